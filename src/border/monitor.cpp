@@ -1,0 +1,34 @@
+#include "border/monitor.h"
+
+namespace galvi {
+namespace {
+
+constexpr std::chrono::milliseconds kPollEvery{100};
+constexpr std::chrono::milliseconds kReportEvery{100};
+
+}  // namespace
+
+RMonitor::RMonitor(SEXP report) : report_(report), next_poll_(Clock::now()), next_report_(Clock::now()) {
+  if (!Rf_isNull(report) && !Rf_isFunction(report)) {
+    throw std::invalid_argument("`report` must be NULL or a function.");
+  }
+}
+
+void RMonitor::poll() {
+  const Clock::time_point now = Clock::now();
+  if (now < next_poll_) return;
+  next_poll_ = now + kPollEvery;
+  Rcpp::checkUserInterrupt();  // throws, so that destructors run
+}
+
+void RMonitor::report(const Progress& progress) {
+  if (Rf_isNull(report_)) return;
+  // A new stage is always shown; within one, ten lines a second are enough.
+  const Clock::time_point now = Clock::now();
+  if (now < next_report_ && progress.stage == last_stage_) return;
+  next_report_ = now + kReportEvery;
+  last_stage_ = progress.stage;
+  Rcpp::Function(report_)(progress.stage, progress.iteration, progress.elbo, progress.gap);
+}
+
+}  // namespace galvi

@@ -1,0 +1,32 @@
+// The border's Monitor: R's interrupts come in, progress goes out to an R function.
+#pragma once
+
+#include <Rcpp.h>
+
+#include <chrono>
+
+#include "numeric/context.h"
+
+namespace galvi {
+
+/// Listens to the user (Ctrl-C becomes an exception that unwinds the core, then an R interrupt) and tells them how
+/// far a fit is. Both are rate limited by a steady clock, so calling them in inner loops costs next to nothing.
+/// The core calls it on the main thread only: R is not thread-safe.
+class RMonitor final : public Monitor {
+ public:
+  /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap).
+  explicit RMonitor(SEXP report);
+
+  void poll() override;
+  void report(const Progress& progress) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  SEXP report_;  // kept alive by the caller's argument for the length of the call
+  Clock::time_point next_poll_;
+  Clock::time_point next_report_;
+  std::string last_stage_;
+};
+
+}  // namespace galvi
