@@ -1,0 +1,46 @@
+# Everything below works on a machine that has R (>= 4.1, with its recommended packages), a C++17 compiler and make.
+# R packages that are missing are installed first, into a library of the user if the site's is not writable.
+
+RSCRIPT ?= Rscript
+# One BLAS thread: small factorisations on shared cores are faster, and timings mean something.
+ONE_THREAD = OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: help demo test check bench docs install sanitize clean
+
+help:
+	@echo "make demo      classify the ionosphere data: progress, summary, bound, test scores, two plots"
+	@echo "make test      run all tests; the last line counts them"
+	@echo "make check     R CMD build and R CMD check --as-cran --no-manual (needs pandoc for the vignettes)"
+	@echo "make bench     run the measurements in bench/ (FILES=\"a.R b.R\" for some of them)"
+	@echo "make docs      rewrite help pages, NAMESPACE, RcppExports and Makevars"
+	@echo "make install   build and install galvi and what it needs"
+	@echo "make sanitize  run the tests of a build with Eigen's assertions on"
+	@echo "make clean     remove what building left in the tree"
+
+demo:
+	@$(RSCRIPT) tools/install.R
+	@$(RSCRIPT) tools/demo.R
+
+test:
+	@$(RSCRIPT) tools/install.R test
+	@$(ONE_THREAD) $(RSCRIPT) tools/test.R $(FILES)
+
+check:
+	@$(RSCRIPT) tools/check.R
+
+bench:
+	@$(RSCRIPT) tools/install.R bench
+	@$(ONE_THREAD) OMP_NUM_THREADS=1 $(RSCRIPT) tools/bench.R $(FILES)
+
+docs:
+	@$(RSCRIPT) tools/docs.R
+
+install:
+	@$(RSCRIPT) tools/install.R
+
+sanitize:
+	@$(RSCRIPT) tools/sanitize.R
+
+clean:
+	find src -name '*.o' -delete
+	rm -rf src/*.so src/*.dll src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output

@@ -1,0 +1,4 @@
+library(testthat)
+library(galvi)
+
+test_check("galvi")

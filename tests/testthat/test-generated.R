@@ -1,0 +1,29 @@
+# What tools/ writes and is committed must be fresh. Only where the whole source tree is at hand.
+
+source_tree <- function() {
+  root <- normalizePath(test_path("..", ".."), mustWork = TRUE)
+  skip_if_not(file.exists(file.path(root, "tools", "makevars.R")), "not in the source tree")
+  root
+}
+
+test_that("src/Makevars lists every object and header", {
+  root <- source_tree()
+  here <- setwd(root)
+  on.exit(setwd(here))
+  output <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("tools/makevars.R", "--check"),
+                                     stdout = TRUE, stderr = TRUE))
+  expect_null(attr(output, "status"), info = paste(output, collapse = "\n"))
+})
+
+test_that("RcppExports are those of the exported functions", {
+  root <- source_tree()
+  copy <- tempfile("galvi")
+  dir.create(file.path(copy, "R"), recursive = TRUE)
+  dir.create(file.path(copy, "src"))
+  file.copy(file.path(root, c("DESCRIPTION", "NAMESPACE")), copy)
+  file.copy(list.files(file.path(root, "src"), "\\.(cpp|h)$", full.names = TRUE), file.path(copy, "src"))
+  Rcpp::compileAttributes(copy)
+  for (file in c("R/RcppExports.R", "src/RcppExports.cpp")) {
+    expect_identical(readLines(file.path(root, file)), readLines(file.path(copy, file)))
+  }
+})

@@ -1,0 +1,21 @@
+# Installs what galvi needs, then galvi.   Rscript tools/install.R [test] [bench]
+source("tools/packages.R")
+
+wanted <- described(c("Imports", "LinkingTo"))
+suggested <- described("Suggests")
+if ("test" %in% commandArgs(TRUE)) wanted <- c(wanted, suggested[c("testthat", "numDeriv", "MASS")])
+if ("bench" %in% commandArgs(TRUE)) wanted <- c(wanted, suggested["MASS"])
+library <- install_missing(wanted)
+
+# Objects of another R, Eigen or Rcpp must not be linked with new ones.
+built_with <- c(R.version.string, vapply(names(described("LinkingTo")), function(package) {
+  paste(package, utils::packageVersion(package))
+}, ""))
+stamp <- file.path("src", ".built-with")
+if (!file.exists(stamp) || !identical(readLines(stamp), unname(built_with))) {
+  unlink(list.files("src", "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
+  writeLines(built_with, stamp)
+}
+
+r_cmd(c("INSTALL", "--no-multiarch", "--with-keep.source", paste0("--library=", shQuote(library)), "."),
+      env = "MAKEFLAGS=-j2")

@@ -1,0 +1,52 @@
+# Installing R packages on a machine about which nothing is known. Sourced by the other scripts of this folder.
+
+# The first writable library that is not R's own; the user's library, created, if there is none.
+writable_library <- function() {
+  candidates <- setdiff(.libPaths(), .Library)
+  writable <- candidates[file.access(candidates, mode = 2) == 0]
+  if (length(writable)) return(writable[1])
+  user <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep, fixed = TRUE)[[1]][1])
+  if (is.na(user) || user == "NULL") stop("No library is writable: set R_LIBS_USER to a folder.", call. = FALSE)
+  if (!dir.create(user, recursive = TRUE, showWarnings = FALSE) && !dir.exists(user)) {
+    stop("Cannot create the library ", user, ".", call. = FALSE)
+  }
+  .libPaths(c(user, .libPaths()))
+  user
+}
+
+# The packages of DESCRIPTION's `fields` with the least version asked for ("0" where any will do).
+described <- function(fields) {
+  entries <- unlist(strsplit(stats::na.omit(read.dcf("DESCRIPTION", fields)[1, ]), ",[[:space:]]*"))
+  names <- sub("[[:space:]]*\\(.*", "", trimws(entries))
+  versions <- ifelse(grepl("(", entries, fixed = TRUE), gsub(".*>=[[:space:]]*|\\)", "", entries), "0")
+  keep <- names != "R"
+  stats::setNames(versions[keep], names[keep])
+}
+
+# Which of c(name = least version) are not installed, or too old?
+missing_packages <- function(wanted) {
+  have <- vapply(names(wanted), function(package) {
+    nzchar(system.file(package = package)) && utils::packageVersion(package) >= wanted[[package]]
+  }, NA)
+  names(wanted)[!have]
+}
+
+install_missing <- function(wanted) {
+  library <- writable_library()
+  absent <- missing_packages(wanted)
+  if (!length(absent)) return(invisible(library))
+  repos <- getOption("repos")
+  repos[repos == "@CRAN@"] <- "https://cloud.r-project.org"
+  message("Installing ", paste(absent, collapse = ", "), " and what they need into ", library,
+          " (once; some minutes where they are compiled).")
+  utils::install.packages(absent, lib = library, repos = repos, Ncpus = 2, quiet = TRUE)
+  absent <- missing_packages(wanted)
+  if (length(absent)) stop("Could not be installed: ", paste(absent, collapse = ", "), ".", call. = FALSE)
+  invisible(library)
+}
+
+# Runs `R CMD ...` in this R; stops if it fails.
+r_cmd <- function(arguments, env = character()) {
+  status <- system2(file.path(R.home("bin"), "R"), c("CMD", arguments), env = env)
+  if (status != 0) stop("R CMD ", arguments[1], " failed.", call. = FALSE)
+}

@@ -1,0 +1,15 @@
+# Runs the tests of the installed package and ends with one line: N passed, N failed, N skipped.
+#   Rscript tools/test.R [part of a test file's name]
+Sys.setenv(NOT_CRAN = "true")  # snapshots and slower tests count here
+filter <- commandArgs(TRUE)
+
+results <- testthat::test_dir(
+  "tests/testthat", package = "galvi", load_package = "installed", reporter = "progress",
+  filter = if (length(filter)) paste(filter, collapse = "|"), stop_on_failure = FALSE
+)
+
+table <- as.data.frame(results)
+failed <- sum(table$failed) + sum(table$error)
+passed <- sum(table$passed)
+cat(sprintf("%d passed, %d failed, %d skipped\n", passed, failed, sum(table$skipped)))
+quit(status = if (failed > 0 || passed == 0) 1 else 0)
