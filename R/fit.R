@@ -1,0 +1,163 @@
+#' The fitted model: class `galvi`
+#'
+#' [galvi()] returns a list of plain R data: no pointers and no environments but the formula's, so it survives
+#' [saveRDS()] and predicts the same after [readRDS()]. Below, N is the number of observations used, K the number
+#' of latent values per observation (1, but for multi-class families).
+#'
+#' @section Fields for users:
+#' \describe{
+#'   \item{`call`, `formula`, `family`}{what was asked for; the family with its link and parameters.}
+#'   \item{`method`, `expectation`}{what ran, where `"auto"` was asked for.}
+#'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
+#'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`), `term`,
+#'     `parameter`, `estimate`, `lower` and `upper` (the range that was searched), `status` (`"learned"`, `"fixed"`
+#'     or `"at bound"`). Natural scale; variances are variances.}
+#'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in it,
+#'     they are in `log_prior`.}
+#'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is a
+#'     bound from above.}
+#'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the most, in
+#'     nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing proves it);
+#'     `jitter`, what was added to a diagonal (0 if nothing was).}
+#'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations, products.}
+#'   \item{`starts`}{NULL, or a data frame of all starts tried.}
+#' }
+#' @section Fields for methods:
+#' \describe{
+#'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset included
+#'     (N x K); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all hyperparameters;
+#'     `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x K) and `covariance` (a
+#'     matrix per latent); `latent` and `factor`, what predictions need of the latent vector, or NULL.}
+#'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the
+#'     model frame.}
+#'   \item{`na.action`, `control`}{what was left out for missing values; the settings used.}
+#' }
+#' @name galvi-fit
+#' @keywords internal
+NULL
+
+#' Assemble a fit from what was asked for and what came back
+#'
+#' @param call,formula,family,prior,control,data What the user asked for, defaults filled in. `data`: model frame.
+#' @param design How rows of data become rows of the model.
+#' @param model,result What went to `fit_model()` and what it returned.
+#' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
+#'   converge.
+#' @noRd
+new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
+  fit <- structure(
+    list(
+      call = call, formula = formula, family = family,
+      method = result$method, expectation = result$expectation,
+      prior = prior,
+      hyper = hyper_table(model$hyper, result, term_labels(model)),
+      elbo = result$elbo, log_prior = result$log_prior,
+      trace = result$trace,
+      convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
+      nobs = length(model$y), backend = result$backend, cost = result$cost, starts = result$starts,
+      posterior = result[c("mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor")],
+      design = design, model = model, data = data,
+      na.action = attr(data, "na.action"), control = control
+    ),
+    class = "galvi"
+  )
+  validate_fit(fit)
+  if (!fit$convergence$converged) warn_not_converged(fit)
+  fit
+}
+
+#' Stop if a fit is not what its readers rely on: an error here is ours, not the user's
+#' @noRd
+validate_fit <- function(fit) {
+  n <- fit$nobs
+  k <- n_latents(fit)
+  shaped <- function(x) is.matrix(x) && nrow(x) == n && ncol(x) == k
+  stopifnot(
+    "the posterior's mean and variance must be N x K" =
+      shaped(fit$posterior$mean) && shaped(fit$posterior$variance),
+    "the sites must be N x K" = shaped(fit$posterior$alpha) && shaped(fit$posterior$lambda),
+    "the posterior must be finite" = all(is.finite(fit$posterior$mean), is.finite(fit$posterior$variance)),
+    "one value per hyperparameter is needed" = length(fit$posterior$hyper) == nrow(fit$hyper),
+    "the bound must be a number" = is.numeric(fit$elbo) && length(fit$elbo) == 1L && !is.nan(fit$elbo),
+    "the fit must say whether it converged" = is.logical(fit$convergence$converged),
+    "the model frame must have one row per observation" = nrow(fit$data) == n
+  )
+  invisible(fit)
+}
+
+#' The hyperparameters as users see them; the fields are described in `galvi-fit`
+#' @noRd
+hyper_table <- function(hyper, result, labels) {
+  split <- split_hyper_names(hyper$name, labels)
+  status <- ifelse(hyper$learned, "learned", "fixed")
+  status[hyper$learned & result$at_bound] <- "at bound"
+  data.frame(
+    name = as.character(hyper$name), term = split$term, parameter = split$parameter,
+    estimate = as.numeric(result$hyper), lower = as.numeric(hyper$lower), upper = as.numeric(hyper$upper),
+    status = as.character(status)
+  )
+}
+
+#' `gp(log(x.1)).lengthscale` is parameter `lengthscale` of term `gp(log(x.1))`: dots in names are legal, so known
+#' labels go first and the last dot outside parentheses is only the fallback
+#' @noRd
+split_hyper_names <- function(names, labels) {
+  labels <- labels[order(-nchar(labels))]
+  cut_at <- vapply(as.character(names), function(name) {
+    known <- labels[startsWith(name, paste0(labels, "."))]
+    if (length(known)) nchar(known[1L]) else regexpr("\\.[^.()]*$", name)[[1L]] - 1L
+  }, numeric(1), USE.NAMES = FALSE)
+  known <- cut_at > 0
+  list(
+    term = ifelse(known, substr(names, 1L, cut_at), ""),
+    parameter = ifelse(known, substring(names, cut_at + 2L), names)
+  )
+}
+
+warn_not_converged <- function(fit) {
+  reason <- fit$convergence$message
+  if (!length(reason) || !nzchar(reason)) reason <- "the steps ran out before the stopping rule held"
+  warn_galvi(
+    "convergence",
+    paste0(
+      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". ",
+      "The fit is usable but its bound may still rise. Try galvi_control(max_iterations = ",
+      2 * fit$control$max_iterations, ", hyper_iterations = ", 2 * fit$control$hyper_iterations, "), ",
+      "`start = ` this fit, or another `method`; plot(fit, which = \"trace\") shows the path."
+    ),
+    call = fit$call
+  )
+}
+
+# ---- what other files ask of a fit ----
+
+n_latents <- function(fit) ncol(fit$model$offset)
+
+term_labels <- function(model) {
+  unique(unlist(lapply(model$priors, function(prior) vapply(prior$terms, `[[`, "", "label"))))
+}
+
+#' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no classes
+#' @noRd
+response_levels <- function(fit) fit$design$response$levels
+
+#' Names of the K latents: the classes for multi-class families, NULL for K = 1
+#' @noRd
+latent_names <- function(fit) {
+  k <- n_latents(fit)
+  if (k == 1L) return(NULL)
+  names <- fit$design$response$latents
+  if (length(names) == k) names else paste0("latent", seq_len(k))
+}
+
+#' One line for headings, such as `binomial (logit link)`
+#' @noRd
+family_label <- function(fit) paste0(fit$family$family, " (", fit$family$link, " link)")
+
+#' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
+#' @noRd
+evidence_kind <- function(fit) {
+  if (fit$method == "exact") return("exact")
+  if (fit$expectation == "taylor" || fit$method %in% c("laplace", "ep")) return("approximation")
+  "bound"
+}

@@ -1,0 +1,127 @@
+# A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes, with the
+# offset and, where they are known, the response and its trials. The training rows and new rows give the same
+# shape, so no predict type asks which it has.
+
+prediction_block <- 2000L
+
+#' The observations themselves. Their marginals are stored in the fit.
+#' @noRd
+training_target <- function(fit) {
+  model <- fit$model
+  list(
+    rows = training_rows(fit), offset = model$offset, y = model$y, size = model$size,
+    n = fit$nobs, names = row.names(fit$data), omitted = NULL,
+    marginals = fit$posterior[c("mean", "variance")]
+  )
+}
+
+#' The rows of the model that was fitted. Priors of several latents share them.
+#' @noRd
+training_rows <- function(fit) {
+  parts <- c("inputs", "by", "group", "W")
+  list(terms = lapply(fit$model$priors[[1L]]$terms, function(term) term[intersect(parts, names(term))]))
+}
+
+#' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
+#' @noRd
+new_target <- function(fit, newdata, response = FALSE) {
+  new <- design_rows(fit$design, newdata, na.action = stats::na.omit, response = response)
+  omitted <- as.integer(new$omitted)
+  names <- row.names(newdata)
+  if (is.null(names)) names <- as.character(seq_len(NROW(newdata)))
+  n <- nrow(new$offset)
+  list(
+    rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
+    n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
+  )
+}
+
+subset_rows <- function(rows, i) {
+  take <- function(x) if (is.matrix(x)) x[i, , drop = FALSE] else x[i]
+  list(terms = lapply(rows$terms, function(term) lapply(Filter(Negate(is.null), term), take)))
+}
+
+#' predict_latent() block by block, so that memory stays at one block of rows times N
+#'
+#' @param want As predict_latent() takes it; a covariance needs all rows at once.
+#' @return list(mean, variance), N* x K, and terms = list(mean, variance), N* x T x K; without the offset.
+#' @noRd
+latent_in_blocks <- function(fit, rows, n, want) {
+  ask <- function(rows) predict_latent(fit$model, fit$posterior, rows, want)
+  if (n <= prediction_block) return(ask(rows))
+  starts <- seq.int(1L, n, by = prediction_block)
+  blocks <- lapply(starts, function(start) {
+    ask(subset_rows(rows, start:min(n, start + prediction_block - 1L)))
+  })
+  bind <- function(get) bind_blocks(lapply(blocks, get))
+  result <- list(mean = bind(function(b) b$mean), variance = bind(function(b) b$variance))
+  if (isTRUE(want$terms)) {
+    result$terms <- list(mean = bind(function(b) b$terms$mean), variance = bind(function(b) b$terms$variance))
+  }
+  result
+}
+
+#' Bind matrices or arrays by their first index
+#' @noRd
+bind_blocks <- function(blocks) {
+  shape <- dim(blocks[[1L]])
+  if (is.null(shape)) return(unlist(blocks))
+  if (length(shape) == 2L) return(do.call(rbind, blocks))
+  sizes <- vapply(blocks, nrow, 1L)
+  bound <- array(NA_real_, c(sum(sizes), shape[-1L]))
+  ends <- cumsum(sizes)
+  for (i in seq_along(blocks)) bound[seq.int(ends[i] - sizes[i] + 1L, ends[i]), , ] <- blocks[[i]]
+  bound
+}
+
+#' Marginal means and variances of eta at a target, N* x K, offset included
+#' @noRd
+latent_marginals <- function(fit, target) {
+  if (!is.null(target$marginals)) return(target$marginals)
+  if (target$n == 0L) return(list(mean = target$offset, variance = target$offset))
+  latent <- latent_in_blocks(fit, target$rows, target$n, list(variance = TRUE, terms = FALSE, covariance = FALSE))
+  list(mean = latent$mean + target$offset, variance = latent$variance)
+}
+
+#' Put back the rows that were left out, as `na.action` wants them, and the names
+#'
+#' @param x A vector, a factor, or a matrix or array whose first index is the row.
+#' @noRd
+finish_rows <- function(x, target, na.action, fit) {
+  if (is.null(target$marginals)) {
+    keep <- !is.null(target$omitted) && is_omitting(na.action)
+    at <- if (is.null(target$omitted)) seq_along(target$names) else seq_along(target$names)[-target$omitted]
+    if (keep) return(name_rows(x, target$names[at]))
+    if (is.null(target$omitted)) return(name_rows(x, target$names))
+    index <- rep(NA_integer_, length(target$names))
+    index[at] <- seq_along(at)
+    return(name_rows(take_rows(x, index), target$names))
+  }
+  stats::napredict(fit$na.action, name_rows(x, target$names))
+}
+
+take_rows <- function(x, i) {
+  shape <- dim(x)
+  if (is.null(shape)) return(x[i])
+  taken <- if (length(shape) == 2L) x[i, , drop = FALSE] else x[i, , , drop = FALSE]
+  attr(taken, "constant") <- attr(x, "constant")
+  taken
+}
+
+name_rows <- function(x, names) {
+  if (is.null(dim(x))) {
+    names(x) <- names
+  } else if (length(dim(x)) == 2L) {
+    dimnames(x) <- list(names, colnames(x))
+  } else {
+    dimnames(x) <- c(list(names), dimnames(x)[-1L])
+  }
+  x
+}
+
+#' na.omit drops incomplete rows; na.pass and na.exclude keep their places
+#' @noRd
+is_omitting <- function(na.action) {
+  probe <- if (is.function(na.action)) na.action(data.frame(x = c(1, NA))) else NULL
+  is.data.frame(probe) && nrow(probe) == 1L && !inherits(attr(probe, "na.action"), "exclude")
+}

@@ -1,0 +1,262 @@
+#' Predictions from a fit
+#'
+#' Means, intervals, class probabilities, quantiles and log densities at the observations or at new data. Expectations
+#' over the posterior are taken by quadrature, not by plugging in its mean.
+#'
+#' @param object A fit of [galvi()].
+#' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's variables
+#'   if the formula has an offset. Without it, predictions are for the observations.
+#' @param type
+#' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one.
+#' * `"link"`: the linear predictor eta, offset included.
+#' * `"class"`: the most probable class, a factor.
+#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response).
+#' * `"terms"`: what each term contributes to eta, a column per term, as [predict.glm()] gives it. The intercept is in
+#'   attribute `constant`; fixed effects are centred at their means over the observations if there is an intercept;
+#'   `gp()` and other terms have prior mean zero and are left as they are. Rows add up, with the constant and the
+#'   offset, to eta.
+#' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of `probs`.
+#' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`.
+#'
+#'   Predictions of a response are for one trial each if the response is binary. If it counts successes in trials,
+#'   quantiles and prediction intervals are for the proportion in as many trials as the row has (one if `newdata` does
+#'   not tell).
+#' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"` and
+#'   `"prob"`, of each contribution for `"terms"`.
+#' @param interval For `"link"` and `"response"`: `"credible"` is for eta or E\[y given eta\], `"prediction"`
+#'   (`"response"` only) for a new y. Limits cut off equal probabilities.
+#' @param level Probability of the interval.
+#' @param probs Probabilities for `type = "quantile"`.
+#' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
+#' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their predictions are
+#'   NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
+#' @param ... Must be empty.
+#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; a matrix with a
+#'   column per class for multi-class families and for `"prob"`, a column per term or quantile for these. With
+#'   `interval`, a matrix with columns `fit`, `lwr` and `upr`. With `se.fit` or `covariance`, a list of `fit` and
+#'   `se.fit` (same shape as the prediction) and `covariance` (a square matrix; a list of them, one per latent, for
+#'   multi-class families).
+#' @seealso [plot.galvi()], [residuals.galvi()], [simulate.galvi()]
+#' @examples
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' predict(fit, data.frame(speed = c(5, 10, 30)), interval = "prediction")
+#' predict(fit, data.frame(speed = c(5, 10, 30)), type = "link", se.fit = TRUE)
+#' @export
+predict.galvi <- function(object, newdata,
+                          type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
+                          se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
+                          probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass, ...) {
+  check_no_dots(list(...), names(formals(predict.galvi)), "predict()")
+  types <- predict_types()
+  type <- first_choice(type, names(types), "type")
+  options <- list(
+    se.fit = check_flag(se.fit, "se.fit"),
+    interval = first_choice(interval, c("none", "credible", "prediction"), "interval"),
+    level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance")
+  )
+  check_prediction_request(type, types[[type]], options)
+  target <- if (missing(newdata) || is.null(newdata)) {
+    training_target(object)
+  } else {
+    new_target(object, newdata, response = type == "density")
+  }
+  if (!is.null(target$omitted) && identical(na.action, stats::na.fail)) {
+    stop_galvi("newdata", paste0("`newdata` has missing values in row ", target$omitted[1L], "."))
+  }
+  parts <- types[[type]]$predict(object, target, options)
+  finish <- function(x) finish_rows(x, target, na.action, object)
+  result <- list(fit = finish(parts$fit))
+  if (options$se.fit) result$se.fit <- finish(parts$se.fit)
+  if (options$covariance) result$covariance <- finish_covariance(parts$covariance, finish)
+  if (length(result) == 1L) result$fit else result
+}
+
+#' One entry per type of prediction: its function and what may be asked of it
+#'
+#' `predict(fit, target, options)` returns a list with `fit` and, where asked for, `se.fit` and `covariance`, with a
+#' row per row of the target. A new type is a new function and a new line here.
+#' @noRd
+predict_types <- function() {
+  entry <- function(predict, se.fit = FALSE, interval = "none", covariance = FALSE) {
+    list(predict = predict, se.fit = se.fit, interval = interval, covariance = covariance)
+  }
+  list(
+    response = entry(predict_response_mean, se.fit = TRUE, interval = c("none", "credible", "prediction")),
+    link = entry(predict_link, se.fit = TRUE, interval = c("none", "credible"), covariance = TRUE),
+    class = entry(predict_class),
+    prob = entry(predict_prob, se.fit = TRUE),
+    terms = entry(predict_terms, se.fit = TRUE),
+    quantile = entry(predict_quantile),
+    density = entry(predict_density)
+  )
+}
+
+check_prediction_request <- function(type, entry, options) {
+  can <- function(what) {
+    types <- predict_types()
+    paste0("\"", names(types)[vapply(types, what, NA)], "\"", collapse = ", ")
+  }
+  refuse <- function(argument, types) {
+    stop_galvi("argument", paste0(argument, " is not available with type = \"", type, "\", only with ", types, "."))
+  }
+  if (options$se.fit && !entry$se.fit) refuse("`se.fit = TRUE`", can(function(x) x$se.fit))
+  if (options$covariance && !entry$covariance) refuse("`covariance = TRUE`", can(function(x) x$covariance))
+  if (!options$interval %in% entry$interval) {
+    refuse(paste0("`interval = \"", options$interval, "\"`"), can(function(x) options$interval %in% x$interval))
+  }
+}
+
+# ---- one function per type ----
+
+predict_link <- function(fit, target, options) {
+  marginals <- latent_marginals(fit, target)
+  sd <- sqrt(marginals$variance)
+  mean <- marginals$mean
+  colnames(mean) <- colnames(sd) <- latent_names(fit)
+  result <- list(fit = drop_latent(mean), se.fit = drop_latent(sd))
+  if (options$interval == "credible") {
+    check_one_latent(fit, "interval")
+    result$fit <- with_limits(mean, credible_limits(marginals, options$level))
+  }
+  if (options$covariance) result$covariance <- joint_covariance(fit, target)
+  result
+}
+
+predict_response_mean <- function(fit, target, options) {
+  if (n_latents(fit) > 1L) return(predict_prob(fit, target, options))
+  marginals <- latent_marginals(fit, target)
+  mean <- response_moment(fit, marginals, "mean")
+  result <- list(fit = mean)
+  if (options$se.fit) result$se.fit <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  limits <- switch(options$interval,
+    # E[y | eta] is monotone in eta, so its quantiles are those of eta, transformed.
+    credible = apply(credible_limits(marginals, options$level), 2L, conditional_mean, fit = fit),
+    prediction = response_quantiles(fit, target, marginals, tails(options$level))
+  )
+  if (!is.null(limits)) result$fit <- with_limits(mean, limits)
+  result
+}
+
+predict_prob <- function(fit, target, options) {
+  levels <- check_classes(fit, "prob")
+  marginals <- latent_marginals(fit, target)
+  success <- response_moment(fit, marginals, "mean")
+  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  name <- function(x) `colnames<-`(x, levels)
+  list(fit = name(cbind(1 - success, success)), se.fit = name(cbind(sd, sd)))
+}
+
+predict_class <- function(fit, target, options) {
+  levels <- check_classes(fit, "class")
+  prob <- predict_prob(fit, target, options)$fit
+  list(fit = factor(levels[max.col(prob, ties.method = "last")], levels))
+}
+
+predict_quantile <- function(fit, target, options) {
+  quantiles <- response_quantiles(fit, target, latent_marginals(fit, target), options$probs)
+  colnames(quantiles) <- paste0(format(100 * options$probs, trim = TRUE, digits = 7), "%")
+  list(fit = quantiles)
+}
+
+predict_density <- function(fit, target, options) {
+  if (is.null(target$y)) {
+    stop_galvi("newdata", "type = \"density\" needs the response in `newdata`: the column(s) that the formula names.")
+  }
+  marginals <- latent_marginals(fit, target)
+  list(fit = response_moment(fit, marginals, "log_density", size = target$size, y = target$y))
+}
+
+# ---- shared by the types ----
+
+drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
+
+tails <- function(level) c((1 - level) / 2, (1 + level) / 2)
+
+credible_limits <- function(marginals, level) {
+  sd <- sqrt(marginals$variance[, 1L])
+  outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L]
+}
+
+with_limits <- function(fit, limits) {
+  limits <- matrix(limits, ncol = 2L)
+  `colnames<-`(cbind(as.vector(fit), limits), c("fit", "lwr", "upr"))
+}
+
+#' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
+#' @noRd
+response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL) {
+  n <- nrow(marginals$mean)
+  if (n == 0L) return(numeric())
+  predict_response(
+    fit$model$likelihood, fit$posterior$hyper,
+    size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
+    mean = marginals$mean, variance = marginals$variance,
+    what = what, probability = if (is.null(probability)) 0.5 else probability
+  )
+}
+
+#' E[y | eta] at values of eta: the mean under a q without variance
+#' @noRd
+conditional_mean <- function(eta, fit) {
+  eta <- matrix(eta, ncol = n_latents(fit))
+  response_moment(fit, list(mean = eta, variance = 0 * eta), "mean")
+}
+
+#' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes
+#' @noRd
+response_quantiles <- function(fit, target, marginals, probs) {
+  check_one_latent(fit, "quantile")
+  columns <- lapply(probs, function(p) {
+    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / target$size
+  })
+  matrix(unlist(columns), ncol = length(probs))
+}
+
+joint_covariance <- function(fit, target) {
+  want <- list(variance = TRUE, terms = FALSE, covariance = TRUE)
+  covariance <- predict_latent(fit$model, fit$posterior, target$rows, want)$covariance
+  names(covariance) <- latent_names(fit)
+  if (length(covariance) == 1L) covariance[[1L]] else covariance
+}
+
+finish_covariance <- function(covariance, finish) {
+  if (is.list(covariance)) return(lapply(covariance, finish_covariance, finish))
+  # Rows, then columns: a covariance matrix is symmetric.
+  finish(t(finish(covariance)))
+}
+
+check_one_latent <- function(fit, what) {
+  if (n_latents(fit) > 1L) {
+    stop_galvi("argument", paste0(
+      "\"", what, "\" is for responses that are numbers; this fit has ", n_latents(fit),
+      " latent values per observation. Use type = \"prob\"."
+    ))
+  }
+}
+
+check_classes <- function(fit, type) {
+  levels <- response_levels(fit)
+  if (is.null(levels)) {
+    stop_galvi("argument", paste0(
+      "type = \"", type, "\" needs a response with classes; this fit's family is ", family_label(fit),
+      ". Use type = \"response\", \"quantile\" or \"density\"."
+    ))
+  }
+  levels
+}
+
+#' A default that lists all choices means the first one
+#' @noRd
+first_choice <- function(x, choices, arg) {
+  if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
+}
+
+check_level <- function(level) {
+  if (is.numeric(level) && length(level) == 1L && !is.na(level) && level > 0 && level < 1) return(level)
+  stop_galvi("argument", paste0("`level` must be a number between 0 and 1, not ", describe(level), "."))
+}
+
+check_probs <- function(probs) {
+  if (is.numeric(probs) && length(probs) && !anyNA(probs) && all(probs > 0 & probs < 1)) return(probs)
+  stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", describe(probs), "."))
+}

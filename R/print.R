@@ -1,0 +1,82 @@
+#' Print and summarise a fit
+#'
+#' @param object,x A fit of [galvi()], or its summary.
+#' @param level Probability of the credible intervals of the fixed effects.
+#' @param digits Significant digits.
+#' @param ... Passed on to [print.data.frame()], or not used.
+#' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
+#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible interval),
+#'   `hyper` (as in the fit, with a column `sd`: the square root of what is a variance, else NA), `logLik`,
+#'   `convergence`, `certificate` (a sentence) and `cost`.
+#' @examples
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' fit
+#' summary(fit)
+#' @name print.galvi
+NULL
+
+#' @rdname print.galvi
+#' @export
+print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  print_heading(x$formula, family_label(x), x$nobs, x$na.action)
+  beta <- coef.galvi(x)
+  if (length(beta)) {
+    cat("\nFixed effects (posterior means):\n")
+    print(beta, digits = digits)
+  }
+  if (nrow(x$hyper)) {
+    cat("\nHyperparameters:\n")
+    print(hyper_display(with_sds(x$hyper), digits), row.names = FALSE)
+  }
+  cat("\n")
+  print_evidence(logLik.galvi(x), certificate(x), digits)
+  if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
+  invisible(x)
+}
+
+print_heading <- function(formula, family, nobs, na.action) {
+  cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
+    if (length(na.action)) paste0(" (", length(na.action), " left out for missing values)"), "\n", sep = "")
+  if (!is.null(formula)) cat(strwrap(deparse_one(formula), width = 0.95 * getOption("width"), exdent = 4L), sep = "\n")
+}
+
+print_evidence <- function(value, certificate, digits) {
+  number <- paste(format(c(value), digits = max(digits, 6L)), "nats")
+  words <- switch(attr(value, "kind"),
+    exact = paste0("Log evidence: ", number, ", exact."),
+    bound = paste0("ELBO: ", number, ", a lower bound on the log evidence; ", certificate, "."),
+    approximation = paste0("Log evidence: about ", number, ", an approximation and no bound.")
+  )
+  cat(strwrap(words, width = 0.95 * getOption("width"), exdent = 2L), sep = "\n")
+}
+
+#' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
+#' @noRd
+certificate <- function(fit) {
+  if (fit$method == "exact") return("the posterior is exact")
+  gap <- fit$convergence$gap
+  if (length(gap) != 1L || is.na(gap)) {
+    return("nothing proves how close it is to its optimum, which may be one of several")
+  }
+  paste0("within ", format(max(gap, 0), digits = 1L), " nats of its optimum at these hyperparameters")
+}
+
+#' Standard deviations beside variances: the unit that a reader can picture
+#' @noRd
+with_sds <- function(hyper) {
+  is_variance <- grepl("(^|[._])variance([._]|$)", hyper$parameter)
+  sd <- rep(NA_real_, nrow(hyper))
+  sd[is_variance] <- sqrt(hyper$estimate[is_variance])
+  hyper$sd <- sd
+  hyper
+}
+
+hyper_display <- function(hyper, digits) {
+  shown <- data.frame(
+    name = format(hyper$name), estimate = vapply(hyper$estimate, format, "", digits = digits),
+    sd = ifelse(is.na(hyper$sd), "", vapply(hyper$sd, format, "", digits = digits)), status = hyper$status
+  )
+  names(shown)[1L] <- ""
+  if (all(is.na(hyper$sd))) shown$sd <- NULL
+  shown
+}

@@ -1,0 +1,95 @@
+#' Fitted values, residuals and deviance
+#'
+#' @details
+#' With mu = E\[y\] under the posterior and w the weights of the rows (times the trials, for proportions), residuals are
+#' * `"response"`: y - mu; for binary responses y is 0 or 1, for successes in trials the proportion.
+#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution.
+#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, as [glm()] has it, at mu;
+#'   for multi-class families sqrt(-2 w log P(y)), which has no sign.
+#' * `"quantile"`: the normal quantile of the predictive distribution function at y. For discrete responses a uniform draw
+#'   between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]. Standard normal if the
+#'   model is right.
+#'
+#' The observations were used by the posterior, so residuals are a little small; `plot(fit, which = "calibration",
+#' newdata = )` looks at new data.
+#'
+#' @param object A fit of [galvi()].
+#' @param type Kind of residual.
+#' @param ... Not used.
+#' @return A named vector with one element per observation (per row of the data if the fit was made with
+#'   `na.action = na.exclude`); `fitted` of a multi-class family is a matrix of probabilities; `deviance` is the sum of
+#'   the squared deviance residuals.
+#' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational and
+#'   Graphical Statistics 5, 236-244.
+#' @examples
+#' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
+#' summary(residuals(fit, "pearson"))
+#' @export
+residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
+  type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
+  if (n_latents(object) > 1L && type %in% c("response", "pearson")) {
+    stop_galvi("argument", paste0("`type = \"", type, "\"` is for responses that are numbers; this response has ",
+      "classes: use \"deviance\" or \"quantile\"."))
+  }
+  target <- training_target(object)
+  residual <- switch(type,
+    response = response_residuals(object, target),
+    pearson = pearson_residuals(object, target),
+    deviance = deviance_residuals(object, target),
+    quantile = quantile_residuals(object, target)
+  )
+  stats::naresid(object$na.action, stats::setNames(residual, target$names))
+}
+
+#' @rdname residuals.galvi
+#' @export
+fitted.galvi <- function(object, ...) predict.galvi(object, type = "response")
+
+#' @rdname residuals.galvi
+#' @export
+deviance.galvi <- function(object, ...) sum(deviance_residuals(object, training_target(object))^2)
+
+response_residuals <- function(fit, target) {
+  target$y / target$size - response_moment(fit, latent_marginals(fit, target), "mean")
+}
+
+pearson_residuals <- function(fit, target) {
+  variance <- response_moment(fit, latent_marginals(fit, target), "variance", size = target$size) / target$size^2
+  sqrt(fit$model$weights) * response_residuals(fit, target) / sqrt(variance)
+}
+
+deviance_residuals <- function(fit, target) {
+  marginals <- latent_marginals(fit, target)
+  weights <- fit$model$weights
+  units <- fit$family$dev.resids
+  if (is.null(units)) {
+    log_p <- response_moment(fit, marginals, "log_density", size = target$size, y = target$y)
+    if (n_latents(fit) > 1L) return(sqrt(-2 * weights * log_p))
+    stop_galvi("argument", paste0("The family ", family_label(fit), " has no deviance: use type = \"quantile\" or ",
+      "\"pearson\"."))
+  }
+  y <- target$y / target$size
+  mu <- response_moment(fit, marginals, "mean")
+  sign(y - mu) * sqrt(pmax(units(y, mu, weights * target$size), 0))
+}
+
+quantile_residuals <- function(fit, target) {
+  # Off 0 and 1 by what qnorm() still resolves.
+  stats::qnorm(pmin(pmax(randomised_pit(fit, target), 1e-300), 1 - 1e-16))
+}
+
+#' P(Y < y) + u P(Y = y), u uniform; the predictive distribution function at y for continuous responses
+#' @noRd
+randomised_pit <- function(fit, target) {
+  marginals <- latent_marginals(fit, target)
+  cdf <- function(y) response_moment(fit, marginals, "cdf", size = target$size, y = y)
+  upper <- cdf(target$y)
+  if (!is_discrete(fit)) return(upper)
+  lower <- ifelse(target$y > 0, cdf(pmax(target$y - 1, 0)), 0)
+  lower + stats::runif(target$n) * (upper - lower)
+}
+
+is_discrete <- function(fit) {
+  facts <- likelihood_facts()
+  facts$discrete[match(fit$model$likelihood$type, facts$type)]
+}
