@@ -1,0 +1,84 @@
+#include "numeric/backend_eigen.h"
+
+namespace galvi {
+namespace {
+
+template <typename Target>
+void scale(double beta, Target&& target) {
+  if (beta == 0.0) {
+    target.setZero();  // not a product: the target may hold NaN
+  } else if (beta != 1.0) {
+    target *= beta;
+  }
+}
+
+}  // namespace
+
+void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
+                            const ConstMatrixRef& B, double beta, MatrixRef C) const {
+  scale(beta, C);
+  if (transpose_a && transpose_b) {
+    C.noalias() += alpha * A.transpose() * B.transpose();
+  } else if (transpose_a) {
+    C.noalias() += alpha * A.transpose() * B;
+  } else if (transpose_b) {
+    C.noalias() += alpha * A * B.transpose();
+  } else {
+    C.noalias() += alpha * A * B;
+  }
+}
+
+void EigenBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const {
+  for (Index j = 0; j < C.cols(); ++j) scale(beta, C.col(j).tail(C.rows() - j));
+  if (transpose) {
+    C.selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);
+  } else {
+    C.selfadjointView<Eigen::Lower>().rankUpdate(A, alpha);
+  }
+}
+
+void EigenBackend::solve(bool left, bool transpose, const ConstMatrixRef& L, MatrixRef B) const {
+  const auto lower = L.triangularView<Eigen::Lower>();
+  if (left && transpose) {
+    lower.transpose().solveInPlace(B);
+  } else if (left) {
+    lower.solveInPlace(B);
+  } else if (transpose) {
+    lower.transpose().solveInPlace<Eigen::OnTheRight>(B);
+  } else {
+    lower.solveInPlace<Eigen::OnTheRight>(B);
+  }
+}
+
+void EigenBackend::triangular_multiply(bool left, bool transpose, double alpha, const ConstMatrixRef& L,
+                                       MatrixRef B) const {
+  const auto lower = L.triangularView<Eigen::Lower>();
+  const Matrix old = alpha * B;
+  if (left && transpose) {
+    B.noalias() = lower.transpose() * old;
+  } else if (left) {
+    B.noalias() = lower * old;
+  } else if (transpose) {
+    B.noalias() = old * lower.transpose();
+  } else {
+    B.noalias() = old * lower;
+  }
+}
+
+bool EigenBackend::cholesky(MatrixRef A) const {
+  const Eigen::LLT<Eigen::Ref<Matrix>, Eigen::Lower> factor(A);  // in place
+  return factor.info() == Eigen::Success;
+}
+
+void EigenBackend::invert(MatrixRef L) const {
+  Matrix inverse = Matrix::Identity(L.rows(), L.cols());
+  L.triangularView<Eigen::Lower>().solveInPlace(inverse);
+  L.triangularView<Eigen::Lower>() = inverse;
+}
+
+void EigenBackend::gram(MatrixRef L) const {
+  const Matrix lower = L.triangularView<Eigen::Lower>();
+  L.triangularView<Eigen::Lower>() = lower.transpose() * lower;
+}
+
+}  // namespace galvi

@@ -1,0 +1,44 @@
+// What every computation is handed beside its data: who multiplies matrices, who listens, how many threads.
+#pragma once
+
+#include <string>
+
+#include "numeric/types.h"
+
+namespace galvi {
+
+class Backend;
+
+/// One line of progress: who reports, how far it is and the bound there (NaN when there is none).
+struct Progress {
+  std::string stage;
+  int iteration;
+  double elbo;
+  double gap;
+};
+
+/// The core's only way to the world outside: progress goes out, an interrupt comes in.
+class Monitor {
+ public:
+  virtual ~Monitor() = default;
+  /// Called in every loop that can last 0.2 s. Throws to stop the computation.
+  virtual void poll() = 0;
+  virtual void report(const Progress& progress) = 0;
+};
+
+/// What a fit has cost so far. Flops count multiply-adds as two.
+struct Cost {
+  double flops = 0;
+  int factorisations = 0;  // of an N x N or L x L matrix
+  int products = 0;        // square matrix times vector
+  int sweeps = 0;          // expectations of all rows
+};
+
+struct Context {
+  Backend& backend;
+  Monitor& monitor;
+  int threads = 1;
+  Cost cost = {};
+};
+
+}  // namespace galvi

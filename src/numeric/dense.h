@@ -1,0 +1,44 @@
+// Dense factorisations and products, blocked over the backend, polling the monitor, counting flops.
+// Symmetric matrices are read and written in their lower triangle only.
+#pragma once
+
+#include "numeric/context.h"
+
+namespace galvi {
+
+/// A (n x n) becomes its lower Cholesky factor. False, with A spoilt, if A is not positive definite.
+bool cholesky(Context& context, MatrixRef A);
+
+/// The same, adding a growing multiple of the mean diagonal (from 1e-10) while it fails.
+/// Returns what was added (0 as a rule). Throws std::domain_error beyond 1e-4.
+double cholesky_with_jitter(Context& context, MatrixRef A);
+
+/// A = J + M with J = diag(+1 x `positive`, -1 x rest): A becomes L with A = L J L', L lower triangular.
+/// False if A has another inertia than J. With no negative sites this is `cholesky`.
+bool signed_cholesky(Context& context, MatrixRef A, Index positive);
+
+/// L becomes its inverse (n^3 / 3 flops).
+void invert_lower(Context& context, MatrixRef L);
+
+/// L becomes the lower triangle of (L J L')^-1 (2 n^3 / 3 flops); J as above.
+void invert_from_cholesky(Context& context, MatrixRef L, Index positive);
+
+void solve_lower(Context& context, const ConstMatrixRef& L, MatrixRef B);             // B <- L^-1 B
+void solve_lower_transposed(Context& context, const ConstMatrixRef& L, MatrixRef B);  // B <- L^-T B
+
+/// C <- beta C + op(A) op(B).
+void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
+              const ConstMatrixRef& B, double beta, MatrixRef C);
+
+/// lower(C) <- beta C + alpha A' A.   A: n x L, C: L x L.
+void add_crossproduct(Context& context, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C);
+
+Vector symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);          // A x
+Vector squared_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);  // (A o A) x
+Vector hadamard_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstMatrixRef& B,
+                                  const ConstVectorRef& x);  // (A o B) x
+
+/// The strict upper triangle becomes the mirror of the lower.
+void fill_upper(MatrixRef A);
+
+}  // namespace galvi

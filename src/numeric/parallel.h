@@ -1,0 +1,16 @@
+// Threads over blocks whose results do not depend on how many threads there are.
+#pragma once
+
+#include <exception>
+#include <functional>
+
+#include "numeric/context.h"
+
+namespace galvi {
+
+/// Calls body(block) for block = 0 .. blocks - 1 on up to context.threads threads; polls between blocks on the
+/// calling thread. A body writes to what belongs to its block only; sums are taken afterwards in block order.
+/// The first exception of a body is rethrown on the calling thread.
+void parallel_for(Context& context, Index blocks, const std::function<void(Index)>& body);
+
+}  // namespace galvi

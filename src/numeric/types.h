@@ -1,0 +1,20 @@
+// The numeric vocabulary of the core. Everything below src/*.cpp is free of R.
+#pragma once
+
+#ifndef EIGEN_DONT_PARALLELIZE
+#define EIGEN_DONT_PARALLELIZE  // galvi threads by itself, in a fixed order
+#endif
+#include <Eigen/Dense>
+
+namespace galvi {
+
+using Index = Eigen::Index;
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;
+using IndexVector = Eigen::Matrix<Index, Eigen::Dynamic, 1>;
+using ConstMatrixRef = Eigen::Ref<const Matrix>;
+using ConstVectorRef = Eigen::Ref<const Vector>;
+using MatrixRef = Eigen::Ref<Matrix>;
+using VectorRef = Eigen::Ref<Vector>;
+
+}  // namespace galvi

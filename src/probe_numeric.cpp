@@ -1,0 +1,215 @@
+// The numeric layer as R functions, for the tests alone.
+#include <Rcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "numeric/backend.h"
+#include "numeric/dense.h"
+#include "numeric/parallel.h"
+
+namespace {
+
+using galvi::Index;
+using galvi::Matrix;
+using galvi::Vector;
+
+class CountingMonitor final : public galvi::Monitor {
+ public:
+  explicit CountingMonitor(int stop_at = -1) : stop_at_(stop_at) {}
+  void poll() override {
+    if (++polls == stop_at_) throw std::runtime_error("stopped by the monitor");
+  }
+  void report(const galvi::Progress&) override {}
+  int polls = 0;
+
+ private:
+  int stop_at_;
+};
+
+struct Setting {
+  explicit Setting(const std::string& backend, int threads = 1, int stop_at = -1)
+      : monitor(stop_at), context{galvi::backend(backend), monitor, threads} {}
+  CountingMonitor monitor;
+  galvi::Context context;
+};
+
+Matrix as_matrix(const Rcpp::NumericMatrix& A) {
+  return Eigen::Map<const Matrix>(A.begin(), A.nrow(), A.ncol());
+}
+
+Vector as_vector(const Rcpp::NumericVector& x) { return Eigen::Map<const Vector>(x.begin(), x.size()); }
+
+Rcpp::NumericMatrix as_r(const Matrix& A) {
+  Rcpp::NumericMatrix result(static_cast<int>(A.rows()), static_cast<int>(A.cols()));
+  Eigen::Map<Matrix>(result.begin(), A.rows(), A.cols()) = A;
+  return result;
+}
+
+Rcpp::NumericVector as_r(const Vector& x) { return Rcpp::NumericVector(x.data(), x.data() + x.size()); }
+
+Rcpp::List with_cost(const Matrix& value, const Setting& setting) {
+  const galvi::Cost& cost = setting.context.cost;
+  return Rcpp::List::create(Rcpp::Named("value") = as_r(value), Rcpp::Named("flops") = cost.flops,
+                            Rcpp::Named("factorisations") = cost.factorisations,
+                            Rcpp::Named("products") = cost.products, Rcpp::Named("polls") = setting.monitor.polls);
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+std::string probe_backend(std::string backend) { return galvi::backend(backend).name(); }
+
+// NULL where the factorisation fails. `positive` < 0: all of A.
+// [[Rcpp::export(rng = false)]]
+Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive = -1, int stop_at = -1) {
+  Setting setting(backend, 1, stop_at);
+  Matrix L = as_matrix(A);
+  const bool done = positive < 0 ? galvi::cholesky(setting.context, L)
+                                 : galvi::signed_cholesky(setting.context, L, positive);
+  if (!done) return R_NilValue;
+  return with_cost(L, setting);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_cholesky_with_jitter(Rcpp::NumericMatrix A, std::string backend) {
+  Setting setting(backend);
+  Matrix L = as_matrix(A);
+  const double jitter = galvi::cholesky_with_jitter(setting.context, L);
+  Rcpp::List result = with_cost(L, setting);
+  result["jitter"] = jitter;
+  return result;
+}
+
+// what: "factor" for L^-1, "matrix" for the lower triangle of (L J L')^-1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive = -1) {
+  Setting setting(backend);
+  Matrix result = as_matrix(L);
+  if (what == "factor") {
+    galvi::invert_lower(setting.context, result);
+  } else {
+    galvi::invert_from_cholesky(setting.context, result, positive < 0 ? result.rows() : positive);
+  }
+  return with_cost(result, setting);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_solve(Rcpp::NumericMatrix L, Rcpp::NumericMatrix B, bool transposed, std::string backend) {
+  Setting setting(backend);
+  const Matrix factor = as_matrix(L);
+  Matrix result = as_matrix(B);
+  if (transposed) {
+    galvi::solve_lower_transposed(setting.context, factor, result);
+  } else {
+    galvi::solve_lower(setting.context, factor, result);
+  }
+  return with_cost(result, setting);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_multiply(bool transpose_a, bool transpose_b, double alpha, Rcpp::NumericMatrix A,
+                          Rcpp::NumericMatrix B, double beta, Rcpp::NumericMatrix C, std::string backend) {
+  Setting setting(backend);
+  Matrix result = as_matrix(C);
+  galvi::multiply(setting.context, transpose_a, transpose_b, alpha, as_matrix(A), as_matrix(B), beta, result);
+  return with_cost(result, setting);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_add_crossproduct(double alpha, Rcpp::NumericMatrix A, double beta, Rcpp::NumericMatrix C,
+                                  std::string backend) {
+  Setting setting(backend);
+  Matrix result = as_matrix(C);
+  galvi::add_crossproduct(setting.context, alpha, as_matrix(A), beta, result);
+  return with_cost(result, setting);
+}
+
+// what: "plain" A x, "squared" (A o A) x, "hadamard" (A o B) x.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_symmetric_product(std::string what, Rcpp::NumericMatrix A, Rcpp::NumericMatrix B,
+                                   Rcpp::NumericVector x, int threads = 1) {
+  Setting setting("eigen", threads);
+  const Matrix a = as_matrix(A), b = as_matrix(B);
+  const Vector v = as_vector(x);
+  if (what == "plain") return with_cost(galvi::symmetric_product(setting.context, a, v), setting);
+  if (what == "squared") return with_cost(galvi::squared_symmetric_product(setting.context, a, v), setting);
+  return with_cost(galvi::hadamard_symmetric_product(setting.context, a, b, v), setting);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_fill_upper(Rcpp::NumericMatrix A) {
+  Matrix result = as_matrix(A);
+  galvi::fill_upper(result);
+  return as_r(result);
+}
+
+// Block b sums sin(i) over its own stretch of i; blocks in `failing` throw, naming themselves (from 0).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_parallel(int blocks, int threads, Rcpp::IntegerVector failing, int stop_at = -1,
+                                   bool nested = false) {
+  Setting setting("eigen", threads, stop_at);
+  const std::vector<int> fails = Rcpp::as<std::vector<int>>(failing);
+  Vector sums = Vector::Zero(blocks);
+  galvi::parallel_for(setting.context, blocks, [&](Index block) {
+    for (int fail : fails) {
+      if (fail == block) throw std::runtime_error("block " + std::to_string(block));
+    }
+    const auto work = [&](Index repeat) {
+      for (int i = 0; i < 1000; ++i) sums[block] += std::sin(static_cast<double>(1000 * block + i + repeat));
+    };
+    if (nested) {
+      galvi::parallel_for(setting.context, 3, work);
+    } else {
+      work(0);
+    }
+  });
+  return as_r(sums);
+}
+
+// [[Rcpp::export(rng = false)]]
+bool probe_has_openmp() {
+#ifdef _OPENMP
+  return true;
+#else
+  return false;
+#endif
+}
+
+// Median seconds of `repeats` runs of each operation on copies of one well-conditioned n x n matrix.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_dense_seconds(Rcpp::NumericMatrix A, std::string backend, int repeats, int threads = 1) {
+  Setting setting(backend, threads);
+  const Matrix original = as_matrix(A);
+  const Vector x = Vector::LinSpaced(original.rows(), -1.0, 1.0);
+  Matrix work = original;
+  const auto median_seconds = [&](auto&& prepare, auto&& run) {
+    std::vector<double> seconds;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      prepare();
+      const auto start = std::chrono::steady_clock::now();
+      run();
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  };
+  Matrix L = original;
+  galvi::cholesky(setting.context, L);
+  Vector y;
+  const auto nothing = [] {};
+  return Rcpp::NumericVector::create(
+      Rcpp::Named("cholesky") = median_seconds([&] { work = original; }, [&] { galvi::cholesky(setting.context, work); }),
+      Rcpp::Named("invert_lower") = median_seconds([&] { work = L; }, [&] { galvi::invert_lower(setting.context, work); }),
+      Rcpp::Named("invert_from_cholesky") = median_seconds(
+          [&] { work = L; }, [&] { galvi::invert_from_cholesky(setting.context, work, work.rows()); }),
+      Rcpp::Named("symmetric") = median_seconds(nothing, [&] { y = galvi::symmetric_product(setting.context, original, x); }),
+      Rcpp::Named("squared") = median_seconds(
+          nothing, [&] { y = galvi::squared_symmetric_product(setting.context, original, x); }),
+      Rcpp::Named("hadamard") = median_seconds(
+          nothing, [&] { y = galvi::hadamard_symmetric_product(setting.context, original, L, x); }));
+}
