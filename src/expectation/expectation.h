@@ -1,0 +1,60 @@
+// The expectation axis: how E_N(m, v)[log p(y | eta)] is had, or bounded.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "likelihood/likelihood.h"
+#include "numeric/context.h"
+
+namespace galvi {
+
+/// Expectations of all N rows. The second derivatives hold a K x K block per row, column-major, and are
+/// filled for order = 2 only.
+struct Expectations {
+  Vector value;              // N
+  Matrix d_mean;             // N x K
+  Matrix d_variance;         // N x K
+  Matrix d_mm, d_mv, d_vv;   // N x K^2
+};
+
+class Expectation {
+ public:
+  virtual ~Expectation() = default;
+  virtual std::string name() const = 0;
+  /// Empty if it can serve this likelihood, else one sentence that says why not and what to use.
+  virtual std::string refuses(const Likelihood& likelihood) const = 0;
+  /// order 1: value and gradient; order 2: second derivatives too. mean, variance: N x K, variance >= 0.
+  /// Weights multiply everything. Threads over rows; counts one sweep.
+  virtual void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
+                        const Matrix& variance, int order, Expectations& out) const = 0;
+  /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
+  virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
+                            const Matrix& variance, VectorRef gradient) const = 0;
+  /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
+  virtual bool exact() const = 0;
+  /// value <= E log p, so that the ELBO is a bound on the evidence.
+  virtual bool is_bound() const = 0;
+  /// The bound has one optimum in (m, chol V) with this likelihood (design: section 3).
+  virtual bool one_optimum(const Likelihood& likelihood) const = 0;
+};
+
+/// "auto" picks the exact one: closed form where it exists, else quadrature.
+std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood);
+std::vector<std::string> expectation_types();
+
+/// Predictive quantities under eta ~ N(mean, variance), by quadrature to 1e-9 (absolute or relative). K = 1.
+double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance);
+/// Var(E[y | eta]): the squared standard error of the response.
+double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance);
+/// Var(y), law of total variance.
+double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance);
+double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
+/// P(Y <= y).
+double predictive_cdf(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
+/// The smallest y (integer for a discrete response) with P(Y <= y) >= probability.
+double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
+                           double probability);
+
+}  // namespace galvi

@@ -1,0 +1,16 @@
+// Factorials and the distribution functions of counts.
+#pragma once
+
+namespace galvi {
+
+/// log y! = log Gamma(y + 1), y > -1. (std::lgamma writes a global variable, which threads must not.)
+double log_factorial(double y);
+/// log of size! / (y! (size - y)!)
+double log_choose(double size, double y);
+
+/// P(Y <= y) for Y ~ Poisson(rate).
+double poisson_cdf(double y, double rate);
+/// P(Y <= y) for Y ~ Binomial(size, p); `q` = 1 - p is handed over because p may be within rounding of 1.
+double binomial_cdf(double y, double size, double p, double q);
+
+}  // namespace galvi

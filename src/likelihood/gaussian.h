@@ -1,0 +1,117 @@
+// A Gaussian response, identity link, with a variance that may be learned.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "likelihood/likelihood.h"
+#include "likelihood/normal.h"
+
+namespace galvi {
+
+/// log p(y | eta) = -log(2 pi variance) / 2 - (y - eta)^2 / (2 variance).
+/// variance = 0 (interpolation) is legal for densities of new data; it has no expectation, as exact inference
+/// needs none.
+class Gaussian final : public Likelihood {
+ public:
+  explicit Gaussian(const LikelihoodSpec& spec) {
+    const auto entry = spec.hyper.find("variance");
+    if (entry == spec.hyper.end() || entry->second.size() != 1) {
+      throw std::invalid_argument("gaussian: hyper must name one `variance`");
+    }
+    position_ = entry->second[0];
+  }
+
+  void update(const ConstVectorRef& hyper) override {
+    if (position_ < 0 || position_ >= hyper.size()) {
+      throw std::invalid_argument("gaussian: `variance` points outside the table of hyperparameters");
+    }
+    if (!(hyper[position_] >= 0.0)) throw std::domain_error("gaussian: `variance` must be >= 0");
+    variance_ = hyper[position_];
+  }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return density(datum.y - *eta, variance_);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    require_noise();
+    out[0] = log_density(datum, &eta);
+    out[1] = (datum.y - eta) / variance_;
+    out[2] = -1.0 / variance_;
+    out[3] = out[4] = 0.0;
+  }
+  Smoothness smoothness() const override { return {std::numeric_limits<double>::infinity(), 0.0}; }
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
+    require_noise();
+    const double precision = 1.0 / variance_;
+    return PointExpectation{density(datum.y - mean, variance_) - 0.5 * variance * precision,
+                            (datum.y - mean) * precision, -0.5 * precision, -precision, 0.0, 0.0};
+  }
+  bool has_closed_form() const override { return true; }
+  bool log_concave() const override { return true; }
+  bool conjugate() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return datum.y; }
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return *eta; }
+  double conditional_variance(double /*size*/, const double* /*eta*/) const override { return variance_; }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return cdf(datum.y - *eta, variance_);
+  }
+  bool discrete() const override { return false; }
+
+  // y ~ N(mean, variance + noise variance)
+  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
+    return mean;
+  }
+  std::optional<double> predictive_mean_variance(double, double /*mean*/, double variance) const override {
+    return variance;
+  }
+  std::optional<double> predictive_noise(double, double, double) const override { return variance_; }
+  std::optional<double> predictive_log_density(const Datum& datum, double mean,
+                                               double variance) const override {
+    return density(datum.y - mean, variance + variance_);
+  }
+  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
+    return cdf(datum.y - mean, variance + variance_);
+  }
+  std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
+                                            double probability) const override {
+    const double sd = std::sqrt(variance + variance_);
+    return sd > 0.0 ? mean + sd * normal_quantile(probability) : mean;
+  }
+
+  // d log p / d variance = ((y - eta)^2 / variance - 1) / (2 variance)
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    add_expected_gradient(datum, *eta, 0.0, weight, gradient);
+  }
+  bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
+                             VectorRef gradient) const override {
+    require_noise();
+    const double residual = datum.y - mean;
+    gradient[position_] += weight * ((residual * residual + variance) / variance_ - 1.0) / (2.0 * variance_);
+    return true;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  static double density(double residual, double variance) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (variance == 0.0) return residual == 0.0 ? infinity : -infinity;
+    return -log_sqrt_2pi - 0.5 * std::log(variance) - 0.5 * residual * residual / variance;
+  }
+  static double cdf(double residual, double variance) {
+    if (variance == 0.0) return residual >= 0.0 ? 1.0 : 0.0;
+    return normal_cdf(residual / std::sqrt(variance));
+  }
+  void require_noise() const {
+    if (variance_ == 0.0) {
+      throw std::domain_error("gaussian: with `variance` = 0 only exact inference is defined");
+    }
+  }
+
+  Index position_ = 0;
+  double variance_ = 1.0;
+};
+
+}  // namespace galvi

@@ -1,0 +1,133 @@
+// The likelihood axis: p(y | eta), mathematics only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numeric/types.h"
+
+namespace galvi {
+
+/// One response. `size` is the number of trials of a binomial count and 1 elsewhere.
+struct Datum {
+  double y;
+  double size;
+};
+
+/// All responses; `weight` multiplies the log likelihood of its row.
+struct Data {
+  Vector y;
+  Vector size;
+  Vector weight;
+  Datum operator[](Index n) const { return {y[n], size[n]}; }
+};
+
+/// What R says about a likelihood; hyper and constants as in KernelSpec.
+struct LikelihoodSpec {
+  std::string type;
+  std::map<std::string, std::vector<Index>> hyper;
+  std::map<std::string, double> constants;
+};
+
+/// E_q[log p(y | eta)] under eta ~ N(mean, variance) and its derivatives in mean (m) and variance (v).
+struct PointExpectation {
+  double value;
+  double d_m, d_v;
+  double d_mm, d_mv, d_vv;
+};
+
+/// How smooth log p is in eta, which is what quadrature must know before it can choose its nodes.
+struct Smoothness {
+  double width;   // distance from the real line to the nearest singularity; infinite if there is none, 0 at a kink
+  double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
+};
+
+/// A function of one variable of which log densities are made. Expectations that are called often tabulate it.
+class StandardFunction {
+ public:
+  virtual ~StandardFunction() = default;
+  virtual double value(double x) const = 0;
+  /// d^k f / d x^k, k = 0..4.
+  virtual void derivatives(double x, double out[5]) const = 0;
+  virtual Smoothness smoothness() const = 0;
+};
+
+/// log p(y | eta) = constant + plus f(eta) + minus f(-eta), f the likelihood's standard function.
+struct SignedCounts {
+  double constant, plus, minus;
+};
+
+class Likelihood {
+ public:
+  virtual ~Likelihood() = default;
+  /// Latent values per observation (K).
+  virtual Index latents() const { return 1; }
+  virtual void update(const ConstVectorRef& /*hyper*/) {}
+
+  /// log p(y | eta) with its constant. eta: K values.
+  virtual double log_density(const Datum& datum, const double* eta) const = 0;
+  /// d^k log p / d eta^k, k = 0..4, for K = 1.
+  virtual void derivatives(const Datum& datum, double eta, double out[5]) const = 0;
+  virtual Smoothness smoothness() const = 0;
+  /// The one function that log p consists of, where it has this form; lives as long as the program.
+  virtual const StandardFunction* standard_function() const { return nullptr; }
+  virtual SignedCounts signed_counts(const Datum&) const { return {0.0, 0.0, 0.0}; }
+  /// The expectation in closed form, where there is one.
+  virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
+                                                       double /*variance*/) const {
+    return std::nullopt;
+  }
+  virtual bool has_closed_form() const { return false; }
+  /// log p is concave in eta: the bound has one optimum (design: section 3).
+  virtual bool log_concave() const = 0;
+  /// log p is quadratic in eta: inference is exact in one step.
+  virtual bool conjugate() const { return false; }
+
+  /// A value of eta that fits this datum alone, shrunk to finite; where inference may start.
+  virtual double starting_eta(const Datum& datum) const = 0;
+
+  /// E[y | eta] and Var[y | eta] of a new response with `size` trials.
+  virtual double conditional_mean(double size, const double* eta) const = 0;
+  virtual double conditional_variance(double size, const double* eta) const = 0;
+  /// P(Y <= y | eta).
+  virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
+  virtual bool discrete() const = 0;
+
+  /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
+  virtual std::optional<double> predictive_mean(double /*size*/, double /*mean*/, double /*variance*/) const {
+    return std::nullopt;
+  }
+  /// Var(E[y | eta]).
+  virtual std::optional<double> predictive_mean_variance(double, double, double) const { return std::nullopt; }
+  /// E[Var[y | eta]].
+  virtual std::optional<double> predictive_noise(double, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_log_density(const Datum&, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_cdf(const Datum&, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_quantile(double, double, double, double) const { return std::nullopt; }
+
+  /// gradient[h] += d log p(y | eta) / d hyper_h, natural scale. Only for likelihoods with hyperparameters.
+  virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/, VectorRef /*gradient*/) const {}
+  /// The same under eta ~ N(mean, variance) in closed form; false where quadrature must be used.
+  virtual bool add_expected_gradient(const Datum&, double /*mean*/, double /*variance*/, double /*weight*/,
+                                     VectorRef /*gradient*/) const {
+    return false;
+  }
+  virtual bool has_hyper() const { return false; }
+};
+
+std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec);
+
+/// One row of the registry, which R reads through probe.cpp.
+struct LikelihoodFacts {
+  std::string type;
+  bool log_concave;
+  bool conjugate;
+  bool closed_form;
+  bool discrete;
+};
+std::vector<LikelihoodFacts> likelihood_facts();
+
+}  // namespace galvi

@@ -1,0 +1,16 @@
+// The standard normal's density, distribution function and quantile, right in both tails.
+#pragma once
+
+namespace galvi {
+
+constexpr double log_sqrt_2pi = 0.91893853320467274178;
+
+double normal_density(double x);
+double normal_cdf(double x);      // Phi(x)
+double log_normal_cdf(double x);  // log Phi(x), about -x^2 / 2 far on the left
+double normal_quantile(double probability);
+
+/// d^k log Phi / d x^k, k = 0..4.
+void log_normal_cdf_derivatives(double x, double out[5]);
+
+}  // namespace galvi

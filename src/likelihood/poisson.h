@@ -1,0 +1,54 @@
+// Counts, log link.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "likelihood/counts.h"
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+/// log p(y | eta) = y eta - exp(eta) - log y!   y = 0, 1, 2, ...
+class Poisson final : public Likelihood {
+ public:
+  double log_density(const Datum& datum, const double* eta) const override {
+    return datum.y * *eta - std::exp(*eta) - log_factorial(datum.y);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const double rate = std::exp(eta);
+    out[0] = log_density(datum, &eta);
+    out[1] = datum.y - rate;
+    out[2] = out[3] = out[4] = -rate;
+  }
+  Smoothness smoothness() const override { return {std::numeric_limits<double>::infinity(), 1.0}; }
+  // E exp(eta) = exp(mean + variance / 2): the log-normal mean.
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
+    const double rate = std::exp(mean + 0.5 * variance);
+    return PointExpectation{datum.y * mean - rate - log_factorial(datum.y),
+                            datum.y - rate, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
+  }
+  bool has_closed_form() const override { return true; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return poisson_cdf(datum.y, std::exp(*eta));
+  }
+  bool discrete() const override { return true; }
+
+  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance);
+  }
+  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
+  std::optional<double> predictive_mean_variance(double /*size*/, double mean, double variance) const override {
+    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
+  }
+  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
+    return predictive_mean(size, mean, variance);
+  }
+};
+
+}  // namespace galvi

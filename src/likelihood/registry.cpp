@@ -1,0 +1,61 @@
+#include <functional>
+#include <stdexcept>
+
+#include "likelihood/binomial_logit.h"
+#include "likelihood/binomial_probit.h"
+#include "likelihood/gaussian.h"
+#include "likelihood/likelihood.h"
+#include "likelihood/poisson.h"
+
+namespace galvi {
+namespace {
+
+using Maker = std::function<std::unique_ptr<Likelihood>(const LikelihoodSpec&)>;
+
+struct Entry {
+  std::string type;
+  LikelihoodSpec example;  // with the hyperparameters that the constructor asks for
+  Maker make;
+};
+
+template <class T>
+std::unique_ptr<Likelihood> plain(const LikelihoodSpec&) {
+  return std::make_unique<T>();
+}
+template <class T>
+std::unique_ptr<Likelihood> from_spec(const LikelihoodSpec& spec) {
+  return std::make_unique<T>(spec);
+}
+
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> table = {
+      {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
+      {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
+      {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
+      {"poisson", {"poisson", {}, {}}, plain<Poisson>},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec) {
+  std::string known;
+  for (const Entry& entry : registry()) {
+    if (entry.type == spec.type) return entry.make(spec);
+    known += (known.empty() ? "" : ", ") + entry.type;
+  }
+  throw std::invalid_argument("unknown likelihood \"" + spec.type + "\"; known are " + known);
+}
+
+std::vector<LikelihoodFacts> likelihood_facts() {
+  std::vector<LikelihoodFacts> facts;
+  for (const Entry& entry : registry()) {
+    const auto likelihood = entry.make(entry.example);
+    facts.push_back({entry.type, likelihood->log_concave(), likelihood->conjugate(),
+                     likelihood->has_closed_form(), likelihood->discrete()});
+  }
+  return facts;
+}
+
+}  // namespace galvi
