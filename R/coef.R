@@ -49,45 +49,6 @@ ranef.galvi <- function(object, ...) {
   })
 }
 
-#' @rdname coef.galvi
-#' @export
-vcov.galvi <- function(object, ...) {
-  coefficients <- fixed_coefficients(object)
-  if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
-  q <- nrow(coefficients$mean)
-  k <- ncol(coefficients$mean)
-  # q(z) factorises over the latents: one block for each.
-  names <- paste(rep(colnames(coefficients$mean), each = q), rep(rownames(coefficients$mean), k), sep = ":")
-  V <- matrix(0, q * k, q * k, dimnames = list(names, names))
-  for (latent in seq_len(k)) {
-    block <- (latent - 1L) * q + seq_len(q)
-    V[block, block] <- coefficients$covariance[[latent]]
-  }
-  V
-}
-
-#' @rdname coef.galvi
-#' @export
-confint.galvi <- function(object, parm, level = 0.95, ...) {
-  level <- check_level(level)
-  V <- vcov.galvi(object)
-  mean <- as.vector(fixed_coefficients(object)$mean)
-  names(mean) <- rownames(V)
-  if (missing(parm)) parm <- names(mean)
-  if (is.numeric(parm)) parm <- names(mean)[parm]
-  unknown <- setdiff(parm, names(mean))
-  if (length(unknown)) {
-    stop_galvi("argument", paste0(
-      "`parm` must name fixed effects, not ", quote_names(unknown, "\""), "; this fit has ",
-      if (length(mean)) quote_names(names(mean), "\"", 30L) else "none", "."
-    ))
-  }
-  at <- match(parm, names(mean))
-  limits <- mean[at] + outer(sqrt(diag(V))[at], stats::qnorm(tails(level)))
-  dimnames(limits) <- list(parm, paste(format(100 * tails(level), trim = TRUE, digits = 3), "%"))
-  limits
-}
-
 #' Posterior of the fixed effects: mean (q x K) and a q x q covariance per latent; q = 0 without fixed effects
 #' @noRd
 fixed_coefficients <- function(fit) {

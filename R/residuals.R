@@ -81,12 +81,19 @@ quantile_residuals <- function(fit, target) {
 #' P(Y < y) + u P(Y = y), u uniform; the predictive distribution function at y for continuous responses
 #' @noRd
 randomised_pit <- function(fit, target) {
+  limits <- pit_limits(fit, target)
+  if (!is_discrete(fit)) return(limits$upper)
+  limits$lower + stats::runif(target$n) * (limits$upper - limits$lower)
+}
+
+#' P(Y < y) and P(Y <= y), equal for continuous responses
+#' @noRd
+pit_limits <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
   cdf <- function(y) response_moment(fit, marginals, "cdf", size = target$size, y = y)
   upper <- cdf(target$y)
-  if (!is_discrete(fit)) return(upper)
-  lower <- ifelse(target$y > 0, cdf(pmax(target$y - 1, 0)), 0)
-  lower + stats::runif(target$n) * (upper - lower)
+  if (!is_discrete(fit)) return(list(lower = upper, upper = upper))
+  list(lower = ifelse(target$y > 0, cdf(pmax(target$y - 1, 0)), 0), upper = upper)
 }
 
 is_discrete <- function(fit) {

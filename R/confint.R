@@ -1,0 +1,21 @@
+#' @rdname coef.galvi
+#' @export
+confint.galvi <- function(object, parm, level = 0.95, ...) {
+  level <- check_level(level)
+  V <- vcov.galvi(object)
+  mean <- as.vector(fixed_coefficients(object)$mean)
+  names(mean) <- rownames(V)
+  if (missing(parm)) parm <- names(mean)
+  if (is.numeric(parm)) parm <- names(mean)[parm]
+  unknown <- setdiff(parm, names(mean))
+  if (length(unknown)) {
+    stop_galvi("argument", paste0(
+      "`parm` must name fixed effects, not ", quote_names(unknown, "\""), "; this fit has ",
+      if (length(mean)) quote_names(names(mean), "\"", 30L) else "none", "."
+    ))
+  }
+  at <- match(parm, names(mean))
+  limits <- mean[at] + outer(sqrt(diag(V))[at], stats::qnorm(tails(level)))
+  dimnames(limits) <- list(parm, paste(format(100 * tails(level), trim = TRUE, digits = 3), "%"))
+  limits
+}

@@ -1,0 +1,68 @@
+calibration_panels <- function(fit, newdata, bins) {
+  check_one_latent(fit, "calibration")
+  target <- if (is.null(newdata)) training_target(fit) else new_target(fit, newdata, response = TRUE)
+  if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
+  if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")
+  where <- if (is.null(newdata)) "the observations" else "new data"
+  if (!is.null(response_levels(fit)) && all(target$size == 1)) {
+    data <- reliability_table(fit, target, bins)
+    draw <- function() draw_reliability(fit, data, where)
+  } else {
+    data <- pit_table(fit, target, bins)
+    draw <- function() draw_pit(data, where)
+  }
+  list(data = data, draw = list(draw))
+}
+
+#' Observed frequencies in bins with equally many predictions, with Wilson intervals
+#' @noRd
+reliability_table <- function(fit, target, bins) {
+  p <- response_moment(fit, latent_marginals(fit, target), "mean")
+  breaks <- unique(stats::quantile(p, seq(0, 1, length.out = bins + 1L), names = FALSE))
+  bin <- if (length(breaks) > 1L) cut(p, breaks, include.lowest = TRUE, labels = FALSE) else rep(1L, length(p))
+  n <- as.vector(table(bin))
+  observed <- as.vector(tapply(target$y, bin, mean))
+  z <- stats::qnorm(0.975)
+  centre <- (observed + z^2 / (2 * n)) / (1 + z^2 / n)
+  half <- z * sqrt(observed * (1 - observed) / n + z^2 / (4 * n^2)) / (1 + z^2 / n)
+  data.frame(
+    predicted = as.vector(tapply(p, bin, mean)), observed = observed,
+    lower = pmax(centre - half, 0), upper = pmin(centre + half, 1), n = n
+  )
+}
+
+draw_reliability <- function(fit, data, where) {
+  event <- response_levels(fit)[2L]
+  open_panel(c(0, 1), c(0, 1), paste0("predicted probability of ", event), "observed frequency",
+    paste("Calibration on", where))
+  graphics::abline(0, 1, col = "grey50", lty = 2)
+  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(plot_colours[1L], 0.6), lwd = 2)
+  graphics::lines(data$predicted, data$observed, col = plot_colours[1L])
+  graphics::points(data$predicted, data$observed, pch = 19, col = plot_colours[1L])
+}
+
+#' Share of the probability integral transform in equal bins, 1 / bins each if the model is right
+#'
+#' A discrete observation spreads evenly over (P(Y < y), P(Y <= y)).
+#' @noRd
+pit_table <- function(fit, target, bins) {
+  limits <- pit_limits(fit, target)
+  breaks <- seq(0, 1, length.out = bins + 1L)
+  reached <- vapply(breaks, function(u) {
+    # Share of each observation's interval below u; a step where the interval is a point.
+    mean(ifelse(limits$upper > limits$lower,
+      pmin(pmax((u - limits$lower) / (limits$upper - limits$lower), 0), 1), as.numeric(limits$upper <= u)))
+  }, 1)
+  expected <- 1 / bins
+  band <- stats::qbinom(c(0.025, 0.975), target$n, expected) / target$n
+  data.frame(from = breaks[-length(breaks)], to = breaks[-1L], share = diff(replace(reached, 1L, 0)), lower = band[1L],
+    upper = band[2L])
+}
+
+draw_pit <- function(data, where) {
+  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "predictive distribution function at the observation",
+    "share of observations", paste("Calibration on", where), yaxs = "i")
+  graphics::rect(0, data$lower[1L], 1, data$upper[1L], col = fade("grey40", 0.2), border = NA)
+  graphics::rect(data$from, 0, data$to, data$share, col = fade(plot_colours[1L], 0.5), border = "white")
+  graphics::abline(h = 1 / nrow(data), lty = 2, col = "grey40")
+}
