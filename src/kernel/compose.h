@@ -1,0 +1,96 @@
+// Sums and products of kernels.
+#pragma once
+
+#include "kernel/spec.h"
+
+namespace galvi {
+
+class Composite : public Kernel {
+ public:
+  explicit Composite(const KernelSpec& spec) {
+    if (spec.parts.empty()) throw std::invalid_argument("kernel '" + spec.type + "' needs parts");
+    for (const KernelSpec& part : spec.parts) parts_.push_back(make_kernel(part));
+  }
+  void update(const ConstVectorRef& hyper) override {
+    for (auto& part : parts_) part->update(hyper);
+  }
+
+ protected:
+  std::vector<std::unique_ptr<Kernel>> parts_;
+};
+
+class Sum final : public Composite {
+ public:
+  using Composite::Composite;
+
+  void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
+    parts_[0]->value(X, Z, out);
+    Matrix term(out.rows(), out.cols());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      parts_[k]->value(X, Z, term);
+      out += term;
+    }
+  }
+  void diagonal(const ConstMatrixRef& X, VectorRef out) const override {
+    parts_[0]->diagonal(X, out);
+    Vector term(out.size());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      parts_[k]->diagonal(X, term);
+      out += term;
+    }
+  }
+  void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
+                Matrix* inputs) const override {
+    for (const auto& part : parts_) part->gradient(X, Z, G, hyper, inputs);
+  }
+  void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const override {
+    for (const auto& part : parts_) part->diagonal_gradient(X, g, hyper);
+  }
+};
+
+class Product final : public Composite {
+ public:
+  using Composite::Composite;
+
+  void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
+    parts_[0]->value(X, Z, out);
+    Matrix factor(out.rows(), out.cols());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      parts_[k]->value(X, Z, factor);
+      out.array() *= factor.array();
+    }
+  }
+  void diagonal(const ConstMatrixRef& X, VectorRef out) const override {
+    parts_[0]->diagonal(X, out);
+    Vector factor(out.size());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      parts_[k]->diagonal(X, factor);
+      out.array() *= factor.array();
+    }
+  }
+  void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
+                Matrix* inputs) const override {
+    std::vector<Matrix> values(parts_.size(), Matrix(X.rows(), Z.rows()));
+    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->value(X, Z, values[k]);
+    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->gradient(X, Z, weighted(values, k, G), hyper, inputs);
+  }
+  void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const override {
+    std::vector<Matrix> values(parts_.size(), Matrix(X.rows(), 1));
+    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->diagonal(X, values[k].col(0));
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      parts_[k]->diagonal_gradient(X, weighted(values, k, g).col(0), hyper);
+    }
+  }
+
+ private:
+  // G o (product of all values but the k-th): no division, since values may be zero.
+  static Matrix weighted(const std::vector<Matrix>& values, size_t k, const ConstMatrixRef& G) {
+    Matrix out = G;
+    for (size_t l = 0; l < values.size(); ++l) {
+      if (l != k) out.array() *= values[l].array();
+    }
+    return out;
+  }
+};
+
+}  // namespace galvi
