@@ -19,7 +19,7 @@ described <- function(fields) {
   entries <- unlist(strsplit(stats::na.omit(read.dcf("DESCRIPTION", fields)[1, ]), ",[[:space:]]*"))
   names <- sub("[[:space:]]*\\(.*", "", trimws(entries))
   versions <- ifelse(grepl("(", entries, fixed = TRUE), gsub(".*>=[[:space:]]*|\\)", "", entries), "0")
-  keep <- names != "R"
+  keep <- names != "R" & !duplicated(names)
   stats::setNames(versions[keep], names[keep])
 }
 
@@ -39,6 +39,7 @@ install_missing <- function(wanted) {
   repos[repos == "@CRAN@"] <- "https://cloud.r-project.org"
   message("Installing ", paste(absent, collapse = ", "), " and what they need into ", library,
           " (once; some minutes where they are compiled).")
+  Sys.setenv(USE_BUNDLED_LIBUV = 1)  # fs, which testthat needs, then asks nothing of the system
   utils::install.packages(absent, lib = library, repos = repos, Ncpus = 2, quiet = TRUE)
   absent <- missing_packages(wanted)
   if (length(absent)) stop("Could not be installed: ", paste(absent, collapse = ", "), ".", call. = FALSE)

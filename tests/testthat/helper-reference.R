@@ -1,0 +1,97 @@
+# Plain-R twins of what the core computes: slow, short and independent of it.
+
+# E[f(eta)] under eta ~ N(mean, variance) to about 1e-12, for f smooth but for a kink at each of `kinks`.
+gaussian_expectation <- function(f, mean, variance, kinks = 0) {
+  if (variance == 0) return(f(mean))
+  sd <- sqrt(variance)
+  # Pieces between the kinks, and none so long that integrate() can miss where f changes.
+  inner <- (kinks - mean) / sd
+  inner <- inner[abs(inner) < 12]
+  near <- (rep(kinks, each = 2) + c(-30, 30) - mean) / sd
+  breaks <- sort(unique(c(-12, -6, -3, 0, 3, 6, 12, inner, near[abs(near) < 12])))
+  pieces <- mapply(function(from, to) {
+    integrate(function(t) f(mean + sd * t) * dnorm(t), from, to, rel.tol = 1e-12, abs.tol = 1e-15,
+              subdivisions = 1000, stop.on.error = FALSE)$value
+  }, breaks[-length(breaks)], breaks[-1])
+  sum(pieces)
+}
+
+# log p(y | eta) of the families, with R's own functions; y of binomial families counts successes in `size`.
+# Families with a parameter take it as `variance`.
+reference_log_density <- list(
+  gaussian = function(y, eta, size = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
+  binomial_logit = function(y, eta, size = 1) {
+    lchoose(size, y) + y * plogis(eta, log.p = TRUE) + (size - y) * plogis(-eta, log.p = TRUE)
+  },
+  binomial_probit = function(y, eta, size = 1) {
+    lchoose(size, y) + y * pnorm(eta, log.p = TRUE) + (size - y) * pnorm(-eta, log.p = TRUE)
+  },
+  poisson = function(y, eta, size = 1) y * eta - exp(eta) - lgamma(y + 1)
+)
+
+# variance exp(-|x - z|^2 / (2 lengthscale^2)).   X: a x p, Z: b x p.
+reference_se <- function(X, Z = X, lengthscale = 1, variance = 1) {
+  X <- as.matrix(X)
+  Z <- as.matrix(Z)
+  squared <- Reduce(`+`, lapply(seq_len(ncol(X)), function(j) outer(X[, j], Z[, j], "-")^2))
+  variance * exp(-squared / (2 * lengthscale^2))
+}
+
+# The bound of q(eta) = N(mean, V) with V = (K^-1 + diag(lambda))^-1 and mean = offset + K alpha:
+#   sum_n w_n E log p(y_n | eta_n) - [alpha' K alpha + log|B| + tr(B^-1) - N] / 2,   B = I + K diag(lambda).
+# log_density(y, eta) as above; K: N x N.
+reference_elbo <- function(K, alpha, lambda, y, log_density, offset = 0, weights = 1) {
+  n <- length(y)
+  B <- diag(n) + K * rep(lambda, each = n)
+  variance <- diag(solve(B, K))
+  mean <- offset + drop(K %*% alpha)
+  expected <- mapply(function(y, m, v) gaussian_expectation(function(eta) log_density(y, eta), m, v), y, mean, variance)
+  kl <- (sum(alpha * (K %*% alpha)) + as.numeric(determinant(B)$modulus) + sum(diag(solve(B))) - n) / 2
+  sum(weights * expected) - kl
+}
+
+# Draws from p(f | y) with f ~ N(0, K) by elliptical slice sampling (Murray, Adams and MacKay 2010).
+# log_likelihood(f) is a number. Returns draws x N, after `burn_in`.
+elliptical_slice_sample <- function(K, log_likelihood, draws, burn_in = 500, start = numeric(nrow(K))) {
+  n <- nrow(K)
+  root <- t(chol(K + 1e-10 * mean(diag(K)) * diag(n)))
+  kept <- matrix(NA_real_, draws, n)
+  f <- start
+  current <- log_likelihood(f)
+  for (i in seq_len(burn_in + draws)) {
+    nu <- drop(root %*% rnorm(n))
+    threshold <- current + log(runif(1))
+    angle <- runif(1, 0, 2 * pi)
+    from <- angle - 2 * pi
+    to <- angle
+    repeat {
+      proposal <- f * cos(angle) + nu * sin(angle)
+      value <- log_likelihood(proposal)
+      if (value > threshold) break
+      if (angle < 0) from <- angle else to <- angle
+      angle <- runif(1, from, to)
+    }
+    f <- proposal
+    current <- value
+    if (i > burn_in) kept[i - burn_in, ] <- f
+  }
+  kept
+}
+
+# Standard error of the mean of a chain's columns by batch means.
+batch_standard_error <- function(chain, batches = 30) {
+  chain <- as.matrix(chain)
+  size <- nrow(chain) %/% batches
+  means <- vapply(seq_len(batches), function(b) colMeans(chain[(b - 1) * size + seq_len(size), , drop = FALSE]),
+                  numeric(ncol(chain)))
+  apply(matrix(means, ncol = batches), 1, sd) / sqrt(batches)
+}
+
+# Rows of x as N(mean, covariance) log densities.
+log_dmvnorm <- function(x, mean, covariance) {
+  root <- chol(covariance + 1e-10 * mean(diag(covariance)) * diag(ncol(x)))
+  z <- backsolve(root, t(x) - mean, transpose = TRUE)
+  -colSums(z^2) / 2 - sum(log(diag(root))) - ncol(x) * log(2 * pi) / 2
+}
+
+log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))

@@ -1,0 +1,38 @@
+# Every tolerance has a name and a reason. A looser one in a test says why.
+tol <- list(
+  identity    = 1e-10,  # the same algebra in another order; n <= 200, condition number <= 1e6
+  expectation = 1e-9,   # the promise for Gaussian expectations, against integrate(rel.tol = 1e-12)
+  derivative  = 1e-7,   # derivatives of expectations, against numDeriv of values good to 1e-12
+  gradient    = 1e-6,   # numDeriv::grad (Richardson), values of order 1
+  elbo        = 1e-7,   # the promise for optima of the bound, in nats, at galvi_control(tol = 1e-9)
+  optimum     = 1e-4    # parameters where the ELBO is met to 1e-8: error ~ its square root
+)
+
+# |object - expected| <= tolerance * max(1, |expected|), element by element: relative with an absolute floor.
+expect_close <- function(object, expected, tolerance = tol$identity) {
+  actual <- testthat::quasi_label(rlang::enquo(object), arg = "object")
+  value <- as.vector(unlist(actual$val))
+  wanted <- as.vector(unlist(expected))
+  if (length(value) != length(wanted) && length(wanted) != 1L) {
+    testthat::fail(paste0(actual$lab, " has length ", length(value), ", not ", length(wanted), "."))
+    return(invisible(actual$val))
+  }
+  error <- abs(value - wanted) / pmax(1, abs(wanted))
+  error[value == wanted] <- 0  # infinities of the same sign
+  worst <- which.max(replace(error, is.na(error), Inf))
+  testthat::expect(
+    length(error) == 0L || isTRUE(error[worst] <= tolerance),
+    paste0(actual$lab, " is off by ", format(error[worst], digits = 3), " (allowed ", format(tolerance, digits = 3),
+           "), at element ", worst, ": ", format(value[worst], digits = 12), " instead of ",
+           format(rep_len(wanted, length(error))[worst], digits = 12), ".")
+  )
+  invisible(actual$val)
+}
+
+# How far the posterior may be from the optimum's when the bound is within `gap` nats of it. minus the bound is
+# 1-strongly convex in the whitened mean and Cholesky factor, so with C the prior covariance
+#   |dm_n| <= sqrt(2 gap C_nn)   and   |dv_n| <= 2 sqrt(v_n) sqrt(2 gap C_nn) + 2 gap C_nn.
+posterior_tolerance <- function(gap, prior_variance, variance) {
+  mean <- sqrt(2 * gap * prior_variance)
+  list(mean = mean, variance = 2 * sqrt(variance) * mean + mean^2)
+}
