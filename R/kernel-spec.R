@@ -1,0 +1,247 @@
+# A kernel meets data: starts, bounds and positions of its hyperparameters, and the specification that C++ reads.
+
+#' The border's list of a kernel over the inputs of a term
+#'
+#' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of the variables)
+#' @param register function(parameter, value, default, lower, upper, learned, transform) that adds an entry to the
+#'   hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then learning
+#'   starts at `default`, or the entry is held there if `learned` is FALSE.
+#' @return list(type, columns, hyper, constants, parts)
+#' @noRd
+kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
+  labels <- kernel_terms(kernel)
+  many <- length(labels) > 1L
+  leaf <- 0L
+  build <- function(node, variance, learned) {
+    if (!length(node$parts)) {
+      leaf <<- leaf + 1L
+      prefix <- if (many) paste0(labels[leaf], ".") else ""
+      named <- function(parameter, ...) register(paste0(prefix, parameter), ...)
+      return(leaf_spec(node, inputs, named, variance, learned))
+    }
+    count <- length(node$parts)
+    if (node$type == "sum") {
+      variances <- rep(variance / count, count)
+      free <- rep(TRUE, count)
+    } else {
+      several <- vapply(node$parts, has_several_variances, NA)
+      main <- if (any(several)) which(several)[1L] else 1L
+      variances <- replace(rep(1, count), main, variance)
+      free <- several | seq_len(count) == main
+    }
+    parts <- lapply(seq_len(count), function(k) build(node$parts[[k]], variances[k], free[k]))
+    list(type = node$type, columns = integer(), hyper = list(), constants = list(), parts = parts)
+  }
+  build(kernel, default_variance, TRUE)
+}
+
+# The names of the simple kernels in a kernel, in order: se, se2, linear.
+kernel_terms <- function(kernel) {
+  types <- leaf_types(kernel)
+  counts <- stats::ave(seq_along(types), types, FUN = seq_along)
+  paste0(types, ifelse(counts > 1L, counts, ""))
+}
+
+leaf_types <- function(kernel) {
+  if (!length(kernel$parts)) return(kernel$type)
+  unlist(lapply(kernel$parts, leaf_types))
+}
+
+has_several_variances <- function(kernel) {
+  kernel$type == "sum" || kernel$type == "linear" && kernel$ard
+}
+
+leaf_spec <- function(kernel, inputs, register, variance, learned) {
+  used <- kernel_variables(kernel, inputs)
+  owner <- if (kernel$type == "constant") integer() else rep(seq_along(used), lengths(used))
+  columns <- as.integer(unlist(used))[seq_along(owner)]
+  x <- inputs$matrix[, columns, drop = FALSE]
+  hyper <- lapply(stats::setNames(nm = names(kernel$settings)), function(parameter) {
+    per_variable <- kernel$ard && parameter %in% ard_parameters(kernel$type)
+    values <- split_setting(kernel$settings[[parameter]], if (per_variable) length(used) else 1L, parameter, kernel)
+    if (per_variable && is_shared_period(parameter, kernel)) {
+      values <- values[1L]
+      per_variable <- FALSE
+    }
+    if (!per_variable) {
+      start <- parameter_start(parameter, kernel, x, variance, 1L)
+      return(register_parameter(register, parameter, parameter, values[[1L]], start, learned))
+    }
+    positions <- vapply(seq_along(used), function(v) {
+      start <- parameter_start(parameter, kernel, x[, owner == v, drop = FALSE], variance, length(used))
+      name <- sprintf("%s[%s]", parameter, names(used)[v])
+      register_parameter(register, parameter, name, values[[v]], start, learned)
+    }, 1L)
+    positions[owner]
+  })
+  list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list())
+}
+
+# One period for all variables unless one for each was given.
+is_shared_period <- function(parameter, kernel) {
+  parameter == "period" && length(setting_elements(kernel$settings$period)) == 1L
+}
+
+# The columns of the input matrix behind each variable that a kernel uses: a list named by variable.
+kernel_variables <- function(kernel, inputs) {
+  all <- split(seq_along(inputs$variable), factor(inputs$variable, seq_along(inputs$names)))
+  names(all) <- inputs$names
+  columns <- kernel$columns
+  if (is.null(columns)) return(all)
+  found <- if (is.character(columns)) match(columns, inputs$names) else match(columns, seq_along(all))
+  if (anyNA(found)) {
+    bad <- columns[is.na(found)][1L]
+    stop_galvi("kernel", sprintf(
+      "`columns` of %s() names the variable %s, which the term does not have. It has %s.%s",
+      kernel$type, if (is.character(bad)) dQuote(bad, FALSE) else format(bad), quote_names(inputs$names),
+      if (is.character(bad)) did_you_mean(bad, inputs$names) else ""
+    ))
+  }
+  if (anyDuplicated(found)) {
+    stop_galvi("kernel", sprintf(
+      "`columns` of %s() names `%s` twice.", kernel$type, inputs$names[found[duplicated(found)][1L]]
+    ))
+  }
+  all[found]
+}
+
+# What was given, one element per value to register.
+split_setting <- function(value, count, parameter, kernel) {
+  if (is.null(value)) return(vector("list", count))
+  values <- setting_elements(value)
+  if (length(values) == 1L) return(rep(values, count))
+  if (length(values) != count) {
+    stop_galvi("kernel", sprintf(
+      "`%s` of %s() must have one value or one per variable (%d), not %d.", parameter, kernel$type, count,
+      length(values)
+    ))
+  }
+  values
+}
+
+# ---- starts and bounds ----
+
+# Where learning starts without a word from the user. `count`: variables that share the variance of the kernel.
+parameter_start <- function(parameter, kernel, x, variance, count) {
+  switch(parameter,
+    lengthscale = if (kernel$type == "periodic") {
+      median_distance(on_circle(x, known_start(kernel$settings$period)))
+    } else {
+      median_distance(x)
+    },
+    variance = variance / average_variance(kernel, x) / count,
+    # required, or with a default of their own in the constructor
+    known_start(kernel$settings[[parameter]])
+  )
+}
+
+# The prior variance of a kernel with variance 1, averaged over the rows.
+average_variance <- function(kernel, x) {
+  squares <- rowSums(x^2)
+  average <- switch(kernel$type,
+    linear = mean(squares),
+    polynomial = mean((known_start(kernel$settings$constant) + squares)^kernel$constants$degree),
+    1
+  )
+  if (is.finite(average) && average > 0) average else 1
+}
+
+# The number in a setting: itself, what is held, or the centre of a prior. NULL without one.
+known_start <- function(value) {
+  if (is.null(value)) return(NULL)
+  one <- setting_elements(value)[[1L]]
+  if (is_value(one)) as_parameter(one, "value", what = "kernel")$value else one
+}
+
+register_parameter <- function(register, parameter, name, value, start, learned) {
+  factor <- switch(parameter,
+    lengthscale = c(1e-3, 1e3), variance = c(1e-6, 1e4), period = c(0.5, 2), c(1e-6, 1e6)
+  )
+  bounds <- if (parameter == "alpha") c(1e-2, 1e4) else if (parameter == "constant") factor else start * factor
+  given <- known_start(value)
+  if (!is.null(given)) bounds <- range(bounds, given * if (parameter == "period") factor else c(1e-2, 1e2))
+  register(
+    name, value, default = start, lower = bounds[1L], upper = bounds[2L],
+    learned = learned || parameter != "variance", transform = "log"
+  )
+}
+
+# Median of the positive distances between rows; 1 if all rows are the same.
+median_distance <- function(x) {
+  n <- nrow(x)
+  rows <- if (n > 500L) round(seq(1, n, length.out = 500L)) else seq_len(n)
+  distances <- as.numeric(stats::dist(x[rows, , drop = FALSE]))
+  distances <- distances[is.finite(distances) & distances > 0]
+  if (length(distances)) return(stats::median(distances))
+  # rows that differ may have been skipped
+  span <- sqrt(sum(apply(x, 2L, function(column) diff(range(column)))^2))
+  if (is.finite(span) && span > 0) span else 1
+}
+
+on_circle <- function(x, period) {
+  angle <- 2 * pi * x / period
+  cbind(cos(angle), sin(angle))
+}
+
+# ---- kernels that are a finite set of columns ----
+
+# Sums of linear and constant kernels and their products, as long as no product takes columns times columns.
+is_finite_kernel <- function(kernel) {
+  if (kernel$type %in% c("linear", "constant")) return(TRUE)
+  if (!kernel$type %in% c("sum", "product") || !all(vapply(kernel$parts, is_finite_kernel, NA))) return(FALSE)
+  kernel$type == "sum" || sum(vapply(kernel$parts, has_linear, NA)) <= 1L
+}
+
+has_linear <- function(kernel) "linear" %in% leaf_types(kernel)
+
+#' A finite kernel as columns W with independent coefficients
+#'
+#' @return list(inputs = per column the input columns whose product it is (none: 1), factors = q x r positions whose
+#'   product is the variance of the coefficient (0: none), names = q)
+#' @noRd
+finite_columns <- function(kernel, inputs, register, default_variance = 1) {
+  columns <- expand_columns(kernel_spec(kernel, inputs, register, default_variance))
+  width <- max(lengths(lapply(columns, `[[`, "factors")))
+  factors <- vapply(columns, function(column) c(column$factors, integer(width - length(column$factors))), integer(width))
+  names <- vapply(columns, function(column) {
+    if (!length(column$inputs)) return("(constant)")
+    paste(column_names(inputs)[column$inputs], collapse = ":")
+  }, "")
+  list(inputs = lapply(columns, `[[`, "inputs"), factors = matrix(factors, ncol = width, byrow = TRUE), names = names)
+}
+
+# -> one list(inputs, factors) per column
+expand_columns <- function(spec) {
+  parts <- lapply(spec$parts, expand_columns)
+  switch(spec$type,
+    constant = list(list(inputs = integer(), factors = spec$hyper$variance)),
+    linear = Map(
+      function(column, position) list(inputs = column, factors = position),
+      spec$columns, rep_len(spec$hyper$variance, length(spec$columns))
+    ),
+    sum = do.call(c, parts),
+    product = Reduce(function(left, right) {
+      pairs <- expand.grid(a = seq_along(left), b = seq_along(right))
+      Map(function(a, b) Map(c, left[[a]], right[[b]]), pairs$a, pairs$b)
+    }, parts)
+  )
+}
+
+# A factor's columns are told apart by number.
+column_names <- function(inputs) {
+  width <- tabulate(inputs$variable, length(inputs$names))
+  index <- stats::ave(inputs$variable, inputs$variable, FUN = seq_along)
+  paste0(inputs$names[inputs$variable], ifelse(width[inputs$variable] > 1L, index, ""))
+}
+
+#' @param finite From finite_columns().
+#' @return W, rows of `matrix` x columns
+#' @noRd
+finite_design <- function(finite, matrix) {
+  W <- vapply(finite$inputs, function(columns) {
+    Reduce(`*`, lapply(columns, function(j) matrix[, j]), rep(1, nrow(matrix)))
+  }, numeric(nrow(matrix)))
+  W <- matrix(W, nrow(matrix), length(finite$inputs))
+  colnames(W) <- finite$names
+  W
+}
