@@ -1,0 +1,129 @@
+# Conditions and argument checks. Every message names the argument, what was found and what is accepted.
+
+# what: argument, data, response, formula, family, method, kernel, prior, newdata, size, numeric.
+new_galvi_condition <- function(kind, what, message, call) {
+  structure(
+    class = c(paste0("galvi_", kind, "_", what), paste0("galvi_", kind), kind, "condition"),
+    list(message = message, call = call)
+  )
+}
+
+stop_galvi <- function(what, message, call = NULL) {
+  stop(new_galvi_condition("error", what, message, call))
+}
+
+warn_galvi <- function(what, message, call = NULL) {
+  warning(new_galvi_condition("warning", what, message, call))
+}
+
+inform_galvi <- function(what, message) {
+  condition <- new_galvi_condition("message", what, paste0(message, "\n"), NULL)
+  message(condition)
+}
+
+# ---- words ----
+
+quote_names <- function(x, mark = "`", max = 12L) {
+  more <- length(x) > max
+  words <- paste0(mark, utils::head(x, max), mark)
+  paste0(paste(words, collapse = ", "), if (more) sprintf(" and %d more", length(x) - max))
+}
+
+# What a value looks like to its owner: `-3`, `"a"`, `a character vector of length 2`.
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.function(x)) return("a function")
+  if (is.data.frame(x)) return(sprintf("a data frame of %d x %d", nrow(x), ncol(x)))
+  if (is.matrix(x)) return(sprintf("a %s matrix of %d x %d", typeof(x), nrow(x), ncol(x)))
+  if (is.language(x)) return(paste0("`", deparse_one(x), "`"))
+  if (is.atomic(x) && is.null(attr(x, "class")) && length(x) == 1L) {
+    return(if (is.character(x)) dQuote(x, FALSE) else format(unname(x)))
+  }
+  type <- if (is.null(attr(x, "class"))) typeof(x) else class(x)[1L]
+  article <- if (grepl("^[aeiou]", type)) "an object of type" else "a vector of type"
+  if (!is.null(attr(x, "class"))) return(sprintf("an object of class %s", dQuote(type, FALSE)))
+  sprintf("%s %s, length %d", article, type, length(x))
+}
+
+deparse_one <- function(x) {
+  paste(trimws(deparse(x, width.cutoff = 500L)), collapse = " ")
+}
+
+# The accepted name closest to `name`, NULL if nothing is near.
+nearest_name <- function(name, known) {
+  if (!length(known) || !nzchar(name)) return(NULL)
+  distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
+  # a start of a long name is near too: "iter" for "iterations"
+  starts <- startsWith(tolower(known), tolower(name))
+  best <- if (any(starts)) which(starts)[1L] else which.min(distance)
+  near <- any(starts) || distance[best] <= max(1, floor(0.4 * max(nchar(name), nchar(known[best]))))
+  if (near) known[best] else NULL
+}
+
+did_you_mean <- function(name, known) {
+  near <- nearest_name(name, known)
+  if (is.null(near)) "" else sprintf(" Did you mean `%s`?", near)
+}
+
+# ---- checks; each returns its (tidied) value ----
+
+check_choice <- function(x, choices, arg, what = "argument") {
+  if (is.character(x) && length(x) == 1L && x %in% choices) return(x)
+  found <- if (is.character(x) && length(x) == 1L) dQuote(x, FALSE) else describe(x)
+  hint <- if (is.character(x) && length(x) == 1L) nearest_name(x, choices)
+  stop_galvi(what, sprintf(
+    "`%s` must be one of %s, not %s.%s", arg, quote_names(choices, "\"", 30L), found,
+    if (is.null(hint)) "" else sprintf(" Did you mean \"%s\"?", hint)
+  ))
+}
+
+check_number <- function(x, arg, lower = -Inf, upper = Inf, open_lower = FALSE, infinite = FALSE,
+                         what = "argument") {
+  ok <- is.numeric(x) && is.null(dim(x)) && length(x) == 1L && !is.na(x) && (infinite || is.finite(x)) &&
+    x <= upper && (if (open_lower) x > lower else x >= lower)
+  if (ok) return(as.numeric(x))
+  range <- if (lower == 0 && upper == Inf) {
+    if (open_lower) "a positive number" else "a number that is not negative"
+  } else if (lower == -Inf && upper == Inf) {
+    "a number"
+  } else if (upper == Inf) {
+    sprintf("a number %s %s", if (open_lower) "above" else "of at least", format(lower))
+  } else {
+    sprintf("a number from %s to %s", format(lower), format(upper))
+  }
+  stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
+}
+
+check_whole <- function(x, arg, lower = 1, upper = Inf, what = "argument") {
+  ok <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= lower && x <= upper
+  if (ok) return(as.numeric(x))
+  range <- if (upper < Inf) {
+    sprintf("a whole number from %g to %g", lower, upper)
+  } else if (lower == 1) "a positive whole number" else sprintf("a whole number of at least %g", lower)
+  stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
+}
+
+check_flag <- function(x, arg, what = "argument") {
+  if (is.logical(x) && length(x) == 1L && !is.na(x)) return(unname(x))
+  stop_galvi(what, sprintf("`%s` must be TRUE or FALSE, not %s.", arg, describe(x)))
+}
+
+# The names in `dots` (a list or a call's arguments) that `where` does not know.
+check_no_dots <- function(dots, known, where) {
+  if (!length(dots)) return(invisible())
+  given <- names(dots)
+  if (is.null(given)) given <- rep("", length(dots))
+  bad <- given[nzchar(given)][1L]
+  if (is.na(bad)) {
+    stop_galvi("argument", sprintf(
+      "%s got %d argument%s without a name that it has no place for; it takes %s.",
+      where, length(dots), if (length(dots) > 1L) "s" else "", quote_names(known, max = 30L)
+    ))
+  }
+  stop_galvi("argument", sprintf(
+    "%s has no argument `%s`.%s", where, bad,
+    if (is.null(nearest_name(bad, known))) paste0(" It takes ", quote_names(known, max = 30L), ".") else {
+      did_you_mean(bad, known)
+    }
+  ))
+}

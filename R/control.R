@@ -1,0 +1,69 @@
+# The knobs of the numerics, each with its default and legal range.
+
+#' Numerical settings
+#'
+#' @param tol Inference stops when the bound is proven to be within `tol` nats of its optimum; where nothing can prove
+#'   that, when it changes by less. Positive.
+#' @param max_iterations Steps of one inference, at least 1.
+#' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the bound's size,
+#'   is below it. Positive.
+#' @param hyper_iterations Steps of learning, 0 or more.
+#' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the others are
+#'   drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
+#' @param freeze Steps of the posterior before the hyperparameters move.
+#' @param joint Optimise posterior and hyperparameters together rather than in turn?
+#' @param move_inducing Move inducing points together with the hyperparameters? No use in this version.
+#' @param inducing_jitter Added to the diagonal of the inducing points' covariance. No use in this version.
+#' @param pieces Pieces of the piecewise bound, 3 to 20. No use in this version.
+#' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole number.
+#'   Results do not depend on it beyond rounding.
+#' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all.
+#' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
+#' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the fit
+#'   larger?
+#' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
+#' @return A list of class `galvi_control`.
+#' @examples
+#' galvi_control(tol = 1e-9, threads = 1)
+#' @export
+galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200, starts = 1,
+                          freeze = 10, joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20,
+                          chunk_rows = "auto", threads = getOption("galvi.threads", 2), backend = "auto",
+                          keep_factor = FALSE, ...) {
+  check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
+  structure(list(
+    tol = check_number(tol, "tol", 0, open_lower = TRUE),
+    max_iterations = check_whole(max_iterations, "max_iterations"),
+    hyper_tol = check_number(hyper_tol, "hyper_tol", 0, open_lower = TRUE),
+    hyper_iterations = check_whole(hyper_iterations, "hyper_iterations", 0),
+    starts = check_whole(starts, "starts"),
+    freeze = check_whole(freeze, "freeze", 0),
+    joint = check_flag(joint, "joint"),
+    move_inducing = check_flag(move_inducing, "move_inducing"),
+    inducing_jitter = check_number(inducing_jitter, "inducing_jitter", 0),
+    pieces = check_whole(pieces, "pieces", 3, 20),
+    chunk_rows = if (identical(chunk_rows, "auto")) "auto" else check_chunk_rows(chunk_rows),
+    threads = check_whole(threads, "threads"),
+    backend = check_choice(backend, c("auto", "blas", "eigen"), "backend"),
+    keep_factor = check_flag(keep_factor, "keep_factor")
+  ), class = "galvi_control")
+}
+
+check_chunk_rows <- function(x) {
+  if (is.character(x)) check_choice(x, "auto", "chunk_rows") else check_whole(x, "chunk_rows")
+}
+
+# galvi(control = ): what galvi_control() makes, or a list of its arguments.
+as_control <- function(control) {
+  if (inherits(control, "galvi_control")) return(control)
+  if (!is.list(control) || (length(control) && is.null(names(control)))) {
+    stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
+  }
+  do.call(galvi_control, control)
+}
+
+#' @export
+print.galvi_control <- function(x, ...) {
+  cat(sprintf("%-16s %s\n", names(x), vapply(x, format, "")), sep = "")
+  invisible(x)
+}

@@ -1,0 +1,418 @@
+# Formula parts + data -> design (how rows of data become rows of the model) and the border's `model` list.
+
+# ---- the model frame ----
+
+# One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame() has them.
+# Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
+frame_terms <- function(parsed) {
+  fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
+  inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
+  variables <- c(list(parsed$response), fixed, inputs)
+  variables <- variables[!duplicated(vapply(variables, variable_name, ""))]
+  structure(
+    parsed$formula,
+    variables = as.call(c(quote(list), variables, parsed$offsets)),
+    offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
+    response = 1L, .Environment = parsed$env, class = c("terms", "formula")
+  )
+}
+
+# args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the frame is
+# known to have any: na.omit() would copy every column.
+model_frame <- function(terms, data, args, na.action) {
+  check_variables(terms, data, args)
+  call <- as.call(c(
+    quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args,
+    list(drop.unused.levels = TRUE)
+  ))
+  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    stop_galvi("data", sprintf("The formula's variables cannot be read from `data`: %s.", conditionMessage(e)))
+  })
+  frame <- handle_missing(frame, na.action)
+  if (!nrow(frame)) {
+    stop_galvi("data", sprintf(
+      "`data` is empty: no row is left%s.", if (length(attr(frame, "na.action"))) " without missing values" else ""
+    ))
+  }
+  frame
+}
+
+has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
+
+handle_missing <- function(frame, na.action) {
+  missing <- has_missing(frame)
+  if (!any(missing)) return(frame)
+  if (is.character(na.action)) na.action <- match.fun(na.action)
+  if (is.null(na.action)) na.action <- stats::na.pass
+  if (identical(na.action, stats::na.fail)) {
+    stop_galvi("data", sprintf(
+      "Missing values in %s, and `na.action` is na.fail; na.omit leaves their rows out.",
+      quote_names(names(frame)[missing])
+    ))
+  }
+  frame <- na.action(frame)
+  missing <- has_missing(frame)
+  if (any(missing)) {
+    stop_galvi("data", sprintf(
+      "Missing values in %s: the model needs every value. na.action = na.omit leaves their rows out.",
+      quote_names(names(frame)[missing])
+    ))
+  }
+  frame
+}
+
+check_variables <- function(terms, data, args) {
+  env <- environment(terms)
+  known <- names(data)
+  uses <- function(expr, arg) {
+    for (v in setdiff(all.vars(expr), known)) {
+      if (exists(v, envir = env)) next
+      stop_galvi("data", sprintf(
+        "`%s`, used in %s, is not a column of `data` nor found where the formula was written.%s", v, arg,
+        did_you_mean(v, known)
+      ))
+    }
+  }
+  uses(attr(terms, "variables"), "the formula")
+  for (arg in names(args)) uses(args[[arg]], sprintf("`%s`", arg))
+}
+
+frame_offset <- function(frame) {
+  offset <- stats::model.offset(frame)
+  n <- nrow(frame)
+  if (is.null(offset)) return(matrix(0, n, 1L))
+  if (!is.numeric(offset)) stop_galvi("data", sprintf("`offset` must be numbers, not %s.", describe(offset)))
+  offset <- matrix(as.numeric(offset), n)
+  if (!all(is.finite(offset))) {
+    at <- which(!is.finite(offset))[1L]
+    stop_galvi("data", sprintf("`offset` must be finite, not %s (row %d).", format(offset[at]), (at - 1L) %% n + 1L))
+  }
+  offset
+}
+
+# ---- hyperparameters ----
+
+# Collects the hyperparameter table while the terms are built. A closure, because kernels register by callback; only
+# its table leaves.
+new_registry <- function() {
+  rows <- list()
+  add <- function(term, parameter, value, lower, upper, transform = "log") {
+    # the range always has the start well inside
+    if (value$learned) {
+      lower <- min(lower, value$value / 10)
+      upper <- max(upper, value$value * 10)
+    }
+    rows[[length(rows) + 1L]] <<- list(
+      name = paste0(term, ".", parameter), value = value$value, transform = transform, learned = value$learned,
+      lower = lower, upper = upper, prior = value$prior
+    )
+    length(rows)
+  }
+  # what kernel_spec() calls; see R/kernel.R
+  for_term <- function(label) {
+    function(parameter, value, default, lower, upper, learned = TRUE, transform = "log") {
+      shown <- paste0(label, ".", parameter)
+      entry <- if (is.null(value) && !learned) {
+        list(value = default, learned = FALSE, prior = NULL)
+      } else {
+        as_parameter(value, shown, default, variance = grepl("variance", parameter), zero_ok = TRUE, what = "kernel")
+      }
+      add(label, parameter, entry, lower, upper, transform)
+    }
+  }
+  table <- function() {
+    column <- function(field, type) vapply(rows, `[[`, type, field)
+    list(
+      name = column("name", ""), value = column("value", 0), transform = column("transform", ""),
+      learned = column("learned", NA), lower = column("lower", 0), upper = column("upper", 0),
+      prior = lapply(rows, `[[`, "prior")
+    )
+  }
+  list(add = add, for_term = for_term, table = table)
+}
+
+# `start =`: a fit or named numbers. Held values stay held.
+apply_start <- function(hyper, start) {
+  if (is.null(start)) return(hyper)
+  from_fit <- inherits(start, "galvi")
+  values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
+  known <- names(values) %in% hyper$name
+  if (!all(known) && !from_fit) {
+    name <- names(values)[!known][1L]
+    stop_galvi("argument", sprintf(
+      "`start` names `%s`, which is no hyperparameter of this model.%s The names are %s.", name,
+      did_you_mean(name, hyper$name), quote_names(hyper$name)
+    ))
+  }
+  if (from_fit && length(hyper$name) && !any(known)) {
+    stop_galvi("argument", sprintf(
+      "`start`: the fit has no hyperparameter of this model. It has %s; the model has %s.",
+      quote_names(names(values)), quote_names(hyper$name)
+    ))
+  }
+  at <- match(hyper$name, names(values))
+  set <- which(!is.na(at) & hyper$learned)
+  hyper$value[set] <- as.numeric(values[at[set]])
+  hyper$lower[set] <- pmin(hyper$lower[set], hyper$value[set] / 10)
+  hyper$upper[set] <- pmax(hyper$upper[set], hyper$value[set] * 10)
+  hyper
+}
+
+check_start <- function(start) {
+  if (is.list(start) && length(start) && all(lengths(start) == 1L)) start <- unlist(start)
+  if (!is.numeric(start) || is.null(names(start)) || !all(nzchar(names(start)))) {
+    stop_galvi("argument", sprintf(
+      "`start` must be a fit or numbers named like the hyperparameters, as c(\"gp(x).variance\" = 2), not %s.",
+      describe(start)
+    ))
+  }
+  bad <- which(!is.finite(start) | start <= 0)
+  if (length(bad)) {
+    stop_galvi("argument", sprintf(
+      "`start` must be positive and finite, not %s (`%s`).", format(start[[bad[1L]]]), names(start)[bad[1L]]
+    ))
+  }
+  start
+}
+
+# ---- design and model ----
+
+#' Formula parts, frame and family -> list(design, model, prior)
+#'
+#' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it grows with N.
+#' @noRd
+build_model <- function(parsed, frame, family, prior = NULL, args = list(), expectation = "auto", start = NULL) {
+  name <- variable_name(parsed$response)
+  response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
+  offset <- frame_offset(frame)
+  registry <- new_registry()
+  context <- model_context(family, response, registry)
+  terms <- list()
+  specs <- list()
+  fixed <- design_fixed(parsed$fixed, frame, context, prior)
+  built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parsed$specs, function(spec) {
+    term_types()[[spec$type]]$design(spec, frame, context)
+  }))
+  likelihood <- family_likelihood(family, response$y / response$size, registry)
+  full <- any(vapply(built, function(b) b$term$type == "kernel", NA))
+  if (full) check_dense_size(nrow(frame), built)
+  design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
+  model <- list(
+    y = response$y, size = response$size, weights = response$weights, offset = offset,
+    likelihood = likelihood, expectation = expectation,
+    solver = if (full) "dense_kernel" else "projected",
+    priors = list(list(terms = lapply(built, function(b) c(b$term, b$rows)))),
+    hyper = apply_start(registry$table(), start)
+  )
+  if (full) check_proper(fixed$priors)
+  list(design = design, model = model, prior = fixed$priors)
+}
+
+# What terms may know of the response: location and spread for default priors, default variance for kernels.
+model_context <- function(family, response, registry) {
+  identity <- family$link == "identity"
+  variance <- if (identity) response_variance(response$y) else 1
+  list(
+    registry = registry, default_variance = variance,
+    centre = if (identity) stats::median(response$y) else 0, spread = sqrt(variance)
+  )
+}
+
+new_design <- function(parsed, frame, family, args, fixed, specs, response) {
+  terms <- attr(frame, "terms")
+  structure(list(
+    formula = parsed$formula, frame_terms = terms, terms = parsed$fixed, assign = fixed$spec$assign,
+    contrasts = fixed$spec$contrasts, xlevels = stats::.getXlevels(without_response(terms), frame),
+    specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
+    family = family, response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL),
+    K = 1L
+  ), class = "galvi_design")
+}
+
+# delete.response() wants the `factors` that our frame's terms do not have.
+without_response <- function(terms) {
+  drop_first <- function(x) if (is.null(x)) NULL else x[-2L]
+  attr(terms, "variables") <- drop_first(attr(terms, "variables"))
+  attr(terms, "predvars") <- drop_first(attr(terms, "predvars"))
+  attr(terms, "offset") <- if (length(attr(terms, "offset"))) attr(terms, "offset") - 1L
+  attr(terms, "dataClasses") <- attr(terms, "dataClasses")[-1L]
+  attr(terms, "response") <- 0L
+  terms[[2L]] <- NULL
+  terms
+}
+
+check_proper <- function(priors) {
+  flat <- vapply(priors, function(p) identical(p$sd, Inf), NA)
+  if (any(flat)) {
+    stop_galvi("prior", sprintf(
+      "%s: a flat prior (sd = Inf) does not go with a full gp(). Give a large sd instead.",
+      quote_names(names(priors)[flat])
+    ))
+  }
+}
+
+# ---- size ----
+
+gib <- function(bytes) format(round(bytes / 2^30, if (bytes < 2^33) 1L else 0L), nsmall = 0, big.mark = ",")
+
+# Three N x N matrices of doubles is what a full GP needs at least.
+check_dense_size <- function(n, built, available = available_memory()) {
+  need <- 3 * 8 * n^2
+  if (is.na(available) && n <= 20000 || !is.na(available) && need <= available) return(invisible())
+  label <- built[[which(vapply(built, function(b) b$term$type == "kernel", NA))[1L]]]$term$label
+  call <- sub("\\)$", ", inducing = 200)", label)
+  stop_galvi("size", sprintf(paste(
+    "%s rows are too many for the full Gaussian process %s: it needs %s GiB%s.",
+    "Use fewer rows (`subset`), or inducing points where this version has them: %s."
+  ), format(n, big.mark = ","), label, gib(need),
+  if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), call))
+}
+
+# Bytes that can be had without swapping, NA where the system does not tell.
+available_memory <- function(file = "/proc/meminfo") {
+  if (!file.exists(file)) return(NA_real_)
+  line <- grep("^MemAvailable:", readLines(file, warn = FALSE), value = TRUE)
+  if (!length(line)) return(NA_real_)
+  1024 * as.numeric(gsub("[^0-9]", "", line[1L]))
+}
+
+# ---- new data ----
+
+#' Rows of the model for new data
+#'
+#' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they are an
+#'   error. What becomes of them in predictions is the caller's.
+#' @param response Read the response too (for log densities).
+#' @return list(rows: as predict_latent() wants them; offset: N* x K; frame; y, size, weights: NULL without `response`;
+#'   omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
+#' @noRd
+design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
+  newdata <- as_new_data(newdata)
+  terms <- if (response) design$frame_terms else without_response(design$frame_terms)
+  args <- new_data_args(design, newdata, response)
+  check_new_columns(terms, newdata)
+  frame <- new_frame(terms, newdata, args, design$xlevels)
+  missing <- missing_rows(frame)
+  if (length(missing) && identical(na.action, stats::na.fail)) {
+    stop_galvi("newdata", sprintf(
+      "`newdata` has missing values in %s (row %d).", quote_names(names(frame)[has_missing(frame)]), missing[1L]
+    ))
+  }
+  if (length(missing)) {
+    kept <- frame[-missing, , drop = FALSE]
+    attr(kept, "terms") <- attr(frame, "terms")
+    frame <- kept
+  }
+  rows <- lapply(design$specs, function(spec) as_newdata_error(
+    if (spec$type == fixed_label) newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
+  ))
+  out <- list(
+    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame)), frame = frame, omitted = missing,
+    n = nrow(newdata)
+  )
+  if (response) {
+    r <- as_newdata_error(family_response(
+      design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
+      levels = if (is.null(design$response$levels)) character() else design$response$levels
+    ))
+    out[c("y", "size", "weights")] <- r[c("y", "size", "weights")]
+  }
+  out
+}
+
+as_new_data <- function(newdata) {
+  if (is.matrix(newdata)) newdata <- as.data.frame(newdata)
+  if (!is.data.frame(newdata)) {
+    stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
+  }
+  newdata
+}
+
+# What is wrong with new rows is an error about newdata.
+as_newdata_error <- function(expr) {
+  tryCatch(expr, galvi_error = function(e) {
+    if (inherits(e, c("galvi_error_data", "galvi_error_response", "galvi_error_argument"))) {
+      stop_galvi("newdata", paste0("In `newdata`: ", conditionMessage(e)))
+    }
+    stop(e)
+  })
+}
+
+check_new_columns <- function(terms, newdata) {
+  env <- environment(terms)
+  for (v in setdiff(all.vars(attr(terms, "variables")), names(newdata))) {
+    if (v != "pi" && is.function(get0(v, envir = env))) next
+    value <- get0(v, envir = env)
+    # a constant of the formula's environment is no column
+    if (!is.null(value) && length(value) == 1L) next
+    stop_galvi("newdata", sprintf("`newdata` has no column `%s`.%s", v, did_you_mean(v, names(newdata))))
+  }
+}
+
+# offset = and (for densities) weights = again, now of newdata.
+new_data_args <- function(design, newdata, response) {
+  args <- list(offset = design$offset, weights = if (response) design$weights)
+  args <- args[!vapply(args, is.null, NA)]
+  for (arg in names(args)) {
+    value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
+    if (NROW(value) == nrow(newdata)) next
+    if (arg == "weights") {
+      args$weights <- NULL
+      next
+    }
+    stop_galvi("newdata", sprintf(
+      "The fit has `offset = %s`, which gives no value per row of `newdata`: it needs %s.", deparse_one(args[[arg]]),
+      paste("the columns", quote_names(all.vars(args[[arg]])))
+    ))
+  }
+  args
+}
+
+new_frame <- function(terms, newdata, args, xlevels) {
+  # rows must be counted even where the formula has no variable
+  if (length(attr(terms, "variables")) == 1L) {
+    frame <- newdata[, 0L, drop = FALSE]
+    attr(frame, "terms") <- terms
+    return(frame)
+  }
+  call <- as.call(c(
+    quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
+  ))
+  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+    stop_galvi("newdata", sprintf("The formula's variables cannot be read from `newdata`: %s.", conditionMessage(e)))
+  })
+  match_classes(frame, attr(terms, "dataClasses"), xlevels)
+}
+
+# Variables must be what they were in training, factors with the same levels.
+match_classes <- function(frame, classes, xlevels) {
+  for (v in intersect(names(frame), names(classes))) {
+    x <- frame[[v]]
+    is_class <- is.factor(x) || is.character(x)
+    if (v %in% names(xlevels)) {
+      known <- xlevels[[v]]
+      unknown <- setdiff(as.character(x), c(known, NA))
+      if (length(unknown)) {
+        stop_galvi("newdata", sprintf(
+          "`%s` has the level %s in `newdata`, which the fit has not seen; its levels are %s.", v,
+          quote_names(unknown[1L], "\""), quote_names(known, "\"")
+        ))
+      }
+      frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
+    } else if (is_class && classes[[v]] %in% c("numeric", "logical")) {
+      stop_galvi("newdata", sprintf(
+        "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", v, describe(x)
+      ))
+    }
+  }
+  frame
+}
+
+missing_rows <- function(frame) {
+  if (!any(has_missing(frame))) return(integer())
+  gone <- lapply(unclass(frame)[has_missing(frame)], function(x) {
+    if (is.matrix(x)) rowSums(is.na(x)) > 0 else is.na(x)
+  })
+  which(Reduce(`|`, gone))
+}

@@ -1,0 +1,276 @@
+# A formula -> its parts: response, fixed effects, terms, offsets. Nothing is evaluated in `data` here; only names are
+# compared with its columns, to expand dots.
+
+# ---- the tables ----
+
+# One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and training
+# frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows.
+term_types <- function() {
+  list(
+    gp = list(parse = parse_gp, design = design_gp, newdata = newdata_gp),
+    iid = unavailable_term("iid"),
+    gmrf = unavailable_term("gmrf"),
+    rw1 = unavailable_term("rw1"),
+    rw2 = unavailable_term("rw2"),
+    ar1 = unavailable_term("ar1")
+  )
+}
+
+unavailable_term <- function(name) {
+  force(name)
+  list(parse = function(call, env) {
+    stop_galvi("formula", sprintf(
+      "`%s` is not available in this version: formulas take fixed effects, offset() and gp().", deparse_one(call)
+    ))
+  })
+}
+
+# Terms of other packages, and what to write here.
+foreign_terms <- function() {
+  c(
+    s = "gp(x)", te = "gp(x1, x2)", ti = "gp(x1, x2)", t2 = "gp(x1, x2)", lo = "gp(x)", mo = "gp(x)",
+    f = "gp(x), iid(g), gmrf(g, graph = ) or rw1(t)", car = "gmrf(g, graph = )", mrf = "gmrf(g, graph = )",
+    re = "iid(g)", gr = "iid(g)", random = "iid(g)"
+  )
+}
+
+# ---- small helpers on expressions ----
+
+# As model.frame() names a variable.
+variable_name <- function(expr) {
+  paste(deparse(expr, width.cutoff = 500L, backtick = !is.symbol(expr) && is.language(expr)), collapse = " ")
+}
+
+# Name of the function that a call calls, `galvi::gp` and `gp` alike; "" if it has none.
+head_name <- function(expr) {
+  if (!is.call(expr)) return("")
+  head <- expr[[1L]]
+  if (is.call(head) && length(head) == 3L && is.symbol(head[[1L]]) &&
+    as.character(head[[1L]]) %in% c("::", ":::") && as.character(head[[2L]]) == "galvi") {
+    head <- head[[3L]]
+  }
+  if (is.symbol(head)) as.character(head) else ""
+}
+
+is_dot <- function(expr) identical(expr, quote(.))
+
+formula_operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(", "|", "||")
+
+# The summands of a right-hand side with their signs, in order. Loops along the left spine: a formula of thousands of
+# columns is nested that deep.
+summands <- function(expr, sign = 1) {
+  out <- list()
+  repeat {
+    head <- head_name(expr)
+    if (head %in% c("+", "-") && length(expr) == 3L) {
+      right <- summands(expr[[3L]], if (head == "-") -sign else sign)
+      out <- c(right, out)
+      expr <- expr[[2L]]
+    } else if (head %in% c("+", "-") && length(expr) == 2L) {
+      return(c(summands(expr[[2L]], if (head == "-") -sign else sign), out))
+    } else if (head == "(" && length(find_term(expr)) && head_name(expr[[2L]]) %in% c("+", "-", "(")) {
+      return(c(summands(expr[[2L]], sign), out))
+    } else {
+      return(c(list(list(expr = expr, sign = sign)), out))
+    }
+  }
+}
+
+# The first call in `expr` that is a term of ours, NULL if there is none.
+find_term <- function(expr) {
+  if (!is.call(expr)) return(NULL)
+  if (head_name(expr) %in% names(term_types())) return(expr)
+  for (part in as.list(expr)[-1L]) {
+    found <- if (!missing(part)) find_term(part)
+    if (!is.null(found)) return(found)
+  }
+  NULL
+}
+
+# ---- looking up galvi's words ----
+
+# What galvi's formulas and terms may call: kernels, values and priors. A call of one of these names means ours, and so
+# does the bare name where nothing else in the formula's environment has it.
+galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior_names())
+
+prior_names <- function() c("normal", "log_normal", "half_normal", "pc", "gamma_prior")
+
+eval_galvi <- function(expr, env) {
+  words <- galvi_words()
+  ours <- topenv(environment(eval_galvi))
+  swap <- function(e) {
+    if (is.symbol(e) && as.character(e) %in% words) {
+      found <- get0(as.character(e), envir = env)
+      return(if (is.null(found) || is.function(found)) get(as.character(e), envir = ours) else e)
+    }
+    if (!is.call(e) || identical(e[[1L]], quote(`function`))) return(e)
+    head <- head_name(e)
+    parts <- lapply(as.list(e)[-1L], function(part) if (missing(part)) part else swap(part))
+    # `+` and `*` between kernels find their methods through the class.
+    first <- if (head %in% words) get(head, envir = ours) else e[[1L]]
+    as.call(c(list(first), parts))
+  }
+  eval(swap(expr), env)
+}
+
+# ---- parsing ----
+
+# elsewhere: names used in weights, offset and subset, which dots leave out.
+parse_formula <- function(formula, data, elsewhere = character()) {
+  env <- environment(formula)
+  if (length(formula) != 3L) {
+    stop_galvi("formula", sprintf("`formula` must have a response, as in y ~ %s.", deparse_one(formula[[2L]])))
+  }
+  parts <- sort_summands(summands(formula[[3L]]), env)
+  named <- list(
+    response = all.vars(formula[[2L]]), elsewhere = c(elsewhere, unlist(lapply(parts$offsets, all.vars))),
+    terms = unlist(lapply(parts$specs, spec_names)), fixed = setdiff(unlist(lapply(parts$fixed, all.vars)), ".")
+  )
+  specs <- lapply(parts$specs, expand_dot, dot_columns(data, unlist(named), parts$specs))
+  list(
+    formula = formula, env = env, response = formula[[2L]],
+    fixed = fixed_terms(parts$fixed, data, named, env),
+    specs = label_specs(specs), offsets = parts$offsets
+  )
+}
+
+# Each summand goes to one of fixed, offsets, specs.
+sort_summands <- function(pieces, env) {
+  types <- term_types()
+  out <- list(fixed = list(), offsets = list(), specs = list())
+  for (piece in pieces) {
+    expr <- piece$expr
+    head <- head_name(expr)
+    if (head == "(" && head_name(expr[[2L]]) %in% c("|", "||")) expr <- random_effect(expr[[2L]])
+    head <- head_name(expr)
+    if (head %in% names(types)) {
+      if (piece$sign < 0) {
+        stop_galvi("formula", sprintf("`- %s`: a term can be left out, but not subtracted.", deparse_one(expr)))
+      }
+      out$specs[[length(out$specs) + 1L]] <- types[[head]]$parse(expr, env)
+    } else if (head == "offset" && piece$sign > 0) {
+      out$offsets[[length(out$offsets) + 1L]] <- expr
+    } else {
+      check_fixed(expr)
+      out$fixed[[length(out$fixed) + 1L]] <- if (piece$sign < 0) call("-", expr) else expr
+    }
+  }
+  out
+}
+
+# (1 | g) is iid(g); other random effects are refused.
+random_effect <- function(bar) {
+  group <- bar[[3L]]
+  if (identical(bar[[2L]], 1) && head_name(bar) == "|") return(call("iid", group))
+  inner <- setdiff(all.vars(bar[[2L]]), ".")
+  stop_galvi("formula", sprintf(
+    "`(%s)` is not a term of galvi. Write iid(%s) for intercepts and iid(%s, by = %s) for slopes.",
+    deparse_one(bar), deparse_one(group), deparse_one(group), if (length(inner)) inner[1L] else "x"
+  ))
+}
+
+# Fixed effects are what R's formulas know; anything else is named with the way to write it here.
+check_fixed <- function(expr) {
+  head <- head_name(expr)
+  foreign <- foreign_terms()
+  if (head %in% names(foreign)) {
+    stop_galvi("formula", sprintf(
+      "`%s` is not a term of galvi: write %s.", deparse_one(expr), foreign[[head]]
+    ))
+  }
+  if (head %in% kernel_words()) {
+    stop_galvi("formula", sprintf(
+      "`%s` is a kernel, not a term: write gp(%s, kernel = %s()).", deparse_one(expr),
+      paste(vapply(as.list(expr)[-1L], deparse_one, ""), collapse = ", "), head
+    ))
+  }
+  if (head %in% c("|", "||")) {
+    stop_galvi("formula", sprintf("`%s`: write (1 | g) in parentheses, or iid(g).", deparse_one(expr)))
+  }
+  inner <- find_term(expr)
+  if (!is.null(inner)) {
+    stop_galvi("formula", sprintf(
+      "`%s`: a term cannot be inside `%s`. Terms add; for an effect that varies with v write %s.",
+      deparse_one(expr), head, sub("\\)$", ", by = v)", deparse_one(inner))
+    ))
+  }
+  if (head %in% formula_operators) for (part in as.list(expr)[-1L]) check_fixed(part)
+  invisible()
+}
+
+# ---- dots ----
+
+# Columns of `data` that a dot inside a term stands for: those the formula does not name.
+dot_columns <- function(data, named, specs) {
+  if (!any(vapply(specs, spec_has_dot, NA))) return(NULL)
+  if (is.null(data)) {
+    stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
+  }
+  columns <- setdiff(names(data), named)
+  if (!length(columns)) {
+    stop_galvi("formula", "The `.` in a term stands for nothing: every column of `data` is used elsewhere.")
+  }
+  lapply(columns, as.name)
+}
+
+# Names that a term uses as data; a kernel's arguments are not data.
+spec_names <- function(spec) setdiff(unlist(lapply(spec$variables, all.vars)), ".")
+
+spec_has_dot <- function(spec) any(vapply(spec$inputs, is_dot, NA))
+
+expand_dot <- function(spec, columns) {
+  if (!spec_has_dot(spec)) return(spec)
+  at <- which(vapply(spec$inputs, is_dot, NA))
+  written <- vapply(spec$inputs, deparse_one, "")
+  spec$inputs <- unlist(lapply(spec$inputs, function(e) if (is_dot(e)) columns else list(e)), recursive = FALSE)
+  # A short list of columns is named in the label, a long one stays a dot.
+  if (length(columns) > 3L) spec$shown <- written
+  spec$variables <- c(spec$inputs, spec$by)
+  spec
+}
+
+# The fixed effects' terms object, dots expanded as lm() does, without the columns that response, terms, weights,
+# offsets and subset use.
+fixed_terms <- function(pieces, data, named, env) {
+  rhs <- if (length(pieces)) Reduce(function(a, b) {
+    if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
+  }, pieces, accumulate = FALSE) else 1
+  # call() above would nest a first negative piece as it is, which is what `~ -1` means.
+  f <- stats::as.formula(call("~", rhs), env = env)
+  uses_dot <- "." %in% all.vars(rhs)
+  if (uses_dot && is.null(data)) {
+    stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
+  }
+  if (!uses_dot) return(stats::terms(f))
+  columns <- setdiff(names(data), c(named$response, named$elsewhere, named$terms))
+  if (!length(columns)) {
+    stop_galvi("formula", "The `.` stands for nothing: every column of `data` is used elsewhere in the formula.")
+  }
+  stats::terms(f, data = data[0L, columns, drop = FALSE])
+}
+
+# ---- labels ----
+
+# gp(x1, x2); with by =, gp(x1, by = g); where two terms would share a name their kernels tell them apart, then numbers.
+label_specs <- function(specs) {
+  if (!length(specs)) return(specs)
+  labels <- vapply(specs, spec_label, "")
+  for (l in unique(labels[duplicated(labels)])) {
+    at <- which(labels == l)
+    labels[at] <- vapply(specs[at], spec_label, "", kernel = TRUE)
+  }
+  labels <- make.unique(labels, sep = " #")
+  Map(function(spec, label) {
+    spec$label <- label
+    spec
+  }, specs, labels)
+}
+
+spec_label <- function(spec, kernel = FALSE) {
+  shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
+  extras <- c(
+    if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),
+    if (kernel && !is.null(spec$kernel_call)) paste("kernel =", deparse_one(spec$kernel_call))
+  )
+  sprintf("%s(%s)", spec$type, paste(c(shown, extras), collapse = ", "))
+}

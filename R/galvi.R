@@ -1,0 +1,210 @@
+# The front ends: formula, data frame, matrix. Each ends in fit_formula().
+
+#' Fit a latent Gaussian model
+#'
+#' Finds the Gaussian posterior that maximises the evidence lower bound (ELBO) of a model with Gaussian-process terms,
+#' fixed effects, or both, and learns the hyperparameters by maximising that bound.
+#'
+#' The model is eta = offset + sum of terms, and y given eta as the family says. Fixed effects have independent normal
+#' priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian q that maximises
+#' ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
+#'
+#' **Formulas** follow R: an intercept is there unless `0 +` removes it, `offset()` and `offset =` add up. Names of
+#' kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's environment and, for
+#' variables, first from `data`.
+#'
+#' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`, with m =
+#' median(y) and s = sd(y) on identity links, m = 0 and s = 1 on others. `prior = normal(0, sd)` is for all slopes,
+#' `prior = list(intercept =, x1 =, default =)` for some. A number is held; `sd = learn(1)` learns it by the bound.
+#'
+#' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame followed by a
+#'   formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
+#' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()].
+#' @param data A data frame. Variables that it does not have are looked up where the formula was written.
+#' @param y The response, for `x` without a formula.
+#' @param kernel,inducing The kernel of the one `gp()` over all columns of `x`, and its inducing points.
+#' @param intercept Is there an intercept beside `x`'s Gaussian process?
+#' @param family The distribution of the response: a name, a function or an object, see [galvi_family()].
+#' @param method Inference: `"auto"` or one of [galvi_methods()].
+#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of [galvi_methods()].
+#' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts.
+#' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
+#' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
+#' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial response they
+#'   are the trials, as in [stats::glm()]. Looked up in `data` first, like `offset` and `subset`.
+#' @param offset Added to eta.
+#' @param subset Rows to use.
+#' @param na.action What to do with missing values: [stats::na.omit()] by R's default option, [stats::na.fail()],
+#'   [stats::na.exclude()].
+#' @param control [galvi_control()].
+#' @param verbose Show progress?
+#' @param ... Arguments of the methods. One that they do not know is an error.
+#' @return A fit of class `galvi`, see [galvi-fit]; with [predict()][predict.galvi], [plot()][plot.galvi] and R's usual
+#'   methods.
+#' @section Errors:
+#' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method, kernel, prior,
+#' newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`).
+#' @examples
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' summary(fit)
+#' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
+#'
+#' # two classes, hyperparameters held
+#' galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial())
+#' @export
+galvi <- function(x, ...) {
+  UseMethod("galvi")
+}
+
+#' @rdname galvi
+#' @export
+galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
+                          hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
+                          control = galvi_control(), verbose = interactive(), ...) {
+  call <- match.call()
+  extra <- match.call(expand.dots = FALSE)$...
+  if (missing(formula) && "x" %in% names(extra)) {
+    formula <- list(...)$x
+    extra$x <- NULL
+    names(call)[names(call) == "x"] <- "formula"
+  }
+  check_no_dots(extra, setdiff(names(formals(galvi.formula)), "..."), "galvi()")
+  fit_formula(
+    call, formula, data, family, method = method, expectation = expectation, hyper = hyper, start = start,
+    prior = prior, control = control, verbose = verbose,
+    na.action = if (missing(na.action)) default_na_action() else na.action
+  )
+}
+
+#' @rdname galvi
+#' @export
+galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto", hyper = "optimise",
+                             start = NULL, prior = NULL, weights, offset, subset, na.action,
+                             control = galvi_control(), verbose = interactive(), kernel = se(), inducing = NULL,
+                             intercept = TRUE, ...) {
+  call <- match.call()
+  extra <- match.call(expand.dots = FALSE)$...
+  formula <- if (!missing(y) && inherits(y, "formula")) y else if ("formula" %in% names(extra)) list(...)$formula
+  if (is.null(formula)) {
+    check_no_dots(extra, setdiff(names(formals(galvi.data.frame)), "..."), "galvi()")
+    check_inputs(missing(x), missing(y))
+    x <- as.data.frame(x)
+    formula <- columns_formula(x, y, kernel, inducing, intercept, parent.frame())
+  } else {
+    if (missing(x)) x <- list(...)$data
+    call <- formula_call(call)
+    known <- setdiff(names(formals(galvi.formula)), "...")
+    check_no_dots(as.list(call)[-1L][!names(call)[-1L] %in% known], known, "galvi() with a formula")
+  }
+  fit_formula(
+    call, formula, x, family, method = method, expectation = expectation, hyper = hyper, start = start,
+    prior = prior, control = control, verbose = verbose,
+    na.action = if (missing(na.action)) default_na_action() else na.action
+  )
+}
+
+#' @rdname galvi
+#' @export
+galvi.matrix <- galvi.data.frame
+
+#' @rdname galvi
+#' @export
+galvi.default <- function(x, ...) {
+  call <- match.call()
+  if ("formula" %in% names(call)) {
+    # only something else came first, as in galvi(family = binomial(), formula = y ~ gp(x))
+    call[[1L]] <- galvi.formula
+    return(eval(call, parent.frame()))
+  }
+  if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
+  stop_galvi("argument", sprintf(
+    "The first argument of galvi() must be a formula, a data frame or a matrix, not %s.", describe(x)
+  ))
+}
+
+# ---- what the methods share ----
+
+default_na_action <- function() getOption("na.action", "na.omit")
+
+# `d |> galvi(y ~ gp(x))` as if the formula had come first.
+formula_call <- function(call) {
+  names <- names(call)
+  names[names == "x"] <- "data"
+  if (!"formula" %in% names) names[names == "y"] <- "formula"
+  names(call) <- names
+  call
+}
+
+check_inputs <- function(no_x, no_y) {
+  if (no_x) stop_galvi("argument", "`x` is missing: galvi() needs a formula, or `x` and `y`.")
+  if (no_y) stop_galvi("argument", "`y` is missing: it is the response, a vector or a formula.")
+}
+
+# x, y -> y ~ gp(.), with the response, the kernel and the inducing points in the formula's environment.
+columns_formula <- function(x, y, kernel, inducing, intercept, env) {
+  check_flag(intercept, "intercept")
+  if (is.data.frame(y)) y <- if (ncol(y) == 1L) y[[1L]] else as.matrix(y)
+  if (NROW(y) != nrow(x)) {
+    stop_galvi("argument", sprintf("`y` must have one value per row of `x`: %d, not %d.", nrow(x), NROW(y)))
+  }
+  if (!ncol(x)) stop_galvi("data", "`x` has no columns.")
+  name <- utils::tail(make.unique(c(names(x), "y")), 1L)
+  values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
+  term <- if (is.null(inducing)) quote(gp(., kernel = kernel)) else quote(gp(., kernel = kernel, inducing = inducing))
+  stats::as.formula(
+    call("~", as.name(name), if (intercept) term else call("+", 0, term)), list2env(values, parent = env)
+  )
+}
+
+# Formula and data -> fit. `call` is for the record and for the expressions of weights, offset and subset.
+fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose,
+                        na.action) {
+  call[[1L]] <- quote(galvi)
+  method <- check_method(method)
+  expectation <- check_expectation(expectation)
+  hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
+  control <- as_control(control)
+  verbose <- check_flag(verbose, "verbose")
+  built <- prepare_model(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior,
+    expectation, start
+  )
+  model <- built$model
+  result <- with_progress(verbose, function(report) {
+    fit_model(model, method, hyper, control, warm_start(start, model), report)
+  })
+  new_fit(
+    call = call, formula = formula, family = built$design$family, design = built$design, model = model,
+    result = result, control = control, prior = built$prior, data = built$frame
+  )
+}
+
+# Everything before the numbers: list(design, model, prior, frame).
+prepare_model <- function(formula, data, family = stats::gaussian(), args = list(), na.action = default_na_action(),
+                          prior = NULL, expectation = "auto", start = NULL) {
+  formula <- check_formula(formula)
+  data <- check_data(data)
+  family <- as_galvi_family(family)
+  args <- args[!vapply(args, is.null, NA)]
+  parsed <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
+  frame <- model_frame(frame_terms(parsed), data, args, na.action)
+  c(build_model(parsed, frame, family, prior, args, expectation, start), list(frame = frame))
+}
+
+check_formula <- function(formula) {
+  if (inherits(formula, "formula")) return(formula)
+  stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
+}
+
+check_data <- function(data) {
+  if (is.null(data)) return(NULL)
+  if (is.matrix(data) || (is.list(data) && !is.data.frame(data))) data <- as.data.frame(data)
+  if (!is.data.frame(data)) stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
+  if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows.")
+  data
+}
+
+# Sites of a fit to as many rows are a good place to start from.
+warm_start <- function(start, model) {
+  if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
+  start$posterior[c("lambda", "b")]
+}

@@ -1,0 +1,165 @@
+# Start, hold, learn: what a user may put where a parameter's value goes, and priors.
+
+#' Values and priors of parameters
+#'
+#' In kernels, families and terms a plain number is where learning *starts*, `fixed()` *holds* a value,
+#' and a prior makes the estimate a posterior mode (MAP). In the `prior =` argument of [galvi()], which
+#' describes fixed effects, a plain number is held and `learn()` learns it by the bound.
+#'
+#' | constructor | density |
+#' |:--|:--|
+#' | `normal(mean, sd)` | of a coefficient: `exp(-(x - mean)^2 / (2 sd^2)) / (sd sqrt(2 pi))` |
+#' | `log_normal(meanlog, sdlog)` | `log(x)` is normal with mean `meanlog` and standard deviation `sdlog` |
+#' | `half_normal(sd)` | `2 exp(-x^2 / (2 sd^2)) / (sd sqrt(2 pi))`, x >= 0 |
+#' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
+#' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
+#'
+#' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural
+#' scale; `pc()` and `gamma_prior()` belong to variances. Optimisation runs on the log scale and the
+#' densities include its Jacobian, so the mode is the mode of the log of the parameter.
+#'
+#' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held;
+#'   `sd = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each
+#'   variable (automatic relevance determination; the columns of one factor share theirs). `sd = Inf` is a flat
+#'   prior (only where no full `gp()` is in the formula).
+#' @param value The value to hold.
+#' @param start Where learning starts.
+#' @param meanlog,sdlog Mean and standard deviation of the logarithm.
+#' @param upper,prob The standard deviation exceeds `upper` with probability `prob`.
+#' @param shape,rate Shape and rate of the gamma distribution of 1 / variance.
+#' @return A small list of class `galvi_value`.
+#' @examples
+#' normal(0, 2.5)
+#' normal(0, sd = learn(1))
+#' fixed(2)
+#' pc(1, 0.01)
+#' @name priors
+NULL
+
+new_value <- function(type, ...) {
+  hyper_prior <- if (type %in% c("log_normal", "half_normal", "pc", "gamma_prior")) "galvi_hyper_prior"
+  structure(list(type = type, ...), class = c(paste0("galvi_", type), hyper_prior, "galvi_value"))
+}
+
+#' @rdname priors
+#' @export
+normal <- function(mean = 0, sd = 1) {
+  if (!is_value(sd)) check_number(sd, "sd", 0, open_lower = TRUE, infinite = TRUE, what = "prior")
+  if (is_value(sd) && sd$type == "normal") {
+    stop_galvi("prior", "`sd` must be a positive number, learn() or a prior on positive numbers, not normal().")
+  }
+  new_value("normal", mean = check_number(mean, "mean", what = "prior"), sd = sd)
+}
+
+#' @rdname priors
+#' @export
+learn <- function(start = 1) {
+  new_value("learn", value = check_number(start, "start", 0, open_lower = TRUE, what = "prior"))
+}
+
+#' @rdname priors
+#' @export
+fixed <- function(value) {
+  if (missing(value)) stop_galvi("prior", "fixed() needs the value to hold: fixed(2).")
+  if (!is.numeric(value) || !length(value) || anyNA(value) || any(!is.finite(value))) {
+    stop_galvi("prior", sprintf("`value` of fixed() must be finite numbers, not %s.", describe(value)))
+  }
+  new_value("fixed", value = as.numeric(value))
+}
+
+#' @rdname priors
+#' @export
+log_normal <- function(meanlog = 0, sdlog = 1) {
+  new_value("log_normal",
+    meanlog = check_number(meanlog, "meanlog", what = "prior"),
+    sdlog = check_number(sdlog, "sdlog", 0, open_lower = TRUE, what = "prior")
+  )
+}
+
+#' @rdname priors
+#' @export
+half_normal <- function(sd = 1) {
+  new_value("half_normal", sd = check_number(sd, "sd", 0, open_lower = TRUE, what = "prior"))
+}
+
+#' @rdname priors
+#' @export
+pc <- function(upper, prob = 0.01) {
+  prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
+  if (prob == 1) stop_galvi("prior", "`prob` must be below 1.")
+  if (missing(upper)) stop_galvi("prior", "pc() needs `upper`: pc(1, 0.01) says P(sd > 1) = 0.01.")
+  new_value("pc", upper = check_number(upper, "upper", 0, open_lower = TRUE, what = "prior"), prob = prob)
+}
+
+#' @rdname priors
+#' @export
+gamma_prior <- function(shape = 1, rate = 0.01) {
+  new_value("gamma_prior",
+    shape = check_number(shape, "shape", 0, open_lower = TRUE, what = "prior"),
+    rate = check_number(rate, "rate", 0, open_lower = TRUE, what = "prior")
+  )
+}
+
+is_value <- function(x) inherits(x, "galvi_value")
+
+#' @export
+format.galvi_value <- function(x, ...) {
+  fields <- unclass(x)[-1L]
+  values <- vapply(fields, function(f) if (is_value(f)) format(f) else paste(format(f), collapse = ", "), "")
+  sprintf("%s(%s)", x$type, paste(values, collapse = ", "))
+}
+
+#' @export
+print.galvi_value <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# Where MAP starts when only the prior is known.
+prior_centre <- function(prior) {
+  switch(prior$type,
+    log_normal = exp(prior$meanlog),
+    half_normal = prior$sd,
+    pc = (-prior$upper / log(prior$prob))^2,
+    gamma_prior = prior$rate / prior$shape
+  )
+}
+
+#' What the user gave for one positive parameter -> list(value, learned, prior).
+#' A NULL means `default`; a number is a start, or held where `number = "hold"`.
+#' @noRd
+as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
+                         variance = TRUE, infinite = FALSE, what = "prior") {
+  number <- match.arg(number)
+  if (is.null(x)) {
+    if (is.null(default)) stop_galvi(what, sprintf("`%s` has no default: give a number or fixed().", arg))
+    x <- default
+  }
+  if (!is_value(x)) {
+    value <- check_number(x, arg, lower, open_lower = TRUE, infinite = infinite, what = what)
+    return(list(value = value, learned = number == "start", prior = NULL))
+  }
+  switch(x$type,
+    fixed = {
+      if (length(x$value) != 1L || x$value < lower || (x$value == lower && !zero_ok)) {
+        stop_galvi(what, sprintf(
+          "`%s` must be %s, not %s.", arg,
+          if (zero_ok) "a number that is not negative" else "a positive number", format(x)
+        ))
+      }
+      list(value = x$value, learned = FALSE, prior = NULL)
+    },
+    learn = list(value = x$value, learned = TRUE, prior = NULL),
+    normal = stop_galvi(what, sprintf(
+      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
+    )),
+    {
+      if (!variance && x$type %in% c("pc", "gamma_prior")) {
+        stop_galvi(what, sprintf(
+          "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+        ))
+      }
+      list(value = prior_centre(x), learned = TRUE, prior = unclass(x))
+    }
+  )
+}

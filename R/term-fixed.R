@@ -1,0 +1,149 @@
+# Fixed effects: the columns of a model matrix with independent normal priors.
+
+fixed_label <- "fixed"
+
+# W: N x q with its column names; assign as model.matrix() has it.
+fixed_matrix <- function(terms, frame, contrasts = NULL) {
+  W <- plain_matrix(terms, frame)
+  if (is.null(W)) W <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
+  list(W = W, assign = attr(W, "assign"), contrasts = attr(W, "contrasts"))
+}
+
+# Main effects of plain numbers need no model.matrix(), which costs more than the rest of the front end together.
+plain_matrix <- function(terms, frame) {
+  if (any(attr(terms, "order") > 1L)) return(NULL)
+  labels <- attr(terms, "term.labels")
+  names <- vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")
+  if (length(names) != length(labels)) return(NULL)
+  columns <- unclass(frame)[names]
+  plain <- vapply(columns, function(x) is.numeric(x) && is.null(dim(x)) && !is.factor(x), NA)
+  if (!all(plain)) return(NULL)
+  intercept <- attr(terms, "intercept") == 1L
+  n <- nrow(frame)
+  W <- matrix(c(if (intercept) rep(1, n), unlist(columns, use.names = FALSE)), n)
+  colnames(W) <- c(if (intercept) "(Intercept)", labels)
+  attr(W, "assign") <- c(if (intercept) 0L, seq_along(labels))
+  W
+}
+
+# -> list(spec, rows, term), as every term's design
+design_fixed <- function(terms, frame, context, prior) {
+  built <- fixed_matrix(terms, frame)
+  W <- built$W
+  check_finite_columns(W)
+  spec <- list(
+    type = fixed_label, label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts,
+    columns = colnames(W)
+  )
+  if (!ncol(W)) return(list(spec = spec))
+  priors <- fixed_priors(prior, spec, W, context)
+  term <- c(
+    list(type = "columns", label = fixed_label), fixed_prior_columns(priors, spec, context$registry)
+  )
+  list(spec = spec, rows = list(W = strip_matrix(W)), term = term, priors = priors)
+}
+
+newdata_fixed <- function(spec, frame) {
+  list(W = strip_matrix(fixed_matrix(spec$terms, frame, spec$contrasts)$W))
+}
+
+# Only the column names stay: row names of 100,000 rows cost more than the numbers.
+strip_matrix <- function(W) {
+  attributes(W) <- list(dim = dim(W), dimnames = list(NULL, colnames(W)))
+  W
+}
+
+check_finite_columns <- function(W) {
+  total <- colSums(W)
+  if (all(is.finite(total))) return(invisible())
+  check_finite_inputs(W, colnames(W))
+}
+
+# ---- priors ----
+
+# The prior of every column: a list of normal(), named by column. From the most to the least specific: the column's own
+# name, its term's label, `intercept` or `default`, galvi's default.
+fixed_priors <- function(prior, spec, W, context) {
+  prior <- check_fixed_prior(prior, spec)
+  labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
+  sd <- slope_scale(W)
+  one <- function(j) {
+    column <- spec$columns[j]
+    intercept <- spec$assign[j] == 0L
+    keys <- c(column, labels[j], if (!intercept) "default")
+    given <- prior[[c(keys[keys %in% names(prior)], "")[1L]]]
+    if (!is.null(given)) return(given)
+    if (intercept) normal(context$centre, 10 * context$spread) else normal(0, 10 * context$spread / sd[j])
+  }
+  structure(stats::setNames(lapply(seq_len(ncol(W)), one), spec$columns), class = "galvi_priors")
+}
+
+# sd(x_j); a column that does not vary is taken by its size.
+slope_scale <- function(W) {
+  sd <- column_sds(W)
+  size <- sqrt(colMeans(W^2))
+  ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
+}
+
+# NULL, normal() or a list of normal() -> a named list
+check_fixed_prior <- function(prior, spec) {
+  if (is.null(prior)) return(list())
+  if (inherits(prior, "galvi_normal")) return(list(default = prior))
+  known <- c("intercept", "default", unique(c(spec$columns, attr(spec$terms, "term.labels"))))
+  if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
+    stop_galvi("prior", sprintf(
+      "`prior` must be normal(), or a list of normal() with names among %s, not %s.", quote_names(known),
+      if (is_value(prior)) format(prior) else describe(prior)
+    ))
+  }
+  for (name in names(prior)) {
+    if (!name %in% known) {
+      stop_galvi("prior", sprintf(
+        "`prior` names `%s`, which is no fixed effect.%s The names are %s.", name, did_you_mean(name, known),
+        quote_names(known)
+      ))
+    }
+    if (!inherits(prior[[name]], "galvi_normal")) {
+      stop_galvi("prior", sprintf(
+        "`prior$%s` must be normal(), not %s.", name,
+        if (is_value(prior[[name]])) format(prior[[name]]) else describe(prior[[name]])
+      ))
+    }
+  }
+  unclass(prior)
+}
+
+# -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance. Columns of one factor share a
+# learned sd, as they share an entry of `prior`.
+fixed_prior_columns <- function(priors, spec, registry) {
+  q <- length(priors)
+  labels <- attr(spec$terms, "term.labels")
+  position <- integer(q)
+  seen <- list()
+  for (j in seq_len(q)) {
+    sd <- priors[[j]]$sd
+    learned <- is_value(sd) && sd$type != "fixed"
+    owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
+    owner <- sub("^\\(Intercept\\)$", "intercept", owner)
+    if (!is.null(seen[[owner]])) {
+      position[j] <- seen[[owner]]
+      next
+    }
+    start <- as_parameter(sd, paste0(owner, ".sd"), number = "hold", variance = FALSE, infinite = TRUE)
+    position[j] <- seen[[owner]] <- registry$add(
+      owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value
+    )
+  }
+  list(mean = vapply(priors, `[[`, 0, "mean", USE.NAMES = FALSE), factors = cbind(position, position, deparse.level = 0))
+}
+
+#' @export
+print.galvi_priors <- function(x, ...) {
+  if (!length(x)) {
+    cat("no fixed effects\n")
+    return(invisible(x))
+  }
+  width <- max(nchar(names(x)))
+  cat(sprintf("%-*s ~ %s\n", width, names(x), vapply(x, format, "")), sep = "")
+  invisible(x)
+}

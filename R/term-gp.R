@@ -1,0 +1,311 @@
+# The term gp(): a Gaussian process over columns of the model frame.
+
+#' A Gaussian process in a formula
+#'
+#' `gp(x1, x2)` in a formula of [galvi()] adds a function of its inputs with a Gaussian-process prior of mean zero and
+#' the covariance `kernel`. It has a meaning in formulas only.
+#'
+#' * `gp(.)` is every column of `data` that the formula uses nowhere else, nor `weights`, `offset` or `subset`.
+#' * Inputs may be expressions: `gp(log(x), scale(z))`. What they learn from the data (the mean that `scale()` takes
+#'   off) is kept for predictions. A matrix is one variable per column.
+#' * A factor (or text) becomes indicator columns divided by sqrt(2), so two levels are at distance 1. It counts as one
+#'   variable, with one lengthscale.
+#' * Terms add. With one full `gp()` in the formula the sum of all terms' covariances is dense, N x N; a `gp()` whose
+#'   kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N.
+#'
+#' @param ... Inputs: names of columns, expressions in them, or `.`.
+#' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value. NULL
+#'   values mean: lengthscale = median distance between rows, variance = var(y) on identity links, else 1.
+#' @param by A number that multiplies the function, or a factor: one copy of the function per level, independent, with
+#'   shared hyperparameters.
+#' @param inducing Not available in this version: NULL, the full Gaussian process.
+#' @param scale Should inputs be centred and brought to a common standard deviation before distances are taken? The
+#'   common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay in the data's
+#'   units. Kernels with `ard = TRUE` need no such thing, and their inputs are centred only. Factors are left alone.
+#' @param approximation Only `"variational"` in this version.
+#' @return Nothing: calling it outside a formula is an error.
+#' @seealso [galvi()], [kernels]
+#' @examples
+#' fit <- galvi(mpg ~ gp(wt, hp, kernel = matern32(ard = TRUE)), data = mtcars, family = gaussian())
+#' fit$hyper
+#' @export
+gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
+               approximation = c("variational", "fitc")) {
+  stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
+}
+
+# call -> list(type, inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale)
+parse_gp <- function(call, env) {
+  arguments <- as.list(call)[-1L]
+  given <- names(arguments)
+  if (is.null(given)) given <- rep("", length(arguments))
+  options <- arguments[nzchar(given)]
+  known <- setdiff(names(formals(gp)), "...")
+  check_no_dots(options[!names(options) %in% known], known, "gp()")
+  inputs <- unname(arguments[!nzchar(given)])
+  lapply(inputs, check_gp_input, call)
+  if (!length(inputs)) {
+    stop_galvi("formula", sprintf("`%s` has no inputs: write gp(x) or gp(.).", deparse_one(call)))
+  }
+  by <- options$by
+  check_gp_approximation(options, env)
+  list(
+    type = "gp", inputs = inputs, by = by, variables = c(inputs, by),
+    kernel = gp_kernel(options$kernel, env), kernel_call = options$kernel,
+    scale = if (is.null(options$scale)) FALSE else check_flag(eval(options$scale, env), "scale")
+  )
+}
+
+check_gp_input <- function(input, call) {
+  head <- head_name(input)
+  both <- length(input) == 3L && length(all.vars(input[[2L]])) && length(all.vars(input[[3L]]))
+  if (head %in% c("+", "*", ":") && both) {
+    stop_galvi("formula", sprintf(
+      "`%s`: separate inputs by commas, gp(%s, %s); for the %s itself write gp(I(%s)).", deparse_one(call),
+      deparse_one(input[[2L]]), deparse_one(input[[3L]]), if (head == "+") "sum" else "product",
+      sub(":", "*", deparse_one(input))
+    ))
+  }
+  if (!is.symbol(input) && !is.call(input)) {
+    stop_galvi("formula", sprintf(
+      "`%s`: inputs must be columns or expressions in them, not %s. Options need their names, as in %s.",
+      deparse_one(call), describe(input), "gp(x, kernel = se(2))"
+    ))
+  }
+  if (head_name(input) %in% kernel_words()) {
+    stop_galvi("formula", sprintf(
+      "`%s`: a kernel needs its name, as in gp(x, kernel = %s).", deparse_one(call), deparse_one(input)
+    ))
+  }
+}
+
+check_gp_approximation <- function(options, env) {
+  inducing <- if (!is.null(options$inducing)) eval(options$inducing, env)
+  if (!is.null(inducing)) {
+    stop_galvi("argument", "`inducing` is not available in this version: only NULL, the full Gaussian process.")
+  }
+  if (is.null(options$approximation)) return(invisible())
+  choice <- check_choice(eval(options$approximation, env), c("variational", "fitc"), "approximation")
+  if (choice != "variational") {
+    stop_galvi("argument", "`approximation = \"fitc\"` is not available in this version.")
+  }
+}
+
+# Constructors that a formula may call; kept with the term that takes them.
+kernel_words <- function() {
+  c("se", "matern12", "matern32", "matern52", "rational_quadratic", "periodic", "linear", "polynomial", "constant",
+    "white")
+}
+
+gp_kernel <- function(expr, env) {
+  if (is.null(expr)) return(se())
+  kernel <- eval_galvi(expr, env)
+  if (is.function(kernel)) kernel <- kernel()
+  if (!is_kernel(kernel)) {
+    stop_galvi("kernel", sprintf(
+      "`kernel` must be a kernel such as se() or matern32() + linear(), not %s. Kernels are %s.",
+      describe(kernel), quote_names(kernel_words(), max = 20L)
+    ))
+  }
+  kernel
+}
+
+# ---- design ----
+
+# Learns from the training frame what predictions need (levels, moments), then states the term's prior.
+# -> list(spec, rows, term: the border's term without its rows, hyperparameters through context$registry)
+design_gp <- function(spec, frame, context) {
+  spec$facts <- lapply(spec$inputs, function(input) input_facts(frame[[variable_name(input)]], variable_name(input)))
+  if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  block <- input_block(spec, frame)
+  spec$variable <- block$variable
+  spec$input_names <- block$names
+  spec$moments <- input_moments(spec, block$matrix)
+  inputs <- list(matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names)
+  register <- context$registry$for_term(spec$label)
+  if (is_finite_kernel(spec$kernel)) {
+    spec$finite <- finite_columns(spec$kernel, inputs, register, context$default_variance)
+    rows <- finite_rows(spec, inputs$matrix, frame)
+    term <- list(
+      type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(spec)
+    )
+  } else {
+    term <- list(
+      type = "kernel", label = spec$label,
+      kernel = kernel_spec(spec$kernel, inputs, register, context$default_variance)
+    )
+    rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
+    if (!spec$scale) inform_scales(spec, term$kernel, block$matrix)
+  }
+  list(spec = spec, rows = rows, term = term)
+}
+
+newdata_gp <- function(spec, frame) {
+  x <- apply_moments(input_block(spec, frame)$matrix, spec$moments)
+  if (is.null(spec$finite)) c(list(inputs = x), by_rows(spec, frame)) else finite_rows(spec, x, frame)
+}
+
+# ---- inputs ----
+
+# What of a variable has to be remembered: its kind, levels and column names.
+input_facts <- function(x, name) {
+  if (is.character(x) || is.factor(x)) {
+    levels <- if (is.factor(x)) levels(x) else sort(unique(x))
+    return(list(kind = "factor", levels = levels))
+  }
+  if (!is_number_like(x)) {
+    stop_galvi("data", sprintf(
+      "`%s` must be numbers, a factor, text or logical to be an input of gp(), not %s.", name, describe(x)
+    ))
+  }
+  if (!is.matrix(x)) return(list(kind = "number"))
+  columns <- colnames(x)
+  list(kind = "matrix", columns = if (is.null(columns)) as.character(seq_len(ncol(x))) else columns)
+}
+
+is_number_like <- function(x) {
+  is.numeric(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))
+}
+
+# All inputs of a term, N x p; variable[j] is the variable that column j belongs to.
+input_block <- function(spec, frame) {
+  n <- nrow(frame)
+  names <- vapply(spec$inputs, variable_name, "")
+  columns <- Map(function(fact, name) input_columns(frame[[name]], fact, name), spec$facts, names)
+  width <- vapply(columns, NCOL, 1L)
+  matrix <- matrix(unlist(columns, use.names = FALSE), n, sum(width))
+  bad <- which(!is.finite(colSums(matrix)))
+  if (length(bad)) check_finite_inputs(matrix, rep(names, width))
+  # a factor is one variable whatever its width, a matrix has one per column
+  owns <- vapply(spec$facts, function(fact) fact$kind != "matrix", NA)
+  variables <- ifelse(owns, 1L, width)
+  first <- cumsum(c(0L, variables))[seq_along(variables)]
+  variable <- unlist(Map(function(w, own, f) if (own) rep(f + 1L, w) else f + seq_len(w), width, owns, first))
+  labels <- unlist(Map(
+    function(fact, name) if (fact$kind == "matrix") paste0(name, fact$columns) else name, spec$facts, names
+  ))
+  list(matrix = matrix, variable = as.integer(variable), names = as.character(labels))
+}
+
+input_columns <- function(x, fact, name) {
+  if (fact$kind != "factor") return(as.numeric(x))
+  (outer(as.character(x), fact$levels, "==") + 0) / sqrt(2)
+}
+
+check_finite_inputs <- function(matrix, names) {
+  for (j in seq_len(ncol(matrix))) {
+    bad <- which(!is.finite(matrix[, j]))
+    if (length(bad)) {
+      stop_galvi("data", sprintf(
+        "`%s` must be finite, not %s (row %d%s).", names[j], format(matrix[bad[1L], j]), bad[1L],
+        if (length(bad) > 1L) sprintf(" and %d more", length(bad) - 1L) else ""
+      ))
+    }
+  }
+}
+
+# ---- scale = TRUE ----
+
+# centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard deviation,
+# the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
+input_moments <- function(spec, x) {
+  p <- ncol(x)
+  moments <- list(centre = numeric(p), factor = rep(1, p))
+  if (!spec$scale) return(moments)
+  numbers <- rep(vapply(spec$facts, `[[`, "", "kind") != "factor", fact_widths(spec))
+  sd <- column_sds(x)
+  moments$centre[numbers] <- colMeans(x)[numbers]
+  varies <- numbers & sd > 0
+  if (any(varies) && has_isotropic_leaf(spec$kernel)) {
+    moments$factor[varies] <- exp(mean(log(sd[varies]))) / sd[varies]
+  }
+  moments
+}
+
+fact_widths <- function(spec) {
+  vapply(spec$facts, function(fact) {
+    switch(fact$kind, factor = length(fact$levels), matrix = length(fact$columns), 1L)
+  }, 1L)
+}
+
+column_sds <- function(x) {
+  n <- nrow(x)
+  if (n < 2L) return(numeric(ncol(x)))
+  centred <- x - rep(colMeans(x), each = n)
+  sd <- sqrt(colSums(centred^2) / (n - 1))
+  # rounding leaves a constant column a tiny spread
+  ifelse(sd > 1e-12 * sqrt(colMeans(x^2)), sd, 0)
+}
+
+apply_moments <- function(x, moments) {
+  if (all(moments$centre == 0) && all(moments$factor == 1)) return(x)
+  (x - rep(moments$centre, each = nrow(x))) * rep(moments$factor, each = nrow(x))
+}
+
+has_isotropic_leaf <- function(kernel) {
+  if (length(kernel$parts)) return(any(vapply(kernel$parts, has_isotropic_leaf, NA)))
+  !isTRUE(kernel$ard) && !kernel$type %in% c("constant", "white")
+}
+
+# A kernel with one lengthscale for columns of very different spread sees only the widest.
+inform_scales <- function(spec, kernel, x) {
+  sd <- column_sds(x)
+  factors <- rep(vapply(spec$facts, `[[`, "", "kind") == "factor", fact_widths(spec))
+  for (leaf in kernel_leaves(kernel)) {
+    shared <- leaf$hyper$lengthscale
+    if (is.null(shared)) shared <- if (leaf$type %in% c("linear", "polynomial")) leaf$hyper$variance
+    if (is.null(shared) || length(unique(shared)) > 1L) next
+    at <- leaf$columns[!factors[leaf$columns] & sd[leaf$columns] > 0]
+    if (length(at) < 2L || max(sd[at]) < 100 * min(sd[at])) next
+    wide <- spec$input_names[spec$variable[at[which.max(sd[at])]]]
+    narrow <- spec$input_names[spec$variable[at[which.min(sd[at])]]]
+    inform_galvi("scale", sprintf(paste(
+      "%s: the standard deviation of `%s` is %s times that of `%s`, and the kernel has one lengthscale for both.",
+      "Use scale = TRUE in gp(), or ard = TRUE in the kernel."
+    ), spec$label, wide, format(max(sd[at]) / min(sd[at]), digits = 2), narrow))
+    return(invisible())
+  }
+}
+
+kernel_leaves <- function(kernel) {
+  if (!length(kernel$parts)) return(list(kernel))
+  unlist(lapply(kernel$parts, kernel_leaves), recursive = FALSE)
+}
+
+# ---- by ----
+
+# Levels of a factor `by`, NULL of a number.
+by_levels <- function(x, name) {
+  if (is.factor(x)) return(levels(x))
+  if (is.character(x)) return(sort(unique(x)))
+  if (is_number_like(x) && is.null(dim(x))) return(NULL)
+  stop_galvi("data", sprintf("`by = %s` must be numbers or a factor, not %s.", name, describe(x)))
+}
+
+# list(by = N numbers) or list(group = N integers) or nothing.
+by_rows <- function(spec, frame) {
+  if (is.null(spec$by)) return(NULL)
+  x <- frame[[variable_name(spec$by)]]
+  if (!is.null(spec$by_levels)) return(list(group = match(as.character(x), spec$by_levels)))
+  x <- as.numeric(x)
+  check_finite_inputs(matrix(x), paste("by =", variable_name(spec$by)))
+  list(by = x)
+}
+
+# ---- kernels with finitely many columns ----
+
+# With a factor `by` every level has its own copy of the columns, zero in the rows of the others.
+finite_rows <- function(spec, x, frame) {
+  W <- finite_design(spec$finite, x)
+  by <- by_rows(spec, frame)
+  if (!is.null(by$by)) W <- W * by$by
+  if (!is.null(by$group)) {
+    W <- do.call(cbind, lapply(seq_along(spec$by_levels), function(level) W * (by$group == level)))
+  }
+  list(W = W)
+}
+
+finite_factors <- function(spec) {
+  copies <- if (is.null(spec$by_levels)) 1L else length(spec$by_levels)
+  spec$finite$factors[rep(seq_len(nrow(spec$finite$factors)), copies), , drop = FALSE]
+}
