@@ -50,30 +50,28 @@ reference_elbo <- function(K, alpha, lambda, y, log_density, offset = 0, weights
   sum(weights * expected) - kl
 }
 
-# Draws from p(f | y) with f ~ N(0, K) by elliptical slice sampling (Murray, Adams and MacKay 2010).
-# log_likelihood(f) is a number. Returns draws x N, after `burn_in`.
-elliptical_slice_sample <- function(K, log_likelihood, draws, burn_in = 500, start = numeric(nrow(K))) {
-  n <- nrow(K)
-  root <- t(chol(K + 1e-10 * mean(diag(K)) * diag(n)))
+# Draws from the posterior of z ~ N(0, I_n) by elliptical slice sampling (Murray, Adams and MacKay 2010).
+# log_likelihood(z) is a number. Returns draws x n, after `burn_in`.
+elliptical_slice_sample <- function(n, log_likelihood, draws, burn_in = 500, start = numeric(n)) {
   kept <- matrix(NA_real_, draws, n)
-  f <- start
-  current <- log_likelihood(f)
+  z <- start
+  current <- log_likelihood(z)
   for (i in seq_len(burn_in + draws)) {
-    nu <- drop(root %*% rnorm(n))
+    nu <- rnorm(n)
     threshold <- current + log(runif(1))
     angle <- runif(1, 0, 2 * pi)
     from <- angle - 2 * pi
     to <- angle
     repeat {
-      proposal <- f * cos(angle) + nu * sin(angle)
+      proposal <- z * cos(angle) + nu * sin(angle)
       value <- log_likelihood(proposal)
       if (value > threshold) break
       if (angle < 0) from <- angle else to <- angle
       angle <- runif(1, from, to)
     }
-    f <- proposal
+    z <- proposal
     current <- value
-    if (i > burn_in) kept[i - burn_in, ] <- f
+    if (i > burn_in) kept[i - burn_in, ] <- z
   }
   kept
 }
@@ -87,9 +85,9 @@ batch_standard_error <- function(chain, batches = 30) {
   apply(matrix(means, ncol = batches), 1, sd) / sqrt(batches)
 }
 
-# Rows of x as N(mean, covariance) log densities.
+# Log densities of the rows of x under N(mean, covariance).
 log_dmvnorm <- function(x, mean, covariance) {
-  root <- chol(covariance + 1e-10 * mean(diag(covariance)) * diag(ncol(x)))
+  root <- chol(covariance)
   z <- backsolve(root, t(x) - mean, transpose = TRUE)
   -colSums(z^2) / 2 - sum(log(diag(root))) - ncol(x) * log(2 * pi) / 2
 }

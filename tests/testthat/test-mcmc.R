@@ -13,24 +13,30 @@ mcmc_case <- function(name) {
   }
 }
 
+# Everything is sampled in z, f = root z with root root' = K: there prior and posterior are well conditioned.
 mcmc_run <- function(case, draws = 20000) {
   lengthscale <- 1
   variance <- case$variance
   fit <- galvi(y ~ 0 + gp(x, kernel = se(lengthscale = fixed(lengthscale), variance = fixed(variance))),
                data = case$data, family = case$family, hyper = "fixed", control = galvi_control(tol = 1e-9))
   K <- reference_se(case$data$x, lengthscale = lengthscale, variance = variance)
-  q <- predict(fit, type = "link", covariance = TRUE)
-  log_likelihood <- function(f) sum(case$log_density(case$data$y, f))
-  chain <- elliptical_slice_sample(K, log_likelihood, draws, start = q$fit)
-
-  # log Z from both sides: draws of a wide proposal, and draws of the posterior.
   n <- nrow(K)
-  prior <- function(f) log_dmvnorm(f, numeric(n), K)
-  wide <- 1.2^2 * q$covariance
-  proposal <- matrix(rnorm(draws * n), draws) %*% chol(wide + 1e-10 * variance * diag(n)) + rep(q$fit, each = draws)
-  weight <- apply(proposal, 1, log_likelihood) + prior(proposal) - log_dmvnorm(proposal, q$fit, wide)
-  reciprocal <- log_dmvnorm(chain, q$fit, q$covariance) - apply(chain, 1, log_likelihood) - prior(chain)
-  list(fit = fit, q = q, chain = chain,
+  root <- t(chol(K + 1e-9 * variance * diag(n)))
+  # m = K alpha and V = (K^-1 + diag(lambda))^-1, in z.
+  mean <- drop(crossprod(root, fit$posterior$alpha))
+  covariance <- solve(diag(n) + crossprod(root, drop(fit$posterior$lambda) * root))
+
+  log_likelihood <- function(z) sum(case$log_density(case$data$y, drop(root %*% z)))
+  prior <- function(z) log_dmvnorm(z, numeric(n), diag(n))
+  chain <- elliptical_slice_sample(n, log_likelihood, draws, start = mean)
+
+  # log Z from both sides: draws of a proposal a little wider than q, and draws of the posterior.
+  wide <- 1.1^2 * covariance
+  proposal <- matrix(rnorm(draws * n), draws) %*% chol(wide) + rep(mean, each = draws)
+  weight <- apply(proposal, 1, log_likelihood) + prior(proposal) - log_dmvnorm(proposal, mean, wide)
+  reciprocal <- log_dmvnorm(chain, mean, covariance) - apply(chain, 1, log_likelihood) - prior(chain)
+  list(elbo = fit$elbo, mean = drop(fit$posterior$mean), sd = sqrt(drop(fit$posterior$variance)),
+       chain = tcrossprod(chain, root),
        log_evidence = c(importance = log_mean_exp(weight), reciprocal = -log_mean_exp(reciprocal)))
 }
 
@@ -40,17 +46,17 @@ for (name in c("binary", "counts")) {
     # The two estimates of the evidence share nothing but q; where they agree both can be trusted.
     expect_lt(abs(diff(run$log_evidence)), 0.02)
     evidence <- mean(run$log_evidence)
-    # A lower bound, beyond the estimates' error; its distance is KL[q, posterior], for these data well below a nat.
-    expect_lt(run$fit$elbo, evidence + 0.02)
-    expect_gt(run$fit$elbo, evidence - 0.25)
+    # A lower bound, up to the estimates' error. Its distance is KL[q, posterior]: 0.02 and 0.03 nats here.
+    expect_lt(run$elbo, evidence + 0.01)
+    expect_gt(run$elbo, evidence - 0.06)
 
-    # In units of the posterior's standard deviation. The best Gaussian's mean is not the posterior's: for skewed
-    # posteriors it is off by some hundredths, and its variances, fitted from within, are a little small.
+    # In units of the posterior's standard deviation, of which the chain's mean is good to 0.03. The best Gaussian's
+    # mean is not the posterior's, but off by a few hundredths; its variances, fitted from within, are a little small.
     sd <- apply(run$chain, 2, sd)
-    error <- (colMeans(run$chain) - run$q$fit) / sd
+    error <- (colMeans(run$chain) - run$mean) / sd
     noise <- batch_standard_error(run$chain) / sd
-    expect_lt(max(abs(error) - 3 * noise), 0.1)
-    ratio <- sqrt(diag(run$q$covariance)) / sd
-    expect_true(all(ratio > 0.85 & ratio < 1.05))
+    expect_lt(max(abs(error) - 3 * noise), 0.05)
+    ratio <- run$sd / sd
+    expect_true(all(ratio > 0.9 & ratio < 1.06))
   })
 }
