@@ -56,7 +56,8 @@ Rcpp::List with_cost(const Matrix& value, const Setting& setting) {
   const galvi::Cost& cost = setting.context.cost;
   return Rcpp::List::create(Rcpp::Named("value") = as_r(value), Rcpp::Named("flops") = cost.flops,
                             Rcpp::Named("factorisations") = cost.factorisations,
-                            Rcpp::Named("products") = cost.products, Rcpp::Named("polls") = setting.monitor.polls);
+                            Rcpp::Named("products") = cost.products,
+                            Rcpp::Named("polls") = setting.monitor.polls);
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ std::string probe_backend(std::string backend) { return galvi::backend(backend).
 
 // NULL where the factorisation fails. `positive` < 0: all of A.
 // [[Rcpp::export(rng = false)]]
-Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive = -1, int stop_at = -1) {
+Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive = -1,
+                             int stop_at = -1) {
   Setting setting(backend, 1, stop_at);
   Matrix L = as_matrix(A);
   const bool done = positive < 0 ? galvi::cholesky(setting.context, L)
@@ -182,7 +184,8 @@ bool probe_has_openmp() {
 
 // Median seconds of `repeats` runs of each operation on copies of one well-conditioned n x n matrix.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector probe_dense_seconds(Rcpp::NumericMatrix A, std::string backend, int repeats, int threads = 1) {
+Rcpp::NumericVector probe_dense_seconds(Rcpp::NumericMatrix A, std::string backend, int repeats,
+                                        int threads = 1) {
   Setting setting(backend, threads);
   const Matrix original = as_matrix(A);
   const Vector x = Vector::LinSpaced(original.rows(), -1.0, 1.0);
@@ -203,11 +206,14 @@ Rcpp::NumericVector probe_dense_seconds(Rcpp::NumericMatrix A, std::string backe
   Vector y;
   const auto nothing = [] {};
   return Rcpp::NumericVector::create(
-      Rcpp::Named("cholesky") = median_seconds([&] { work = original; }, [&] { galvi::cholesky(setting.context, work); }),
-      Rcpp::Named("invert_lower") = median_seconds([&] { work = L; }, [&] { galvi::invert_lower(setting.context, work); }),
+      Rcpp::Named("cholesky") =
+          median_seconds([&] { work = original; }, [&] { galvi::cholesky(setting.context, work); }),
+      Rcpp::Named("invert_lower") =
+          median_seconds([&] { work = L; }, [&] { galvi::invert_lower(setting.context, work); }),
       Rcpp::Named("invert_from_cholesky") = median_seconds(
           [&] { work = L; }, [&] { galvi::invert_from_cholesky(setting.context, work, work.rows()); }),
-      Rcpp::Named("symmetric") = median_seconds(nothing, [&] { y = galvi::symmetric_product(setting.context, original, x); }),
+      Rcpp::Named("symmetric") =
+          median_seconds(nothing, [&] { y = galvi::symmetric_product(setting.context, original, x); }),
       Rcpp::Named("squared") = median_seconds(
           nothing, [&] { y = galvi::squared_symmetric_product(setting.context, original, x); }),
       Rcpp::Named("hadamard") = median_seconds(

@@ -8,8 +8,8 @@
 namespace galvi {
 
 /// Level-3 primitives on blocks; dense.h builds the factorisations from them.
-/// L is lower triangular and square, op(L) is L or L'; symmetric results are written in the lower triangle only,
-/// and what lies above a diagonal is never read.
+/// L is lower triangular and square, op(L) is L or L'; symmetric results are written in the lower triangle
+/// only, and what lies above a diagonal is never read.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -23,7 +23,8 @@ class Backend {
   virtual void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                         const ConstMatrixRef& B, double beta, MatrixRef C) const = 0;
   /// lower(C) <- beta C + alpha A A' (transpose false) or alpha A' A (transpose true).
-  virtual void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const = 0;
+  virtual void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta,
+                      MatrixRef C) const = 0;
   /// B <- op(L)^-1 B (left) or B op(L)^-1 (right).
   virtual void solve(bool left, bool transpose, const ConstMatrixRef& L, MatrixRef B) const = 0;
   /// B <- alpha op(L) B (left) or alpha B op(L) (right).

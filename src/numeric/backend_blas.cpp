@@ -5,23 +5,24 @@
 #include <limits>
 #include <stdexcept>
 
-// Declared here because R's headers stay out of the core. gfortran passes the length of every character argument
-// as a hidden std::size_t at the end.
+// Declared here because R's headers stay out of the core. gfortran passes the length of every character
+// argument as a hidden std::size_t at the end.
 extern "C" {
-void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
-            const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
-            const int* ldc, std::size_t, std::size_t);
-void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a,
-            const int* lda, const double* beta, double* c, const int* ldc, std::size_t, std::size_t);
-void dtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
-            const double* alpha, const double* a, const int* lda, double* b, const int* ldb, std::size_t,
-            std::size_t, std::size_t, std::size_t);
-void dtrmm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
-            const double* alpha, const double* a, const int* lda, double* b, const int* ldb, std::size_t,
-            std::size_t, std::size_t, std::size_t);
+void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+            const double* beta, double* c, const int* ldc, std::size_t, std::size_t);
+void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
+            const double* a, const int* lda, const double* beta, double* c, const int* ldc, std::size_t,
+            std::size_t);
+void dtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
+            const int* n, const double* alpha, const double* a, const int* lda, double* b, const int* ldb,
+            std::size_t, std::size_t, std::size_t, std::size_t);
+void dtrmm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
+            const int* n, const double* alpha, const double* a, const int* lda, double* b, const int* ldb,
+            std::size_t, std::size_t, std::size_t, std::size_t);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
-void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info, std::size_t,
-             std::size_t);
+void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info,
+             std::size_t, std::size_t);
 void dlauum_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 }
 
@@ -51,11 +52,12 @@ void BlasBackend::multiply(bool transpose_a, bool transpose_b, double alpha, con
   const int m = blas_int(C.rows()), n = blas_int(C.cols());
   const int k = blas_int(transpose_a ? A.rows() : A.cols());
   const int lda = leading_dimension(A), ldb = leading_dimension(B), ldc = leading_dimension(C);
-  dgemm_(op(transpose_a), op(transpose_b), &m, &n, &k, &alpha, A.data(), &lda, B.data(), &ldb, &beta, C.data(),
-         &ldc, 1, 1);
+  dgemm_(op(transpose_a), op(transpose_b), &m, &n, &k, &alpha, A.data(), &lda, B.data(), &ldb, &beta,
+         C.data(), &ldc, 1, 1);
 }
 
-void BlasBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const {
+void BlasBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta,
+                         MatrixRef C) const {
   const int n = blas_int(C.rows()), k = blas_int(transpose ? A.rows() : A.cols());
   const int lda = leading_dimension(A), ldc = leading_dimension(C);
   dsyrk_("L", op(transpose), &n, &k, &alpha, A.data(), &lda, &beta, C.data(), &ldc, 1, 1);

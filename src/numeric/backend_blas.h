@@ -9,8 +9,8 @@ class BlasBackend final : public Backend {
  public:
   std::string name() const override { return "blas"; }
   Index leaf() const override { return 512; }
-  void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A, const ConstMatrixRef& B,
-                double beta, MatrixRef C) const override;
+  void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
+                const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;
   void solve(bool left, bool transpose, const ConstMatrixRef& L, MatrixRef B) const override;
   void triangular_multiply(bool left, bool transpose, double alpha, const ConstMatrixRef& L,

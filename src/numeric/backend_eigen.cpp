@@ -28,7 +28,8 @@ void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, co
   }
 }
 
-void EigenBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const {
+void EigenBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta,
+                          MatrixRef C) const {
   for (Index j = 0; j < C.cols(); ++j) scale(beta, C.col(j).tail(C.rows() - j));
   if (transpose) {
     C.selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);

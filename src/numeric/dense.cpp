@@ -6,9 +6,10 @@
 #include <stdexcept>
 
 #include "numeric/backend.h"
+#include "numeric/parallel.h"
 
-// Every triangular operation is a recursion on halves whose off-diagonal part is a product, so that nearly all
-// flops are spent in the backend's `multiply`, whichever backend that is.
+// Every triangular operation is a recursion on halves whose off-diagonal part is a product, so that nearly
+// all flops are spent in the backend's `multiply`, whichever backend that is.
 namespace galvi {
 namespace {
 
@@ -28,6 +29,16 @@ double cube(Index n) { return static_cast<double>(n) * static_cast<double>(n) * 
 // Size of the first half; rounded so that the blocks of all levels begin on a multiple of 64.
 Index half(Index n) { return n <= 128 ? n / 2 : (n / 2 + 63) / 64 * 64; }
 
+// A lower triangle, cut into [first, 0; below, second].
+template <typename Ref>
+struct Halves {
+  Halves(Ref A, Index size)
+      : first(A.topLeftCorner(size, size)),
+        below(A.bottomLeftCorner(A.rows() - size, size)),
+        second(A.bottomRightCorner(A.rows() - size, A.rows() - size)) {}
+  Ref first, below, second;
+};
+
 // C <- beta C + alpha op(A) op(B), the largest of the three dimensions halved until a step is small enough.
 void product(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
              const ConstMatrixRef& B, double beta, MatrixRef C) {
@@ -41,32 +52,29 @@ void product(Context& context, bool transpose_a, bool transpose_b, double alpha,
     return;
   }
   const Index h = half(largest), rest = largest - h;
-  const auto rows_a = [&](Index from, Index size) {  // rows of op(A)
-    return transpose_a ? ConstMatrixRef(A.middleCols(from, size)) : ConstMatrixRef(A.middleRows(from, size));
+  // A stretch of the rows or, if `rows` is false, of the columns.
+  const auto part = [](const ConstMatrixRef& X, bool rows, Index from, Index size) {
+    return rows ? ConstMatrixRef(X.middleRows(from, size)) : ConstMatrixRef(X.middleCols(from, size));
   };
-  const auto cols_b = [&](Index from, Index size) {  // columns of op(B)
-    return transpose_b ? ConstMatrixRef(B.middleRows(from, size)) : ConstMatrixRef(B.middleCols(from, size));
+  const auto go_on = [&](const ConstMatrixRef& A_part, const ConstMatrixRef& B_part, double factor,
+                         MatrixRef C_part) {
+    product(context, transpose_a, transpose_b, alpha, A_part, B_part, factor, C_part);
   };
   if (largest == m) {
-    product(context, transpose_a, transpose_b, alpha, rows_a(0, h), B, beta, C.topRows(h));
-    product(context, transpose_a, transpose_b, alpha, rows_a(h, rest), B, beta, C.bottomRows(rest));
+    go_on(part(A, !transpose_a, 0, h), B, beta, C.topRows(h));
+    go_on(part(A, !transpose_a, h, rest), B, beta, C.bottomRows(rest));
   } else if (largest == n) {
-    product(context, transpose_a, transpose_b, alpha, A, cols_b(0, h), beta, C.leftCols(h));
-    product(context, transpose_a, transpose_b, alpha, A, cols_b(h, rest), beta, C.rightCols(rest));
+    go_on(A, part(B, transpose_b, 0, h), beta, C.leftCols(h));
+    go_on(A, part(B, transpose_b, h, rest), beta, C.rightCols(rest));
   } else {
-    const auto cols_a = [&](Index from, Index size) {
-      return transpose_a ? ConstMatrixRef(A.middleRows(from, size)) : ConstMatrixRef(A.middleCols(from, size));
-    };
-    const auto rows_b = [&](Index from, Index size) {
-      return transpose_b ? ConstMatrixRef(B.middleCols(from, size)) : ConstMatrixRef(B.middleRows(from, size));
-    };
-    product(context, transpose_a, transpose_b, alpha, cols_a(0, h), rows_b(0, h), beta, C);
-    product(context, transpose_a, transpose_b, alpha, cols_a(h, rest), rows_b(h, rest), 1.0, C);
+    go_on(part(A, transpose_a, 0, h), part(B, !transpose_b, 0, h), beta, C);
+    go_on(part(A, transpose_a, h, rest), part(B, !transpose_b, h, rest), 1.0, C);
   }
 }
 
-// lower(C) <- beta C + alpha A A' or alpha A' A.
-void rank_k(Context& context, bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) {
+// lower(C) <- beta C + alpha A A' (transpose false) or alpha A' A (transpose true).
+void rank_k(Context& context, bool transpose, double alpha, const ConstMatrixRef& A, double beta,
+            MatrixRef C) {
   const Index n = C.rows(), k = transpose ? A.rows() : A.cols();
   if (n == 0) return;
   const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
@@ -82,13 +90,14 @@ void rank_k(Context& context, bool transpose, double alpha, const ConstMatrixRef
     const Index h = half(k);
     rank_k(context, transpose, alpha, part(transpose, 0, h), beta, C);
     rank_k(context, transpose, alpha, part(transpose, h, k - h), 1.0, C);
-  } else {
-    const Index h = half(n), rest = n - h;
-    const ConstMatrixRef first = part(!transpose, 0, h), second = part(!transpose, h, rest);
-    rank_k(context, transpose, alpha, first, beta, C.topLeftCorner(h, h));
-    product(context, transpose, !transpose, alpha, second, first, beta, C.bottomLeftCorner(rest, h));
-    rank_k(context, transpose, alpha, second, beta, C.bottomRightCorner(rest, rest));
+    return;
   }
+  const Index h = half(n);
+  Halves<MatrixRef> blocks(C, h);
+  const ConstMatrixRef first = part(!transpose, 0, h), second = part(!transpose, h, n - h);
+  rank_k(context, transpose, alpha, first, beta, blocks.first);
+  product(context, transpose, !transpose, alpha, second, first, beta, blocks.below);
+  rank_k(context, transpose, alpha, second, beta, blocks.second);
 }
 
 // Calls body(block of B) on blocks of B's free dimension (columns if `left`), each a step of work.
@@ -114,27 +123,31 @@ void solve(Context& context, bool left, bool transpose, const ConstMatrixRef& L,
     return;
   }
   const Index h = half(n), rest = n - h;
-  const ConstMatrixRef L11 = L.topLeftCorner(h, h), L21 = L.bottomLeftCorner(rest, h),
-                       L22 = L.bottomRightCorner(rest, rest);
+  const Halves<ConstMatrixRef> blocks(L, h);
   MatrixRef B1 = left ? MatrixRef(B.topRows(h)) : MatrixRef(B.leftCols(h));
   MatrixRef B2 = left ? MatrixRef(B.bottomRows(rest)) : MatrixRef(B.rightCols(rest));
   if (left != transpose) {
-    solve(context, left, transpose, L11, B1);
-    // B2 <- B2 - L21 B1 (left) or B2 - B1 L21' (right)
-    if (left) product(context, false, false, -1.0, L21, B1, 1.0, B2);
-    else product(context, false, true, -1.0, B1, L21, 1.0, B2);
-    solve(context, left, transpose, L22, B2);
+    solve(context, left, transpose, blocks.first, B1);
+    if (left) {
+      product(context, false, false, -1.0, blocks.below, B1, 1.0, B2);  // B2 - L21 B1
+    } else {
+      product(context, false, true, -1.0, B1, blocks.below, 1.0, B2);  // B2 - B1 L21'
+    }
+    solve(context, left, transpose, blocks.second, B2);
   } else {
-    solve(context, left, transpose, L22, B2);
-    // B1 <- B1 - L21' B2 (left) or B1 - B2 L21 (right)
-    if (left) product(context, true, false, -1.0, L21, B2, 1.0, B1);
-    else product(context, false, false, -1.0, B2, L21, 1.0, B1);
-    solve(context, left, transpose, L11, B1);
+    solve(context, left, transpose, blocks.second, B2);
+    if (left) {
+      product(context, true, false, -1.0, blocks.below, B2, 1.0, B1);  // B1 - L21' B2
+    } else {
+      product(context, false, false, -1.0, B2, blocks.below, 1.0, B1);  // B1 - B2 L21
+    }
+    solve(context, left, transpose, blocks.first, B1);
   }
 }
 
 // B <- alpha op(L) B.
-void triangular_product(Context& context, bool transpose, double alpha, const ConstMatrixRef& L, MatrixRef B) {
+void triangular_product(Context& context, bool transpose, double alpha, const ConstMatrixRef& L,
+                        MatrixRef B) {
   const Index n = L.rows();
   if (B.size() == 0) return;
   if (n <= context.backend.leaf()) {
@@ -143,18 +156,17 @@ void triangular_product(Context& context, bool transpose, double alpha, const Co
     });
     return;
   }
-  const Index h = half(n), rest = n - h;
-  const ConstMatrixRef L11 = L.topLeftCorner(h, h), L21 = L.bottomLeftCorner(rest, h),
-                       L22 = L.bottomRightCorner(rest, rest);
-  MatrixRef B1 = B.topRows(h), B2 = B.bottomRows(rest);
-  if (transpose) {  // B1 <- L11' B1 + L21' B2 before B2 changes
-    triangular_product(context, transpose, alpha, L11, B1);
-    product(context, true, false, alpha, L21, B2, 1.0, B1);
-    triangular_product(context, transpose, alpha, L22, B2);
-  } else {  // B2 <- L21 B1 + L22 B2 before B1 changes
-    triangular_product(context, transpose, alpha, L22, B2);
-    product(context, false, false, alpha, L21, B1, 1.0, B2);
-    triangular_product(context, transpose, alpha, L11, B1);
+  const Index h = half(n);
+  const Halves<ConstMatrixRef> blocks(L, h);
+  MatrixRef B1 = B.topRows(h), B2 = B.bottomRows(n - h);
+  if (transpose) {  // L11' B1 + L21' B2, before B2 changes
+    triangular_product(context, transpose, alpha, blocks.first, B1);
+    product(context, true, false, alpha, blocks.below, B2, 1.0, B1);
+    triangular_product(context, transpose, alpha, blocks.second, B2);
+  } else {  // L21 B1 + L22 B2, before B1 changes
+    triangular_product(context, transpose, alpha, blocks.second, B2);
+    product(context, false, false, alpha, blocks.below, B1, 1.0, B2);
+    triangular_product(context, transpose, alpha, blocks.first, B1);
   }
 }
 
@@ -174,12 +186,11 @@ bool factorise(Context& context, MatrixRef A) {
     spend(context, cube(n) / 3.0);
     return done;
   }
-  const Index h = half(n), rest = n - h;
-  MatrixRef A11 = A.topLeftCorner(h, h), A21 = A.bottomLeftCorner(rest, h), A22 = A.bottomRightCorner(rest, rest);
-  if (!factorise(context, A11)) return false;
-  solve(context, false, true, A11, A21);          // L21 = A21 L11^-T
-  rank_k(context, false, -1.0, A21, 1.0, A22);    // A22 - L21 L21'
-  return factorise(context, A22);
+  Halves<MatrixRef> blocks(A, half(n));
+  if (!factorise(context, blocks.first)) return false;
+  solve(context, false, true, blocks.first, blocks.below);         // L21 = A21 L11^-T
+  rank_k(context, false, -1.0, blocks.below, 1.0, blocks.second);  // A22 - L21 L21'
+  return factorise(context, blocks.second);
 }
 
 // L <- sign lower(L' L).
@@ -192,26 +203,46 @@ void gram(Context& context, double sign, MatrixRef L) {
     spend(context, cube(n) / 3.0);
     return;
   }
-  const Index h = half(n), rest = n - h;
-  MatrixRef L11 = L.topLeftCorner(h, h), L21 = L.bottomLeftCorner(rest, h), L22 = L.bottomRightCorner(rest, rest);
-  gram(context, sign, L11);
-  rank_k(context, true, sign, L21, 1.0, L11);             // L11' L11 + L21' L21
-  triangular_product(context, true, sign, L22, L21);      // L22' L21
-  gram(context, sign, L22);
+  Halves<MatrixRef> blocks(L, half(n));
+  gram(context, sign, blocks.first);
+  rank_k(context, true, sign, blocks.below, 1.0, blocks.first);          // L11' L11 + L21' L21
+  triangular_product(context, true, sign, blocks.second, blocks.below);  // L22' L21
+  gram(context, sign, blocks.second);
 }
 
-// y <- sum over the stored triangle of f(A) x, where f is applied to each column's part once for both uses.
-// `column(j)` is an array expression for the entries below the diagonal of column j.
-template <typename Column, typename Diagonal>
-Vector symmetric_sum(const ConstVectorRef& x, const Diagonal& diagonal, const Column& column) {
-  const Index n = x.size();
-  Vector y = Vector::Zero(n);
-  for (Index j = 0; j < n; ++j) {
-    const Index below = n - j - 1;
-    y.tail(below).array() += column(j) * x[j];
-    y[j] += diagonal(j) * x[j] + (column(j) * x.tail(below).array()).sum();
+constexpr Index kTileRows = 256, kTileCols = 8;  // 16 kB: stays in the first cache while it is used twice
+using Tile = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kTileRows, kTileCols>;
+
+// Adds to y what columns [from, to) of a symmetric matrix's lower triangle and their mirror contribute to its
+// product with x. tile(i, j, rows, cols) is the block at (i, j), or whatever stands in for it.
+template <typename TileAt>
+void add_columns(Index from, Index to, const ConstVectorRef& x, const TileAt& tile, VectorRef y) {
+  for (Index j = from; j < to; j += kTileCols) {
+    const Index cols = std::min(kTileCols, to - j);
+    y.segment(j, cols) += Tile(tile(j, j, cols, cols)).selfadjointView<Eigen::Lower>() * x.segment(j, cols);
+    for (Index i = j + cols; i < x.size(); i += kTileRows) {
+      const Index rows = std::min(kTileRows, x.size() - i);
+      const auto& block = tile(i, j, rows, cols);
+      y.segment(i, rows).noalias() += block * x.segment(j, cols);
+      y.segment(j, cols).noalias() += block.transpose() * x.segment(i, rows);
+    }
   }
-  return y;
+}
+
+// The columns are shared out so that all threads read equally much, in a number of blocks that depends on the
+// size alone; each has its own sum, and these are added in order.
+template <typename TileAt>
+Vector symmetric_sum(Context& context, const ConstVectorRef& x, const TileAt& tile) {
+  const Index n = x.size(), blocks = n < 512 ? 1 : 8;
+  const auto first_column = [&](Index block) {
+    const double left = 1.0 - static_cast<double>(block) / static_cast<double>(blocks);
+    return static_cast<Index>(static_cast<double>(n) * (1.0 - std::sqrt(left)));
+  };
+  Matrix parts = Matrix::Zero(n, blocks);
+  parallel_for(context, blocks, [&](Index block) {
+    add_columns(first_column(block), first_column(block + 1), x, tile, parts.col(block));
+  });
+  return parts.rowwise().sum();
 }
 
 void count_product(Context& context, Index n, double flops_per_entry) {
@@ -247,13 +278,11 @@ double cholesky_with_jitter(Context& context, MatrixRef A) {
 
 bool signed_cholesky(Context& context, MatrixRef A, Index positive) {
   context.cost.factorisations += 1;
-  const Index negative = A.rows() - positive;
-  MatrixRef A11 = A.topLeftCorner(positive, positive), A21 = A.bottomLeftCorner(negative, positive),
-            A22 = A.bottomRightCorner(negative, negative);
-  if (!factorise(context, A11)) return false;
-  solve(context, false, true, A11, A21);           // L21 = A21 L11^-T
-  rank_k(context, false, 1.0, A21, -1.0, A22);     // L22 L22' = -(A22 - L21 L21')
-  return factorise(context, A22);
+  Halves<MatrixRef> blocks(A, positive);
+  if (!factorise(context, blocks.first)) return false;
+  solve(context, false, true, blocks.first, blocks.below);         // L21 = A21 L11^-T
+  rank_k(context, false, 1.0, blocks.below, -1.0, blocks.second);  // L22 L22' = -(A22 - L21 L21')
+  return factorise(context, blocks.second);
 }
 
 void invert_lower(Context& context, MatrixRef L) {
@@ -264,32 +293,31 @@ void invert_lower(Context& context, MatrixRef L) {
     spend(context, cube(n) / 3.0);
     return;
   }
-  const Index h = half(n), rest = n - h;
-  MatrixRef L11 = L.topLeftCorner(h, h), L21 = L.bottomLeftCorner(rest, h), L22 = L.bottomRightCorner(rest, rest);
+  Halves<MatrixRef> blocks(L, half(n));
   // -L22^-1 L21 L11^-1, one factor inverted and one not, as the residual is smallest so.
-  invert_lower(context, L22);
-  triangular_product(context, false, -1.0, L22, L21);
-  solve(context, false, false, L11, L21);
-  invert_lower(context, L11);
+  invert_lower(context, blocks.second);
+  triangular_product(context, false, -1.0, blocks.second, blocks.below);
+  solve(context, false, false, blocks.first, blocks.below);
+  invert_lower(context, blocks.first);
 }
 
 void invert_from_cholesky(Context& context, MatrixRef L, Index positive) {
   invert_lower(context, L);
-  const Index n = L.rows(), negative = n - positive;
-  if (negative == 0) {
+  if (positive == L.rows()) {
     gram(context, 1.0, L);
     return;
   }
   // X' J X with X = L^-1: X11' X11 - X21' X21, -X22' X21, -X22' X22
-  MatrixRef X11 = L.topLeftCorner(positive, positive), X21 = L.bottomLeftCorner(negative, positive),
-            X22 = L.bottomRightCorner(negative, negative);
-  gram(context, 1.0, X11);
-  rank_k(context, true, -1.0, X21, 1.0, X11);
-  triangular_product(context, true, -1.0, X22, X21);
-  gram(context, -1.0, X22);
+  Halves<MatrixRef> blocks(L, positive);
+  gram(context, 1.0, blocks.first);
+  rank_k(context, true, -1.0, blocks.below, 1.0, blocks.first);
+  triangular_product(context, true, -1.0, blocks.second, blocks.below);
+  gram(context, -1.0, blocks.second);
 }
 
-void solve_lower(Context& context, const ConstMatrixRef& L, MatrixRef B) { solve(context, true, false, L, B); }
+void solve_lower(Context& context, const ConstMatrixRef& L, MatrixRef B) {
+  solve(context, true, false, L, B);
+}
 
 void solve_lower_transposed(Context& context, const ConstMatrixRef& L, MatrixRef B) {
   solve(context, true, true, L, B);
@@ -306,25 +334,23 @@ void add_crossproduct(Context& context, double alpha, const ConstMatrixRef& A, d
 
 Vector symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x) {
   count_product(context, A.rows(), 2.0);
-  return A.selfadjointView<Eigen::Lower>() * x;
+  return symmetric_sum(context, x,
+                       [&](Index i, Index j, Index rows, Index cols) { return A.block(i, j, rows, cols); });
 }
 
 Vector squared_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x) {
   count_product(context, A.rows(), 2.5);
-  return symmetric_sum(
-      x, [&](Index j) { return A(j, j) * A(j, j); },
-      [&](Index j) { return A.col(j).tail(A.rows() - j - 1).array().square(); });
+  return symmetric_sum(context, x, [&](Index i, Index j, Index rows, Index cols) -> Tile {
+    return A.block(i, j, rows, cols).cwiseAbs2();
+  });
 }
 
 Vector hadamard_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstMatrixRef& B,
                                   const ConstVectorRef& x) {
   count_product(context, A.rows(), 2.5);
-  return symmetric_sum(
-      x, [&](Index j) { return A(j, j) * B(j, j); },
-      [&](Index j) {
-        const Index below = A.rows() - j - 1;
-        return A.col(j).tail(below).array() * B.col(j).tail(below).array();
-      });
+  return symmetric_sum(context, x, [&](Index i, Index j, Index rows, Index cols) -> Tile {
+    return A.block(i, j, rows, cols).cwiseProduct(B.block(i, j, rows, cols));
+  });
 }
 
 void fill_upper(MatrixRef A) {

@@ -13,8 +13,9 @@ bool cholesky(Context& context, MatrixRef A);
 /// Returns what was added (0 as a rule). Throws std::domain_error beyond 1e-4.
 double cholesky_with_jitter(Context& context, MatrixRef A);
 
-/// A = J + M with J = diag(+1 x `positive`, -1 x rest): A becomes L with A = L J L', L lower triangular.
-/// False if A has another inertia than J. With no negative sites this is `cholesky`.
+/// A = J + M with J = diag(+1 x `positive`, -1 x rest) and M positive semidefinite: A becomes L with A = L J
+/// L', L lower triangular. False, with A spoilt, if A has another inertia than J. With no negative sites this
+/// is `cholesky`.
 bool signed_cholesky(Context& context, MatrixRef A, Index positive);
 
 /// L becomes its inverse (n^3 / 3 flops).
@@ -33,10 +34,11 @@ void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha
 /// lower(C) <- beta C + alpha A' A.   A: n x L, C: L x L.
 void add_crossproduct(Context& context, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C);
 
-Vector symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);          // A x
-Vector squared_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);  // (A o A) x
+/// A x, (A o A) x and (A o B) x for symmetric matrices, o the elementwise product.
+Vector symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);
+Vector squared_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);
 Vector hadamard_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstMatrixRef& B,
-                                  const ConstVectorRef& x);  // (A o B) x
+                                  const ConstVectorRef& x);
 
 /// The strict upper triangle becomes the mirror of the lower.
 void fill_upper(MatrixRef A);

@@ -8,9 +8,10 @@
 
 namespace galvi {
 
-/// Calls body(block) for block = 0 .. blocks - 1 on up to context.threads threads; polls between blocks on the
-/// calling thread. A body writes to what belongs to its block only; sums are taken afterwards in block order.
-/// The first exception of a body is rethrown on the calling thread.
+/// Calls body(block) for block = 0 .. blocks - 1 on up to context.threads threads; polls between blocks on
+/// the calling thread. A body writes to what belongs to its block only and leaves the context alone (its cost
+/// and monitor are the calling thread's); sums are taken afterwards in block order. The first exception in
+/// block order is rethrown on the calling thread. A loop inside a body runs on that body's thread.
 void parallel_for(Context& context, Index blocks, const std::function<void(Index)>& body);
 
 }  // namespace galvi
