@@ -1,0 +1,135 @@
+#include "border/model_from_list.h"
+
+#include "border/list_access.h"
+
+namespace galvi {
+
+namespace {
+
+std::map<std::string, std::vector<Index>> hyper_positions(const Rcpp::List& list) {
+  std::map<std::string, std::vector<Index>> out;
+  if (!has(list, "hyper")) return out;
+  const Rcpp::List hyper = list["hyper"];
+  if (hyper.size() == 0) return out;
+  const Rcpp::CharacterVector names = hyper.names();
+  for (R_xlen_t i = 0; i < hyper.size(); ++i) out[Rcpp::as<std::string>(names[i])] = positions(hyper[i]);
+  return out;
+}
+
+std::map<std::string, double> numbers(const Rcpp::List& list) {
+  std::map<std::string, double> out;
+  if (list.size() == 0) return out;
+  const Rcpp::CharacterVector names = list.names();
+  for (R_xlen_t i = 0; i < list.size(); ++i)
+    if (Rf_isNumeric(list[i]) && Rf_length(list[i]) == 1) out[Rcpp::as<std::string>(names[i])] = Rcpp::as<double>(list[i]);
+  return out;
+}
+
+std::map<std::string, double> constants(const Rcpp::List& list) {
+  return has(list, "constants") ? numbers(list["constants"]) : std::map<std::string, double>{};
+}
+
+KernelSpec kernel_from_list(const Rcpp::List& list) {
+  KernelSpec spec;
+  spec.type = get<std::string>(list, "type");
+  if (has(list, "columns")) spec.columns = positions(list["columns"]);
+  spec.hyper = hyper_positions(list);
+  spec.constants = constants(list);
+  if (has(list, "parts"))
+    for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
+  return spec;
+}
+
+}  // namespace
+
+Data data_from_list(const Rcpp::List& model) {
+  return {get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights")};
+}
+
+LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
+  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood)};
+}
+
+HyperTable hyper_from_list(const Rcpp::List& model) {
+  const Rcpp::List table = get<Rcpp::List>(model, "hyper");
+  const Vector value = get_vector(table, "value");
+  std::vector<Hyperparameter> rows;
+  if (value.size() > 0) {
+    const Vector lower = get_vector(table, "lower"), upper = get_vector(table, "upper");
+    const auto transform = get<std::vector<std::string>>(table, "transform");
+    const auto learned = get<Rcpp::LogicalVector>(table, "learned");
+    const Rcpp::List priors = get<Rcpp::List>(table, "prior");
+    for (Index h = 0; h < value.size(); ++h) {
+      std::shared_ptr<const PriorDensity> prior;
+      if (!Rf_isNull(priors[h])) {
+        const Rcpp::List p = priors[h];
+        prior = make_prior_density({get<std::string>(p, "type"), numbers(p),
+                                    has(p, "quantity") && get<std::string>(p, "quantity") == "sd"});
+      }
+      rows.push_back({value[h], transform_from(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior});
+    }
+  }
+  return HyperTable(std::move(rows));
+}
+
+TermRows rows_from_list(const Rcpp::List& term) {
+  TermRows rows;
+  if (has(term, "W")) rows.W = get_matrix(term, "W");
+  if (has(term, "inputs")) rows.kernel.inputs = get_matrix(term, "inputs");
+  if (has(term, "by")) rows.kernel.by = get_vector(term, "by");
+  if (has(term, "group")) rows.kernel.group = Rcpp::as<Eigen::VectorXi>(Rcpp::IntegerVector(term["group"]));
+  return rows;
+}
+
+Terms terms_from_list(const Rcpp::List& model, Index latent) {
+  const Rcpp::List priors = get<Rcpp::List>(model, "priors");
+  if (priors.size() == 0) throw std::invalid_argument("the model has no prior");
+  const Rcpp::List prior = priors[std::min<R_xlen_t>(latent, priors.size() - 1)];
+  Terms out;
+  for (const auto& entry : Rcpp::List(field(prior, "terms"))) {
+    const Rcpp::List term = entry;
+    TermSpec spec;
+    spec.type = get<std::string>(term, "type");
+    spec.label = get<std::string>(term, "label");
+    spec.rows = rows_from_list(term);
+    if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
+    if (has(term, "mean")) spec.mean = get_vector(term, "mean");
+    if (has(term, "factors")) spec.factors = Rcpp::as<Eigen::MatrixXi>(Rcpp::IntegerMatrix(term["factors"])).array() - 1;
+    if (spec.type == "columns" &&
+        (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
+      throw std::invalid_argument("term " + spec.label + ": W, mean and factors differ in size");
+    out.push_back(make_term(spec));
+  }
+  return out;
+}
+
+LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model) {
+  auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
+  auto expectation = make_expectation(get<std::string>(model, "expectation"), *likelihood);
+  Matrix offset = get_matrix(model, "offset");
+  std::vector<std::unique_ptr<Solver>> solvers;
+  for (Index k = 0; k < offset.cols(); ++k)
+    solvers.push_back(
+        make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, k), offset.rows()));
+  return {context, data_from_list(model), std::move(likelihood), std::move(expectation), std::move(solvers),
+          std::move(offset)};
+}
+
+InferenceControl inference_control(const Rcpp::List& control) {
+  InferenceControl out;
+  out.tol = get<double>(control, "tol");
+  out.max_iterations = get<int>(control, "max_iterations");
+  out.cold = has(control, "cold") && get<bool>(control, "cold");
+  return out;
+}
+
+HyperControl hyper_control(const Rcpp::List& control) {
+  HyperControl out;
+  out.tol = get<double>(control, "hyper_tol");
+  out.max_iterations = get<int>(control, "hyper_iterations");
+  out.freeze = get<int>(control, "freeze");
+  out.joint = get<bool>(control, "joint");
+  return out;
+}
+
+}  // namespace galvi

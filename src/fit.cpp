@@ -1,0 +1,192 @@
+// The border: fit_model() and the facts that R's galvi_methods() reads.
+#include <Rcpp.h>
+
+#include <cmath>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "numeric/backend.h"
+
+namespace {
+
+using namespace galvi;
+
+Rcpp::DataFrame trace_to_r(const Trace& trace) {
+  const auto& rows = trace.rows();
+  const int n = static_cast<int>(rows.size());
+  Rcpp::IntegerVector iteration(n), factorisations(n), products(n), sweeps(n);
+  Rcpp::NumericVector seconds(n), flops(n), elbo(n), gap(n);
+  for (int i = 0; i < n; ++i) {
+    iteration[i] = rows[i].iteration;
+    seconds[i] = rows[i].seconds;
+    flops[i] = rows[i].cost.flops;
+    elbo[i] = rows[i].elbo;
+    gap[i] = std::isnan(rows[i].gap) ? NA_REAL : rows[i].gap;
+    factorisations[i] = rows[i].cost.factorisations;
+    products[i] = rows[i].cost.products;
+    sweeps[i] = rows[i].cost.sweeps;
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["iteration"] = iteration, Rcpp::_["seconds"] = seconds,
+                                 Rcpp::_["flops"] = flops, Rcpp::_["elbo"] = elbo, Rcpp::_["gap"] = gap,
+                                 Rcpp::_["factorisations"] = factorisations, Rcpp::_["products"] = products,
+                                 Rcpp::_["sweeps"] = sweeps);
+}
+
+/// What is kept of every latent's solver: latent vectors, factors and the coefficients of columns.
+Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor) {
+  Rcpp::List latent(model.latents()), factor(model.latents()), coefficients;
+  bool has_latent = false, has_factor = false;
+  std::vector<std::vector<Coefficients>> columns(model.latents());
+  for (Index k = 0; k < model.latents(); ++k) {
+    Solver& solver = model.solver(k);
+    const SolverState state = solver.state(posterior.site_mean(k), keep_factor);
+    columns[k] = solver.coefficients(state);
+    if (state.latent_mean.size() > 0) {
+      has_latent = true;
+      latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean), Rcpp::_["chol"] = to_r(state.latent_chol));
+    }
+    if (state.factor.size() > 0) {
+      has_factor = true;
+      factor[k] = to_r(state.factor);
+    }
+  }
+  for (std::size_t t = 0; t < columns[0].size(); ++t) {
+    Matrix mean(columns[0][t].mean.size(), model.latents());
+    Rcpp::List covariance(model.latents());
+    for (Index k = 0; k < model.latents(); ++k) {
+      mean.col(k) = columns[k][t].mean;
+      covariance[k] = to_r(columns[k][t].covariance);
+    }
+    coefficients.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label, Rcpp::_["mean"] = to_r(mean),
+                                              Rcpp::_["covariance"] = covariance));
+  }
+  return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients,
+                            Rcpp::_["latent"] = has_latent ? SEXP(latent) : R_NilValue,
+                            Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
+}
+
+std::string message_of(const Fit& fit, const InferenceControl& control) {
+  std::string out;
+  if (!fit.inference.converged) {
+    const double reached = fit.inference.stationarity.measure();
+    out = "inference stopped " +
+          std::string(fit.inference.iterations >= control.max_iterations ? "at max_iterations" : "where no step raised the bound") +
+          " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") + " of " +
+          std::to_string(reached) + " nats; raise max_iterations or tol, or try another method";
+  }
+  if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
+  return out;
+}
+
+}  // namespace
+
+//' Fit a model described as a list (internal; its fields are documented in R/design.R)
+//' @noRd
+// [[Rcpp::export]]
+Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
+                     Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue) {
+  RMonitor monitor(report);
+  Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  LatentGaussianModel core = model_from_list(context, model);
+  HyperTable table = hyper_from_list(model);
+  core.update(table.values());
+  const Algorithm& algorithm = choose_algorithm(method, core);
+  const InferenceControl inference = inference_control(control);
+  Trace trace(context);
+
+  std::optional<Sites> sites;
+  if (start.isNotNull()) {
+    const Rcpp::List s(start.get());
+    sites = Sites{get_matrix(s, "lambda"), get_matrix(s, "b")};
+    if (sites->lambda.rows() != core.rows() || sites->b.rows() != core.rows()) sites.reset();
+  }
+
+  const bool learn = hyper == "optimise" && table.learned() > 0;
+  const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
+  const Vector first = table.unconstrained();
+  Matrix points(number, table.size());
+  Vector elbos(number);
+  Rcpp::LogicalVector converged(number);
+  Fit best;
+  int best_start = 0;
+  for (int s = 0; s < number; ++s) {
+    if (s > 0) {
+      // further starts: one unit of standard deviation on the log scale, from R's generator
+      Vector x = first;
+      for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
+      table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
+    }
+    Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference, hyper_control(control), trace);
+    points.row(s) = fit.hyper.transpose();
+    elbos[s] = fit.objective;
+    converged[s] = fit.inference.converged && fit.hyper_converged;
+    if (s == 0 || fit.objective > best.objective) {
+      best = std::move(fit);
+      best_start = s;
+    }
+  }
+  if (best_start != number - 1) {  // the table and the solvers stand at the last start
+    table.set_values(best.hyper);
+    core.update(best.hyper);
+    best.inference = algorithm.run(core, best.inference.posterior.sites, inference, trace);
+  }
+
+  Rcpp::List out = states_to_r(core, best.inference.posterior, get<bool>(control, "keep_factor"));
+  const Posterior& q = best.inference.posterior;
+  const Stationarity& s = best.inference.stationarity;
+  double jitter = 0;
+  for (Index k = 0; k < core.latents(); ++k) jitter = std::max(jitter, core.solver(k).jitter());
+  const Cost& cost = context.cost;
+  out["method"] = algorithm.name;
+  out["expectation"] = core.expectation().name();
+  out["mean"] = to_r(q.mean);
+  out["variance"] = to_r(q.variance);
+  out["alpha"] = to_r(q.alpha);
+  out["lambda"] = to_r(q.sites.lambda);
+  out["b"] = to_r(q.sites.b);
+  out["hyper"] = to_r(best.hyper);
+  out["at_bound"] = Rcpp::wrap(table.at_bound());
+  out["elbo"] = q.elbo;
+  out["log_prior"] = best.objective - q.elbo;
+  out["trace"] = trace_to_r(trace);
+  out["converged"] = best.inference.converged && best.hyper_converged;
+  out["message"] = message_of(best, inference);
+  out["gradient_norm"] = s.norm;
+  out["gap"] = std::isnan(s.gap) ? NA_REAL : s.gap;
+  out["jitter"] = jitter;
+  out["backend"] = context.backend.name();
+  out["cost"] = Rcpp::List::create(Rcpp::_["flops"] = cost.flops, Rcpp::_["factorisations"] = cost.factorisations,
+                                   Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
+  if (number > 1) {
+    out["starts"] = Rcpp::List::create(Rcpp::_["elbo"] = to_r(elbos), Rcpp::_["converged"] = converged,
+                                       Rcpp::_["hyper"] = to_r(points));
+  }
+  return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+std::string galvi_backend(std::string name = "auto") { return galvi::backend(name).name(); }
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame inference_facts() {
+  Rcpp::CharacterVector name, description;
+  for (const auto& algorithm : algorithms()) {
+    name.push_back(algorithm.name);
+    description.push_back(algorithm.description);
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["description"] = description);
+}
+
+//' Why each method cannot fit this model; "" where it can
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector inference_refusals(Rcpp::List model) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, 1};
+  LatentGaussianModel core = model_from_list(context, model);
+  core.update(hyper_from_list(model).values());
+  Rcpp::CharacterVector out;
+  for (const auto& algorithm : algorithms()) out.push_back(algorithm.refuses(core), algorithm.name);
+  return out;
+}

@@ -1,0 +1,55 @@
+// The model's hyperparameters: one table, natural scale outside, unconstrained scale for the optimiser.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hyper/prior_density.h"
+#include "numeric/types.h"
+
+namespace galvi {
+
+enum class Transform { log, identity, logit, atanh };
+/// "log", "identity", "logit" (0 to 1) or "atanh" (-1 to 1). Throws std::invalid_argument for anything else.
+Transform transform_from(const std::string& name);
+
+struct Hyperparameter {
+  double value;
+  Transform transform;
+  bool learned;
+  double lower, upper;                         // natural scale, for learned ones
+  std::shared_ptr<const PriorDensity> prior;  // null for none
+};
+
+class HyperTable {
+ public:
+  explicit HyperTable(std::vector<Hyperparameter> rows);
+
+  Index size() const { return static_cast<Index>(rows_.size()); }
+  Index learned() const { return static_cast<Index>(learned_.size()); }
+  const Vector& values() const { return values_; }
+  void set_values(const Vector& values) { values_ = values; }
+
+  /// The learned ones on the unconstrained scale, and their bounds there.
+  Vector unconstrained() const;
+  Vector lower() const { return bounds(&Hyperparameter::lower); }
+  Vector upper() const { return bounds(&Hyperparameter::upper); }
+  void set_unconstrained(const Vector& x);
+  /// Which entries of the whole table are learned and sit at a bound.
+  std::vector<bool> at_bound() const;
+
+  /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained scale.
+  double log_prior() const;
+  /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table), priors added.
+  Vector chain(const Vector& natural_gradient) const;
+
+ private:
+  Vector bounds(double Hyperparameter::*bound) const;
+
+  std::vector<Hyperparameter> rows_;
+  std::vector<Index> learned_;
+  Vector values_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,44 @@
+// The inference axis: who moves the sites. Every algorithm has one signature and ends in the same posterior.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/latent_gaussian_model.h"
+#include "model/trace.h"
+
+namespace galvi {
+
+struct InferenceControl {
+  double tol = 1e-7;         // nats: stop when the bound can rise by no more (Stationarity::measure)
+  int max_iterations = 500;
+  bool cold = false;         // opper_archambeau only: raw coordinates from a cold start, as the papers ran it
+};
+
+struct InferenceResult {
+  Posterior posterior;
+  Stationarity stationarity;
+  bool converged = false;
+  int iterations = 0;
+};
+
+using InferenceFunction = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                              const InferenceControl& control, Trace& trace);
+
+/// One row of the registry.
+struct Algorithm {
+  std::string name;
+  InferenceFunction run;
+  /// Empty if it can serve the model; else one sentence: why not, and the nearest that can.
+  std::string (*refuses)(const LatentGaussianModel& model);
+  /// In a sentence, for galvi_methods().
+  std::string description;
+};
+
+const std::vector<Algorithm>& algorithms();
+/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name, std::domain_error
+/// with the reason if the algorithm cannot serve the model.
+const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model);
+
+}  // namespace galvi

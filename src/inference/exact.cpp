@@ -1,0 +1,53 @@
+#include "inference/exact.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace galvi {
+
+InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const InferenceControl&,
+                      Trace& trace) {
+  const Index N = model.rows(), K = model.latents();
+  InferenceResult out;
+  Posterior& q = out.posterior;
+  q.sites.lambda.resize(N, K);
+  q.sites.b.resize(N, K);
+  q.alpha.resize(N, K);
+  q.centred.resize(N, K);
+  q.variance.resize(N, K);
+  q.elbo = 0;
+  for (Index k = 0; k < K; ++k) {
+    // log p = -(y - eta)^2 / (2 noise) + const, so its second derivative is -1 / noise.
+    Vector lambda(N);
+    const Vector r = model.data().y - model.prior_mean().col(k);
+    for (Index n = 0; n < N; ++n) {
+      double l[5];
+      const double eta = model.data().y[n];
+      model.likelihood().derivatives(model.data()[n], eta, l);
+      lambda[n] = model.data().weight[n] == 0 ? 0 : -model.data().weight[n] * l[2];
+    }
+    double log_evidence;
+    const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
+    q.sites.lambda.col(k) = lambda;
+    q.sites.b.col(k) = lambda.cwiseProduct(r);
+    q.alpha.col(k) = site_mean.alpha;
+    q.centred.col(k) = site_mean.mean;
+    q.variance.col(k) = model.solver(k).marginal_variances().cwiseMax(0.0);
+    // a row of weight w is w rows: its noise is noise / w and the constants of w - 1 further rows are missing
+    for (Index n = 0; n < N; ++n) {
+      const double w = model.data().weight[n];
+      if (w > 0 && std::isfinite(lambda[n])) log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
+    }
+    q.elbo += log_evidence;
+  }
+  q.mean = model.prior_mean() + q.centred;
+  if (!std::isfinite(q.elbo)) throw std::domain_error("the log evidence is not finite; check the noise variance");
+  q.expectations.d_mean = q.alpha;
+  q.expectations.d_variance = -0.5 * q.sites.lambda;
+  out.stationarity = {0, 0};
+  out.converged = true;
+  trace.add(q.elbo, 0);
+  return out;
+}
+
+}  // namespace galvi

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "inference/algorithm.h"
+
+namespace galvi {
+
+/// Gaussian likelihood: the posterior is Gaussian and the bound is the log evidence, log N(y | prior mean, C + noise).
+/// Noise of zero (interpolation) is legal where the solver holds C.
+InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
+                      Trace& trace);
+
+}  // namespace galvi

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "inference/algorithm.h"
+
+namespace galvi {
+
+/// FPi of Sheth and Khardon (004, section 4): one Newton step for m, one fixed-point step V <- T(V) (eq. 8), in turn.
+/// Safe: a step that would lower the bound is shortened. Where the solver keeps a latent vector, m and V move
+/// together (the natural-gradient form of the same step, section 3.2) with Anderson acceleration.
+InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
+                            const InferenceControl& control, Trace& trace);
+
+/// FPb of Sheth and Khardon (004, section 4): m to convergence by Newton's method, then V to convergence by
+/// V <- T(V), in turn, with the same safeguard.
+InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                  const InferenceControl& control, Trace& trace);
+
+}  // namespace galvi

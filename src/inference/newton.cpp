@@ -1,0 +1,222 @@
+#include "inference/newton.h"
+
+#include <cmath>
+
+#include "inference/ascent.h"
+#include "inference/start.h"
+#include "numeric/gmres.h"
+
+namespace galvi {
+
+namespace {
+
+constexpr double inner_reduction = 1e-2;  // of the residual, per factorisation
+constexpr int inner_iterations = 40;
+constexpr int krylov_dimension = 30;
+constexpr double max_log_lambda_move = 2;
+
+using Map = Eigen::Map<const Matrix>;
+
+/// The optimality conditions with the covariance frozen to first order around one factorisation.
+class FrozenModel {
+ public:
+  struct Point {
+    Matrix alpha, log_lambda;  // N x K
+    Matrix mean;               // N x K, of f
+    Matrix variance;           // N x K, modelled
+    Expectations e;
+    Vector residual;           // 2 N K: scaled alpha part, then log lambda part
+    double norm = 0;
+  };
+
+  FrozenModel(LatentGaussianModel& model, const Posterior& at)
+      : model_(model), N_(model.rows()), K_(model.latents()), lambda0_(at.sites.lambda), v0_(at.variance),
+        scale_(at.variance.cwiseSqrt()), floor_(model.lambda_floor()) {}
+
+  /// Empty where the modelled variance is not positive or the expectation overflows.
+  std::optional<Point> at(const Matrix& alpha, const Matrix& log_lambda, const Matrix& mean) const;
+  /// The Newton direction in (alpha, log lambda), to relative accuracy `tolerance`.
+  Vector direction(const Point& point, double tolerance) const;
+  Matrix apply_prior(const Matrix& x) const;
+
+ private:
+  Matrix squared_product(const Matrix& x) const;
+  Matrix blocks(const Matrix& second, const Matrix& x) const;
+
+  LatentGaussianModel& model_;
+  Index N_, K_;
+  const Matrix lambda0_, v0_, scale_, floor_;
+};
+
+Matrix FrozenModel::apply_prior(const Matrix& x) const {
+  Matrix out(N_, K_);
+  for (Index k = 0; k < K_; ++k) out.col(k) = model_.solver(k).apply_prior(x.col(k));
+  return out;
+}
+
+Matrix FrozenModel::squared_product(const Matrix& x) const {
+  Matrix out(N_, K_);
+  for (Index k = 0; k < K_; ++k) out.col(k) = model_.solver(k).apply_squared_covariance(x.col(k));
+  return out;
+}
+
+// Row n: the K x K block of second derivatives times row n of x.
+Matrix FrozenModel::blocks(const Matrix& second, const Matrix& x) const {
+  Matrix out = Matrix::Zero(N_, K_);
+  for (Index l = 0; l < K_; ++l)
+    for (Index k = 0; k < K_; ++k) out.col(k) += second.col(l * K_ + k).cwiseProduct(x.col(l));
+  return out;
+}
+
+std::optional<FrozenModel::Point> FrozenModel::at(const Matrix& alpha, const Matrix& log_lambda,
+                                                  const Matrix& mean) const {
+  Point p;
+  p.alpha = alpha;
+  p.log_lambda = log_lambda;
+  p.mean = mean;
+  const Matrix change = log_lambda.array().exp().matrix() - lambda0_;
+  // 1 / v^ = 1 / v0 + (V0 o V0)(lambda - lambda0) / v0^2
+  const Matrix precision = (1 + squared_product(change).array() / v0_.array()) / v0_.array();
+  if (!(precision.minCoeff() > 0)) return std::nullopt;
+  p.variance = precision.cwiseInverse();
+  model_.expect(model_.prior_mean() + mean, p.variance, 2, p.e);
+  if (!p.e.value.allFinite() || !p.e.d_mean.allFinite() || !p.e.d_variance.allFinite()) return std::nullopt;
+  p.residual.resize(2 * N_ * K_);
+  const Matrix target = (-2 * p.e.d_variance).cwiseMax(floor_).array().log();
+  Eigen::Map<Matrix>(p.residual.data(), N_, K_) = (alpha - p.e.d_mean).cwiseProduct(scale_);
+  Eigen::Map<Matrix>(p.residual.data() + N_ * K_, N_, K_) = log_lambda - target;
+  p.norm = p.residual.norm();
+  if (!std::isfinite(p.norm)) return std::nullopt;
+  return p;
+}
+
+Vector FrozenModel::direction(const Point& p, double tolerance) const {
+  const Index size = N_ * K_;
+  // d v^ = -(v^ / v0)^2 (V0 o V0)(lambda o d log lambda)
+  const Matrix dv = -(p.variance.array() / v0_.array()).square();
+  // d log(-2 E_v) = d E_v / E_v, zero where lambda sits at its floor
+  const Matrix inverse_curvature =
+      (-2 * p.e.d_variance.array() > floor_.array()).select(p.e.d_variance.cwiseInverse(), 0.0);
+  const Matrix lambda = p.log_lambda.array().exp();
+
+  Matrix diagonal(N_, K_);  // of the log lambda block
+  for (Index k = 0; k < K_; ++k)
+    diagonal.col(k) = 1 - inverse_curvature.col(k).array() * p.e.d_vv.col(k * (K_ + 1)).array() *
+                              dv.col(k).array() * v0_.col(k).array().square() * lambda.col(k).array();
+  diagonal = (diagonal.array() > 0.2).select(diagonal, 1.0);
+
+  const LinearMap jacobian = [&](const Vector& d) {
+    const Matrix d_mean = apply_prior(Map(d.data(), N_, K_).cwiseQuotient(scale_));
+    const Matrix d_log = Map(d.data() + size, N_, K_);
+    const Matrix d_variance = dv.cwiseProduct(squared_product(lambda.cwiseProduct(d_log)));
+    Matrix d_mv_transposed(N_, K_ * K_);  // the blocks hold d^2E / dm_k dv_l
+    for (Index l = 0; l < K_; ++l)
+      for (Index k = 0; k < K_; ++k) d_mv_transposed.col(l * K_ + k) = p.e.d_mv.col(k * K_ + l);
+    Vector out(2 * size);
+    Eigen::Map<Matrix>(out.data(), N_, K_) =
+        Map(d.data(), N_, K_) -
+        scale_.cwiseProduct(blocks(p.e.d_mm, d_mean) + blocks(p.e.d_mv, d_variance));
+    Eigen::Map<Matrix>(out.data() + size, N_, K_) =
+        d_log - inverse_curvature.cwiseProduct(blocks(d_mv_transposed, d_mean) + blocks(p.e.d_vv, d_variance));
+    return out;
+  };
+  // (I + Lambda C)^-1 = I - Lambda V on alpha, diagonal on log lambda
+  const LinearMap preconditioner = [&](const Vector& r) {
+    Vector out(2 * size);
+    const Matrix u = Map(r.data(), N_, K_).cwiseQuotient(scale_);
+    for (Index k = 0; k < K_; ++k)
+      Eigen::Map<Matrix>(out.data(), N_, K_).col(k) =
+          scale_.col(k).cwiseProduct(u.col(k) - lambda0_.col(k).cwiseProduct(model_.solver(k).apply_covariance(u.col(k))));
+    Eigen::Map<Matrix>(out.data() + size, N_, K_) = Map(r.data() + size, N_, K_).cwiseQuotient(diagonal);
+    return out;
+  };
+  Vector d = gmres(jacobian, preconditioner, -p.residual, tolerance, krylov_dimension);
+  Eigen::Map<Matrix>(d.data(), N_, K_) = Map(d.data(), N_, K_).cwiseQuotient(scale_);
+  return d;
+}
+
+/// Moves (alpha, log lambda) towards the frozen model's solution; how well it got there is checked by the bound.
+void solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current, Matrix& alpha,
+                  Matrix& log_lambda) {
+  const Index N = model.rows(), K = model.latents();
+  auto point = frozen.at(current.alpha, log_lambda, current.centred);
+  if (!point) return;
+  const double start = point->norm;
+  for (int i = 0; i < inner_iterations && point->norm > inner_reduction * start && point->norm > 1e-11; ++i) {
+    model.context().monitor.poll();
+    const double tolerance = std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
+    const Vector d = frozen.direction(*point, tolerance);
+    if (!d.allFinite()) break;
+    const Matrix d_alpha = Map(d.data(), N, K), d_log = Map(d.data() + N * K, N, K);
+    const Matrix d_mean = frozen.apply_prior(d_alpha);
+    // trust region: at most e^2 in a lambda, and one plus two standard deviations in a mean
+    const double mean_move = (d_mean.array().abs() / (1 + 2 * point->variance.array().sqrt())).maxCoeff();
+    double step = std::min({1.0, max_log_lambda_move / std::max(d_log.cwiseAbs().maxCoeff(), 1e-300),
+                            1 / std::max(mean_move, 1e-300)});
+    const Matrix lowest = model.lambda_floor().array().log();
+    std::optional<FrozenModel::Point> next;
+    for (int halving = 0; halving < 20; ++halving, step *= 0.5) {
+      next = frozen.at(point->alpha + step * d_alpha, (point->log_lambda + step * d_log).cwiseMax(lowest),
+                       point->mean + step * d_mean);
+      if (next && next->norm < (1 - 1e-4 * step) * point->norm) break;
+      next.reset();
+    }
+    if (!next) break;
+    point = std::move(next);
+  }
+  alpha = point->alpha;
+  log_lambda = point->log_lambda;
+}
+
+}  // namespace
+
+InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
+                       Trace& trace) {
+  const Matrix floor = model.lambda_floor();
+  InferenceResult out;
+  Posterior& current = out.posterior;
+  {
+    std::optional<Sites> positive = start;
+    if (positive) positive->lambda = positive->lambda.cwiseMax(floor);
+    current = initial_posterior(model, positive, 1);
+    if (current.sites.lambda.minCoeff() <= 0) {
+      Sites lifted{current.sites.lambda.cwiseMax(floor), current.sites.b};
+      current = initial_posterior(model, lifted, 1);
+    }
+  }
+  int stalled = 0;  // steps in a row that raised the bound by rounding only
+  for (;;) {
+    out.stationarity = model.stationarity(current);
+    trace.add(current.elbo, out.stationarity.gap);
+    out.converged = out.stationarity.measure() <= control.tol;
+    if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
+    ++out.iterations;
+    const double before = current.elbo;
+
+    const Matrix log_lambda = current.sites.lambda.array().log();
+    Matrix alpha = current.alpha, target = log_lambda;
+    solve_frozen(model, FrozenModel(model, current), current, alpha, target);
+    bool moved = false;
+    for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
+      const Matrix lambda = (log_lambda + step * (target - log_lambda)).array().exp();
+      auto next = model.at_alpha(lambda, current.alpha + step * (alpha - current.alpha), 1);
+      if (next && next->elbo >= current.elbo - rounding(current.elbo)) {
+        moved = true;
+        current = std::move(*next);
+      }
+    }
+    stalled = current.elbo - before <= rounding(before) ? stalled + 1 : 0;
+    if (moved) continue;
+    // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
+    model.restore(current);
+    Sites natural = model.natural_target(current);
+    natural.lambda = natural.lambda.cwiseMax(floor);
+    double step = 1;
+    if (!natural_step(model, natural, step, 1, current)) {
+      out.stationarity = model.stationarity(current);
+      return out;
+    }
+  }
+}
+
+}  // namespace galvi

@@ -1,0 +1,55 @@
+#include "inference/start.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace galvi {
+
+Sites initial_sites(LatentGaussianModel& model) {
+  const Index N = model.rows(), K = model.latents();
+  const Matrix& m0 = model.prior_mean();
+  // A flat or very wide marginal says nothing about where the data are.
+  const Matrix v0 = model.prior_variances().cwiseMin(1e4);
+  Expectations e;
+  model.expect(m0, v0, 1, e);
+  Sites sites{-2.0 * e.d_variance, e.d_mean};
+  if (K > 1) return sites;
+
+  for (Index n = 0; n < N; ++n) {
+    const double weight = model.data().weight[n];
+    if (weight == 0) {
+      sites.lambda(n) = sites.b(n) = 0;
+      continue;
+    }
+    const double eta = model.likelihood().starting_eta(model.data()[n]);
+    double l[5];
+    model.likelihood().derivatives(model.data()[n], eta, l);
+    const double curvature = -weight * l[2];
+    const double lambda = sites.lambda(n), b = sites.b(n), v = v0(n);
+    // what this observation alone would do to its own mean
+    const double move = v * b / (1 + lambda * v);
+    const bool moderate =
+        std::isfinite(lambda) && std::isfinite(move) && lambda >= 0 && std::abs(move) <= 3 * std::sqrt(v);
+    if (moderate && (lambda <= 10 * curvature || lambda * v < 1)) continue;
+    sites.lambda(n) = std::max(curvature, 0.0);
+    sites.b(n) = weight * l[1] + sites.lambda(n) * (eta - m0(n));
+  }
+  return sites;
+}
+
+Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order) {
+  if (start) {
+    Sites warm{start->lambda, start->b};
+    if (auto posterior = model.at_sites(warm, order)) return std::move(*posterior);
+  }
+  Sites sites = initial_sites(model);
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    if (auto posterior = model.at_sites(sites, order)) return std::move(*posterior);
+    sites.lambda *= 0.5;
+    sites.b *= 0.5;
+  }
+  throw std::domain_error(
+      "no starting point with a finite bound was found; check the scale of the response, the offset and the inputs");
+}
+
+}  // namespace galvi

@@ -1,0 +1,16 @@
+// Where inference begins when nobody says.
+#pragma once
+
+#include "model/latent_gaussian_model.h"
+
+namespace galvi {
+
+/// Sites of each observation alone: a natural-gradient step from its prior marginal where that is a moderate move,
+/// else the quadratic expansion of its log likelihood around its own starting value (counts under a wide prior,
+/// where the expectation at the prior overflows).
+Sites initial_sites(LatentGaussianModel& model);
+
+/// The posterior of the given start, or of initial_sites(); shrunk towards the prior until its bound is finite.
+Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order);
+
+}  // namespace galvi

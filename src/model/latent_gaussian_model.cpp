@@ -1,0 +1,158 @@
+#include "model/latent_gaussian_model.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace galvi {
+
+LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
+                                         std::unique_ptr<Expectation> expectation,
+                                         std::vector<std::unique_ptr<Solver>> solvers, Matrix offset)
+    : context_(context),
+      data_(std::move(data)),
+      likelihood_(std::move(likelihood)),
+      expectation_(std::move(expectation)),
+      solvers_(std::move(solvers)),
+      offset_(std::move(offset)) {
+  const Index N = offset_.rows();
+  if (data_.y.size() != N || data_.size.size() != N || data_.weight.size() != N)
+    throw std::invalid_argument("y, size, weights and offset differ in length");
+  if (latents() != likelihood_->latents() || static_cast<Index>(solvers_.size()) != latents())
+    throw std::invalid_argument("the likelihood's latent vectors do not match the priors");
+  for (const auto& solver : solvers_)
+    if (solver->rows() != N) throw std::invalid_argument("a prior has another number of rows than y");
+}
+
+void LatentGaussianModel::update(const ConstVectorRef& hyper) {
+  likelihood_->update(hyper);
+  prior_mean_ = offset_;
+  prior_variances_.resize(rows(), latents());
+  for (Index k = 0; k < latents(); ++k) {
+    solvers_[k]->update(hyper);
+    prior_mean_.col(k) += solvers_[k]->prior_mean();
+    prior_variances_.col(k) = solvers_[k]->prior_variances();
+  }
+  factorised_.resize(0, 0);
+}
+
+Matrix LatentGaussianModel::lambda_floor() const {
+  return 1e-12 * prior_variances_.cwiseMax(1e-300).cwiseInverse();
+}
+
+Index LatentGaussianModel::null_dimension() const {
+  Index dimension = 0;
+  for (const auto& solver : solvers_) dimension += solver->null_dimension();
+  return dimension;
+}
+
+void LatentGaussianModel::expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out) {
+  expectation_->evaluate(context_, *likelihood_, data_, mean, variance, order, out);
+}
+
+bool LatentGaussianModel::factorise(const Matrix& lambda) {
+  factorised_.resize(0, 0);
+  if (!lambda.allFinite()) return false;
+  for (Index k = 0; k < latents(); ++k)
+    if (!solvers_[k]->factorise(lambda.col(k))) return false;
+  factorised_ = lambda;
+  return true;
+}
+
+std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int order) {
+  posterior.mean = prior_mean_ + posterior.centred;
+  if (!std::isfinite(posterior.kl) || !posterior.mean.allFinite() || !posterior.variance.allFinite() ||
+      posterior.variance.minCoeff() < 0)
+    return std::nullopt;
+  expect(posterior.mean, posterior.variance, order, posterior.expectations);
+  const Expectations& e = posterior.expectations;
+  posterior.elbo = e.value.sum() - posterior.kl;
+  if (!std::isfinite(posterior.elbo) || !e.d_mean.allFinite() || !e.d_variance.allFinite()) return std::nullopt;
+  return posterior;
+}
+
+std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
+  if (!sites.b.allFinite() || !factorise(sites.lambda)) return std::nullopt;
+  Posterior out;
+  out.sites = sites;
+  out.alpha.resize(rows(), latents());
+  out.centred.resize(rows(), latents());
+  out.variance.resize(rows(), latents());
+  for (Index k = 0; k < latents(); ++k) {
+    const SiteMean site_mean = solvers_[k]->posterior_mean(sites.b.col(k));
+    out.alpha.col(k) = site_mean.alpha;
+    out.centred.col(k) = site_mean.mean;
+    out.variance.col(k) = solvers_[k]->marginal_variances();
+    out.kl += solvers_[k]->prior_kl(site_mean);
+  }
+  return finish(std::move(out), order);
+}
+
+std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, const Matrix& alpha, int order) {
+  if (!alpha.allFinite() || !factorise(lambda)) return std::nullopt;
+  Posterior out;
+  out.sites.lambda = lambda;
+  out.variance.resize(rows(), latents());
+  for (Index k = 0; k < latents(); ++k) out.variance.col(k) = solvers_[k]->marginal_variances();
+  set_mean(alpha, out);
+  for (Index k = 0; k < latents(); ++k) out.kl += solvers_[k]->prior_kl(out.site_mean(k));
+  return finish(std::move(out), order);
+}
+
+std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current, const Matrix& alpha, int order) {
+  if (!alpha.allFinite()) return std::nullopt;
+  Posterior out = current;
+  set_mean(alpha, out);
+  // KL depends on the mean through alpha' C alpha / 2 alone.
+  out.kl += 0.5 * (out.alpha.cwiseProduct(out.centred).sum() - current.alpha.cwiseProduct(current.centred).sum());
+  return finish(std::move(out), order);
+}
+
+void LatentGaussianModel::set_mean(const Matrix& alpha, Posterior& posterior) {
+  posterior.alpha = alpha;
+  posterior.centred.resize(rows(), latents());
+  for (Index k = 0; k < latents(); ++k) posterior.centred.col(k) = solvers_[k]->apply_prior(alpha.col(k));
+  posterior.sites.b = alpha + posterior.sites.lambda.cwiseProduct(posterior.centred);
+}
+
+void LatentGaussianModel::restore(const Posterior& posterior) {
+  if (factorised_.size() > 0 && factorised_ == posterior.sites.lambda) return;
+  factorise(posterior.sites.lambda);
+}
+
+Sites LatentGaussianModel::natural_target(const Posterior& posterior) const {
+  Sites target;
+  target.lambda = -2.0 * posterior.expectations.d_variance;
+  target.b = posterior.expectations.d_mean + target.lambda.cwiseProduct(posterior.centred);
+  return target;
+}
+
+Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
+  Stationarity out{std::numeric_limits<double>::quiet_NaN(), 0};
+  const Matrix r = posterior.expectations.d_mean - posterior.alpha;
+  const Matrix d = posterior.sites.lambda + 2 * posterior.expectations.d_variance;
+  double bound = 0;
+  for (Index k = 0; k < latents(); ++k) {
+    const Distance distance = solvers_[k]->distance(r.col(k), d.col(k));
+    bound += distance.gap_bound;
+    out.norm += distance.squared_norm;
+  }
+  if (one_optimum() && null_dimension() == 0) out.gap = bound;
+  out.norm = std::sqrt(std::max(out.norm, 0.0));
+  return out;
+}
+
+Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
+  Vector out = Vector::Zero(hypers);
+  for (Index k = 0; k < latents(); ++k) {
+    const Vector b = posterior.sites.b.col(k), alpha = posterior.alpha.col(k), mean = posterior.centred.col(k);
+    const Vector d_mean = posterior.expectations.d_mean.col(k);
+    const Vector d_variance = posterior.expectations.d_variance.col(k);
+    solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal}, out);
+  }
+  if (likelihood_->has_hyper())
+    expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
+  return out;
+}
+
+}  // namespace galvi

@@ -1,0 +1,78 @@
+// The only thing an inference algorithm is given: prior (behind its solvers), likelihood and expectation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/posterior.h"
+
+namespace galvi {
+
+/// How far a point is from the optimum, in nats.
+struct Stationarity {
+  double gap;   // the bound can rise by no more than this; NaN where no such certificate exists
+  double norm;  // natural-gradient norm: its square is twice the rise that a Newton step promises
+  /// What a stopping rule compares with the tolerance.
+  double measure() const { return std::isnan(gap) ? 0.5 * norm * norm : gap; }
+};
+
+class LatentGaussianModel {
+ public:
+  /// solvers: one per latent. offset: N x K. Throws std::invalid_argument if sizes disagree.
+  LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
+                      std::unique_ptr<Expectation> expectation, std::vector<std::unique_ptr<Solver>> solvers,
+                      Matrix offset);
+
+  Context& context() { return context_; }
+  Index rows() const { return offset_.rows(); }
+  Index latents() const { return offset_.cols(); }
+  const Data& data() const { return data_; }
+  const Likelihood& likelihood() const { return *likelihood_; }
+  const Expectation& expectation() const { return *expectation_; }
+  Solver& solver(Index k) { return *solvers_[k]; }
+  const Solver& solver(Index k) const { return *solvers_[k]; }
+
+  /// Reads the hyperparameter table (natural scale) into every part.
+  void update(const ConstVectorRef& hyper);
+  const Matrix& prior_mean() const { return prior_mean_; }            // N x K, offset included
+  const Matrix& prior_variances() const { return prior_variances_; }  // N x K
+  /// The smallest lambda that solvers are given where a positive one is needed.   N x K
+  Matrix lambda_floor() const;
+
+  bool one_optimum() const { return expectation_->one_optimum(*likelihood_); }
+  Index null_dimension() const;
+
+  /// E log p at any marginals.
+  void expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out);
+  /// The posterior of these sites. Empty where there is none or its bound is not finite.
+  std::optional<Posterior> at_sites(const Sites& sites, int order);
+  /// The same from (alpha, lambda): f's mean is C alpha exactly.
+  std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
+  /// The posterior with this alpha and the covariance of `current`, whatever the solvers are factorised at.
+  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& alpha, int order);
+  /// Makes the solvers' factorisation that of this posterior again.
+  void restore(const Posterior& posterior);
+
+  /// The sites that a natural-gradient step of size one leads to: lambda = -2 dE/dv, b = dE/dm + lambda f.
+  Sites natural_target(const Posterior& posterior) const;
+  /// Of the posterior that the solvers are factorised at.
+  Stationarity stationarity(const Posterior& posterior);
+  /// d bound / d hyper (natural scale) at that posterior. `optimal`: q is the best for these hyperparameters.
+  Vector gradient(const Posterior& posterior, Index hypers, bool optimal);
+
+ private:
+  bool factorise(const Matrix& lambda);
+  void set_mean(const Matrix& alpha, Posterior& posterior);
+  std::optional<Posterior> finish(Posterior posterior, int order);
+
+  Context& context_;
+  Data data_;
+  std::unique_ptr<Likelihood> likelihood_;
+  std::unique_ptr<Expectation> expectation_;
+  std::vector<std::unique_ptr<Solver>> solvers_;
+  Matrix offset_, prior_mean_, prior_variances_;
+  Matrix factorised_;  // lambda of the last factorisation
+};
+
+}  // namespace galvi

@@ -1,0 +1,28 @@
+// Where an algorithm stands: sites, the Gaussian that follows from them, and its bound.
+#pragma once
+
+#include "expectation/expectation.h"
+#include "solver/solver.h"
+
+namespace galvi {
+
+/// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K each.
+struct Sites {
+  Matrix lambda;
+  Matrix b;
+};
+
+struct Posterior {
+  Sites sites;
+  Matrix alpha;     // N x K, f's mean = C alpha
+  Matrix centred;   // N x K, mean of f
+  Matrix mean;      // N x K, mean of eta
+  Matrix variance;  // N x K
+  Expectations expectations;
+  double kl = 0;
+  double elbo = 0;
+
+  SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
+};
+
+}  // namespace galvi

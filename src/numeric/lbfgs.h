@@ -1,0 +1,36 @@
+// L-BFGS and L-BFGS-B by LBFGS++ behind one function, so that its headers are compiled once.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "numeric/types.h"
+
+namespace galvi {
+
+/// Value at x, gradient written. May return infinity where x is not acceptable, and throw Enough to stop.
+using Objective = std::function<double(const Vector& x, Vector& gradient)>;
+
+/// Thrown by an objective that knows the current x to be good enough.
+struct Enough {};
+
+struct LbfgsControl {
+  int max_iterations = 200;
+  double gradient_tolerance = 1e-8;  // on the largest entry of the projected gradient
+  double value_tolerance = 0;        // on the change of the value over one iteration, relative to max(1, |value|)
+  int memory = 10;
+  double max_step = 1e20;
+};
+
+struct LbfgsResult {
+  Vector x;  // the best point seen
+  double value;
+  int evaluations;
+  bool converged;
+};
+
+/// Minimises within lower <= x <= upper; empty bounds mean none.
+LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper,
+                     const LbfgsControl& control);
+
+}  // namespace galvi

@@ -1,0 +1,416 @@
+#include "solver/dense_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+// Below this lambda_n C_nn the identity V = (I - B^-1) / lambda loses digits and the column is had directly.
+constexpr double small_site = 1e-5;
+constexpr double max_relative_jitter = 1e-4;
+
+bool in_natural_order(const std::vector<Index>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != static_cast<Index>(i)) return false;
+  return true;
+}
+
+}  // namespace
+
+DenseKernelSolver::DenseKernelSolver(Context& context, Terms terms, Index rows)
+    : context_(context), terms_(std::move(terms)), rows_(rows) {
+  prior_mean_ = Vector::Zero(rows);
+}
+
+void DenseKernelSolver::update(const ConstVectorRef& hyper) {
+  for (auto& term : terms_) term->update(hyper);
+  jitter_ = 0;
+  prior_mean_ = galvi::prior_mean(terms_, rows_);
+  prior_variances_ = Vector::Zero(rows_);
+  for (auto& term : terms_) term->add_variances(context_, prior_variances_);
+  if (!prior_variances_.allFinite())
+    throw std::domain_error("a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
+  stale_ = true;
+  content_ = Content::nothing;
+}
+
+void DenseKernelSolver::build_prior() {
+  if (!stale_) return;
+  prior_.setZero(rows_, rows_);
+  for (auto& term : terms_) term->add_covariance(context_, prior_);
+  fill_upper(prior_);
+  stale_ = false;
+}
+
+void DenseKernelSolver::scale(const Vector& lambda) {
+  lambda_ = lambda;
+  scale_.resize(rows_);
+  diagonal_.resize(rows_);
+  order_.clear();
+  std::vector<Index> negative;
+  for (Index n = 0; n < rows_; ++n) {
+    if (std::isinf(lambda[n])) {
+      scale_[n] = prior_variances_[n] > 0 ? 1 / std::sqrt(prior_variances_[n]) : 1.0;
+      diagonal_[n] = 0;
+    } else {
+      scale_[n] = std::sqrt(std::abs(lambda[n]));
+      diagonal_[n] = lambda[n] < 0 ? -1 : 1;
+    }
+    (lambda[n] < 0 ? negative : order_).push_back(n);
+  }
+  positive_ = static_cast<Index>(order_.size());
+  order_.insert(order_.end(), negative.begin(), negative.end());
+}
+
+// B = D + T C T in the order of order_, then L of B = L J L'.
+bool DenseKernelSolver::factor_scaled(MatrixRef B) {
+  const bool natural = in_natural_order(order_);
+  for (Index j = 0; j < rows_; ++j) {
+    const Index column = order_[j];
+    const Index length = rows_ - j;
+    if (natural) {
+      B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(prior_.col(j).tail(length));
+    } else {
+      for (Index i = j; i < rows_; ++i) B(i, j) = scale_[order_[i]] * scale_[column] * prior_(order_[i], column);
+    }
+    B(j, j) += diagonal_[column];
+  }
+  return signed_cholesky(context_, B, positive_);
+}
+
+bool DenseKernelSolver::factor_with_jitter() {
+  build_prior();
+  work_.resize(rows_, rows_);
+  if (factor_scaled(work_)) return true;
+  if (positive_ < rows_) return false;  // a negative lambda too large: no posterior there
+  // C itself is not positive definite to working precision.
+  const double mean_variance = prior_variances_.mean();
+  double relative = jitter_ > 0 ? 10 * jitter_ / mean_variance : 1e-10;
+  for (; relative <= max_relative_jitter; relative *= 10) {
+    const double added = relative * mean_variance - jitter_;
+    prior_.diagonal().array() += added;
+    prior_variances_.array() += added;
+    jitter_ += added;
+    if (factor_scaled(work_)) return true;
+  }
+  throw std::domain_error("the covariance matrix is not positive definite, even with jitter; rescale the inputs or "
+                          "add a white() kernel");
+}
+
+bool DenseKernelSolver::factorise(const Vector& lambda) {
+  scale(lambda);
+  content_ = Content::nothing;
+  if (!factor_with_jitter()) return false;
+  log_det_ = 2 * work_.diagonal().array().log().sum();
+
+  std::vector<Index> small;
+  for (Index n = 0; n < rows_; ++n)
+    if (std::abs(lambda[n]) * prior_variances_[n] < small_site) small.push_back(n);
+  const Matrix direct = scaled_columns(small);  // needs L, which is about to be overwritten
+
+  invert_from_cholesky(context_, work_, positive_);
+  // V = D / T^2 - D T^-1 B^-1 T^-1 D, in place and in the order of the data.
+  Matrix& V = work_;
+  if (!in_natural_order(order_)) {
+    Matrix natural(rows_, rows_);
+    for (Index j = 0; j < rows_; ++j)
+      for (Index i = j; i < rows_; ++i) {
+        const Index row = std::max(order_[i], order_[j]), column = std::min(order_[i], order_[j]);
+        natural(row, column) = V(i, j);
+      }
+    V.swap(natural);
+  }
+  const Vector t = scale_.cwiseMax(std::numeric_limits<double>::min()).cwiseInverse().cwiseProduct(diagonal_);
+  for (Index j = 0; j < rows_; ++j) {
+    const Index length = rows_ - j;
+    V.col(j).tail(length) = (-t[j]) * t.tail(length).cwiseProduct(V.col(j).tail(length));
+    V(j, j) += diagonal_[j] * t[j] * t[j];
+  }
+  for (std::size_t k = 0; k < small.size(); ++k) {
+    const Index n = small[k];
+    V.row(n).head(n) = direct.col(k).head(n).transpose();
+    V.col(n).tail(rows_ - n) = direct.col(k).tail(rows_ - n);
+  }
+  content_ = Content::covariance;
+  variances_ = V.diagonal();
+  return variances_.minCoeff() > 0 || positive_ == rows_;
+}
+
+// Columns of V without dividing by lambda: C_n - C T B^-1 T C_n.
+Matrix DenseKernelSolver::scaled_columns(const std::vector<Index>& rows) const {
+  const Index r = static_cast<Index>(rows.size());
+  if (r == 0) return {};
+  Matrix columns(rows_, r);
+  for (Index k = 0; k < r; ++k) columns.col(k) = prior_.col(rows[k]);
+  Matrix x = precision_product(columns);
+  multiply(context_, false, false, -1.0, prior_, x, 1.0, columns);
+  return columns;
+}
+
+// (C + 1 / lambda)^-1 X = T B^-1 T X while L is at hand.
+Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
+  Matrix permuted(rows_, X.cols());
+  for (Index i = 0; i < rows_; ++i) permuted.row(i) = scale_[order_[i]] * X.row(order_[i]);
+  solve_lower(context_, work_, permuted);
+  permuted.bottomRows(rows_ - positive_) *= -1;
+  solve_lower_transposed(context_, work_, permuted);
+  Matrix out(rows_, X.cols());
+  for (Index i = 0; i < rows_; ++i) out.row(order_[i]) = scale_[order_[i]] * permuted.row(i);
+  return out;
+}
+
+SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
+  SiteMean out;
+  const Vector Vb = apply_covariance(b);
+  out.alpha = b - lambda_.cwiseProduct(Vb);
+  out.mean = apply_prior(out.alpha);
+  return out;
+}
+
+SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
+  scale(lambda);
+  factor_with_jitter();
+  SiteMean out;
+  out.alpha = precision_product(r);
+  out.mean = apply_prior(out.alpha);
+  // log|C + 1 / lambda| over the rows that were observed
+  double log_det = 2 * work_.diagonal().array().log().sum();
+  Index observed = 0;
+  for (Index n = 0; n < rows_; ++n)
+    if (lambda[n] > 0) {
+      log_det -= 2 * std::log(scale_[n]);
+      ++observed;
+    }
+  log_evidence = -0.5 * (r.dot(out.alpha) + log_det + observed * std::log(2 * M_PI));
+
+  invert_from_cholesky(context_, work_, positive_);
+  content_ = Content::inverse;
+  // v = noise - noise (C + noise)^-1 noise
+  variances_.resize(rows_);
+  for (Index n = 0; n < rows_; ++n) {
+    const double noise = 1 / lambda[n];
+    if (lambda[n] * prior_variances_[n] > small_site) {
+      variances_[n] = std::isinf(lambda[n]) ? 0 : noise - noise * noise * scale_[n] * scale_[n] * work_(n, n);
+    } else {
+      // C_nn - C_n' P C_n
+      const Vector Pc = scale_.cwiseProduct(
+          symmetric_product(context_, work_, scale_.cwiseProduct(prior_.col(n))));
+      variances_[n] = prior_(n, n) - prior_.col(n).dot(Pc);
+    }
+  }
+  return out;
+}
+
+Vector DenseKernelSolver::apply_prior(const Vector& x) const { return symmetric_product(context_, prior_, x); }
+
+Vector DenseKernelSolver::apply_covariance(const Vector& x) const { return symmetric_product(context_, work_, x); }
+
+Vector DenseKernelSolver::apply_squared_covariance(const Vector& x) const {
+  return squared_symmetric_product(context_, work_, x);
+}
+
+Distance DenseKernelSolver::distance(const Vector& r, const Vector& d) const {
+  return {0.5 * (r.dot(apply_prior(r)) + d.dot(hadamard_symmetric_product(context_, prior_, work_, d))),
+          r.dot(apply_covariance(r)) + 0.5 * d.dot(apply_squared_covariance(d))};
+}
+
+Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
+  Matrix out(rows_, static_cast<Index>(rows.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const Index n = rows[k];
+    out.col(k).head(n) = work_.row(n).head(n).transpose();
+    out.col(k).tail(rows_ - n) = work_.col(n).tail(rows_ - n);
+  }
+  return out;
+}
+
+// V <- V - delta / (1 + delta v_n) V_n V_n'   (000, eq. 17 to 19 with the sign of eq. 19 corrected)
+void DenseKernelSolver::rank_one(Index n, double delta) {
+  const Vector column = covariance({n});
+  const double factor = delta / (1 + delta * column[n]);
+  for (Index j = 0; j < rows_; ++j)
+    work_.col(j).tail(rows_ - j) -= (factor * column[j]) * column.tail(rows_ - j);
+  log_det_ += std::log1p(delta * column[n]);
+  lambda_[n] += delta;
+  variances_ -= factor * column.cwiseAbs2();
+  context_.cost.flops += static_cast<double>(rows_) * rows_;
+}
+
+// P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.
+void DenseKernelSolver::posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const {
+  const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
+  const double sign = content_ == Content::inverse ? 1 : -1;
+  for (Index j = 0; j < tile.cols(); ++j)
+    for (Index i = 0; i < tile.rows(); ++i) {
+      const Index row = std::max(row0 + i, col0 + j), column = std::min(row0 + i, col0 + j);
+      tile(i, j) = sign * side[row] * side[column] * work_(row, column);
+      if (content_ == Content::covariance && row == column) tile(i, j) += lambda_[row];
+    }
+}
+
+// d bound / d C = sym(u alpha') + (I - Lambda V) diag(g_v + lambda / 2) (I - V Lambda) - P / 2,
+// u = (I - Lambda V)(g - (alpha - Lambda m) / 2); at the optimum u = alpha / 2 and the middle term is zero.
+void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
+  Vector u = 0.5 * site.alpha;
+  Matrix middle;
+  if (!site.optimal) {
+    const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
+    u = w - lambda_.cwiseProduct(apply_covariance(w));
+    Matrix R = work_;  // I - V Lambda
+    fill_upper(R);
+    R = (-R * lambda_.asDiagonal()).eval();
+    R.diagonal().array() += 1;
+    const Vector D = site.d_variance + 0.5 * lambda_;
+    middle.resize(rows_, rows_);
+    multiply(context_, true, false, 1.0, R, D.asDiagonal() * R, 0.0, middle);
+  }
+  Weights G;
+  G.tile = [&](Index row0, Index col0, MatrixRef tile) {
+    posterior_precision_tile(row0, col0, tile);
+    tile *= -0.5;
+    tile += 0.5 * (u.segment(row0, tile.rows()) * site.alpha.segment(col0, tile.cols()).transpose() +
+                   site.alpha.segment(row0, tile.rows()) * u.segment(col0, tile.cols()).transpose());
+    if (middle.size() > 0) tile += middle.block(row0, col0, tile.rows(), tile.cols());
+  };
+  G.multiply = [&](const Matrix& X) {
+    const bool inverse = content_ == Content::inverse;
+    Matrix out(rows_, X.cols());
+    for (Index j = 0; j < X.cols(); ++j) {
+      const Vector x = X.col(j);
+      Vector Px = inverse ? Vector(scale_.cwiseProduct(
+                                symmetric_product(context_, work_, scale_.cwiseProduct(x))))
+                          : Vector(lambda_.cwiseProduct(
+                                x - symmetric_product(context_, work_, lambda_.cwiseProduct(x))));
+      out.col(j) = 0.5 * (u * site.alpha.dot(x) + site.alpha * u.dot(x) - Px);
+      if (middle.size() > 0) out.col(j) += middle * x;
+    }
+    return out;
+  };
+  for (const auto& term : terms_) term->add_covariance_gradient(context_, G, hyper);
+}
+
+SolverState DenseKernelSolver::state(const SiteMean& site_mean, bool keep_factor) {
+  SolverState out;
+  out.alpha = site_mean.alpha;
+  out.lambda = lambda_;
+  if (keep_factor) {
+    out.factor.resize(rows_, rows_);
+    factor_scaled(out.factor);
+  }
+  return out;
+}
+
+// L^-1 T K, rows in the order of B.
+Matrix DenseKernelSolver::whiten(const Matrix& factor, Matrix K) const {
+  Matrix X(rows_, K.cols());
+  for (Index i = 0; i < rows_; ++i) X.row(i) = scale_[order_[i]] * K.row(order_[i]);
+  solve_lower(context_, factor, X);
+  return X;
+}
+
+namespace {
+
+// X' J Y for whitened X, Y whose last rows carry the sign -1.
+Matrix signed_crossproduct(const Matrix& X, Index positive) {
+  Matrix out = X.topRows(positive).transpose() * X.topRows(positive);
+  out -= X.bottomRows(X.rows() - positive).transpose() * X.bottomRows(X.rows() - positive);
+  return out;
+}
+
+Vector signed_squares(const Matrix& X, Index positive) {
+  return (X.topRows(positive).colwise().squaredNorm() -
+          X.bottomRows(X.rows() - positive).colwise().squaredNorm())
+      .transpose();
+}
+
+}  // namespace
+
+std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& state) {
+  std::vector<Coefficients> out;
+  bool ready = false;
+  for (const auto& term : terms_) {
+    const Index q = term->columns();
+    if (q == 0) continue;
+    const Vector& variance = term->coefficient_variance();
+    Coefficients c;
+    c.label = term->label();
+    // S W' alpha, and S - S W' P W S
+    const Matrix WS = term->design() * variance.asDiagonal();
+    c.mean = term->coefficient_mean() + WS.transpose() * state.alpha;
+    Matrix PWS(rows_, q);
+    if (content_ == Content::covariance || content_ == Content::inverse) {
+      const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
+      for (Index j = 0; j < q; ++j) {
+        const Vector x = WS.col(j).cwiseProduct(side);
+        const Vector Mx = side.cwiseProduct(symmetric_product(context_, work_, x));
+        PWS.col(j) = content_ == Content::inverse ? Mx : Vector(x - Mx);
+      }
+    } else {
+      if (!ready) {
+        scale(state.lambda);
+        factor_with_jitter();
+        content_ = Content::factor;
+        ready = true;
+      }
+      PWS = precision_product(WS);
+    }
+    c.covariance = -(WS.transpose() * PWS);
+    c.covariance.diagonal() += variance;
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+Conditional DenseKernelSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
+                                           const ConditionalRequest& request) {
+  scale(state.lambda);
+  const Matrix* factor = &state.factor;
+  if (state.factor.size() == 0) {
+    if (content_ != Content::factor) {
+      factor_with_jitter();
+      content_ = Content::factor;
+    }
+    factor = &work_;
+  }
+  const Index T = static_cast<Index>(terms_.size());
+  const Index b = others.empty() ? 0 : std::max(others[0].kernel.inputs.rows(), others[0].W.rows());
+  Conditional out;
+  out.mean = Vector::Zero(b);
+  out.variance = Vector::Zero(b);
+  if (request.terms) {
+    out.term_mean = Matrix::Zero(b, T);
+    out.term_variance = Matrix::Zero(b, T);
+  }
+  Matrix K = Matrix::Zero(rows_, b);
+  for (Index t = 0; t < T; ++t) {
+    out.mean += galvi::prior_mean(*terms_[t], others[t]);
+    terms_[t]->add_variances(context_, others[t], out.variance);
+    terms_[t]->add_cross(context_, others[t], K);
+    if (!request.terms) continue;
+    Matrix term_cross = Matrix::Zero(rows_, b);
+    terms_[t]->add_cross(context_, others[t], term_cross);
+    Vector variance = Vector::Zero(b);
+    terms_[t]->add_variances(context_, others[t], variance);
+    out.term_mean.col(t) = galvi::prior_mean(*terms_[t], others[t]) + term_cross.transpose() * state.alpha;
+    out.term_variance.col(t) =
+        (variance - signed_squares(whiten(*factor, std::move(term_cross)), positive_)).cwiseMax(0.0);
+  }
+  out.mean += K.transpose() * state.alpha;
+  const Matrix X = whiten(*factor, std::move(K));
+  out.variance = (out.variance - signed_squares(X, positive_)).cwiseMax(0.0);
+  if (request.covariance) {
+    out.covariance = Matrix::Zero(b, b);
+    for (Index t = 0; t < T; ++t) terms_[t]->add_covariance(context_, others[t], out.covariance);
+    fill_upper(out.covariance);
+    out.covariance -= signed_crossproduct(X, positive_);
+  }
+  return out;
+}
+
+}  // namespace galvi

@@ -1,0 +1,72 @@
+// W = I: the prior covariance of eta is held as a dense N x N matrix, the posterior covariance as another.
+#pragma once
+
+#include "solver/solver.h"
+
+namespace galvi {
+
+/// Works on B = D + T C T with T = diag(sqrt|lambda|) and D = diag(sign lambda), so that C is never inverted.
+/// Rows with negative lambda come last in B, which is then L J L' (design: section 2). Where lambda is infinite
+/// (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
+class DenseKernelSolver final : public Solver {
+ public:
+  DenseKernelSolver(Context& context, Terms terms, Index rows);
+
+  std::string name() const override { return "dense_kernel"; }
+  Index rows() const override { return rows_; }
+  void update(const ConstVectorRef& hyper) override;
+  const Vector& prior_mean() const override { return prior_mean_; }
+  const Vector& prior_variances() const override { return prior_variances_; }
+  const Vector& extra_variances() const override { return none_; }
+  bool cheap_products() const override { return true; }
+
+  bool factorise(const Vector& lambda) override;
+  double log_det() const override { return log_det_; }
+  const Vector& marginal_variances() const override { return variances_; }
+  SiteMean posterior_mean(const Vector& b) override;
+  SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
+  Vector apply_prior(const Vector& x) const override;
+  Vector apply_covariance(const Vector& x) const override;
+  Vector apply_squared_covariance(const Vector& x) const override;
+  Distance distance(const Vector& r, const Vector& d) const override;
+  Matrix covariance(const std::vector<Index>& rows) const override;
+  void rank_one(Index n, double delta) override;
+  void gradient(const SiteGradient& site, VectorRef hyper) const override;
+  SolverState state(const SiteMean& site_mean, bool keep_factor) override;
+  std::vector<Coefficients> coefficients(const SolverState& state) override;
+  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+                          const ConditionalRequest& request) override;
+  double jitter() const override { return jitter_; }
+
+ private:
+  /// What the second matrix holds: nothing, L of B = L J L', B^-1, or V.
+  enum class Content { nothing, factor, inverse, covariance };
+
+  void build_prior();
+  void scale(const Vector& lambda);
+  bool factor_scaled(MatrixRef B);
+  bool factor_with_jitter();
+  Matrix scaled_columns(const std::vector<Index>& rows) const;
+  Matrix precision_product(const Matrix& X) const;
+  void posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const;
+  Matrix whiten(const Matrix& factor, Matrix K) const;
+
+  Context& context_;
+  Terms terms_;
+  Index rows_;
+  bool stale_ = true;  // C must be rebuilt before use
+  Matrix prior_;       // C, both triangles
+  Vector prior_mean_, prior_variances_, none_;
+  double jitter_ = 0;
+
+  Matrix work_;  // see Content; lower triangle
+  Content content_ = Content::nothing;
+  Vector scale_;             // T
+  Vector diagonal_;          // D
+  std::vector<Index> order_; // row of B -> row of the data; non-negative lambda first
+  Index positive_ = 0;
+  double log_det_ = 0;
+  Vector variances_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,67 @@
+// L << N: everything that the data contribute is a sum over rows, W' Lambda W and W' b, taken chunk by chunk.
+#pragma once
+
+#include "solver/solver.h"
+
+namespace galvi {
+
+/// Works in whitened coordinates u = (z - mu) / sd, where the prior precision is one (zero in flat directions, which
+/// keep unit scale), so that A = P + W~' Lambda W~ with W~ = W diag(sd) is as well conditioned as the problem allows.
+class ProjectedSolver final : public Solver {
+ public:
+  ProjectedSolver(Context& context, Terms terms, Index rows);
+
+  std::string name() const override { return "projected"; }
+  Index rows() const override { return rows_; }
+  void update(const ConstVectorRef& hyper) override;
+  const Vector& prior_mean() const override { return prior_mean_; }
+  const Vector& prior_variances() const override { return prior_variances_; }
+  const Vector& extra_variances() const override { return none_; }
+  Index null_dimension() const override { return null_dimension_; }
+  bool cheap_products() const override { return false; }
+
+  bool factorise(const Vector& lambda) override;
+  double log_det() const override { return log_det_; }
+  const Vector& marginal_variances() const override;
+  SiteMean posterior_mean(const Vector& b) override;
+  SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
+  Vector apply_prior(const Vector& x) const override;
+  Vector apply_covariance(const Vector& x) const override;
+  Vector apply_squared_covariance(const Vector& x) const override;
+  Distance distance(const Vector& r, const Vector& d) const override;
+  Matrix covariance(const std::vector<Index>& rows) const override;
+  void rank_one(Index n, double delta) override;
+  void gradient(const SiteGradient& site, VectorRef hyper) const override;
+  SolverState state(const SiteMean& site_mean, bool keep_factor) override;
+  std::vector<Coefficients> coefficients(const SolverState& state) override;
+  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+                          const ConditionalRequest& request) override;
+
+ private:
+  using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
+  void for_chunks(const ChunkBody& body) const;
+  Index groups() const;
+  void fill(Index begin, MatrixRef chunk) const;
+  Vector whitened_row(Index n) const;
+
+  Vector project(const Vector& x) const;                 // W~' x
+  Vector expand(const Vector& u) const;                  // W~ u
+  Matrix weighted_crossproduct(const Vector& d) const;   // W~' diag(d) W~, both triangles
+  Vector quadratic_forms(const Matrix& M) const;         // diag(W~ M W~')
+
+  Context& context_;
+  Terms terms_;
+  Index rows_, latent_ = 0;
+  Index null_dimension_ = 0;
+  Vector scale_;      // prior sd, 1 where flat
+  Vector precision_;  // 1, 0 where flat
+  Vector latent_prior_mean_, prior_mean_, prior_variances_, none_;
+
+  Matrix inverse_;       // A^-1, both triangles
+  Matrix inverse_chol_;  // L^-1 with A = L L', while it is that of inverse_
+  double log_det_ = 0;
+  mutable Vector variances_;
+  mutable bool variances_known_ = false;
+};
+
+}  // namespace galvi

@@ -1,0 +1,135 @@
+// The linear algebra of one latent Gaussian vector, in one place. Algorithms hold no matrix of their own: they
+// move sites (lambda, b) and ask the solver what follows for eta = prior mean + W (z - mu).
+//
+//   C = W Sigma W'                       prior covariance of eta given through z  (N x N, never promised to be held)
+//   A = Sigma^-1 + W' diag(lambda) W     posterior precision of z
+//   V = W A^-1 W'                        posterior covariance of eta through z
+//   c                                    variance of eta given z (zero except in sparse Gaussian processes)
+//
+// A site n stands for exp(b_n f - lambda_n f^2 / 2) with f = eta - prior mean, so that the posterior of f has
+// mean V b and covariance V + diag(c), and alpha = b - lambda mean gives mean = C alpha.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "prior/term.h"
+
+namespace galvi {
+
+/// Mean of f = eta - prior mean and the alpha that gives it: mean = C alpha.   N each.
+struct SiteMean {
+  Vector mean;
+  Vector alpha;
+};
+
+/// How the bound changes with the sites held: what `gradient` needs. At the optimum of q, d_mean = alpha and
+/// d_variance = -lambda / 2, and `optimal` saves the terms that vanish.
+struct SiteGradient {
+  const Vector& b;
+  const Vector& alpha;
+  const Vector& mean;        // of f
+  const Vector& d_mean;      // dE/dm
+  const Vector& d_variance;  // dE/dv
+  bool optimal;
+};
+
+/// The posterior of coefficients of one columns term.
+struct Coefficients {
+  std::string label;
+  Vector mean;        // q
+  Matrix covariance;  // q x q
+};
+
+/// What a posterior needs to be kept for predictions. The dense solver keeps alpha and lambda (and, on request, a
+/// factor); solvers with a latent vector keep its mean and factor.
+struct SolverState {
+  Vector alpha, lambda;
+  Vector latent_mean;  // L
+  Matrix latent_chol;  // L x L, covariance of z = chol chol'
+  Matrix factor;       // N x N or empty
+};
+
+/// How far from the optimum a point is, in nats.
+struct Distance {
+  /// [ r' C r + d' (C o V) d ] / 2: no optimum is further where the bound is strongly concave in the whitened mean and
+  /// factor of q (ARCHITECTURE.md, "Certificate"). Infinite with a null space.
+  double gap_bound;
+  /// r' V r + d' (V o V) d / 2: the squared natural-gradient norm.
+  double squared_norm;
+};
+
+/// Predictions at new rows, through z and without the offset.
+struct Conditional {
+  Vector mean, variance;                // N*
+  Matrix term_mean, term_variance;      // N* x T, on request
+  Matrix covariance;                    // N* x N*, on request
+};
+struct ConditionalRequest {
+  bool terms = false;
+  bool covariance = false;
+};
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string name() const = 0;
+  virtual Index rows() const = 0;
+
+  /// Reads hyperparameters (natural scale) into the terms and refreshes what depends on them.
+  virtual void update(const ConstVectorRef& hyper) = 0;
+  /// W mu.   N
+  virtual const Vector& prior_mean() const = 0;
+  /// diag(C) + c; infinite where the prior is flat.   N
+  virtual const Vector& prior_variances() const = 0;
+  /// c.   N or empty for zero.
+  virtual const Vector& extra_variances() const = 0;
+  /// Dimension of the directions of z with a flat prior.
+  virtual Index null_dimension() const { return 0; }
+  /// V and C are at hand as matrices, so that products with them, and with V o V, cost O(N^2) once factorised.
+  virtual bool cheap_products() const = 0;
+
+  /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).
+  virtual bool factorise(const Vector& lambda) = 0;
+  /// log|Sigma A|, with unit scale in flat directions.
+  virtual double log_det() const = 0;
+  /// diag(V) + c.   N
+  virtual const Vector& marginal_variances() const = 0;
+  virtual SiteMean posterior_mean(const Vector& b) = 0;
+  /// KL(q || prior) for the factorised lambda and a mean = C alpha.
+  double prior_kl(const SiteMean& site_mean) const;
+
+  /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite allowed
+  /// where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
+  virtual SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) = 0;
+
+  virtual Vector apply_prior(const Vector& x) const = 0;               // C x
+  virtual Vector apply_covariance(const Vector& x) const = 0;          // V x
+  virtual Vector apply_squared_covariance(const Vector& x) const = 0;  // (V o V) x
+  /// Of a point with gradient residuals r = dE/dm - alpha and d = lambda + 2 dE/dv.
+  virtual Distance distance(const Vector& r, const Vector& d) const = 0;
+  /// Columns of V.   N x rows.size()
+  virtual Matrix covariance(const std::vector<Index>& rows) const = 0;
+  /// lambda_n += delta: one site moves; everything else follows.
+  virtual void rank_one(Index n, double delta) = 0;
+  /// hyper[h] += d bound / dh through the prior, natural scale.
+  virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
+
+  /// What to keep of the current factorisation and this mean.
+  virtual SolverState state(const SiteMean& site_mean, bool keep_factor) = 0;
+  virtual std::vector<Coefficients> coefficients(const SolverState& state) = 0;
+  /// Predictions at new rows from a kept state. others: one entry per term.
+  virtual Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+                                  const ConditionalRequest& request) = 0;
+  /// Largest jitter added to a diagonal so far.
+  virtual double jitter() const { return 0; }
+
+ protected:
+  Vector lambda_;  // of the last factorise()
+};
+
+/// kind: "dense_kernel" or "projected". Throws std::invalid_argument for anything else.
+std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, Terms terms, Index rows);
+
+}  // namespace galvi
