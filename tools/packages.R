@@ -1,4 +1,5 @@
 # Installing R packages on a machine about which nothing is known. Sourced by the other scripts of this folder.
+source("tools/libuv.R")
 
 # The first writable library that is not R's own; the user's library, created, if there is none.
 writable_library <- function() {
@@ -39,7 +40,7 @@ install_missing <- function(wanted) {
   repos[repos == "@CRAN@"] <- "https://cloud.r-project.org"
   message("Installing ", paste(absent, collapse = ", "), " and what they need into ", library,
           " (once; some minutes where they are compiled).")
-  Sys.setenv(USE_BUNDLED_LIBUV = 1)  # fs, which testthat needs, then asks nothing of the system
+  if ("testthat" %in% absent) provide_libuv(repos)
   utils::install.packages(absent, lib = library, repos = repos, Ncpus = 2, quiet = TRUE)
   absent <- missing_packages(wanted)
   if (length(absent)) stop("Could not be installed: ", paste(absent, collapse = ", "), ".", call. = FALSE)
