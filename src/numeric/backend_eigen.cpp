@@ -17,6 +17,7 @@ void scale(double beta, Target&& target) {
 void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                             const ConstMatrixRef& B, double beta, MatrixRef C) const {
   scale(beta, C);
+  if (A.size() == 0) return;  // Eigen would divide by the empty dimension
   if (transpose_a && transpose_b) {
     C.noalias() += alpha * A.transpose() * B.transpose();
   } else if (transpose_a) {
@@ -31,6 +32,7 @@ void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, co
 void EigenBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta,
                           MatrixRef C) const {
   for (Index j = 0; j < C.cols(); ++j) scale(beta, C.col(j).tail(C.rows() - j));
+  if (A.size() == 0) return;
   if (transpose) {
     C.selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);
   } else {
