@@ -54,7 +54,8 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
-      nobs = length(model$y), backend = result$backend, cost = result$cost, starts = result$starts,
+      nobs = length(model$y), backend = result$backend, cost = result$cost,
+      starts = starts_table(result$starts, model$hyper$name),
       posterior = result[c("mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor")],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
@@ -114,16 +115,24 @@ split_hyper_names <- function(names, labels) {
   )
 }
 
+#' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one
+#' @noRd
+starts_table <- function(starts, names) {
+  if (is.null(starts) || is.data.frame(starts)) return(starts)
+  values <- matrix(starts$hyper, length(starts$elbo), dimnames = list(NULL, names))
+  data.frame(start = seq_along(starts$elbo), elbo = starts$elbo, converged = starts$converged, values,
+    check.names = FALSE)
+}
+
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
   if (!length(reason) || !nzchar(reason)) reason <- "the steps ran out before the stopping rule held"
   warn_galvi(
     "convergence",
     paste0(
-      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". ",
-      "The fit is usable but its bound may still rise. Try galvi_control(max_iterations = ",
-      2 * fit$control$max_iterations, ", hyper_iterations = ", 2 * fit$control$hyper_iterations, "), ",
-      "`start = ` this fit, or another `method`; plot(fit, which = \"trace\") shows the path."
+      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a larger ",
+      "max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this fit to go on; ",
+      "plot(fit, which = \"trace\") shows the path."
     ),
     call = fit$call
   )

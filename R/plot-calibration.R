@@ -60,7 +60,7 @@ pit_table <- function(fit, target, bins) {
 }
 
 draw_pit <- function(data, where) {
-  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "predictive distribution function at the observation",
+  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "predictive distribution function at y",
     "share of observations", paste("Calibration on", where), yaxs = "i")
   graphics::rect(0, data$lower[1L], 1, data$upper[1L], col = fade("grey40", 0.2), border = NA)
   graphics::rect(data$from, 0, data$to, data$share, col = fade(plot_colours[1L], 0.5), border = "white")

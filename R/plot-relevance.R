@@ -4,86 +4,90 @@ relevance_panels <- function(fit) {
   list(data = data, draw = list(function() draw_relevance(fit, data)))
 }
 
-#' Relevance of every input of every term, and of the parts of kernel sums; defined in ?plot.galvi
+#' Relevance of every variable, term (if there are several) and kernel part; defined in ?plot.galvi
 #' @noRd
 relevance_table <- function(fit) {
-  terms <- fit$model$priors[[1L]]$terms
-  i <- spread_rows(fit$nobs, 200L)
-  tables <- lapply(seq_along(terms), function(t) {
-    if (terms[[t]]$type == "kernel") {
-      rbind(
-        relevance_rows(terms[[t]]$label, "input", input_relevance(fit, t, i)),
-        relevance_rows(terms[[t]]$label, "part", part_relevance(fit, t, i))
-      )
-    } else {
-      relevance_rows(terms[[t]]$label, "input", column_relevance(fit, t))
-    }
-  })
-  do.call(rbind, c(list(relevance_rows(character(), character(), numeric())), tables))
+  variables <- frame_variables(fit)
+  inputs <- if (length(variables)) stats::setNames(input_relevance(fit, variables), names(variables))
+  terms <- term_relevance(fit)
+  parts <- unlist(lapply(seq_along(fit$design$specs), function(t) part_relevance(fit, t)))
+  table <- function(kind, x) {
+    data.frame(kind = rep(kind, length(x)), name = as.character(names(x)), relevance = as.numeric(x))
+  }
+  rbind(table("input", inputs), table("term", if (length(terms) > 1L) terms), table("part", parts))
 }
 
-relevance_rows <- function(term, kind, relevance) {
-  n <- length(relevance)
-  data.frame(
-    term = rep(term, length.out = n), kind = rep(kind, length.out = n),
-    name = as.character(names(relevance)), relevance = as.numeric(relevance)
-  )
-}
+# At most this many observations stand for all: the cost is their number times the number of variables.
+relevance_rows <- 200L
 
-spread_rows <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
+spread_rows <- function(n) unique(round(seq(1, n, length.out = min(n, relevance_rows))))
 
-#' @return One number per variable of term t: sqrt(mean((f(x) - f(x'))^2) / 2)
+#' @return One number per variable: sqrt(mean((eta(x) - eta(x'))^2) / 2)
 #' @noRd
-input_relevance <- function(fit, t, i) {
-  rows <- subset_rows(training_rows(fit), i)
-  inputs <- rows$terms[[t]]$inputs
-  m <- length(i)
-  f <- function(inputs) term_means(fit, rows, t, inputs)
-  here <- f(inputs)
+input_relevance <- function(fit, variables) {
+  i <- spread_rows(fit$nobs)
+  frame <- fit$data[i, , drop = FALSE]
   # Two low-discrepancy permutations: no random numbers, so that a plot leaves the generator alone.
-  partners <- lapply(c(0.6180339887, 0.4142135624), function(step) order((seq_len(m) * step) %% 1))
-  vapply(term_variables(fit, t), function(columns) {
-    squares <- vapply(partners, function(partner) {
-      swapped <- inputs
-      swapped[, columns] <- inputs[partner, columns]
-      mean((here - f(swapped))^2)
-    }, 1)
-    sqrt(mean(squares) / 2)
-  }, 1)
+  partners <- lapply(c(0.6180339887, 0.4142135624), function(step) order((seq_along(i) * step) %% 1))
+  swapped <- unlist(lapply(variables, function(variable) {
+    x <- get_variable(frame, variable)
+    lapply(partners, function(partner) set_variable(frame, variable, take_variable(x, partner)))
+  }), recursive = FALSE)
+  # All frames in one prediction: each costs a factorisation.
+  rows <- bind_rows(lapply(c(list(frame), swapped), frame_rows, design = fit$design))
+  mean <- latent_at(fit, rows, length(i) * (1L + length(swapped)), variance = FALSE)$mean
+  eta <- array(mean, c(length(i), 1L + length(swapped), n_latents(fit)))
+  squares <- vapply(seq_along(swapped), function(s) mean((eta[, 1L, ] - eta[, 1L + s, ])^2), 1)
+  sqrt(colMeans(matrix(squares, length(partners))) / 2)
 }
 
-#' @return For a sum of kernels: sd over the data of each part's posterior mean, K_part alpha
+#' Rows of the model, one block below the other
 #' @noRd
-part_relevance <- function(fit, t, i) {
-  kernel <- fit$model$priors[[1L]]$terms[[t]]$kernel
-  if (kernel$type != "sum" || fit$model$solver != "dense_kernel") return(numeric())
-  rows <- subset_rows(training_rows(fit), i)
-  relevance <- vapply(kernel$parts, function(part) {
+bind_rows <- function(blocks) {
+  bind <- function(parts) if (is.matrix(parts[[1L]])) do.call(rbind, parts) else unlist(parts)
+  terms <- lapply(seq_along(blocks[[1L]]$terms), function(t) {
+    parts <- lapply(blocks, function(block) block$terms[[t]])
+    lapply(stats::setNames(nm = names(parts[[1L]])), function(name) bind(lapply(parts, `[[`, name)))
+  })
+  list(terms = terms)
+}
+
+#' @return One number per term: the sd over the data of its posterior mean
+#' @noRd
+term_relevance <- function(fit) {
+  rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
+  means <- term_means(fit, rows)
+  relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
+  relevance <- stats::setNames(relevance, fit$design$labels)
+  # An intercept alone is no term.
+  relevance[!(names(relevance) == "fixed" & !length(attr(fit$design$terms, "term.labels")))]
+}
+
+#' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part alpha
+#' @noRd
+part_relevance <- function(fit, t) {
+  term <- fit$model$priors[[1L]]$terms[[t]]
+  if (!identical(term$kernel$type, "sum") || fit$model$solver != "dense_kernel") return(NULL)
+  rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
+  relevance <- vapply(term$kernel$parts, function(part) {
     only <- fit
     for (k in seq_along(only$model$priors)) only$model$priors[[k]]$terms[[t]]$kernel <- part
-    spread(term_means(only, rows, t, rows$terms[[t]]$inputs))
+    spread(term_means(only, rows)[, t, ])
   }, 1)
-  stats::setNames(relevance, make.unique(vapply(kernel$parts, kernel_words, "")))
+  names <- vapply(term$kernel$parts, kernel_phrase, "")
+  if (length(fit$design$specs) > 1L) names <- paste0(term$label, ": ", names)
+  stats::setNames(relevance, make.unique(names))
 }
 
-kernel_words <- function(kernel) {
+kernel_phrase <- function(kernel) {
   if (!length(kernel$parts)) return(kernel$type)
   mark <- if (kernel$type == "sum") " + " else " * "
-  paste(vapply(kernel$parts, kernel_words, ""), collapse = mark)
+  paste(vapply(kernel$parts, kernel_phrase, ""), collapse = mark)
 }
 
-#' For columns: sd over the data of what a term of the formula (or a single column) contributes
-#' @noRd
-column_relevance <- function(fit, t) {
-  term <- fit$model$priors[[1L]]$terms[[t]]
-  if (term$label == "fixed") {
-    part <- fixed_contributions(fit, term$W, t)
-    return(stats::setNames(apply(part$mean, 2L, spread), part$labels))
-  }
-  at <- match(term$label, vapply(fit$posterior$coefficients, `[[`, "", "label"))
-  mean <- as.matrix(fit$posterior$coefficients[[at]]$mean)
-  vapply(seq_len(ncol(term$W)), function(j) spread(outer(term$W[, j], mean[j, ])), 1) |>
-    stats::setNames(colnames(term$W))
+term_means <- function(fit, rows) {
+  n <- NROW(rows$terms[[1L]][[1L]])
+  latent_at(fit, rows, n, variance = FALSE, terms = TRUE)$terms$mean
 }
 
 #' Root of the mean variance over the latents
@@ -93,39 +97,22 @@ spread <- function(x) {
   sqrt(mean(colMeans(sweep(x, 2L, colMeans(x))^2)))
 }
 
-#' Posterior mean of term t at other values of its inputs, n x K
-#' @noRd
-term_means <- function(fit, rows, t, inputs) {
-  rows$terms[[t]]$inputs <- inputs
-  latent <- latent_in_blocks(fit, rows, nrow(inputs), list(variance = FALSE, terms = TRUE, covariance = FALSE))
-  matrix(latent$terms$mean[, t, ], nrow(inputs))
-}
-
-#' Columns of a term's inputs by variable: the indicators of a factor belong together
-#' @noRd
-term_variables <- function(fit, t) {
-  columns <- colnames(fit$model$priors[[1L]]$terms[[t]]$inputs)
-  split(seq_along(columns), factor(columns, columns))
-}
-
 draw_relevance <- function(fit, data) {
-  labels <- if (length(unique(data$term)) > 1L) paste0(data$term, ": ", data$name) else data$name
-  labels <- ifelse(data$kind == "part", paste0("[", labels, "]"), labels)
-  keep <- utils::head(order(-data$relevance), 30L)
-  keep <- rev(keep)
-  labels <- shorten(labels, 28L)
-  wide <- max(graphics::strwidth(labels[keep], units = "inches"), 0.5) + 0.35
-  old <- graphics::par(mai = replace(graphics::par("mai"), 2L, min(wide, 0.5 * graphics::par("din")[1L])))
+  keep <- rev(utils::head(order(-data$relevance), 30L))
+  labels <- shorten(ifelse(data$kind == "input", data$name, paste(data$kind, data$name)), 34L)[keep]
+  cex <- if (length(keep) > 15L) 0.75 else 0.9
+  wide <- max(graphics::strwidth(labels, units = "inches", cex = cex)) + 0.25
+  old <- graphics::par(mai = replace(graphics::par("mai"), 2L, min(wide, 0.45 * graphics::par("fin")[1L])))
   on.exit(graphics::par(old))
   at <- seq_along(keep)
   graphics::plot(NA, xlim = c(0, max(data$relevance)), ylim = c(0.5, length(keep) + 0.5), yaxt = "n", ylab = "",
-    xlab = paste0("sd of the linear predictor (", link_words(fit), ") due to it"), main = "What matters")
+    xlab = paste0("sd of the linear predictor due to it (", link_words(fit), ")"), main = "")
+  few <- length(keep) < nrow(data)
+  panel_title("What matters", if (few) paste("the", length(keep), "most relevant of", nrow(data)))
   graphics::abline(v = graphics::axTicks(1), col = "grey90")
-  colour <- plot_colours[ifelse(data$kind[keep] == "part", 2L, 1L)]
+  kinds <- c("input", "term", "part")
+  colour <- plot_colours[match(data$kind[keep], kinds)]
   graphics::segments(0, at, data$relevance[keep], at, col = colour, lwd = 2)
   graphics::points(data$relevance[keep], at, pch = 19, col = colour)
-  graphics::axis(2, at, labels[keep], tick = FALSE, cex.axis = if (length(keep) > 15L) 0.75 else 0.9)
-  if (length(keep) < nrow(data)) {
-    graphics::mtext(paste("the", length(keep), "most relevant of", nrow(data)), side = 3, line = 0.1, cex = 0.75)
-  }
+  graphics::axis(2, at, labels, tick = FALSE, cex.axis = cex)
 }

@@ -9,13 +9,14 @@ draw_bound <- function(fit, trace) {
   ok <- is.finite(trace$elbo)
   best <- max(trace$elbo[ok])
   # A first step thousands of nats below would flatten all the others.
-  lowest <- max(min(trace$elbo[ok]), best - 10 * (best - stats::median(trace$elbo[ok])) - 1e-6 * (1 + abs(best)))
+  lowest <- max(min(trace$elbo[ok]), best - max(10 * (best - stats::median(trace$elbo[ok])), 2, 0.02 * abs(best)))
+  clipped <- lowest > min(trace$elbo[ok])
   open_panel(range(trace$iteration[ok]), c(lowest, best), "step", "ELBO (nats)",
-    if (evidence_kind(fit) == "approximation") "Evidence, approximated" else "The bound on the log evidence")
+    if (evidence_kind(fit) == "approximation") "Evidence, approximated" else "The bound on the log evidence",
+    if (clipped) "the first steps are below the panel")
   graphics::lines(trace$iteration[ok], trace$elbo[ok], col = plot_colours[1L], lwd = 1.5)
   few <- if (sum(ok) <= 60) 0.7 else 0.35
   graphics::points(trace$iteration[ok], trace$elbo[ok], pch = 19, cex = few, col = plot_colours[1L])
-  if (lowest > min(trace$elbo[ok])) graphics::mtext("first steps are below the panel", side = 3, line = 0.1, cex = 0.75)
 }
 
 draw_gap <- function(trace) {

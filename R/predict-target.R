@@ -2,8 +2,6 @@
 # offset and, where they are known, the response and its trials. The training rows and new rows give the same
 # shape, so no predict type asks which it has.
 
-prediction_block <- 2000L
-
 #' The observations themselves. Their marginals are stored in the fit.
 #' @noRd
 training_target <- function(fit) {
@@ -24,11 +22,11 @@ training_rows <- function(fit) {
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
 #' @noRd
-new_target <- function(fit, newdata, response = FALSE) {
-  new <- design_rows(fit$design, newdata, na.action = stats::na.omit, response = response)
-  omitted <- as.integer(new$omitted)
+new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE) {
+  new <- design_rows(fit$design, newdata, na.action = na.action, response = response)
+  omitted <- new$omitted
   names <- row.names(newdata)
-  if (is.null(names)) names <- as.character(seq_len(NROW(newdata)))
+  if (is.null(names)) names <- as.character(seq_len(new$n))
   n <- nrow(new$offset)
   list(
     rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
@@ -41,45 +39,28 @@ subset_rows <- function(rows, i) {
   list(terms = lapply(rows$terms, function(term) lapply(Filter(Negate(is.null), term), take)))
 }
 
-#' predict_latent() block by block, so that memory stays at one block of rows times N
+#' The posterior of eta, without the offset, at rows of the model; the core takes them in blocks
 #'
-#' @param want As predict_latent() takes it; a covariance needs all rows at once.
-#' @return list(mean, variance), N* x K, and terms = list(mean, variance), N* x T x K; without the offset.
+#' @param rows,n As in a target.
+#' @param variance,terms,covariance What is wanted beside the means.
+#' @return list(mean, variance), N* x K; terms = list(mean, variance), N* x T x K; covariance: a list of K matrices.
 #' @noRd
-latent_in_blocks <- function(fit, rows, n, want) {
-  ask <- function(rows) predict_latent(fit$model, fit$posterior, rows, want)
-  if (n <= prediction_block) return(ask(rows))
-  starts <- seq.int(1L, n, by = prediction_block)
-  blocks <- lapply(starts, function(start) {
-    ask(subset_rows(rows, start:min(n, start + prediction_block - 1L)))
-  })
-  bind <- function(get) bind_blocks(lapply(blocks, get))
-  result <- list(mean = bind(function(b) b$mean), variance = bind(function(b) b$variance))
-  if (isTRUE(want$terms)) {
-    result$terms <- list(mean = bind(function(b) b$terms$mean), variance = bind(function(b) b$terms$variance))
+latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance = FALSE) {
+  if (!length(rows$terms) || n == 0L) {
+    none <- matrix(0, n, n_latents(fit))
+    no_terms <- array(0, c(n, length(rows$terms), n_latents(fit)))
+    return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
+      covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
-  result
-}
-
-#' Bind matrices or arrays by their first index
-#' @noRd
-bind_blocks <- function(blocks) {
-  shape <- dim(blocks[[1L]])
-  if (is.null(shape)) return(unlist(blocks))
-  if (length(shape) == 2L) return(do.call(rbind, blocks))
-  sizes <- vapply(blocks, nrow, 1L)
-  bound <- array(NA_real_, c(sum(sizes), shape[-1L]))
-  ends <- cumsum(sizes)
-  for (i in seq_along(blocks)) bound[seq.int(ends[i] - sizes[i] + 1L, ends[i]), , ] <- blocks[[i]]
-  bound
+  predict_latent(fit$model, fit$posterior, rows,
+    list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
 }
 
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
 latent_marginals <- function(fit, target) {
   if (!is.null(target$marginals)) return(target$marginals)
-  if (target$n == 0L) return(list(mean = target$offset, variance = target$offset))
-  latent <- latent_in_blocks(fit, target$rows, target$n, list(variance = TRUE, terms = FALSE, covariance = FALSE))
+  latent <- latent_at(fit, target$rows, target$n)
   list(mean = latent$mean + target$offset, variance = latent$variance)
 }
 

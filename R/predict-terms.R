@@ -17,8 +17,7 @@ predict_terms <- function(fit, target, options) {
 term_contributions <- function(fit, target) {
   k <- n_latents(fit)
   labels <- vapply(fit$model$priors[[1L]]$terms, `[[`, "", "label")
-  want <- list(variance = TRUE, terms = TRUE, covariance = FALSE)
-  whole <- latent_in_blocks(fit, target$rows, target$n, want)$terms
+  whole <- latent_at(fit, target$rows, target$n, terms = TRUE)$terms
   fixed <- match("fixed", labels)
   keep <- setdiff(seq_along(labels), fixed)
   part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows$terms[[fixed]]$W, fixed)

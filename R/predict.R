@@ -58,10 +58,7 @@ predict.galvi <- function(object, newdata,
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
   } else {
-    new_target(object, newdata, response = type == "density")
-  }
-  if (!is.null(target$omitted) && identical(na.action, stats::na.fail)) {
-    stop_galvi("newdata", paste0("`newdata` has missing values in row ", target$omitted[1L], "."))
+    new_target(object, newdata, na.action, response = type == "density")
   }
   parts <- types[[type]]$predict(object, target, options)
   finish <- function(x) finish_rows(x, target, na.action, object)
@@ -213,8 +210,7 @@ response_quantiles <- function(fit, target, marginals, probs) {
 }
 
 joint_covariance <- function(fit, target) {
-  want <- list(variance = TRUE, terms = FALSE, covariance = TRUE)
-  covariance <- predict_latent(fit$model, fit$posterior, target$rows, want)$covariance
+  covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
   names(covariance) <- latent_names(fit)
   if (length(covariance) == 1L) covariance[[1L]] else covariance
 }
