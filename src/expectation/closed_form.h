@@ -1,0 +1,26 @@
+// The expectation as a formula, for likelihoods that have one.
+#pragma once
+
+#include "expectation/by_row.h"
+
+namespace galvi {
+
+class ClosedForm final : public ByRow {
+ public:
+  std::string name() const override { return "closed_form"; }
+  std::string refuses(const Likelihood& likelihood) const override {
+    if (likelihood.has_closed_form()) return "";
+    return "This likelihood has no closed-form expectation: use expectation = \"quadrature\".";
+  }
+  bool exact() const override { return true; }
+  bool is_bound() const override { return true; }
+  bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
+
+ protected:
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
+                    int /*order*/, PointExpectation& out) const override {
+    out = *likelihood.closed_form(datum, mean, variance);
+  }
+};
+
+}  // namespace galvi

@@ -1,0 +1,101 @@
+#include "expectation/sampled_function.h"
+
+#include <cmath>
+
+#include "expectation/gaussian_rule.h"
+#include "likelihood/normal.h"
+
+namespace galvi {
+namespace {
+
+using Four = Eigen::Array<double, 4, 1>;
+
+constexpr double reach = 7.0;  // in sds
+// The tables serve |mean| <= 60 and variances from 0.01 to 1e4. On the right f and its derivatives have died out
+// (both links' f is below exp(-40) there); on the left they have not.
+constexpr double right_end = 40.0;
+constexpr double mean_range = 60.0;
+constexpr double least_variance = 0.01;
+constexpr double most_variance = 1e4;
+
+// out[k] = scale * sum_j w_j f_k[j], w_j = exp(-(first_x + j step - mean)^2 / (2 variance)), four nodes at once.
+// From node to node w is multiplied by r and r by q = exp(-step^2 / variance).
+template <int Sums>
+void weigh(const std::vector<double>* samples, Index from, Index count, double distance, double step,
+           double variance, double* out) {
+  const double half = 0.5 / variance;
+  const double w = std::exp(-half * distance * distance);
+  const double r = std::exp(-half * step * (2.0 * distance + step));
+  const double q = std::exp(-2.0 * half * step * step);
+  const double q2 = q * q, q4 = q2 * q2, q8 = q4 * q4;
+  const double r4 = r * r * r * r * q4 * q2;
+  Four weight(w, w * r, w * r * r * q, w * r * r * r * q2 * q);
+  Four ratio(r4, r4 * q4, r4 * q8, r4 * q8 * q4);
+  const double ratio_step = q8 * q8;
+  Four sum[Sums];
+  for (int k = 0; k < Sums; ++k) sum[k].setZero();
+  for (Index j = from; j < from + count; j += 4) {
+    for (int k = 0; k < Sums; ++k) sum[k] += weight * Eigen::Map<const Four>(samples[k].data() + j);
+    weight *= ratio;
+    ratio *= ratio_step;
+  }
+  const double scale = step / std::sqrt(variance) * 0.39894228040143267794;  // 1 / sqrt(2 pi)
+  for (int k = 0; k < Sums; ++k) out[k] = scale * sum[k].sum();
+}
+
+}  // namespace
+
+SampledFunction::SampledFunction(const StandardFunction& function) {
+  const double width = function.smoothness().width;
+  double step = trapezium_step(most_variance, width), served_to = most_variance;
+  while (served_to > least_variance) {
+    // The least variance that this step is fine enough for, by bisection.
+    double low = 0.0, high = served_to;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = 0.5 * (low + high);
+      (trapezium_step(middle, width) < step ? low : high) = middle;
+    }
+    tables_.push_back(sample(function, step, high, -mean_range - reach * std::sqrt(served_to)));
+    served_to = high;
+    step /= std::sqrt(2.0);
+  }
+}
+
+SampledFunction::Table SampledFunction::sample(const StandardFunction& function, double step,
+                                               double least_variance, double low) const {
+  Table table;
+  table.step = step;
+  table.least_variance = least_variance;
+  table.first = static_cast<Index>(std::floor(low / step));
+  const Index count = static_cast<Index>(std::ceil(right_end / step)) - table.first + 4;
+  for (std::vector<double>& column : table.samples) column.resize(count);
+  for (Index j = 0; j < count; ++j) {
+    double f[5];
+    function.derivatives((table.first + j) * step, f);
+    for (int k = 0; k < 5; ++k) table.samples[k][j] = f[k];
+  }
+  return table;
+}
+
+bool SampledFunction::means(double mean, double variance, int order, double out[5]) const {
+  if (variance > most_variance || variance < tables_.back().least_variance) return false;
+  const Table* table = tables_.data();
+  while (variance < table->least_variance) ++table;
+  const double spread = reach * std::sqrt(variance);
+  if (mean - spread > right_end) return false;
+  const Index from = static_cast<Index>(std::floor((mean - spread) / table->step)) - table->first;
+  if (from < 0) return false;
+  const Index size = static_cast<Index>(table->samples[0].size());
+  const Index last = static_cast<Index>(std::ceil((mean + spread) / table->step)) - table->first;
+  // Whole groups of four that end within the table, whose last nodes add nothing.
+  const Index count = std::min(last - from, size - 4 - from) / 4 * 4 + 4;
+  const double distance = (table->first + from) * table->step - mean;
+  if (order > 1) {
+    weigh<5>(table->samples, from, count, distance, table->step, variance, out);
+  } else {
+    weigh<3>(table->samples, from, count, distance, table->step, variance, out);
+  }
+  return true;
+}
+
+}  // namespace galvi
