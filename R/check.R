@@ -53,8 +53,8 @@ deparse_one <- function(x) {
 nearest_name <- function(name, known) {
   if (!length(known) || !nzchar(name)) return(NULL)
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
-  # a start of a long name is near too: "iter" for "iterations"
-  starts <- startsWith(tolower(known), tolower(name))
+  # a start of a long name is near too: "iter" for "iterations", "tolerance" for "tol"
+  starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
   best <- if (any(starts)) which(starts)[1L] else which.min(distance)
   near <- any(starts) || distance[best] <= max(1, floor(0.4 * max(nchar(name), nchar(known[best]))))
   if (near) known[best] else NULL

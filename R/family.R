@@ -3,31 +3,32 @@
 # ---- the table ----
 
 # One entry per family. links: R's link -> the core's likelihood, the first is the default; parameters: name ->
-# function(y) giving start and bounds; response: see below.
+# function(y) giving start and bounds; response: see below; example: three legal responses.
 family_types <- function() {
   list(
     gaussian = list(
-      links = c(identity = "gaussian"), parameters = list(variance = noise_variance), response = number_response
+      links = c(identity = "gaussian"), parameters = list(variance = noise_variance), response = number_response,
+      example = c(0, 1, 1)
     ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit"), parameters = list(),
-      response = binomial_response
+      response = binomial_response, example = c(0, 1, 1)
     ),
-    poisson = list(links = c(log = "poisson"), parameters = list(), response = count_response)
+    poisson = list(
+      links = c(log = "poisson"), parameters = list(), response = count_response, example = c(0, 1, 1)
+    )
   )
 }
 
-# Families of other packages (class and a pattern for `$family`) by their name here.
+# Families of other packages, by a pattern for their `$family`, and their name here.
 family_translations <- function() {
   data.frame(
     pattern = c(
-      "^bernoulli$", "^Negative Binomial", "^negbinomial2?$", "^Ordered Categorical", "^cumulative$", "^Scaled t",
-      "^student$", "^Beta regression", "^[Bb]eta$", "^categorical$|^multinom", "^gamma$", "^exponential$",
-      "^scaled t|^t$"
+      "^bernoulli$", "^negative binomial|^negbinomial2?$", "^ordered categorical|^cumulative$",
+      "^scaled t|^student$", "^beta regression|^beta$", "^categorical$|^multinom", "^gamma$", "^exponential$"
     ),
     family = c(
-      "binomial", "negbinomial", "negbinomial", "cumulative", "cumulative", "student", "student", "beta_family",
-      "beta_family", "categorical", "Gamma", "exponential", "student"
+      "binomial", "negbinomial", "cumulative", "student", "beta_family", "categorical", "Gamma", "exponential"
     )
   )
 }
@@ -137,7 +138,9 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
   if (is.character(x) && length(x) == 1L) return(family_by_name(x, link, arg))
   if (is.list(x) && is.character(x$family)) {
     given <- if (is.null(link)) x$link else link
-    return(family_by_name(x$family[1L], given[1L], arg, found = x$family[1L]))
+    family <- family_by_name(x$family[1L], given[1L], arg, found = x$family[1L])
+    if (inherits(x, "galvi_family")) family$parameters <- x$parameters
+    return(family)
   }
   stop_galvi("family", sprintf(
     "`%s` must be a family such as binomial(), its name or its function, not %s.", arg, describe(x)
@@ -160,13 +163,12 @@ family_by_name <- function(name, link, arg, found = NULL) {
       quote_names(links, "\""), link, name, paste0("\"", links[1L], "\"")
     ))
   }
-  parameters <- if (inherits(found, "galvi_family")) found$parameters else list()
-  new_family(name, link, parameters)
+  new_family(name, link)
 }
 
 translate_family <- function(name) {
   table <- family_translations()
-  hit <- which(vapply(table$pattern, grepl, NA, x = name))
+  hit <- which(vapply(table$pattern, grepl, NA, x = name, ignore.case = TRUE))
   if (length(hit)) table$family[hit[1L]] else NULL
 }
 

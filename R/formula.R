@@ -68,7 +68,7 @@ summands <- function(expr, sign = 1) {
       expr <- expr[[2L]]
     } else if (head %in% c("+", "-") && length(expr) == 2L) {
       return(c(summands(expr[[2L]], if (head == "-") -sign else sign), out))
-    } else if (head == "(" && length(find_term(expr)) && head_name(expr[[2L]]) %in% c("+", "-", "(")) {
+    } else if (head == "(" && length(find_term(expr))) {
       return(c(summands(expr[[2L]], sign), out))
     } else {
       return(c(list(list(expr = expr, sign = sign)), out))
@@ -259,7 +259,8 @@ label_specs <- function(specs) {
     at <- which(labels == l)
     labels[at] <- vapply(specs[at], spec_label, "", kernel = TRUE)
   }
-  labels <- make.unique(labels, sep = " #")
+  copy <- stats::ave(seq_along(labels), labels, FUN = seq_along)
+  labels <- paste0(labels, ifelse(copy > 1L, paste0(" #", copy), ""))
   Map(function(spec, label) {
     spec$label <- label
     spec

@@ -169,12 +169,21 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
     expectation, start
   )
   model <- built$model
+  if (hyper == "fixed") model$hyper$learned[] <- FALSE
   result <- with_progress(verbose, function(report) {
-    fit_model(model, method, hyper, control, warm_start(start, model), report)
+    as_galvi_error(fit_model(model, method, hyper, control, warm_start(start, model), report))
   })
   new_fit(
     call = call, formula = formula, family = built$design$family, design = built$design, model = model,
     result = result, control = control, prior = built$prior, data = built$frame
+  )
+}
+
+# The core's refusals and numerical failures, with our classes.
+as_galvi_error <- function(expr) {
+  tryCatch(expr,
+    `std::invalid_argument` = function(e) stop_galvi("method", conditionMessage(e)),
+    `C++Error` = function(e) stop_galvi("numeric", conditionMessage(e))
   )
 }
 

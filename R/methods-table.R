@@ -1,33 +1,96 @@
-# What combines: methods of inference, ways to take the expectation, likelihoods and priors.
+# What combines: methods of inference, ways to take the expectation, families and priors. The facts are the core's:
+# each combination is put to it as a model of three rows.
 
-# ---- names ----
-
-# Every name that `method` accepts; those the core has come from its registry.
+# Names of the interface; which of them this version has, the core knows.
 method_names <- function() {
   c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "coordinate_ascent", "dual", "opper_archambeau",
     "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "stochastic")
-}
-
-available_methods <- function() {
-  c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "natural_gradient", "opper_archambeau")
 }
 
 expectation_names <- function() {
   c("auto", "closed_form", "quadrature", "piecewise", "log", "jaakkola", "bouchard", "taylor", "two_stage")
 }
 
-available_expectations <- function() c("auto", "closed_form", "quadrature")
-
-check_method <- function(method) check_available(method, "method", method_names(), available_methods())
+check_method <- function(method) {
+  check_available(method, "method", method_names(), c("auto", inference_facts()$name))
+}
 
 check_expectation <- function(expectation) {
-  check_available(expectation, "expectation", expectation_names(), available_expectations())
+  check_available(expectation, "expectation", expectation_names(), c("auto", expectation_types()))
 }
 
 check_available <- function(x, arg, names, available) {
-  x <- check_choice(x, names, arg, "method")
+  x <- check_choice(x, union(available, names), arg, "method")
   if (x %in% available) return(x)
   stop_galvi("method", sprintf(
     "%s = \"%s\" is not available in this version: use one of %s.", arg, x, quote_names(available, "\"", 30L)
   ))
+}
+
+#' What combines
+#'
+#' Every method of inference with every family, kind of prior and way to take expectations: whether it runs and, if
+#' not, why and what to use.
+#'
+#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms are fixed
+#' effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family, else `"newton"`
+#' for full Gaussian processes and `"fixed_point"` for columns.
+#'
+#' @return A data frame of class `galvi_methods` with columns `family`, `link`, `prior`, `expectation`, `method`, `runs`
+#'   (logical) and `reason` (why not, empty where it runs).
+#' @examples
+#' galvi_methods()
+#' subset(galvi_methods(), family == "poisson" & !runs)
+#' @export
+galvi_methods <- function() {
+  cases <- do.call(rbind, lapply(names(family_types()), function(family) {
+    expand.grid(
+      expectation = expectation_types(), prior = c("full gp", "columns"),
+      link = names(family_types()[[family]]$links), family = family, stringsAsFactors = FALSE
+    )
+  }))
+  rows <- lapply(seq_len(nrow(cases)), function(i) {
+    reasons <- case_refusals(cases[i, ])
+    data.frame(
+      cases[i, c("family", "link", "prior", "expectation")], method = names(reasons), runs = !nzchar(reasons),
+      reason = unname(reasons), row.names = NULL
+    )
+  })
+  structure(do.call(rbind, rows), class = c("galvi_methods", "data.frame"))
+}
+
+# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is the same
+# reason for all.
+case_refusals <- function(case) {
+  family <- galvi_family(case$family, link = case$link)
+  data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
+  formula <- if (case$prior == "full gp") y ~ gp(x) else y ~ x
+  model <- prepare_model(formula, data, family, expectation = case$expectation)$model
+  tryCatch(inference_refusals(model), error = function(e) {
+    methods <- inference_facts()$name
+    stats::setNames(rep(conditionMessage(e), length(methods)), methods)
+  })
+}
+
+#' @export
+print.galvi_methods <- function(x, ...) {
+  if (!all(c("family", "link", "prior", "expectation", "method", "runs", "reason") %in% names(x))) return(NextMethod())
+  groups <- split(seq_len(nrow(x)), interaction(x$family, x$link, x$prior, drop = TRUE, lex.order = TRUE))
+  for (at in groups) {
+    cat(sprintf("%s(\"%s\"), %s\n", x$family[at[1L]], x$link[at[1L]], x$prior[at[1L]]))
+    for (expectation in unique(x$expectation[at])) {
+      these <- at[x$expectation[at] == expectation]
+      runs <- x$method[these][x$runs[these]]
+      cat(sprintf("  %s: %s\n", expectation, if (length(runs)) paste(runs, collapse = ", ") else "none"))
+    }
+  }
+  not <- unique(x[!x$runs, c("method", "reason")])
+  if (nrow(not)) cat("Why not:\n")
+  for (reason in unique(not$reason)) {
+    methods <- unique(not$method[not$reason == reason])
+    all <- length(methods) == length(unique(x$method))
+    text <- sprintf("%s: %s", if (all) "all" else paste(methods, collapse = ", "), reason)
+    cat(strwrap(text, width = 100L, indent = 2L, exdent = 4L), sep = "\n")
+  }
+  invisible(x)
 }

@@ -11,8 +11,8 @@ fixed_matrix <- function(terms, frame, contrasts = NULL) {
 
 # Main effects of plain numbers need no model.matrix(), which costs more than the rest of the front end together.
 plain_matrix <- function(terms, frame) {
-  if (any(attr(terms, "order") > 1L)) return(NULL)
   labels <- attr(terms, "term.labels")
+  if (!length(labels) || any(attr(terms, "order") > 1L)) return(NULL)
   names <- vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")
   if (length(names) != length(labels)) return(NULL)
   columns <- unclass(frame)[names]

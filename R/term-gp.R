@@ -188,7 +188,12 @@ input_block <- function(spec, frame) {
 }
 
 input_columns <- function(x, fact, name) {
-  if (fact$kind != "factor") return(as.numeric(x))
+  if (fact$kind != "factor") {
+    if (NCOL(x) != max(1L, length(fact$columns))) {
+      stop_galvi("data", sprintf("`%s` must have %d columns, not %d.", name, length(fact$columns), NCOL(x)))
+    }
+    return(matrix(as.numeric(x), NROW(x)))
+  }
   (outer(as.character(x), fact$levels, "==") + 0) / sqrt(2)
 }
 

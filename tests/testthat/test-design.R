@@ -1,0 +1,201 @@
+model_of <- function(...) prepare_model(...)$model
+term_of <- function(model, i = length(model$priors[[1L]]$terms)) model$priors[[1L]]$terms[[i]]
+
+# What newdata gives for the training rows must be what training gave.
+expect_same_rows <- function(formula, data, ..., at = seq_len(nrow(data))) {
+  built <- prepare_model(formula, data, ...)
+  new <- design_rows(built$design, data[at, , drop = FALSE])
+  for (i in seq_along(new$rows$terms)) {
+    term <- built$model$priors[[1L]]$terms[[i]]
+    for (part in names(new$rows$terms[[i]])) {
+      old <- if (is.matrix(term[[part]])) term[[part]][at, , drop = FALSE] else term[[part]][at]
+      expect_equal(new$rows$terms[[i]][[part]], old, info = paste(deparse(formula), part))
+    }
+  }
+  expect_equal(new$offset, built$model$offset[at, , drop = FALSE])
+}
+
+test_that("the model list has what the core needs", {
+  m <- model_of(mpg ~ wt + gp(hp, disp), mtcars)
+  expect_equal(m$solver, "dense_kernel")
+  expect_equal(m$y, mtcars$mpg)
+  expect_equal(m$weights, rep(1, 32))
+  expect_equal(dim(m$offset), c(32L, 1L))
+  terms <- m$priors[[1L]]$terms
+  expect_equal(vapply(terms, `[[`, "", "type"), c("columns", "kernel"))
+  expect_equal(vapply(terms, `[[`, "", "label"), c("fixed", "gp(hp, disp)"))
+  expect_equal(terms[[1L]]$W, unname(model.matrix(mpg ~ wt, mtcars)), ignore_attr = TRUE)
+  expect_equal(terms[[2L]]$inputs, unname(as.matrix(mtcars[c("hp", "disp")])))
+  expect_equal(
+    m$hyper$name,
+    c("intercept.sd", "wt.sd", "gp(hp, disp).variance", "gp(hp, disp).lengthscale", "gaussian.variance")
+  )
+  expect_equal(lengths(m$hyper), setNames(rep(5L, 7L), names(m$hyper)))
+  expect_true(all(m$hyper$value > m$hyper$lower & m$hyper$value < m$hyper$upper))
+})
+
+test_that("without fixed effects there is no such term, and columns alone need no dense kernel", {
+  expect_length(model_of(mpg ~ 0 + gp(hp), mtcars)$priors[[1L]]$terms, 1L)
+  m <- model_of(mpg ~ wt + gp(hp, disp, kernel = linear(ard = TRUE) + constant()), mtcars)
+  expect_equal(m$solver, "projected")
+  expect_equal(term_of(m)$type, "columns")
+  expect_equal(dim(term_of(m)$W), c(32L, 3L))
+  expect_equal(model_of(mpg ~ wt, mtcars)$solver, "projected")
+})
+
+test_that("factors are indicators over sqrt(2): levels at distance 1, one variable", {
+  d <- data.frame(y = 1:6, g = factor(c("a", "b", "c", "a", "b", "c")), x = 1:6)
+  built <- prepare_model(y ~ gp(g, x, kernel = se(ard = TRUE)), d)
+  inputs <- term_of(built$model)$inputs
+  expect_equal(dim(inputs), c(6L, 4L))
+  expect_equal(as.matrix(dist(inputs[1:3, 1:3]))[2, 1], 1)
+  spec <- built$design$specs[[2L]]
+  expect_equal(spec$variable, c(1L, 1L, 1L, 2L))
+  expect_equal(spec$input_names, c("g", "x"))
+  h <- built$model$hyper$name
+  expect_equal(h[grepl("lengthscale", h)], c("gp(g, x).lengthscale[g]", "gp(g, x).lengthscale[x]"))
+  text <- prepare_model(y ~ gp(g, x), transform(d, g = as.character(g)))
+  expect_equal(term_of(text$model)$inputs, inputs)
+})
+
+test_that("a matrix is a variable per column", {
+  d <- data.frame(y = 1:6, x = 1:6)
+  d$X <- cbind(a = 6:1, b = (1:6)^2)
+  spec <- prepare_model(y ~ gp(X, x), d)$design$specs[[2L]]
+  expect_equal(spec$variable, 1:3)
+  expect_equal(spec$input_names, c("Xa", "Xb", "x"))
+})
+
+test_that("expressions predict with what they learned in training", {
+  d <- data.frame(y = sqrt(1:9), x = (1:9)^2, z = c(3, 1, 4, 1, 5, 9, 2, 6, 5), g = factor(rep(c("a", "b", "c"), 3)))
+  d$t <- as.Date("2020-01-01") + 1:9
+  for (f in list(
+    y ~ gp(log(x), scale(z)), y ~ poly(z, 2) + gp(x), y ~ gp(poly(z, 2)), y ~ gp(x^2), y ~ g + gp(x, g),
+    y ~ scale(x) + gp(z), y ~ gp(x, by = g), y ~ gp(x, by = z), y ~ gp(x, kernel = linear(), by = g),
+    y ~ gp(x, z, scale = TRUE), y ~ gp(t), y ~ g * x + offset(log(x)), y ~ 0 + g, y ~ gp(.), y ~ gp(z > 2),
+    y ~ gp(x, kernel = linear() * constant(), by = z), y ~ I(z^2) + offset(z) + offset(2 * z) + gp(x)
+  )) {
+    expect_same_rows(f, d)
+    expect_same_rows(f, d, at = c(7L, 2L))
+    expect_same_rows(f, d, at = 3L)
+  }
+})
+
+test_that("offsets add up, formula and argument, also in new data", {
+  d <- data.frame(y = 1:4, x = 1:4, a = c(1, 2, 3, 4))
+  built <- prepare_model(y ~ x + offset(a) + offset(a), d, args = list(offset = quote(10 * a)))
+  expect_equal(built$model$offset[, 1L], 12 * d$a)
+  expect_equal(design_rows(built$design, d[3L, ])$offset, matrix(36))
+  alone <- prepare_model(y ~ x, d, args = list(offset = quote(c(1, 1, 2, 2))))
+  expect_error(design_rows(alone$design, d[1:3, ]), class = "galvi_error_newdata")
+})
+
+test_that("weights, offset and subset come from data, then from where the formula was written", {
+  outside <- c(5, 6, 7, 8)
+  d <- data.frame(y = 1:4, x = 1:4, w = 4:1, outside2 = 1)
+  b <- prepare_model(y ~ x, d, args = list(weights = quote(w), offset = quote(outside), subset = quote(w > 1)))
+  expect_equal(b$model$weights, c(4, 3, 2))
+  expect_equal(b$model$offset[, 1L], c(5, 6, 7))
+})
+
+test_that("missing values follow na.action", {
+  d <- data.frame(y = c(1, NA, 3, 4), x = c(1, 2, NA, 4), z = 1:4)
+  built <- prepare_model(y ~ x + gp(z), d)
+  expect_equal(built$model$y, c(1, 4))
+  expect_s3_class(attr(built$frame, "na.action"), "omit")
+  excluded <- prepare_model(y ~ x, d, na.action = stats::na.exclude)
+  expect_s3_class(attr(excluded$frame, "na.action"), "exclude")
+  expect_error(prepare_model(y ~ x, d, na.action = stats::na.fail), "`y`, `x`", class = "galvi_error_data")
+  expect_error(prepare_model(y ~ x, d, na.action = stats::na.pass), class = "galvi_error_data")
+  new <- design_rows(built$design, d)
+  expect_equal(new$omitted, 3L)
+  expect_equal(nrow(new$offset), 3L)
+  expect_error(design_rows(built$design, d, na.action = stats::na.fail), class = "galvi_error_newdata")
+})
+
+test_that("odd data work: one row, duplicate rows, constant columns", {
+  expect_equal(length(model_of(y ~ x + gp(z), data.frame(y = 1, x = 2, z = 3))$y), 1L)
+  m <- model_of(y ~ x + gp(x, z), data.frame(y = c(1, 2, 3), x = 1, z = c(1, 1, 1)))
+  expect_true(all(is.finite(m$hyper$value)) && all(m$hyper$value > 0))
+  m <- model_of(y ~ 1 + gp(x, scale = TRUE), data.frame(y = c(1, 1), x = 2))
+  expect_equal(m$priors[[1L]]$terms[[2L]]$inputs, matrix(0, 2, 1))
+})
+
+test_that("scale = TRUE gives columns one spread and leaves one input in its units", {
+  d <- data.frame(y = c(1, 3, 2, 5), a = c(1, 2, 3, 4), b = c(1000, 3000, 2000, 6000))
+  one <- term_of(model_of(y ~ gp(a, scale = TRUE), d))$inputs
+  expect_equal(one[, 1L], d$a - mean(d$a))
+  two <- term_of(model_of(y ~ gp(a, b, scale = TRUE), d))$inputs
+  expect_equal(apply(two, 2, sd), rep(sqrt(sd(d$a) * sd(d$b)), 2))
+  ard <- term_of(model_of(y ~ gp(a, b, kernel = se(ard = TRUE), scale = TRUE), d))$inputs
+  expect_equal(apply(ard, 2, sd), c(sd(d$a), sd(d$b)))
+})
+
+test_that("one lengthscale over columns of very different spread gives a message", {
+  d <- data.frame(y = c(1, 3, 2, 5), a = c(1, 2, 3, 4), b = c(1000, 3000, 2000, 6000))
+  expect_message(prepare_model(y ~ gp(a, b), d), "scale = TRUE", class = "galvi_message")
+  expect_silent(prepare_model(y ~ gp(a, b, scale = TRUE), d))
+  expect_silent(prepare_model(y ~ gp(a, b, kernel = se(ard = TRUE)), d))
+  expect_silent(prepare_model(y ~ gp(a) + gp(b), d))
+  expect_silent(prepare_model(y ~ gp(a, b, kernel = se(columns = "a") + matern32(columns = "b")), d))
+})
+
+test_that("start overrides starts, by name or from a fit, and leaves held values", {
+  d <- data.frame(y = c(1, 3, 2, 5), x = 1:4)
+  hyper <- function(start, f = y ~ gp(x)) prepare_model(f, d, start = start)$model$hyper
+  got <- hyper(c("gp(x).lengthscale" = 1e6))
+  at <- match("gp(x).lengthscale", got$name)
+  expect_equal(got$value[at], 1e6)
+  expect_gt(got$upper[at], 1e6)
+  fit <- structure(list(hyper = data.frame(
+    name = c("gp(x).variance", "gp(x).lengthscale", "other"), estimate = c(3, 4, 5)
+  )), class = "galvi")
+  got <- hyper(fit, y ~ gp(x, kernel = se(variance = fixed(2))))
+  expect_equal(got$value[match(c("gp(x).variance", "gp(x).lengthscale"), got$name)], c(2, 4))
+  expect_error(hyper(c("gp(x).lenghtscale" = 1)), "Did you mean `gp\\(x\\).lengthscale`", class = "galvi_error_argument")
+  expect_error(hyper(c(1, 2)), class = "galvi_error_argument")
+  expect_error(hyper(c("gp(x).variance" = -1)), class = "galvi_error_argument")
+  expect_error(hyper(structure(list(hyper = fit$hyper[3L, ]), class = "galvi")), class = "galvi_error_argument")
+})
+
+test_that("a kernel with too many rows is refused before memory is taken", {
+  built <- list(list(term = list(type = "kernel", label = "gp(x, z)")))
+  expect_error(check_dense_size(2e5, built, 8 * 2^30), "894 GiB.*gp\\(x, z, inducing = 200\\)", class = "galvi_error_size")
+  expect_error(check_dense_size(30000, built, NA), class = "galvi_error_size")
+  expect_silent(check_dense_size(5000, built, 8 * 2^30))
+})
+
+test_that("new data that do not fit are errors of class newdata", {
+  d <- data.frame(y = 1:6, x = 1:6, g = factor(rep(c("a", "b"), 3)))
+  design <- prepare_model(y ~ g + gp(x, g), d)$design
+  expect_error(design_rows(design, data.frame(x = 1)), "`g`", class = "galvi_error_newdata")
+  expect_error(design_rows(design, data.frame(x = 1, g = "c")), "\"c\"", class = "galvi_error_newdata")
+  expect_error(design_rows(design, data.frame(x = "1", g = "a")), "numbers", class = "galvi_error_newdata")
+  expect_error(design_rows(design, data.frame(x = Inf, g = "a")), "finite", class = "galvi_error_newdata")
+  expect_error(design_rows(design, 1:3), class = "galvi_error_newdata")
+  expect_equal(nrow(design_rows(design, data.frame(x = 1, g = "b"))$offset), 1L)
+  none <- design_rows(design, d[0L, ])
+  expect_equal(nrow(none$rows$terms[[2L]]$inputs), 0L)
+})
+
+test_that("new data bring their response where it is asked for", {
+  d <- data.frame(s = c(1, 2, 0), n = c(2, 2, 3), x = 1:3)
+  design <- prepare_model(cbind(s, n - s) ~ x, d, binomial())$design
+  new <- design_rows(design, d[2L, ], response = TRUE)
+  expect_equal(new[c("y", "size")], list(y = 2, size = 2))
+  expect_error(design_rows(design, d["x"], response = TRUE), class = "galvi_error_newdata")
+  expect_null(design_rows(design, d["x"])$y)
+  e <- data.frame(y = factor(c("n", "p", "n")), x = 1:3)
+  one <- design_rows(prepare_model(y ~ x, e, binomial())$design, e[2L, ], response = TRUE)
+  expect_equal(one$y, 1)
+})
+
+test_that("tables of 100,000 rows and 50 columns cost little before the numbers begin", {
+  skip_on_cran()
+  n <- 1e5
+  d <- as.data.frame(matrix(rnorm(n * 50), n))
+  d$y <- rbinom(n, 1, 0.5)
+  seconds <- min(replicate(3, system.time(prepare_model(y ~ ., d, binomial()))[["elapsed"]]))
+  # measured 0.2 s on two shared cores; the limit is loose for slow machines
+  expect_lt(seconds, 2)
+})

@@ -1,0 +1,88 @@
+fixed_table <- function(formula, data = mtcars, prior = NULL, family = gaussian()) {
+  b <- prepare_model(formula, data, family, prior = prior)
+  term <- b$model$priors[[1L]]$terms[[1L]]
+  sd <- b$model$hyper$value[term$factors[, 1L]]
+  list(mean = term$mean, sd = sd, hyper = b$model$hyper, prior = b$prior, term = term)
+}
+
+test_that("constructors hold what they are given and refuse what is no parameter", {
+  expect_equal(normal(1, 2)$sd, 2)
+  expect_s3_class(normal(0, learn(3))$sd, "galvi_learn")
+  expect_equal(format(normal(0, learn(1))), "normal(0, learn(1))")
+  expect_equal(format(fixed(2)), "fixed(2)")
+  for (bad in list(
+    quote(normal(0, -1)), quote(normal("a")), quote(normal(0, normal(0, 1))), quote(learn(0)), quote(fixed()),
+    quote(fixed(NA)), quote(log_normal(0, 0)), quote(half_normal(-1)), quote(pc()), quote(pc(1, 1)),
+    quote(pc(-1)), quote(gamma_prior(0))
+  )) {
+    expect_error(eval(bad), class = "galvi_error_prior")
+  }
+})
+
+test_that("a number starts or is held, fixed() holds, a prior starts where it is centred", {
+  expect_equal(as_parameter(2, "a"), list(value = 2, learned = TRUE, prior = NULL))
+  expect_equal(as_parameter(2, "a", number = "hold"), list(value = 2, learned = FALSE, prior = NULL))
+  expect_equal(as_parameter(NULL, "a", 5)$value, 5)
+  expect_equal(as_parameter(fixed(0), "a", zero_ok = TRUE), list(value = 0, learned = FALSE, prior = NULL))
+  expect_error(as_parameter(fixed(0), "a"), class = "galvi_error_prior")
+  expect_error(as_parameter(normal(0, 1), "a"), class = "galvi_error_prior")
+  expect_error(as_parameter(pc(1), "a", variance = FALSE), "half_normal", class = "galvi_error_prior")
+  p <- as_parameter(log_normal(log(3), 1), "a")
+  expect_equal(p$value, 3)
+  expect_true(p$learned)
+  expect_equal(p$prior[c("type", "meanlog", "sdlog")], list(type = "log_normal", meanlog = log(3), sdlog = 1))
+})
+
+test_that("default priors are those of the help page", {
+  got <- fixed_table(mpg ~ wt + factor(cyl))
+  W <- model.matrix(mpg ~ wt + factor(cyl), mtcars)
+  s <- sd(mtcars$mpg)
+  expect_equal(got$mean, c(median(mtcars$mpg), 0, 0, 0))
+  expect_equal(got$sd, unname(c(10 * s, 10 * s / apply(W[, -1], 2, sd))))
+  expect_false(any(got$hyper$learned[seq_along(got$sd)]))
+  binary <- fixed_table(am ~ wt, family = binomial())
+  expect_equal(binary$mean, c(0, 0))
+  expect_equal(binary$sd, c(10, 10 / sd(mtcars$wt)))
+  constant <- fixed_table(y ~ x, data.frame(y = rep(3, 4), x = 1:4))
+  expect_equal(constant$mean, c(3, 0))
+  expect_equal(constant$sd, c(10, 10 / sd(1:4)))
+})
+
+test_that("constant columns get a proper prior", {
+  got <- fixed_table(y ~ a + b, data.frame(y = c(1, 2, 4), a = 5, b = 0))
+  expect_true(all(is.finite(got$sd)) && all(got$sd > 0))
+})
+
+test_that("prior = names slopes, the intercept, columns and terms", {
+  all <- fixed_table(mpg ~ wt + hp, prior = normal(0, 2))
+  expect_equal(all$sd, c(10 * sd(mtcars$mpg), 2, 2))
+  some <- fixed_table(mpg ~ wt + hp + factor(cyl), prior = list(
+    intercept = normal(1, 7), wt = normal(2, 3), `factor(cyl)8` = normal(0, 9), default = normal(0, 4)
+  ))
+  expect_equal(some$mean, c(1, 2, 0, 0, 0))
+  expect_equal(some$sd, c(7, 3, 4, 4, 9))
+  expect_equal(fixed_table(mpg ~ wt, prior = list(`(Intercept)` = normal(0, 1)))$sd[1], 1)
+})
+
+test_that("the recorded prior gives the same model again", {
+  first <- fixed_table(mpg ~ wt + factor(cyl), prior = list(wt = normal(0, learn(2))))
+  again <- fixed_table(mpg ~ wt + factor(cyl), prior = first$prior)
+  expect_equal(again, first)
+  expect_output(print(first$prior), "wt +~ normal\\(0, learn\\(2\\)\\)")
+})
+
+test_that("learned standard deviations are in the table, one per variable", {
+  got <- fixed_table(mpg ~ wt + factor(cyl), prior = normal(0, learn(2)))
+  expect_equal(got$hyper$name[1:3], c("intercept.sd", "wt.sd", "factor(cyl).sd"))
+  expect_equal(got$hyper$learned[1:3], c(FALSE, TRUE, TRUE))
+  expect_equal(got$term$factors, cbind(c(1, 2, 3, 3), c(1, 2, 3, 3)), ignore_attr = TRUE)
+  map <- fixed_table(mpg ~ wt, prior = list(wt = normal(0, half_normal(3))))
+  expect_equal(map$hyper$prior[[2L]]$type, "half_normal")
+})
+
+test_that("a flat prior needs finite columns", {
+  expect_equal(fixed_table(mpg ~ wt, prior = normal(0, Inf))$sd[2], Inf)
+  expect_error(
+    prepare_model(mpg ~ wt + gp(hp), mtcars, prior = normal(0, Inf)), "wt", class = "galvi_error_prior"
+  )
+})
