@@ -53,6 +53,7 @@ class Binomial : public Likelihood {
     return binomial_cdf(datum.y, datum.size, std::exp(f_.value(*eta)), std::exp(f_.value(-*eta)));
   }
   bool discrete() const override { return true; }
+  Support support(double size) const override { return {0.0, size}; }
 
  private:
   const StandardFunction& f_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "likelihood/likelihood.h"
@@ -41,7 +40,7 @@ class Gaussian final : public Likelihood {
     out[2] = -1.0 / variance_;
     out[3] = out[4] = 0.0;
   }
-  Smoothness smoothness() const override { return {std::numeric_limits<double>::infinity(), 0.0}; }
+  Smoothness smoothness() const override { return {infinity, 0.0}; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
     require_noise();
     const double precision = 1.0 / variance_;
@@ -59,6 +58,7 @@ class Gaussian final : public Likelihood {
     return cdf(datum.y - *eta, variance_);
   }
   bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {-infinity, infinity}; }
 
   // y ~ N(mean, variance + noise variance)
   std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
@@ -96,7 +96,6 @@ class Gaussian final : public Likelihood {
 
  private:
   static double density(double residual, double variance) {
-    const double infinity = std::numeric_limits<double>::infinity();
     if (variance == 0.0) return residual == 0.0 ? infinity : -infinity;
     return -log_sqrt_2pi - 0.5 * std::log(variance) - 0.5 * residual * residual / variance;
   }

@@ -1,6 +1,7 @@
 // The likelihood axis: p(y | eta), mathematics only.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,8 @@
 #include "numeric/types.h"
 
 namespace galvi {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// One response. `size` is the number of trials of a binomial count and 1 elsewhere.
 struct Datum {
@@ -55,6 +58,11 @@ class StandardFunction {
   virtual Smoothness smoothness() const = 0;
 };
 
+/// The smallest and the largest response there can be.
+struct Support {
+  double low, high;
+};
+
 /// log p(y | eta) = constant + plus f(eta) + minus f(-eta), f the likelihood's standard function.
 struct SignedCounts {
   double constant, plus, minus;
@@ -95,6 +103,7 @@ class Likelihood {
   /// P(Y <= y | eta).
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
   virtual bool discrete() const = 0;
+  virtual Support support(double size) const = 0;
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
   virtual std::optional<double> predictive_mean(double /*size*/, double /*mean*/, double /*variance*/) const {

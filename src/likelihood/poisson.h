@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 #include "likelihood/counts.h"
 #include "likelihood/likelihood.h"
@@ -21,7 +20,7 @@ class Poisson final : public Likelihood {
     out[1] = datum.y - rate;
     out[2] = out[3] = out[4] = -rate;
   }
-  Smoothness smoothness() const override { return {std::numeric_limits<double>::infinity(), 1.0}; }
+  Smoothness smoothness() const override { return {infinity, 1.0}; }
   // E exp(eta) = exp(mean + variance / 2): the log-normal mean.
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
     const double rate = std::exp(mean + 0.5 * variance);
@@ -38,6 +37,7 @@ class Poisson final : public Likelihood {
     return poisson_cdf(datum.y, std::exp(*eta));
   }
   bool discrete() const override { return true; }
+  Support support(double /*size*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
     return std::exp(mean + 0.5 * variance);

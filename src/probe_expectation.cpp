@@ -1,0 +1,119 @@
+// The likelihood and expectation axes, opened for tests and for galvi_methods().
+#include <Rcpp.h>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "expectation/expectation.h"
+#include "numeric/backend.h"
+
+namespace {
+
+std::unique_ptr<galvi::Likelihood> likelihood_at(const Rcpp::List& likelihood, const Rcpp::NumericVector& hyper) {
+  auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
+  made->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
+  return made;
+}
+
+galvi::Data data_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& size,
+                    const Rcpp::NumericVector& weight) {
+  auto copy = [](const Rcpp::NumericVector& x) -> galvi::Vector {
+    return Eigen::Map<const galvi::Vector>(x.begin(), x.size());
+  };
+  return {copy(y), copy(size), copy(weight)};
+}
+
+Rcpp::NumericVector column(const galvi::Matrix& X) { return Rcpp::NumericVector(X.data(), X.data() + X.size()); }
+
+}  // namespace
+
+// One row per registered likelihood.
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame probe_likelihood_facts() {
+  std::vector<std::string> type;
+  std::vector<bool> log_concave, conjugate, closed_form, discrete;
+  for (const galvi::LikelihoodFacts& facts : galvi::likelihood_facts()) {
+    type.push_back(facts.type);
+    log_concave.push_back(facts.log_concave);
+    conjugate.push_back(facts.conjugate);
+    closed_form.push_back(facts.closed_form);
+    discrete.push_back(facts.discrete);
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["type"] = type, Rcpp::_["log_concave"] = log_concave,
+                                 Rcpp::_["conjugate"] = conjugate, Rcpp::_["closed_form"] = closed_form,
+                                 Rcpp::_["discrete"] = discrete, Rcpp::_["stringsAsFactors"] = false);
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> probe_expectation_types() { return galvi::expectation_types(); }
+
+// Why this expectation cannot serve this likelihood; "" if it can.
+// [[Rcpp::export(rng = false)]]
+std::string probe_expectation_refuses(std::string expectation, Rcpp::List likelihood) {
+  const auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
+  try {
+    return galvi::make_expectation(expectation, *made)->refuses(*made);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+// Row n: log p(y_n | eta_n), its four derivatives in eta, then d log p / d hyper.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                     Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+  const auto made = likelihood_at(likelihood, hyper);
+  Rcpp::NumericMatrix out(y.size(), 6 + hyper.size());
+  for (int n = 0; n < y.size(); ++n) {
+    const galvi::Datum datum{y[n], size[n]};
+    double l[5];
+    made->derivatives(datum, eta[n], l);
+    out(n, 0) = made->log_density(datum, &eta[n]);
+    for (int k = 0; k < 5; ++k) out(n, k + 1) = l[k];
+    galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+    made->add_gradient(datum, &eta[n], 1.0, gradient);
+    for (int h = 0; h < hyper.size(); ++h) out(n, 6 + h) = gradient[h];
+  }
+  return out;
+}
+
+// What is known of a response given eta, and where inference starts.
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                  Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+  const auto made = likelihood_at(likelihood, hyper);
+  Rcpp::NumericVector mean(y.size()), variance(y.size()), cdf(y.size()), start(y.size());
+  for (int n = 0; n < y.size(); ++n) {
+    mean[n] = made->conditional_mean(size[n], &eta[n]);
+    variance[n] = made->conditional_variance(size[n], &eta[n]);
+    cdf[n] = made->conditional_cdf({y[n], size[n]}, &eta[n]);
+    start[n] = made->starting_eta({y[n], size[n]});
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["mean"] = mean, Rcpp::_["variance"] = variance, Rcpp::_["cdf"] = cdf,
+                                 Rcpp::_["start"] = start);
+}
+
+// One sweep: value, d_m, d_v, d_mm, d_mv, d_vv per row, the gradient in hyper, and the seconds that it took.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
+                             Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
+                             Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads) {
+  const auto made = likelihood_at(likelihood, hyper);
+  const auto expected = galvi::make_expectation(expectation, *made);
+  galvi::RMonitor monitor(R_NilValue);
+  galvi::Context context{galvi::backend("eigen"), monitor, threads};
+  const galvi::Data data = data_of(y, size, weight);
+  const galvi::Matrix m = Eigen::Map<const galvi::Vector>(mean.begin(), mean.size());
+  const galvi::Matrix v = Eigen::Map<const galvi::Vector>(variance.begin(), variance.size());
+  galvi::Expectations out;
+  expected->evaluate(context, *made, data, m, v, order, out);
+  galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+  expected->add_gradient(context, *made, data, m, v, gradient);
+  return Rcpp::List::create(
+      Rcpp::_["name"] = expected->name(), Rcpp::_["value"] = galvi::to_r(out.value),
+      Rcpp::_["d_m"] = column(out.d_mean), Rcpp::_["d_v"] = column(out.d_variance),
+      Rcpp::_["d_mm"] = column(out.d_mm), Rcpp::_["d_mv"] = column(out.d_mv), Rcpp::_["d_vv"] = column(out.d_vv),
+      Rcpp::_["gradient"] = galvi::to_r(gradient), Rcpp::_["sweeps"] = context.cost.sweeps,
+      Rcpp::_["exact"] = expected->exact(), Rcpp::_["is_bound"] = expected->is_bound(),
+      Rcpp::_["one_optimum"] = expected->one_optimum(*made));
+}

@@ -1,0 +1,63 @@
+// Predictions of responses, row by row, from the marginal mean and variance of eta.
+#include <Rcpp.h>
+
+#include <functional>
+#include <map>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "expectation/expectation.h"
+
+namespace {
+
+using galvi::Likelihood;
+
+struct Row {
+  double size, y, mean, variance, probability;
+};
+using Quantity = std::function<double(const Likelihood&, const Row&)>;
+
+const std::map<std::string, Quantity>& quantities() {
+  using namespace galvi;
+  static const std::map<std::string, Quantity> table = {
+      {"mean", [](const Likelihood& l, const Row& r) { return predictive_mean(l, r.size, r.mean, r.variance); }},
+      {"mean_variance",
+       [](const Likelihood& l, const Row& r) { return predictive_mean_variance(l, r.size, r.mean, r.variance); }},
+      {"variance",
+       [](const Likelihood& l, const Row& r) { return predictive_variance(l, r.size, r.mean, r.variance); }},
+      {"log_density", [](const Likelihood& l, const Row& r) {
+         return predictive_log_density(l, {r.y, r.size}, r.mean, r.variance);
+       }},
+      {"cdf",
+       [](const Likelihood& l, const Row& r) { return predictive_cdf(l, {r.y, r.size}, r.mean, r.variance); }},
+      {"quantile", [](const Likelihood& l, const Row& r) {
+         return predictive_quantile(l, r.size, r.mean, r.variance, r.probability);
+       }},
+  };
+  return table;
+}
+
+}  // namespace
+
+// `size`, `y`, `mean`, `variance` and `probability` are recycled to the length of `mean`; y is used by
+// "log_density" and "cdf", probability by "quantile". NA in a row gives NA.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size,
+                                     Rcpp::NumericVector y, Rcpp::NumericVector mean,
+                                     Rcpp::NumericVector variance, std::string what,
+                                     Rcpp::NumericVector probability) {
+  const auto quantity = quantities().find(what);
+  if (quantity == quantities().end()) throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
+  const auto l = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
+  l->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
+  Rcpp::NumericVector out(mean.size());
+  auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
+  for (R_xlen_t n = 0; n < out.size(); ++n) {
+    if (n % 1000 == 0) Rcpp::checkUserInterrupt();
+    const Row row{at(size, n), at(y, n), mean[n], at(variance, n), at(probability, n)};
+    const bool missing = std::isnan(row.mean) || std::isnan(row.variance) || std::isnan(row.y) ||
+                         std::isnan(row.size) || std::isnan(row.probability);
+    out[n] = missing ? NA_REAL : quantity->second(*l, row);
+  }
+  return out;
+}
