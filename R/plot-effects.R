@@ -22,7 +22,14 @@ term_panels <- function(fit, spec, settings) {
     return(lapply(seq_len(n_latents(fit)), function(k) surface_panel(fit, spec, variables, settings, k)))
   }
   best <- utils::head(order(-input_relevance(fit, variables)), settings$max_inputs)
-  lapply(best, function(j) curve_panel(fit, spec, variables[j], settings))
+  panels <- lapply(best, function(j) curve_panel(fit, spec, variables[j], settings))
+  # One scale for all, so that the eye sees what matters.
+  reach <- range(vapply(panels, function(panel) range(panel$data$lwr, panel$data$upr), c(0, 0)))
+  lapply(panels, function(panel) {
+    draw <- panel$draw
+    panel$draw <- function() draw(reach)
+    panel
+  })
 }
 
 #' Is there anything besides these variables that is held at typical values?
@@ -83,9 +90,9 @@ curve_panel <- function(fit, spec, variable, settings) {
   note <- others_note(fit, c(names(variable), by$name))
   labels <- c(names(variable), effect_axis(fit, settings))
   draw <- if (is.numeric(x)) {
-    function() draw_curve(fit, data, points, x, labels, name, note)
+    function(reach = NULL) draw_curve(fit, data, points, x, labels, name, note, reach)
   } else {
-    function() draw_levels(data, labels, name, note)
+    function(reach = NULL) draw_levels(data, labels, name, note, reach)
   }
   list(name = name, data = data, draw = draw)
 }
@@ -119,9 +126,9 @@ series_legend <- function(data, ...) {
   graphics::legend("topleft", names, col = series_colours(length(names)), bty = "n", cex = 0.85, ...)
 }
 
-draw_curve <- function(fit, data, points, rug, labels, name, note) {
+draw_curve <- function(fit, data, points, rug, labels, name, note, reach = NULL) {
   series <- split_series(data)
-  reach <- range(data$lwr, data$upr)
+  if (is.null(reach)) reach <- range(data$lwr, data$upr)
   # Working residuals of small counts can be far out; the curve has to stay readable.
   if (identical(points$kind, "residuals")) {
     reach <- range(reach, stats::quantile(points$y, c(0.01, 0.99), na.rm = TRUE))
@@ -147,8 +154,9 @@ draw_points <- function(points, rug, fit) {
       # rug() warns of points clipped at the edge, which is where they belong.
       suppressWarnings(graphics::rug(points$x[points$class == class], side = sides[class + 1L], ticksize = 0.03,
         col = fade(colour, 0.6)))
-      graphics::mtext(response_levels(fit)[class + 1L], side = 4, line = 0.2, at = graphics::par("usr")[3L + class],
-        cex = 0.75 * graphics::par("cex"), col = colour, xpd = NA)
+      usr <- graphics::par("usr")
+      inside <- usr[3L + class] + c(1, -1)[class + 1L] * 0.06 * (usr[4L] - usr[3L])
+      graphics::text(usr[2L], inside, response_levels(fit)[class + 1L], adj = c(1, 0.5), cex = 0.85, col = colour)
     }
   } else if (length(rug)) {
     graphics::rug(rug, ticksize = 0.02, col = fade("grey20", 0.4))
@@ -157,7 +165,7 @@ draw_points <- function(points, rug, fit) {
 
 #' Intervals side by side: levels of a factor, or coefficients
 #' @noRd
-draw_levels <- function(data, labels, name, note) {
+draw_levels <- function(data, labels, name, note, reach = NULL) {
   levels <- levels(factor(data[[1L]], unique(data[[1L]])))
   series <- if (is.null(data$series)) rep(1L, nrow(data)) else as.integer(data$series)
   k <- max(series)
@@ -169,7 +177,7 @@ draw_levels <- function(data, labels, name, note) {
     old <- graphics::par(mai = replace(graphics::par("mai"), 1L, wide))
     on.exit(graphics::par(old))
   }
-  open_panel(c(0.5, length(levels) + 0.5), range(0, data$lwr, data$upr), if (crowded) "" else labels[1L], labels[2L],
+  open_panel(c(0.5, length(levels) + 0.5), if (is.null(reach)) range(data$lwr, data$upr) else reach, if (crowded) "" else labels[1L], labels[2L],
     name, note, xaxt = "n")
   graphics::axis(1, seq_along(levels), shorten(levels, 18L), las = if (crowded) 2 else 1,
     cex.axis = if (crowded) 0.75 else 0.9)
@@ -198,7 +206,9 @@ coefficient_panels <- function(fit, spec, settings) {
   })
   data <- do.call(rbind, data)
   labels <- c("", paste0("coefficient (", link_words(fit), ")"))
-  list(list(name = spec$label, data = data, draw = function() draw_levels(data, labels, "Fixed effects", NULL)))
+  list(list(name = spec$label, data = data, draw = function() {
+    draw_levels(data, labels, "Fixed effects", NULL, range(0, data$lwr, data$upr))
+  }))
 }
 
 # ---- two inputs ----
@@ -242,7 +252,11 @@ draw_surface <- function(fit, surface, points, labels, name, note, settings) {
   on.exit(graphics::par(old))
   colours <- surface_colours(fit, surface$z, settings)
   open_panel(range(surface$x), range(surface$y), labels[1L], labels[2L], name, note, xaxs = "i", yaxs = "i")
-  graphics::image(surface, zlim = colours$reach, col = colours$palette, add = TRUE, useRaster = TRUE)
+  shade <- pmin(pmax((surface$z - colours$reach[1L]) / diff(colours$reach), 0), 1)
+  picture <- matrix(colours$palette[1L + round(100 * shade)], nrow(shade))
+  # A picture has its first row on top.
+  picture <- t(picture[, rev(seq_len(ncol(picture)))])
+  graphics::rasterImage(picture, min(surface$x), min(surface$y), max(surface$x), max(surface$y), interpolate = TRUE)
   graphics::contour(surface, add = TRUE, col = fade("grey10", 0.7), lwd = 0.8, labcex = 0.7)
   draw_surface_points(fit, points, colours)
   graphics::box()

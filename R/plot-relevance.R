@@ -58,9 +58,10 @@ term_relevance <- function(fit) {
   rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
   means <- term_means(fit, rows)
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
-  relevance <- stats::setNames(relevance, fit$design$labels)
+  labels <- fit$design$labels
   # An intercept alone is no term.
-  relevance[!(names(relevance) == "fixed" & !length(attr(fit$design$terms, "term.labels")))]
+  alone <- labels == "fixed" & !length(attr(fit$design$terms, "term.labels"))
+  stats::setNames(relevance, ifelse(labels == "fixed", "fixed effects", labels))[!alone]
 }
 
 #' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part alpha
@@ -99,7 +100,7 @@ spread <- function(x) {
 
 draw_relevance <- function(fit, data) {
   keep <- rev(utils::head(order(-data$relevance), 30L))
-  labels <- shorten(ifelse(data$kind == "input", data$name, paste(data$kind, data$name)), 34L)[keep]
+  labels <- shorten(ifelse(data$kind == "input", data$name, paste(data$kind, data$name)), 40L)[keep]
   cex <- if (length(keep) > 15L) 0.75 else 0.9
   wide <- max(graphics::strwidth(labels, units = "inches", cex = cex)) + 0.25
   old <- graphics::par(mai = replace(graphics::par("mai"), 2L, min(wide, 0.45 * graphics::par("fin")[1L])))
