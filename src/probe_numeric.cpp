@@ -1,9 +1,10 @@
 // The numeric layer as R functions, for the tests alone.
 #include <Rcpp.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -182,40 +183,28 @@ bool probe_has_openmp() {
 #endif
 }
 
-// Median seconds of `repeats` runs of each operation on copies of one well-conditioned n x n matrix.
+// CPU seconds that one operation takes, averaged over `repeats` runs in a row; A is positive definite and L
+// its lower Cholesky factor. For bench/, where R's own functions are timed beside it.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector probe_dense_seconds(Rcpp::NumericMatrix A, std::string backend, int repeats,
-                                        int threads = 1) {
-  Setting setting(backend, threads);
-  const Matrix original = as_matrix(A);
-  const Vector x = Vector::LinSpaced(original.rows(), -1.0, 1.0);
-  Matrix work = original;
-  const auto median_seconds = [&](auto&& prepare, auto&& run) {
-    std::vector<double> seconds;
-    for (int repeat = 0; repeat < repeats; ++repeat) {
-      prepare();
-      const auto start = std::chrono::steady_clock::now();
-      run();
-      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
-  };
-  Matrix L = original;
-  galvi::cholesky(setting.context, L);
+double probe_dense_seconds(std::string what, Rcpp::NumericMatrix A, Rcpp::NumericMatrix L,
+                           std::string backend, int repeats) {
+  Setting setting(backend);
+  const Matrix matrix = as_matrix(A), factor = as_matrix(L);
+  const Vector x = Vector::LinSpaced(matrix.rows(), -1.0, 1.0);
+  Matrix work;
   Vector y;
-  const auto nothing = [] {};
-  return Rcpp::NumericVector::create(
-      Rcpp::Named("cholesky") =
-          median_seconds([&] { work = original; }, [&] { galvi::cholesky(setting.context, work); }),
-      Rcpp::Named("invert_lower") =
-          median_seconds([&] { work = L; }, [&] { galvi::invert_lower(setting.context, work); }),
-      Rcpp::Named("invert_from_cholesky") = median_seconds(
-          [&] { work = L; }, [&] { galvi::invert_from_cholesky(setting.context, work, work.rows()); }),
-      Rcpp::Named("symmetric") =
-          median_seconds(nothing, [&] { y = galvi::symmetric_product(setting.context, original, x); }),
-      Rcpp::Named("squared") = median_seconds(
-          nothing, [&] { y = galvi::squared_symmetric_product(setting.context, original, x); }),
-      Rcpp::Named("hadamard") = median_seconds(
-          nothing, [&] { y = galvi::hadamard_symmetric_product(setting.context, original, L, x); }));
+  const std::map<std::string, std::function<void()>> operations = {
+      {"cholesky", [&] { galvi::cholesky(setting.context, work = matrix); }},
+      {"invert_lower", [&] { galvi::invert_lower(setting.context, work = factor); }},
+      {"invert_from_cholesky",
+       [&] { galvi::invert_from_cholesky(setting.context, work = factor, factor.rows()); }},
+      {"symmetric_product", [&] { y = galvi::symmetric_product(setting.context, matrix, x); }},
+      {"squared_symmetric_product",
+       [&] { y = galvi::squared_symmetric_product(setting.context, matrix, x); }},
+      {"hadamard_symmetric_product",
+       [&] { y = galvi::hadamard_symmetric_product(setting.context, matrix, factor, x); }}};
+  const std::function<void()>& run = operations.at(what);
+  const std::clock_t start = std::clock();
+  for (int repeat = 0; repeat < repeats; ++repeat) run();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / repeats;
 }
