@@ -28,7 +28,7 @@ Rcpp::NumericVector column(const galvi::Matrix& X) { return Rcpp::NumericVector(
 }  // namespace
 
 // One row per registered likelihood.
-// [[Rcpp::export(rng = false)]]
+// [[Rcpp::export(name = "likelihood_facts", rng = false)]]
 Rcpp::DataFrame probe_likelihood_facts() {
   std::vector<std::string> type;
   std::vector<bool> log_concave, conjugate, closed_form, discrete;
