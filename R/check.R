@@ -45,6 +45,15 @@ describe <- function(x) {
   sprintf("%s %s, length %d", article, type, length(x))
 }
 
+# `row 3 has -1, and 2 more rows`
+found_in_rows <- function(x, bad) {
+  more <- length(bad) - 1L
+  paste0(
+    sprintf("row %d has %s", bad[1L], format(x[bad[1L]])),
+    if (more) sprintf(", and %d more row%s", more, if (more > 1L) "s" else "")
+  )
+}
+
 deparse_one <- function(x) {
   paste(trimws(deparse(x, width.cutoff = 500L)), collapse = " ")
 }
@@ -56,7 +65,8 @@ nearest_name <- function(name, known) {
   # a start of a long name is near too: "iter" for "iterations", "tolerance" for "tol"
   starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
   best <- if (any(starts)) which(starts)[1L] else which.min(distance)
-  near <- any(starts) || distance[best] <= max(1, floor(0.4 * max(nchar(name), nchar(known[best]))))
+  near <- any(starts) ||
+    distance[best] < nchar(name) && distance[best] <= max(1, floor(0.4 * max(nchar(name), nchar(known[best]))))
   if (near) known[best] else NULL
 }
 

@@ -27,7 +27,7 @@ model_frame <- function(terms, data, args, na.action) {
   ))
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
-    stop_galvi("data", sprintf("The formula's variables cannot be read from `data`: %s.", conditionMessage(e)))
+    stop_galvi("data", unreadable(conditionMessage(e), "data"))
   })
   frame <- handle_missing(frame, na.action)
   if (!nrow(frame)) {
@@ -36,6 +36,15 @@ model_frame <- function(terms, data, args, na.action) {
     ))
   }
   frame
+}
+
+# model.frame()'s own words, but for the case that users meet.
+unreadable <- function(message, where) {
+  variable <- sub(".*found for '(.*)'.*", "\\1", message)
+  if (identical(variable, message)) {
+    return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))
+  }
+  sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
 }
 
 has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
@@ -86,7 +95,7 @@ frame_offset <- function(frame) {
   offset <- matrix(as.numeric(offset), n)
   if (!all(is.finite(offset))) {
     at <- which(!is.finite(offset))[1L]
-    stop_galvi("data", sprintf("`offset` must be finite, not %s (row %d).", format(offset[at]), (at - 1L) %% n + 1L))
+    stop_galvi("data", sprintf("`offset` must be finite; row %d has %s.", (at - 1L) %% n + 1L, format(offset[at])))
   }
   offset
 }
@@ -380,7 +389,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
     quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
   ))
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
-    stop_galvi("newdata", sprintf("The formula's variables cannot be read from `newdata`: %s.", conditionMessage(e)))
+    stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
   })
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
 }

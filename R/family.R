@@ -252,9 +252,7 @@ check_weights <- function(weights, n) {
   weights <- as.numeric(weights)
   bad <- which(!is.finite(weights) | weights < 0)
   if (length(bad)) {
-    stop_galvi("argument", sprintf(
-      "`weights` must be finite and not negative, not %s (row %d).", format(weights[bad[1L]]), bad[1L]
-    ))
+    stop_galvi("argument", sprintf("`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)))
   }
   if (n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
   weights
@@ -282,10 +280,7 @@ check_numbers <- function(y, name, family) {
 check_response <- function(y, ok, name, must) {
   if (all(ok)) return(invisible())
   bad <- which(!ok)
-  response_error(name, sprintf(
-    "%s, not %s (row %d%s)", must, format(y[bad[1L]]), bad[1L],
-    if (length(bad) > 1L) sprintf(" and %d more", length(bad) - 1L) else ""
-  ))
+  response_error(name, paste0(must, "; ", found_in_rows(y, bad)))
 }
 
 number_response <- function(y, weights, name, levels = NULL) {
@@ -294,8 +289,7 @@ number_response <- function(y, weights, name, levels = NULL) {
 
 count_response <- function(y, weights, name, levels = NULL) {
   y <- check_numbers(y, name, "poisson")
-  check_response(y, y >= 0, name, "must be counts, which are not negative")
-  check_response(y, is_whole(y), name, "must be counts, which are whole numbers")
+  check_response(y, y >= 0 & is_whole(y), name, "must be counts, whole numbers from 0")
   list(y = round(y))
 }
 
@@ -351,15 +345,12 @@ check_both_classes <- function(y, name, levels, names = c("0", "1")) {
 successes_failures <- function(y, weights, name) {
   counts <- as.numeric(y)
   rows <- rep(seq_len(nrow(y)), 2L)
-  fails <- function(ok, must) {
-    if (all(ok)) return(invisible())
-    at <- which(!ok)[1L]
-    response_error(name, sprintf("must be cbind(successes, failures) with %s, not %s (row %d)", must,
-      format(counts[at]), rows[at]))
+  bad <- which(!is.finite(counts) | counts < 0 | !is_whole(counts))
+  if (length(bad)) {
+    response_error(name, sprintf(
+      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]], format(counts[bad[1L]])
+    ))
   }
-  fails(is.finite(counts), "finite counts")
-  fails(counts >= 0, "counts, which are not negative")
-  fails(is_whole(counts), "counts, which are whole numbers")
   with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
 }
 

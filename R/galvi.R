@@ -88,6 +88,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   if (is.null(formula)) {
     check_no_dots(extra, setdiff(names(formals(galvi.data.frame)), "..."), "galvi()")
     check_inputs(missing(x), missing(y))
+    if (is.character(x)) stop_galvi("data", sprintf("`x` must be numbers or a data frame, not %s.", describe(x)))
     x <- as.data.frame(x)
     formula <- columns_formula(x, y, kernel, inducing, intercept, parent.frame())
   } else {

@@ -16,7 +16,7 @@ check_method <- function(method) {
 }
 
 check_expectation <- function(expectation) {
-  check_available(expectation, "expectation", expectation_names(), c("auto", expectation_types()))
+  check_available(expectation, "expectation", expectation_names(), c("auto", probe_expectation_types()))
 }
 
 check_available <- function(x, arg, names, available) {
@@ -45,7 +45,7 @@ check_available <- function(x, arg, names, available) {
 galvi_methods <- function() {
   cases <- do.call(rbind, lapply(names(family_types()), function(family) {
     expand.grid(
-      expectation = expectation_types(), prior = c("full gp", "columns"),
+      expectation = probe_expectation_types(), prior = c("full gp", "columns"),
       link = names(family_types()[[family]]$links), family = family, stringsAsFactors = FALSE
     )
   }))

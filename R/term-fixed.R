@@ -19,8 +19,9 @@ plain_matrix <- function(terms, frame) {
   plain <- vapply(columns, function(x) is.numeric(x) && is.null(dim(x)) && !is.factor(x), NA)
   if (!all(plain)) return(NULL)
   intercept <- attr(terms, "intercept") == 1L
-  n <- nrow(frame)
-  W <- matrix(c(if (intercept) rep(1, n), unlist(columns, use.names = FALSE)), n)
+  # filled in place: no second copy of the table
+  W <- matrix(1, nrow(frame), intercept + length(labels))
+  for (j in seq_along(labels)) W[, intercept + j] <- columns[[j]]
   colnames(W) <- c(if (intercept) "(Intercept)", labels)
   attr(W, "assign") <- c(if (intercept) 0L, seq_along(labels))
   W
@@ -81,7 +82,7 @@ fixed_priors <- function(prior, spec, W, context) {
 # sd(x_j); a column that does not vary is taken by its size.
 slope_scale <- function(W) {
   sd <- column_sds(W)
-  size <- sqrt(colMeans(W^2))
+  size <- abs(colMeans(W))
   ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
 }
 

@@ -201,10 +201,7 @@ check_finite_inputs <- function(matrix, names) {
   for (j in seq_len(ncol(matrix))) {
     bad <- which(!is.finite(matrix[, j]))
     if (length(bad)) {
-      stop_galvi("data", sprintf(
-        "`%s` must be finite, not %s (row %d%s).", names[j], format(matrix[bad[1L], j]), bad[1L],
-        if (length(bad) > 1L) sprintf(" and %d more", length(bad) - 1L) else ""
-      ))
+      stop_galvi("data", sprintf("`%s` must be finite; %s.", names[j], found_in_rows(matrix[, j], bad)))
     }
   }
 }
@@ -233,13 +230,12 @@ fact_widths <- function(spec) {
   }, 1L)
 }
 
+# Column by column: x - mean(x) of all columns at once would copy the table.
 column_sds <- function(x) {
-  n <- nrow(x)
-  if (n < 2L) return(numeric(ncol(x)))
-  centred <- x - rep(colMeans(x), each = n)
-  sd <- sqrt(colSums(centred^2) / (n - 1))
+  if (nrow(x) < 2L) return(numeric(ncol(x)))
+  sd <- vapply(seq_len(ncol(x)), function(j) stats::sd(x[, j]), 0)
   # rounding leaves a constant column a tiny spread
-  ifelse(sd > 1e-12 * sqrt(colMeans(x^2)), sd, 0)
+  ifelse(sd > 1e-12 * abs(colMeans(x)), sd, 0)
 }
 
 apply_moments <- function(x, moments) {

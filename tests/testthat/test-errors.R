@@ -1,0 +1,146 @@
+# The messages of api errors, by snapshot: each names the argument, what was found and what is accepted.
+
+d <- function() {
+  data.frame(
+    y = c(1.5, 2, 4, 3, 5, 6), n = c(0, 1, 3, 2, 5, 4), b = c(0, 1, 1, 0, 1, 0), x = c(1, 2, 3, 5, 4, 6),
+    g = factor(c("u", "v", "u", "v", "u", "v"))
+  )
+}
+
+test_that("calls that galvi() cannot read", {
+  expect_snapshot(error = TRUE, {
+    galvi()
+    galvi(3)
+    galvi(y ~ gp(x), d(), famly = gaussian())
+    galvi(y ~ gp(x), d(), gaussian(), "auto", "auto", "fixed", NULL, NULL, NULL, NULL, NULL, NULL, NULL, FALSE, 3)
+    galvi(d()["x"], d()$y, kernal = se())
+    galvi(d()["x"])
+    galvi(d()["x"], 1:3)
+    galvi(matrix("a", 2, 1), 1:2)
+    galvi(d(), y ~ gp(x), kernel = se())
+    galvi(formula = "y ~ gp(x)", data = d())
+    galvi(y ~ gp(x), data = 3)
+  })
+})
+
+test_that("misspelt choices", {
+  expect_snapshot(error = TRUE, {
+    galvi(y ~ gp(x), d(), method = "newtn")
+    galvi(y ~ gp(x), d(), method = "ep")
+    galvi(y ~ gp(x), d(), method = 1)
+    galvi(y ~ gp(x), d(), expectation = "quadratur")
+    galvi(y ~ gp(x), d(), expectation = "jaakkola")
+    galvi(y ~ gp(x), d(), hyper = "optimize")
+    galvi(y ~ gp(x), d(), verbose = "yes")
+    galvi(y ~ gp(x), d(), control = list(tol = -1))
+    galvi(y ~ gp(x), d(), control = list(itertions = 3))
+    galvi(y ~ gp(x), d(), control = 3)
+  })
+})
+
+test_that("families", {
+  expect_snapshot(error = TRUE, {
+    galvi(b ~ gp(x), d(), family = "binomal")
+    galvi(b ~ gp(x), d(), family = binomial("cloglog"))
+    galvi(b ~ gp(x), d(), family = quasibinomial())
+    galvi(y ~ gp(x), d(), family = Gamma())
+    galvi(y ~ gp(x), d(), family = Gamma("log"))
+    galvi(y ~ gp(x), d(), family = inverse.gaussian())
+    galvi(y ~ gp(x), d(), family = "cumulative")
+    galvi(y ~ gp(x), d(), family = 3)
+    galvi_family("gaussian", varance = 1)
+    galvi_family("gaussian", variance = -1)
+  })
+})
+
+test_that("responses", {
+  expect_snapshot(error = TRUE, {
+    galvi(g ~ gp(x), d())
+    galvi(y ~ gp(x), d(), family = binomial())
+    galvi(I(b + 0.5) ~ gp(x), d(), family = binomial())
+    galvi(factor(n) ~ gp(x), d(), family = binomial())
+    galvi(I(0 * b) ~ gp(x), d(), family = binomial())
+    galvi(cbind(b, -b) ~ gp(x), d(), family = binomial())
+    galvi(cbind(b, y) ~ gp(x), d(), family = binomial())
+    galvi(I(n - 1) ~ gp(x), d(), family = poisson())
+    galvi(y ~ gp(x), d(), family = poisson())
+    galvi(log(n) ~ gp(x), d())
+    galvi(b / 2 ~ gp(x), d(), family = binomial(), weights = n)
+  })
+})
+
+test_that("data", {
+  expect_snapshot(error = TRUE, {
+    galvi(y ~ gp(xx), d())
+    galvi(y ~ gp(x), d()[0, ])
+    galvi(y ~ gp(x), transform(d(), x = NA_real_))
+    galvi(y ~ gp(x), transform(d(), x = c(NA, x[-1])), na.action = na.fail)
+    galvi(y ~ gp(x), transform(d(), x = c(NA, x[-1])), na.action = na.pass)
+    galvi(y ~ gp(x), transform(d(), x = c(Inf, x[-1])))
+    galvi(y ~ x, transform(d(), x = c(1, -Inf, x[-(1:2)])))
+    galvi(y ~ gp(z), within(d(), z <- as.list(x)))
+    galvi(y ~ gp(z), within(d(), z <- complex(6)))
+    galvi(y ~ gp(x), d(), weights = -x)
+    galvi(y ~ gp(x), d(), weights = g)
+    galvi(y ~ gp(x), d(), weights = 1:2)
+    galvi(y ~ gp(x), d(), offset = log(n))
+    galvi(y ~ gp(x), d(), offset = w)
+    galvi(y ~ gp(x), d(), start = c("gp(x).lengthscal" = 1))
+    galvi(y ~ gp(x), d(), start = "best")
+  })
+})
+
+test_that("formulas", {
+  expect_snapshot(error = TRUE, {
+    galvi(~ gp(x), d())
+    galvi(y ~ s(x), d())
+    galvi(y ~ te(x, n), d())
+    galvi(y ~ f(x), d())
+    galvi(y ~ car(g), d())
+    galvi(y ~ (x | g), d())
+    galvi(y ~ 1 | g, d())
+    galvi(y ~ (1 | g), d())
+    galvi(y ~ gp(x) * n, d())
+    galvi(y ~ gp(x):g, d())
+    galvi(y ~ exp(gp(x)), d())
+    galvi(y ~ n - gp(x), d())
+    galvi(y ~ se(x), d())
+    galvi(y ~ gp(), d())
+    galvi(y ~ gp(x + n), d())
+    galvi(y ~ gp(x, 3), d())
+    galvi(y ~ gp(x, se()), d())
+    galvi(y ~ gp(x, kernl = se()), d())
+    galvi(y ~ gp(x, scale = "yes"), d())
+    galvi(y ~ gp(x, inducing = 10), d())
+    galvi(y ~ gp(x, approximation = "fitc"), d())
+    galvi(y ~ gp(.), d()["y"])
+    galvi(y ~ gp(.))
+    gp(x)
+  })
+})
+
+test_that("kernels", {
+  expect_snapshot(error = TRUE, {
+    galvi(y ~ gp(x, kernel = 3), d())
+    galvi(y ~ gp(x, kernel = "se"), d())
+    galvi(y ~ gp(x, kernel = periodic()), d())
+    galvi(y ~ gp(x, kernel = se(-1)), d())
+    galvi(y ~ gp(x, kernel = se(variance = fixed(0))), d())
+    galvi(y ~ gp(x, kernel = se(columns = "z")), d())
+    galvi(y ~ gp(x, kernel = se(lengthscale = pc(1))), d())
+  })
+})
+
+test_that("priors", {
+  expect_snapshot(error = TRUE, {
+    galvi(y ~ x, d(), prior = 3)
+    galvi(y ~ x, d(), prior = fixed(2))
+    galvi(y ~ x, d(), prior = list(normal(0, 1)))
+    galvi(y ~ x, d(), prior = list(xx = normal(0, 1)))
+    galvi(y ~ x, d(), prior = list(x = 3))
+    galvi(y ~ x + gp(n), d(), prior = normal(0, Inf))
+    normal(0, -1)
+    fixed()
+    pc()
+  })
+})
