@@ -22,14 +22,13 @@ frame_terms <- function(parsed) {
 model_frame <- function(terms, data, args, na.action) {
   check_variables(terms, data, args)
   call <- as.call(c(
-    quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args,
-    list(drop.unused.levels = TRUE)
+    quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args
   ))
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     stop_galvi("data", unreadable(conditionMessage(e), "data"))
   })
-  frame <- handle_missing(frame, na.action)
+  frame <- drop_unused_levels(handle_missing(frame, na.action))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` is empty: no row is left%s.", if (length(attr(frame, "na.action"))) " without missing values" else ""
@@ -45,6 +44,15 @@ unreadable <- function(message, where) {
     return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))
   }
   sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
+}
+
+# The response keeps its levels: one row of a factor of two says which of them it is.
+drop_unused_levels <- function(frame) {
+  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA)), 1L)) {
+    x <- frame[[j]]
+    if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
+  }
+  frame
 }
 
 has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
@@ -231,7 +239,7 @@ model_context <- function(family, response, registry) {
 new_design <- function(parsed, frame, family, args, fixed, specs, response) {
   terms <- attr(frame, "terms")
   structure(list(
-    formula = parsed$formula, frame_terms = terms, terms = parsed$fixed, assign = fixed$spec$assign,
+    formula = parsed$formula, columns = parsed$columns, frame_terms = terms, terms = parsed$fixed, assign = fixed$spec$assign,
     contrasts = fixed$spec$contrasts, xlevels = stats::.getXlevels(without_response(terms), frame),
     specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
     family = family, response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL),
@@ -300,7 +308,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   newdata <- as_new_data(newdata)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   args <- new_data_args(design, newdata, response)
-  check_new_columns(terms, newdata)
+  check_new_columns(design, terms, newdata)
   frame <- new_frame(terms, newdata, args, design$xlevels)
   missing <- missing_rows(frame)
   if (length(missing) && identical(na.action, stats::na.fail)) {
@@ -348,15 +356,12 @@ as_newdata_error <- function(expr) {
   })
 }
 
-check_new_columns <- function(terms, newdata) {
-  env <- environment(terms)
-  for (v in setdiff(all.vars(attr(terms, "variables")), names(newdata))) {
-    if (v != "pi" && is.function(get0(v, envir = env))) next
-    value <- get0(v, envir = env)
-    # a constant of the formula's environment is no column
-    if (!is.null(value) && length(value) == 1L) next
-    stop_galvi("newdata", sprintf("`newdata` has no column `%s`.%s", v, did_you_mean(v, names(newdata))))
-  }
+# A variable that came from `data` must be in `newdata`; others are looked up where the formula was written, as then.
+check_new_columns <- function(design, terms, newdata) {
+  needed <- intersect(all.vars(attr(terms, "variables")), design$columns)
+  missing <- setdiff(needed, names(newdata))
+  if (!length(missing)) return(invisible())
+  stop_galvi("newdata", sprintf("`newdata` has no column `%s`.%s", missing[1L], did_you_mean(missing[1L], names(newdata))))
 }
 
 # offset = and (for densities) weights = again, now of newdata.
@@ -391,6 +396,9 @@ new_frame <- function(terms, newdata, args, xlevels) {
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
     stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
   })
+  if (nrow(frame) != nrow(newdata)) {
+    stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
+  }
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
 }
 

@@ -313,6 +313,7 @@ two_classes <- function(y, name, levels) {
     check_known_classes(y, name, levels)
     return(list(y = as.numeric(match(as.character(y), levels) - 1L), levels = levels))
   }
+  if (nlevels(y) > 2L) y <- droplevels(y)
   all_levels <- levels(y)
   if (length(all_levels) > 2L) {
     response_error(name, sprintf(

@@ -128,7 +128,7 @@ parse_formula <- function(formula, data, elsewhere = character()) {
   )
   specs <- lapply(parts$specs, expand_dot, dot_columns(data, unlist(named), parts$specs))
   list(
-    formula = formula, env = env, response = formula[[2L]],
+    formula = formula, env = env, columns = names(data), response = formula[[2L]],
     fixed = fixed_terms(parts$fixed, data, named, env),
     specs = label_specs(specs), offsets = parts$offsets
   )

@@ -1,11 +1,12 @@
-# A kernel meets data: starts, bounds and positions of its hyperparameters, and the specification that C++ reads.
+# A kernel meets data: starts, bounds and positions of its hyperparameters, and the list that C++ reads.
 
 #' The border's list of a kernel over the inputs of a term
 #'
-#' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of the variables)
-#' @param register function(parameter, value, default, lower, upper, learned, transform) that adds an entry to the
-#'   hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then learning
-#'   starts at `default`, or the entry is held there if `learned` is FALSE.
+#' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of
+#'   variables)
+#' @param register function(parameter, value, default, lower, upper, learned, transform) that adds an entry to
+#'   the hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then
+#'   learning starts at `default`, or the entry is held there if `learned` is FALSE.
 #' @return list(type, columns, hyper, constants, parts)
 #' @noRd
 kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
@@ -58,17 +59,15 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
   x <- inputs$matrix[, columns, drop = FALSE]
   hyper <- lapply(stats::setNames(nm = names(kernel$settings)), function(parameter) {
     per_variable <- kernel$ard && parameter %in% ard_parameters(kernel$type)
-    values <- split_setting(kernel$settings[[parameter]], if (per_variable) length(used) else 1L, parameter, kernel)
-    if (per_variable && is_shared_period(parameter, kernel)) {
-      values <- values[1L]
-      per_variable <- FALSE
-    }
+    if (parameter == "period" && is_shared_period(kernel)) per_variable <- FALSE
+    count <- if (per_variable) length(used) else 1L
+    values <- split_setting(kernel$settings[[parameter]], count, parameter, kernel)
     if (!per_variable) {
       start <- parameter_start(parameter, kernel, x, variance, 1L)
       return(register_parameter(register, parameter, parameter, values[[1L]], start, learned))
     }
     positions <- vapply(seq_along(used), function(v) {
-      start <- parameter_start(parameter, kernel, x[, owner == v, drop = FALSE], variance, length(used))
+      start <- parameter_start(parameter, kernel, x[, owner == v, drop = FALSE], variance, count)
       name <- sprintf("%s[%s]", parameter, names(used)[v])
       register_parameter(register, parameter, name, values[[v]], start, learned)
     }, 1L)
@@ -78,9 +77,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
 }
 
 # One period for all variables unless one for each was given.
-is_shared_period <- function(parameter, kernel) {
-  parameter == "period" && length(setting_elements(kernel$settings$period)) == 1L
-}
+is_shared_period <- function(kernel) length(setting_elements(kernel$settings$period)) == 1L
 
 # The columns of the input matrix behind each variable that a kernel uses: a list named by variable.
 kernel_variables <- function(kernel, inputs) {
@@ -121,7 +118,7 @@ split_setting <- function(value, count, parameter, kernel) {
 
 # ---- starts and bounds ----
 
-# Where learning starts without a word from the user. `count`: variables that share the variance of the kernel.
+# Where learning starts without a word from the user. `count`: variables that share the kernel's variance.
 parameter_start <- function(parameter, kernel, x, variance, count) {
   switch(parameter,
     lengthscale = if (kernel$type == "periodic") {
@@ -154,12 +151,12 @@ known_start <- function(value) {
 }
 
 register_parameter <- function(register, parameter, name, value, start, learned) {
-  factor <- switch(parameter,
-    lengthscale = c(1e-3, 1e3), variance = c(1e-6, 1e4), period = c(0.5, 2), c(1e-6, 1e6)
+  bounds <- switch(parameter,
+    lengthscale = start * c(1e-3, 1e3), variance = start * c(1e-6, 1e4), period = start * c(0.5, 2),
+    alpha = c(1e-2, 1e4), constant = c(1e-6, 1e6)
   )
-  bounds <- if (parameter == "alpha") c(1e-2, 1e4) else if (parameter == "constant") factor else start * factor
   given <- known_start(value)
-  if (!is.null(given)) bounds <- range(bounds, given * if (parameter == "period") factor else c(1e-2, 1e2))
+  if (!is.null(given)) bounds <- range(bounds, given * if (parameter == "period") c(0.5, 2) else c(1e-2, 1e2))
   register(
     name, value, default = start, lower = bounds[1L], upper = bounds[2L],
     learned = learned || parameter != "variance", transform = "log"
@@ -196,18 +193,23 @@ has_linear <- function(kernel) "linear" %in% leaf_types(kernel)
 
 #' A finite kernel as columns W with independent coefficients
 #'
-#' @return list(inputs = per column the input columns whose product it is (none: 1), factors = q x r positions whose
-#'   product is the variance of the coefficient (0: none), names = q)
+#' @return list(inputs = per column the input columns whose product it is (none: 1), factors = q x r positions
+#'   whose product is the variance of the coefficient (0: none), names = q)
 #' @noRd
 finite_columns <- function(kernel, inputs, register, default_variance = 1) {
   columns <- expand_columns(kernel_spec(kernel, inputs, register, default_variance))
   width <- max(lengths(lapply(columns, `[[`, "factors")))
-  factors <- vapply(columns, function(column) c(column$factors, integer(width - length(column$factors))), integer(width))
+  factors <- vapply(columns, function(column) {
+    c(column$factors, integer(width - length(column$factors)))
+  }, integer(width))
   names <- vapply(columns, function(column) {
     if (!length(column$inputs)) return("(constant)")
     paste(column_names(inputs)[column$inputs], collapse = ":")
   }, "")
-  list(inputs = lapply(columns, `[[`, "inputs"), factors = matrix(factors, ncol = width, byrow = TRUE), names = names)
+  list(
+    inputs = lapply(columns, `[[`, "inputs"), factors = matrix(factors, ncol = width, byrow = TRUE),
+    names = names
+  )
 }
 
 # -> one list(inputs, factors) per column

@@ -21,38 +21,41 @@
 #' | `white` | `variance` where two rows are identical, else 0 |
 #'
 #' @section Start, hold, learn:
-#' A number is where learning starts; `fixed(2)` holds it; a prior such as [log_normal()] makes the estimate a posterior
-#' mode. With `ard = TRUE` a vector gives one per variable. `degree` is always held.
+#' A number is where learning starts; `fixed(2)` holds it; a prior such as [log_normal()] makes the estimate a
+#' posterior mode. With `ard = TRUE` a vector gives one per variable. `degree` is always held.
 #'
 #' NULL means a start from the data:
-#' * `lengthscale`: the median of the positive distances between (at most 500, evenly spaced) rows in the kernel's
-#'   columns, per variable with `ard = TRUE`; for `periodic` distances on the circle of circumference `period`, in
-#'   units of its radius.
-#' * `variance`: var(y) if the link is the identity, else 1. The parts of a sum share it in equal parts. `linear` and
-#'   `polynomial` are scaled so that their prior variance has that average over the rows.
+#' * `lengthscale`: the median of the positive distances between rows (at most 500, evenly spaced) in the
+#'   kernel's columns, per variable with `ard = TRUE`; for `periodic` distances on the circle of
+#'   circumference `period`, in units of its radius.
+#' * `variance`: var(y) if the link is the identity, else 1. The parts of a sum share it in equal parts.
+#'   `linear` and `polynomial` are scaled so that their prior variance has that average over the rows.
 #'
-#' A product of kernels has only one overall variance: the first factor with several variances (a sum, or `linear` with
-#' `ard = TRUE`), else the first factor, takes it. Other factors with a single variance hold it at 1 (on average over the
-#' rows) where you gave none.
+#' A product of kernels has only one overall variance: the first factor with several variances (a sum, or
+#' `linear` with `ard = TRUE`), else the first factor, takes it. Other factors with a single variance hold it
+#' at 1 (on average over the rows) where you gave none.
 #'
-#' Learning stays within 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e4 times the start from
-#' the data for variances, half to twice the start for `period`, 0.01 to 10,000 for `alpha` and 1e-6 to 1e6 for
-#' `constant`; a number or prior of yours widens the range to at least 1/100 to 100 times itself (not for `period`).
+#' Learning stays within 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e4 times the
+#' start from the data for variances, half to twice the start for `period`, 0.01 to 10,000 for `alpha` and
+#' 1e-6 to 1e6 for `constant`; a number or prior of yours widens the range to at least 1/100 to 100 times
+#' itself (not for `period`).
 #'
-#' @section Columns:
-#' Variables are what is written in `gp()`: a factor is one variable, whatever its levels, and has one lengthscale. `columns`
-#' picks some of them, by name or position. A sum of `linear` and `constant` kernels, each perhaps times a constant, is a
-#' finite set of columns: fits with it alone never need an N x N matrix.
+#' @section Columns: Variables are what is written in `gp()`: a factor is one variable, whatever its levels,
+#'   and has one lengthscale. `columns` picks some of them, by name or position. A sum of `linear` and
+#'   `constant` kernels, each perhaps times a constant, is a finite set of columns: fits with it alone never
+#'   need an N x N matrix.
 #'
-#' @param variance The variance, in squared units of the latent function. For `linear` per squared unit of the input.
-#' @param lengthscale The distance over which the function changes, in the units of the inputs; for `periodic` without
-#'   unit.
+#' @param variance The variance, in squared units of the latent function. For `linear` per squared unit of the
+#'   input.
+#' @param lengthscale The distance over which the function changes, in the units of the inputs; for `periodic`
+#'   without unit.
 #' @param period The period, in the units of the input. It is needed, and a number is where learning starts:
 #'   `fixed(12)` holds it.
 #' @param alpha The shape of `rational_quadratic`; it tends to `se` as `alpha` grows.
 #' @param degree A positive whole number.
 #' @param constant The offset in `polynomial`.
-#' @param columns The variables that the kernel acts on: names or positions among the inputs of the term. NULL is all.
+#' @param columns The variables that the kernel acts on: names or positions among the inputs of the term.
+#'   NULL is all.
 #' @param ard TRUE for a lengthscale (`linear`: a variance) for every variable.
 #' @param kernel A kernel.
 #' @param e1,e2 Kernels.
@@ -67,13 +70,15 @@
 #' @name kernels
 NULL
 
-new_kernel <- function(type, settings = list(), columns = NULL, ard = FALSE, constants = list(), parts = list()) {
+new_kernel <- function(type, settings = list(), columns = NULL, ard = FALSE, constants = list(),
+                       parts = list()) {
   kernel <- list(
     type = type, settings = settings, columns = check_kernel_columns(columns, type),
     ard = check_flag(ard, "ard", what = "kernel"), constants = constants, parts = parts, per_class = FALSE
   )
   for (parameter in names(settings)) {
-    check_setting(settings[[parameter]], parameter, type, many = kernel$ard && parameter %in% ard_parameters(type))
+    many <- kernel$ard && parameter %in% ard_parameters(type)
+    check_setting(settings[[parameter]], parameter, type, many)
   }
   structure(kernel, class = "galvi_kernel")
 }
@@ -113,7 +118,9 @@ rational_quadratic <- function(variance = NULL, lengthscale = NULL, alpha = 1, c
 #' @export
 periodic <- function(period, variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
   if (missing(period) || is.null(period)) {
-    stop_galvi("kernel", "`period` of periodic() is required: periodic(12) starts there, periodic(fixed(12)) holds it.")
+    stop_galvi("kernel", paste(
+      "`period` of periodic() is required:", "periodic(12) starts there, periodic(fixed(12)) holds it."
+    ))
   }
   settings <- list(variance = variance, lengthscale = lengthscale, period = period)
   new_kernel("periodic", settings, columns, ard)
@@ -144,13 +151,15 @@ white <- function(variance = NULL, columns = NULL) {
   new_kernel("white", list(variance = variance), columns)
 }
 
-#' @description `per_class(kernel)` gives each latent function of a multi-class family its own hyperparameters; they
-#'   are shared otherwise.
+#' @description `per_class(kernel)` gives each latent function of a multi-class family its own
+#'   hyperparameters; they are shared otherwise.
 #' @rdname kernels
 #' @export
 per_class <- function(kernel) {
   if (!is_kernel(kernel)) {
-    stop_galvi("kernel", sprintf("`kernel` of per_class() must be a kernel such as se(), not %s.", describe(kernel)))
+    stop_galvi("kernel", sprintf(
+      "`kernel` of per_class() must be a kernel such as se(), not %s.", describe(kernel)
+    ))
   }
   kernel$per_class <- TRUE
   kernel
@@ -172,10 +181,14 @@ Ops.galvi_kernel <- function(e1, e2) {
 # a + (b + c) is one sum of three: parts share the variance and are named as the user wrote them.
 operands <- function(x, type, sign) {
   if (!is_kernel(x)) {
-    hint <- if (is.numeric(x)) " For a number write constant() or variance = ." else ""
-    stop_galvi("kernel", sprintf("Both sides of `%s` must be kernels, not %s.%s", sign, describe(x), hint))
+    hint <- if (sign == "*") " To scale a kernel give its `variance`." else " Use constant()."
+    stop_galvi("kernel", sprintf(
+      "Both sides of `%s` must be kernels, not %s.%s", sign, describe(x), if (is.numeric(x)) hint else ""
+    ))
   }
-  if (x$per_class) stop_galvi("kernel", "per_class() goes around the whole kernel: per_class(se() + linear()).")
+  if (x$per_class) {
+    stop_galvi("kernel", "per_class() goes around the whole kernel: per_class(se() + linear()).")
+  }
   if (x$type == type) x$parts else list(x)
 }
 
@@ -216,8 +229,8 @@ ard_parameters <- function(type) if (type == "linear") "variance" else c("length
 
 check_kernel_columns <- function(columns, type) {
   if (is.null(columns) || is.character(columns) && length(columns) && !anyNA(columns)) return(columns)
-  whole <- is.numeric(columns) && length(columns) && all(is.finite(columns)) && all(columns == round(columns)) &&
-    all(columns >= 1)
+  whole <- is.numeric(columns) && length(columns) && all(is.finite(columns)) && all(columns >= 1) &&
+    all(columns == round(columns))
   if (whole) return(as.integer(columns))
   stop_galvi("kernel", sprintf(
     "`columns` of %s() must be names or positions of variables, not %s.", type, describe(columns)
@@ -242,11 +255,9 @@ check_setting <- function(value, parameter, type, many) {
 
 # One element per value that was given: c(1, 2), fixed(c(1, 2)) and list(1, fixed(2)) all have two.
 setting_elements <- function(value) {
-  if (!is_value(value)) return(if (is.numeric(value) && length(value)) as.list(unname(value)) else as_plain_list(value))
-  if (value$type == "fixed" && length(value$value) > 1L) return(lapply(value$value, fixed))
-  list(value)
-}
-
-as_plain_list <- function(value) {
-  if (is.list(value) && !is.object(value) && length(value)) unname(value) else list(value)
+  if (is_value(value)) {
+    return(if (value$type == "fixed") lapply(value$value, fixed) else list(value))
+  }
+  several <- (is.numeric(value) || is.list(value)) && !is.object(value) && length(value)
+  if (several) as.list(unname(value)) else list(value)
 }

@@ -21,7 +21,7 @@
 #' @param inducing Not available in this version: NULL, the full Gaussian process.
 #' @param scale Should inputs be centred and brought to a common standard deviation before distances are taken? The
 #'   common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay in the data's
-#'   units. Kernels with `ard = TRUE` need no such thing, and their inputs are centred only. Factors are left alone.
+#'   units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred only. Factors are left alone.
 #' @param approximation Only `"variational"` in this version.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]

@@ -178,6 +178,26 @@ test_that("new data that do not fit are errors of class newdata", {
   expect_equal(nrow(none$rows$terms[[2L]]$inputs), 0L)
 })
 
+test_that("what came from outside the data is looked up there again", {
+  knots <- c(2, 4)
+  power <- 2
+  d <- data.frame(y = 1:6, x = 1:6)
+  design <- prepare_model(y ~ I(x^power) + gp(findInterval(x, knots)), d)$design
+  new <- design_rows(design, data.frame(x = 3))
+  expect_equal(unname(new$rows$terms[[1L]]$W), cbind(1, 9), ignore_attr = TRUE)
+  expect_equal(new$rows$terms[[2L]]$inputs, matrix(1))
+  z <- 6:1
+  outside <- prepare_model(y ~ gp(z), d)$design
+  expect_error(design_rows(outside, d[1:2, ]), "`z` must have one value per row", class = "galvi_error_newdata")
+})
+
+test_that("unused levels are dropped, and unknown to predictions", {
+  d <- data.frame(y = 1:4, g = factor(c("a", "b", "a", "b"), c("a", "b", "c")))
+  built <- prepare_model(y ~ g, d)
+  expect_equal(ncol(term_of(built$model)$W), 2L)
+  expect_error(design_rows(built$design, data.frame(g = "c")), class = "galvi_error_newdata")
+})
+
 test_that("new data bring their response where it is asked for", {
   d <- data.frame(s = c(1, 2, 0), n = c(2, 2, 3), x = 1:3)
   design <- prepare_model(cbind(s, n - s) ~ x, d, binomial())$design

@@ -123,7 +123,10 @@ test_that("bad responses are errors of class response", {
 
 test_that("a single row has one class and is legal; so is one class in new data", {
   expect_equal(respond(1)$y, 1)
-  expect_equal(respond(factor("a", c("a", "b")))$levels, c("a", "b"))
+  expect_equal(respond(factor("b", c("a", "b")))[c("y", "levels")], list(y = 1, levels = c("a", "b")))
+  one <- prepare_model(y ~ x, data.frame(y = factor("b", c("a", "b")), x = 1), binomial())
+  expect_equal(one$model$y, 1)
+  expect_equal(respond(factor(c("a", "c"), c("a", "b", "c")))$levels, c("a", "c"))
   expect_equal(respond(factor(c("b", "b")), levels = c("a", "b"))$y, c(1, 1))
   expect_error(respond(factor(c("c", "b")), levels = c("a", "b")), class = "galvi_error_newdata")
 })
