@@ -56,7 +56,9 @@ std::unique_ptr<Kernel> kernel_of(const Rcpp::List& spec, const Vector& hyper) {
 KernelRows rows_of(const Rcpp::List& list) {
   KernelRows rows;
   rows.inputs = Rcpp::as<Matrix>(list["inputs"]);
-  const auto given = [&](const char* name) { return list.containsElementNamed(name) && !Rf_isNull(list[name]); };
+  const auto given = [&](const char* name) {
+    return list.containsElementNamed(name) && !Rf_isNull(list[name]);
+  };
   if (given("by")) rows.by = Rcpp::as<Vector>(list["by"]);
   if (given("group")) rows.group = Rcpp::as<Eigen::VectorXi>(list["group"]);
   return rows;
@@ -68,7 +70,8 @@ KernelRows rows_of(const Rcpp::List& list) {
 std::vector<std::string> probe_kernel_types() { return kernel_types(); }
 
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd probe_kernel_value(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X, Eigen::MatrixXd Z) {
+Eigen::MatrixXd probe_kernel_value(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X,
+                                   Eigen::MatrixXd Z) {
   Matrix out(X.rows(), Z.rows());
   kernel_of(spec, hyper)->value(X, Z, out);
   return out;
@@ -100,20 +103,20 @@ Eigen::VectorXd probe_kernel_diagonal_gradient(Rcpp::List spec, Eigen::VectorXd 
 
 /// rows, others: list(inputs, by, group). Without `others` the lower triangle of the rows' own covariance.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd probe_gram(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows,
+Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows,
                            Rcpp::Nullable<Rcpp::List> others = R_NilValue, int threads = 1) {
   Silent silent;
   Context context{backend("auto"), silent, threads};
   const auto kernel = kernel_of(spec, hyper);
   const KernelRows a = rows_of(rows);
   if (others.isNull()) {
-    Matrix K = Matrix::Zero(a.inputs.rows(), a.inputs.rows());
-    add_gram(context, *kernel, a, K);
+    Rcpp::NumericMatrix K(a.inputs.rows(), a.inputs.rows());
+    add_gram(context, *kernel, a, Eigen::Map<Matrix>(K.begin(), K.nrow(), K.ncol()));
     return K;
   }
   const KernelRows b = rows_of(Rcpp::List(others));
-  Matrix K = Matrix::Zero(a.inputs.rows(), b.inputs.rows());
-  add_cross(context, *kernel, a, b, K);
+  Rcpp::NumericMatrix K(a.inputs.rows(), b.inputs.rows());
+  add_cross(context, *kernel, a, b, Eigen::Map<Matrix>(K.begin(), K.nrow(), K.ncol()));
   return K;
 }
 

@@ -19,10 +19,17 @@ inline void squared_distances(const Matrix& X, const ConstVectorRef& z, ArrayRef
   // Four columns a pass, so that `out` is read and written a quarter as often.
   Index d = q % 4;
   switch (d) {
-    case 0: out.setZero(); break;
-    case 1: out = square(0); break;
-    case 2: out = square(0) + square(1); break;
-    default: out = square(0) + square(1) + square(2);
+    case 0:
+      out.setZero();
+      break;
+    case 1:
+      out = square(0);
+      break;
+    case 2:
+      out = square(0) + square(1);
+      break;
+    default:
+      out = square(0) + square(1) + square(2);
   }
   for (; d < q; d += 4) out += (square(d) + square(d + 1)) + (square(d + 2) + square(d + 3));
 }

@@ -72,7 +72,8 @@ class Product final : public Composite {
                 Matrix* inputs) const override {
     std::vector<Matrix> values(parts_.size(), Matrix(X.rows(), Z.rows()));
     for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->value(X, Z, values[k]);
-    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->gradient(X, Z, weighted(values, k, G), hyper, inputs);
+    for (size_t k = 0; k < parts_.size(); ++k)
+      parts_[k]->gradient(X, Z, weighted(values, k, G), hyper, inputs);
   }
   void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const override {
     std::vector<Matrix> values(parts_.size(), Matrix(X.rows(), 1));

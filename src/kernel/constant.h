@@ -9,7 +9,9 @@ class Constant final : public Kernel {
  public:
   explicit Constant(const KernelSpec& spec) : variance_at_(position(spec, "variance")) {}
 
-  void update(const ConstVectorRef& hyper) override { variance_ = non_negative(hyper, variance_at_, "variance"); }
+  void update(const ConstVectorRef& hyper) override {
+    variance_ = non_negative(hyper, variance_at_, "variance");
+  }
   void value(const ConstMatrixRef&, const ConstMatrixRef&, MatrixRef out) const override {
     out.setConstant(variance_);
   }

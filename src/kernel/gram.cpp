@@ -38,9 +38,8 @@ std::vector<Band> bands_of(const KernelRows& rows) {
 bool all_zero(const Band& a, const Band& b) {
   if (a.zero || b.zero) return true;
   if (a.groups.empty() || b.groups.empty()) return false;
-  return std::none_of(a.groups.begin(), a.groups.end(), [&](int group) {
-    return std::binary_search(b.groups.begin(), b.groups.end(), group);
-  });
+  return std::none_of(a.groups.begin(), a.groups.end(),
+                      [&](int group) { return std::binary_search(b.groups.begin(), b.groups.end(), group); });
 }
 
 // tile(i, j) *= by_i by_j [group_i == group_j]

@@ -11,21 +11,22 @@ namespace galvi {
 /// The rows a kernel term sees: cov(i, j) = by_i by_j [group_i == group_j] k(X_i, X_j).
 /// `by` may be empty (all one) and `group` may be empty (all the same).
 struct KernelRows {
-  Matrix inputs;  // n x p
-  Vector by;      // n or 0
+  Matrix inputs;          // n x p
+  Vector by;              // n or 0
   Eigen::VectorXi group;  // n or 0
 };
 
 /// K (n x n) += the covariance of the rows, lower triangle only.
 void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, MatrixRef K);
 /// K (a x b) += cov(rows, others).
-void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, const KernelRows& others, MatrixRef K);
+void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, const KernelRows& others,
+               MatrixRef K);
 /// d (n) += the variances.
 void add_diagonal(Context& context, const Kernel& kernel, const KernelRows& rows, VectorRef d);
 
-/// Fills tile (r x c) with G(row0 + i, col0 + j) for a symmetric n x n weight matrix that is never held whole.
-/// Called on several threads, for tiles in the lower triangle (row0 >= col0); of a tile on the diagonal only the
-/// lower triangle is read.
+/// Fills tile (r x c) with G(row0 + i, col0 + j) for a symmetric n x n weight matrix that is never held
+/// whole. Called on several threads, for tiles in the lower triangle (row0 >= col0); of a tile on the
+/// diagonal only the lower triangle is read.
 using TileSource = std::function<void(Index row0, Index col0, MatrixRef tile)>;
 
 /// hyper[h] += sum_ij G_ij dcov(i, j)/dh over the full symmetric matrix (both triangles).

@@ -6,8 +6,8 @@
 
 namespace galvi {
 
-/// `se` on the circle: with the angle a = 2 pi x / period, 4 sin^2((a - b) / 2) is the squared distance between
-/// (cos a, sin a) and (cos b, sin b). Sines are taken once per row and not per pair.
+/// `se` on the circle: with the angle a = 2 pi x / period, 4 sin^2((a - b) / 2) is the squared distance
+/// between (cos a, sin a) and (cos b, sin b). Sines are taken once per row and not per pair.
 class Periodic final : public Kernel {
  public:
   explicit Periodic(const KernelSpec& spec)

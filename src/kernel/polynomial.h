@@ -8,9 +8,12 @@ namespace galvi {
 class Polynomial final : public Kernel {
  public:
   explicit Polynomial(const KernelSpec& spec)
-      : columns_(spec.columns), variance_at_(position(spec, "variance")), constant_at_(position(spec, "constant")) {
+      : columns_(spec.columns),
+        variance_at_(position(spec, "variance")),
+        constant_at_(position(spec, "constant")) {
     const auto degree = spec.constants.find("degree");
-    if (degree == spec.constants.end() || degree->second < 1 || degree->second != std::floor(degree->second)) {
+    if (degree == spec.constants.end() || degree->second < 1 ||
+        degree->second != std::floor(degree->second)) {
       throw std::invalid_argument("kernel 'polynomial' needs a positive whole number as degree");
     }
     degree_ = static_cast<int>(degree->second);

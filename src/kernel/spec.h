@@ -18,8 +18,9 @@ inline std::vector<Index> positions(const KernelSpec& spec, const std::string& p
   }
   const size_t count = found->second.size();
   if (count != 1 && !(per_column && count == spec.columns.size())) {
-    throw std::invalid_argument("kernel '" + spec.type + "': '" + parameter + "' has " + std::to_string(count) +
-                                " values for " + std::to_string(spec.columns.size()) + " columns");
+    throw std::invalid_argument("kernel '" + spec.type + "': '" + parameter + "' has " +
+                                std::to_string(count) + " values for " + std::to_string(spec.columns.size()) +
+                                " columns");
   }
   return found->second;
 }
@@ -32,7 +33,8 @@ inline Index position(const KernelSpec& spec, const std::string& parameter) {
 inline double positive(const ConstVectorRef& hyper, Index at, const char* parameter) {
   const double value = hyper[at];
   if (!(value > 0) || !std::isfinite(value)) {
-    throw std::domain_error(std::string(parameter) + " must be positive and finite, not " + std::to_string(value));
+    throw std::domain_error(std::string(parameter) + " must be positive and finite, not " +
+                            std::to_string(value));
   }
   return value;
 }

@@ -11,8 +11,8 @@ Stationary::Stationary(const KernelSpec& spec)
 void Stationary::update(const ConstVectorRef& hyper) {
   variance_ = non_negative(hyper, variance_at_, "variance");
   for (Index d = 0; d < lengthscale_.size(); ++d) {
-    lengthscale_[d] = positive(hyper, lengthscale_at_.size() == 1 ? lengthscale_at_[0] : lengthscale_at_[d],
-                               "lengthscale");
+    lengthscale_[d] =
+        positive(hyper, lengthscale_at_.size() == 1 ? lengthscale_at_[0] : lengthscale_at_[d], "lengthscale");
   }
   update_shape(hyper);
 }
@@ -40,8 +40,8 @@ void Stationary::value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixR
 
 void Stationary::diagonal(const ConstMatrixRef&, VectorRef out) const { out.setConstant(variance_); }
 
-void Stationary::gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
-                          Matrix* inputs) const {
+void Stationary::gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G,
+                          VectorRef hyper, Matrix* inputs) const {
   const Matrix x = scaled(X);
   const Matrix z = scaled(Z).transpose();
   const Index p = x.cols();

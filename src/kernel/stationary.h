@@ -27,8 +27,8 @@ class Stationary : public Kernel {
   /// Parameters beyond variance and lengthscale, if a kernel has any.
   virtual void update_shape(const ConstVectorRef&) {}
   /// hyper[h] += variance * sum_i g_i d correlation(s_i) / dh for those.
-  virtual void add_shape_gradient(const ConstArrayRef& /*s*/, const ConstArrayRef& /*c*/, const ConstArrayRef& /*g*/,
-                                  VectorRef /*hyper*/) const {}
+  virtual void add_shape_gradient(const ConstArrayRef& /*s*/, const ConstArrayRef& /*c*/,
+                                  const ConstArrayRef& /*g*/, VectorRef /*hyper*/) const {}
 
   double variance_ = 1;
 

@@ -9,7 +9,9 @@ class White final : public Kernel {
  public:
   explicit White(const KernelSpec& spec) : columns_(spec.columns), variance_at_(position(spec, "variance")) {}
 
-  void update(const ConstVectorRef& hyper) override { variance_ = non_negative(hyper, variance_at_, "variance"); }
+  void update(const ConstVectorRef& hyper) override {
+    variance_ = non_negative(hyper, variance_at_, "variance");
+  }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
     for (Index j = 0; j < Z.rows(); ++j) {

@@ -1,4 +1,5 @@
-# Kernels one pair of rows at a time, as documented in ?kernels: x, z are the kernel's columns of two rows, h its parameters.
+# Kernels one pair of rows at a time, as documented in ?kernels: x, z are the kernel's columns of two rows,
+# h its parameters.
 scaled_distance <- function(x, z, h) sqrt(sum(((x - z) / h$lengthscale)^2))
 
 reference_kernel <- list(
@@ -34,7 +35,9 @@ reference_pair <- function(spec, hyper, x, z) {
 # A naive double loop.   X: a x p, Z: b x p -> a x b.
 reference_covariance <- function(spec, hyper, X, Z = X) {
   out <- matrix(0, nrow(X), nrow(Z))
-  for (i in seq_len(nrow(X))) for (j in seq_len(nrow(Z))) out[i, j] <- reference_pair(spec, hyper, X[i, ], Z[j, ])
+  for (i in seq_len(nrow(X))) {
+    for (j in seq_len(nrow(Z))) out[i, j] <- reference_pair(spec, hyper, X[i, ], Z[j, ])
+  }
   out
 }
 
@@ -43,7 +46,7 @@ new_register <- function() {
   table <- data.frame()
   list(
     register = function(parameter, value, default, lower, upper, learned = TRUE, transform = "log") {
-      known <- if (is.null(value)) default else galvi:::known_start(value)
+      known <- if (is.null(value)) default else known_start(value)
       table <<- rbind(table, data.frame(
         parameter = parameter, value = known, lower = lower, upper = upper,
         learned = if (is.null(value)) learned else !inherits(value, "galvi_fixed"), transform = transform
@@ -62,6 +65,6 @@ plain_inputs <- function(X) {
 # -> list(spec, hyper) with the starts as hyperparameters.
 kernel_case <- function(kernel, X) {
   r <- new_register()
-  spec <- galvi:::kernel_spec(kernel, plain_inputs(X), r$register, default_variance = 1)
+  spec <- kernel_spec(kernel, plain_inputs(X), r$register, default_variance = 1)
   list(spec = spec, hyper = r$table()$value)
 }

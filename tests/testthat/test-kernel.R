@@ -16,7 +16,9 @@ kernel_examples <- function() {
     polynomial = list(polynomial(2, 0.7, 1.7), polynomial(1, 0.7, 1.7), polynomial(3, 2, 0.4, columns = 2:3)),
     constant = list(constant(1.7)),
     white = list(white(1.7), white(0.3, columns = 3)),
-    sum = list(se(1, 0.8) + linear(0.5) + white(0.1), matern32(1, 1, columns = 1) + matern32(2, 2, columns = 2)),
+    sum = list(
+      se(1, 0.8) + linear(0.5) + white(0.1), matern32(1, 1, columns = 1) + matern32(2, 2, columns = 2)
+    ),
     product = list(
       se(1.7, 0.8) * linear(0.5), constant(2) * periodic(1.3, 1, 0.8) * matern52(1.1, 3),
       (se(1.7, 0.8) + constant(0.3)) * (linear(0.5) + matern12(1, 2)) + white(0.2)
@@ -26,13 +28,14 @@ kernel_examples <- function() {
 
 # Distinct rows, but for one repeated: numbers that no kernel's formula is special at.
 kernel_rows <- function(n, shift = 0) {
-  X <- cbind(sin(seq_len(n) * 1.3 + shift), cos(seq_len(n) * 0.7 + shift), ((seq_len(n) * 7) %% 5) / 2 + shift)
+  i <- seq_len(n)
+  X <- cbind(sin(i * 1.3 + shift), cos(i * 0.7 + shift), ((i * 7) %% 5) / 2 + shift)
   if (n >= 4L) X[n, ] <- X[2L, ]
   X
 }
 
 every_kernel <- function(check) {
-  for (type in galvi:::probe_kernel_types()) {
+  for (type in probe_kernel_types()) {
     for (kernel in kernel_examples()[[type]]) {
       info <- format(kernel)
       check(kernel_case(kernel, kernel_rows(9)), info, kernel)
@@ -41,7 +44,7 @@ every_kernel <- function(check) {
 }
 
 test_that("every registered kernel has a reference and examples", {
-  types <- galvi:::probe_kernel_types()
+  types <- probe_kernel_types()
   expect_setequal(setdiff(types, c("sum", "product")), names(reference_kernel))
   expect_setequal(types, names(kernel_examples()))
 })
@@ -51,16 +54,18 @@ test_that("values and diagonals equal a naive double loop", {
     X <- kernel_rows(9)
     Z <- rbind(kernel_rows(6, 0.2), X[3L, ])
     expected <- reference_covariance(case$spec, case$hyper, X, Z)
-    expect_equal(galvi:::probe_kernel_value(case$spec, case$hyper, X, Z), expected, tolerance = tol$identity, info = info)
+    found <- probe_kernel_value(case$spec, case$hyper, X, Z)
+    expect_equal(found, expected, tolerance = tol$identity, info = info)
     expected <- diag(reference_covariance(case$spec, case$hyper, X))
-    expect_equal(galvi:::probe_kernel_diagonal(case$spec, case$hyper, X), expected, tolerance = tol$identity, info = info)
+    found <- probe_kernel_diagonal(case$spec, case$hyper, X)
+    expect_equal(found, expected, tolerance = tol$identity, info = info)
   })
 })
 
 test_that("covariances are symmetric and positive semidefinite", {
   every_kernel(function(case, info, kernel) {
     X <- kernel_rows(40)
-    K <- galvi:::probe_kernel_value(case$spec, case$hyper, X, X)
+    K <- probe_kernel_value(case$spec, case$hyper, X, X)
     expect_equal(K, t(K), tolerance = 1e-14, info = info)
     values <- eigen(K, symmetric = TRUE, only.values = TRUE)$values
     expect_gt(min(values), -1e-13 * max(values))
@@ -82,15 +87,15 @@ test_that("gradients equal differences", {
     Z <- kernel_rows(6, 0.2)
     G <- matrix(cos(seq_len(54) * 2.1), 9, 6)
     g <- sin(seq_len(9) + 0.4)
-    found <- galvi:::probe_kernel_gradient(case$spec, case$hyper, X, Z, G)
-    contracted <- function(hyper) sum(G * galvi:::probe_kernel_value(case$spec, hyper, X, Z))
+    found <- probe_kernel_gradient(case$spec, case$hyper, X, Z, G)
+    contracted <- function(hyper) sum(G * probe_kernel_value(case$spec, hyper, X, Z))
     expect_equal(found$hyper, difference(contracted, case$hyper), tolerance = tol$gradient, info = info)
-    contracted <- function(z) sum(G * galvi:::probe_kernel_value(case$spec, case$hyper, X, matrix(z, 6)))
-    if (!"white" %in% galvi:::leaf_types(kernel)) {
+    contracted <- function(z) sum(G * probe_kernel_value(case$spec, case$hyper, X, matrix(z, 6)))
+    if (!"white" %in% leaf_types(kernel)) {
       expect_equal(c(found$inputs), difference(contracted, c(Z)), tolerance = tol$gradient, info = info)
     }
-    contracted <- function(hyper) sum(g * galvi:::probe_kernel_diagonal(case$spec, hyper, X))
-    found <- galvi:::probe_kernel_diagonal_gradient(case$spec, case$hyper, X, g)
+    contracted <- function(hyper) sum(g * probe_kernel_diagonal(case$spec, hyper, X))
+    found <- probe_kernel_diagonal_gradient(case$spec, case$hyper, X, g)
     expect_equal(found, difference(contracted, case$hyper), tolerance = tol$gradient, info = info)
   })
 })
@@ -99,24 +104,28 @@ test_that("close rows lose no digits and far ones give zero, never NaN", {
   # exp(-r) near r = 0 is 1 - r: a distance from sums of squares would be off by 1e-8
   X <- matrix(1e3 + c(0, 1e-9))
   case <- kernel_case(matern12(1, 1), X)
-  expect_equal(1 - galvi:::probe_kernel_value(case$spec, case$hyper, X, X)[2L, 1L], X[2L] - X[1L], tolerance = 1e-6)
+  expect_equal(1 - probe_kernel_value(case$spec, case$hyper, X, X)[2L, 1L], X[2L] - X[1L], tolerance = 1e-6)
   case <- kernel_case(rational_quadratic(1, 1, 1e12), X)
-  expect_equal(galvi:::probe_kernel_value(case$spec, case$hyper, matrix(0), matrix(1))[1L], exp(-0.5), tolerance = 1e-11)
+  found <- probe_kernel_value(case$spec, case$hyper, matrix(0), matrix(1))
+  expect_equal(found[1L], exp(-0.5), tolerance = 1e-11)
   every_kernel(function(case, info, kernel) {
-    if (any(galvi:::leaf_types(kernel) %in% c("linear", "polynomial"))) return()
-    far <- rbind(c(0, 0, 0), c(1e300, -1e300, 1e308), c(-1e308, 1e200, 1e5), c(1e-300, 1e-310, 0), c(30, 40, 50))
-    K <- galvi:::probe_kernel_value(case$spec, case$hyper, far, far)
+    if (any(leaf_types(kernel) %in% c("linear", "polynomial"))) return()
+    far <- rbind(
+      c(0, 0, 0), c(1e300, -1e300, 1e308), c(-1e308, 1e200, 1e5), c(1e-300, 1e-310, 0), c(30, 40, 50)
+    )
+    K <- probe_kernel_value(case$spec, case$hyper, far, far)
     expect_true(all(is.finite(K)), info = info)
     expect_false(any(K != 0 & abs(K) < 1e-305), info = info)
-    gradient <- galvi:::probe_kernel_gradient(case$spec, case$hyper, far, far, matrix(1, 5, 5))
-    if (!"periodic" %in% galvi:::leaf_types(kernel)) expect_true(all(is.finite(unlist(gradient))), info = info)
+    gradient <- probe_kernel_gradient(case$spec, case$hyper, far, far, matrix(1, 5, 5))
+    if (!"periodic" %in% leaf_types(kernel)) expect_true(all(is.finite(unlist(gradient))), info = info)
   })
 })
 
 test_that("the kink of matern12 has input gradient zero", {
   X <- kernel_rows(3)
   case <- kernel_case(matern12(1, 1), X)
-  found <- galvi:::probe_kernel_gradient(case$spec, case$hyper, X[1L, , drop = FALSE], X[1L, , drop = FALSE], matrix(1))
+  x <- X[1L, , drop = FALSE]
+  found <- probe_kernel_gradient(case$spec, case$hyper, x, x, matrix(1))
   expect_identical(c(found$inputs), c(0, 0, 0))
   expect_identical(found$hyper, c(1, 0))
 })
@@ -143,16 +152,17 @@ lower <- function(K) {
   K
 }
 
-test_that("Gram matrices, cross-covariances and diagonals equal the blocks they are made of, at all tile sizes", {
+test_that("Gram matrices, cross-covariances and diagonals equal the blocks they are made of", {
   case <- kernel_case(se(1.7, 0.8) + linear(0.5), kernel_rows(9))
   for (n in c(1, 2, 63, 64, 65, 150)) {
     for (rows in gram_cases(n)) {
-      K <- masked(galvi:::probe_kernel_value(case$spec, case$hyper, rows$inputs, rows$inputs), rows)
-      expect_equal(galvi:::probe_gram(case$spec, case$hyper, rows), lower(K), tolerance = 1e-14)
-      expect_equal(galvi:::probe_gram_diagonal(case$spec, case$hyper, rows), diag(K), tolerance = 1e-14)
-      others <- lapply(rows, function(x) if (is.matrix(x)) x[seq_len(min(n, 70)), , drop = FALSE] else utils::head(x, 70))
-      cross <- masked(galvi:::probe_kernel_value(case$spec, case$hyper, rows$inputs, others$inputs), rows, others)
-      expect_equal(galvi:::probe_gram(case$spec, case$hyper, rows, others), cross, tolerance = 1e-14)
+      K <- masked(probe_kernel_value(case$spec, case$hyper, rows$inputs, rows$inputs), rows)
+      expect_equal(probe_gram(case$spec, case$hyper, rows), lower(K), tolerance = 1e-14)
+      expect_equal(probe_gram_diagonal(case$spec, case$hyper, rows), diag(K), tolerance = 1e-14)
+      first <- seq_len(min(n, 70))
+      others <- lapply(rows, function(x) if (is.matrix(x)) x[first, , drop = FALSE] else x[first])
+      cross <- masked(probe_kernel_value(case$spec, case$hyper, rows$inputs, others$inputs), rows, others)
+      expect_equal(probe_gram(case$spec, case$hyper, rows, others), cross, tolerance = 1e-14)
     }
   }
 })
@@ -163,9 +173,9 @@ test_that("the gradient of a Gram matrix reads one triangle and counts both", {
     G <- matrix(cos(seq_len(n^2) * 2.1), n, n)
     G <- G + t(G)
     for (rows in gram_cases(n)) {
-      found <- galvi:::probe_gram_gradient(case$spec, case$hyper, rows, lower(G))
-      expected <- galvi:::probe_kernel_gradient(case$spec, case$hyper, rows$inputs, rows$inputs, masked(G, rows))$hyper
-      expect_equal(found, expected, tolerance = 1e-12)
+      found <- probe_gram_gradient(case$spec, case$hyper, rows, lower(G))
+      expected <- probe_kernel_gradient(case$spec, case$hyper, rows$inputs, rows$inputs, masked(G, rows))
+      expect_equal(found, expected$hyper, tolerance = 1e-12)
     }
   }
 })
@@ -174,20 +184,21 @@ test_that("results do not depend on the number of threads", {
   case <- kernel_case(matern32(1.7, c(0.8, 2, 1), ard = TRUE) + white(0.1), kernel_rows(9))
   for (rows in gram_cases(300)) {
     G <- matrix(cos(seq_len(300^2) * 2.1), 300, 300)
-    one <- galvi:::probe_gram(case$spec, case$hyper, rows, threads = 1L)
-    expect_identical(galvi:::probe_gram(case$spec, case$hyper, rows, threads = 2L), one)
-    one <- galvi:::probe_gram_gradient(case$spec, case$hyper, rows, G, threads = 1L)
-    expect_identical(galvi:::probe_gram_gradient(case$spec, case$hyper, rows, G, threads = 2L), one)
+    one <- probe_gram(case$spec, case$hyper, rows, threads = 1L)
+    expect_identical(probe_gram(case$spec, case$hyper, rows, threads = 2L), one)
+    one <- probe_gram_gradient(case$spec, case$hyper, rows, G, threads = 1L)
+    expect_identical(probe_gram_gradient(case$spec, case$hyper, rows, G, threads = 2L), one)
   }
 })
 
 test_that("the core refuses what it does not know", {
   X <- kernel_rows(3)
   case <- kernel_case(se(1, 1), X)
-  value <- function(spec, hyper = case$hyper) galvi:::probe_kernel_value(spec, hyper, X, X)
-  expect_error(value(utils::modifyList(case$spec, list(type = "sinc"))), "unknown kernel 'sinc'")
-  expect_error(value(utils::modifyList(case$spec, list(hyper = list(lengthscale = NULL)))), "needs the parameter")
-  expect_error(value(utils::modifyList(case$spec, list(hyper = list(lengthscale = 1:2)))), "2 values for 3 columns")
+  value <- function(spec, hyper = case$hyper) probe_kernel_value(spec, hyper, X, X)
+  changed <- function(...) utils::modifyList(case$spec, list(...))
+  expect_error(value(changed(type = "sinc")), "unknown kernel 'sinc'")
+  expect_error(value(changed(hyper = list(lengthscale = NULL))), "needs the parameter")
+  expect_error(value(changed(hyper = list(lengthscale = 1:2))), "2 values for 3 columns")
   expect_error(value(case$spec, c(1, 0)), "lengthscale must be positive")
   expect_error(value(case$spec, c(NaN, 1)), "variance must be finite")
 })
@@ -199,15 +210,17 @@ test_that("starts come from the data", {
   inputs <- plain_inputs(X)
   starts <- function(kernel, variance = 3) {
     r <- new_register()
-    galvi:::kernel_spec(kernel, inputs, r$register, variance)
+    kernel_spec(kernel, inputs, r$register, variance)
     stats::setNames(r$table()$value, r$table()$parameter)
   }
   d <- c(dist(X))
   expect_equal(starts(se()), c(variance = 3, lengthscale = median(d[d > 0])))
   expect_equal(starts(se(ard = TRUE)), c(variance = 3, `lengthscale[x1]` = 3, `lengthscale[x2]` = 30))
   expect_equal(starts(linear()), c(variance = 3 / mean(rowSums(X^2))))
+  second_moments <- colMeans(X^2)
   expect_equal(
-    starts(linear(ard = TRUE)), c(`variance[x1]` = 1.5 / mean(X[, 1]^2), `variance[x2]` = 1.5 / mean(X[, 2]^2))
+    starts(linear(ard = TRUE)),
+    c(`variance[x1]` = 1.5 / second_moments[1], `variance[x2]` = 1.5 / second_moments[2])
   )
   expect_equal(starts(se() + white())[["white.variance"]], 1.5)
   expect_named(
@@ -219,18 +232,20 @@ test_that("starts come from the data", {
 })
 
 test_that("a factor is one variable with one lengthscale", {
-  inputs <- list(matrix = cbind(1:4, diag(4)[, 1:3] / sqrt(2)), variable = c(1L, 2L, 2L, 2L), names = c("x", "g"))
+  inputs <- list(
+    matrix = cbind(1:4, diag(4)[, 1:3] / sqrt(2)), variable = c(1L, 2L, 2L, 2L), names = c("x", "g")
+  )
   r <- new_register()
-  spec <- galvi:::kernel_spec(se(ard = TRUE), inputs, r$register)
+  spec <- kernel_spec(se(ard = TRUE), inputs, r$register)
   expect_identical(spec$hyper$lengthscale, c(2L, 3L, 3L, 3L))
-  spec <- galvi:::kernel_spec(se(columns = "g"), inputs, r$register)
+  spec <- kernel_spec(se(columns = "g"), inputs, r$register)
   expect_identical(spec$columns, 2:4)
 })
 
 test_that("a product holds all variances but one", {
   held <- function(kernel) {
     r <- new_register()
-    galvi:::kernel_spec(kernel, plain_inputs(kernel_rows(9)), r$register)
+    kernel_spec(kernel, plain_inputs(kernel_rows(9)), r$register)
     table <- r$table()
     table$parameter[!table$learned]
   }
@@ -244,7 +259,7 @@ test_that("a product holds all variances but one", {
 test_that("bounds hold the start", {
   for (kernel in list(se(), se(1e20, 1e-20), periodic(3), rational_quadratic(alpha = 1e8), linear(1e-30))) {
     r <- new_register()
-    galvi:::kernel_spec(kernel, plain_inputs(kernel_rows(9)), r$register)
+    kernel_spec(kernel, plain_inputs(kernel_rows(9)), r$register)
     table <- r$table()
     expect_true(all(table$lower < table$value & table$value < table$upper), info = format(kernel))
   }
@@ -253,23 +268,24 @@ test_that("bounds hold the start", {
 test_that("linear and constant kernels are columns with the same covariance", {
   X <- kernel_rows(9)
   for (kernel in list(
-    linear(), linear(ard = TRUE), constant(), linear(2) + constant(3), constant(2) * linear(c(1, 2, 3), ard = TRUE),
+    linear(), linear(ard = TRUE), constant(), linear(2) + constant(3),
+    constant(2) * linear(c(1, 2, 3), ard = TRUE),
     constant(2) * (linear(columns = "x2") + constant(0.5)) * constant(3) + linear()
   )) {
-    expect_true(galvi:::is_finite_kernel(kernel))
+    expect_true(is_finite_kernel(kernel))
     r <- new_register()
-    finite <- galvi:::finite_columns(kernel, plain_inputs(X), r$register)
+    finite <- finite_columns(kernel, plain_inputs(X), r$register)
     hyper <- c(1, r$table()$value)
     variance <- apply(matrix(hyper[finite$factors + 1L], nrow(finite$factors)), 1L, prod)
-    W <- galvi:::finite_design(finite, X)
+    W <- finite_design(finite, X)
     case <- kernel_case(kernel, X)
     expect_equal(
-      unname(W %*% (variance * t(W))), galvi:::probe_kernel_value(case$spec, case$hyper, X, X), info = format(kernel)
+      unname(W %*% (variance * t(W))), probe_kernel_value(case$spec, case$hyper, X, X), info = format(kernel)
     )
-    expect_identical(dim(galvi:::finite_design(finite, X[1L, , drop = FALSE])), c(1L, ncol(W)))
+    expect_identical(dim(finite_design(finite, X[1L, , drop = FALSE])), c(1L, ncol(W)))
   }
-  expect_false(galvi:::is_finite_kernel(linear() * linear()))
-  expect_false(galvi:::is_finite_kernel(linear() + white()))
+  expect_false(is_finite_kernel(linear() * linear()))
+  expect_false(is_finite_kernel(linear() + white()))
 })
 
 test_that("kernels print as they are written", {
