@@ -8,7 +8,7 @@
 namespace galvi {
 namespace {
 
-constexpr double reach = 7.0;             // in sds; beyond lies less than 3e-12
+constexpr double reach = 7.5;             // in sds; beyond lies less than 1e-13
 constexpr double accuracy_exponent = 30;  // errors of exp(-30), times what derivatives grow by near a pole
 constexpr double two_pi = 6.28318530717958647692;
 constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
