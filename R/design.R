@@ -114,15 +114,16 @@ frame_offset <- function(frame) {
 # its table leaves.
 new_registry <- function() {
   rows <- list()
-  add <- function(term, parameter, value, lower, upper, transform = "log") {
+  # owner: whose parameter it is in its name, such as `x1` in x1.sd; term: the label of the term it belongs to
+  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner) {
     # the range always has the start well inside
     if (value$learned) {
       lower <- min(lower, value$value / 10)
       upper <- max(upper, value$value * 10)
     }
     rows[[length(rows) + 1L]] <<- list(
-      name = paste0(term, ".", parameter), value = value$value, transform = transform, learned = value$learned,
-      lower = lower, upper = upper, prior = value$prior
+      name = paste0(owner, ".", parameter), term = term, parameter = parameter, value = value$value,
+      transform = transform, learned = value$learned, lower = lower, upper = upper, prior = value$prior
     )
     length(rows)
   }
@@ -141,7 +142,8 @@ new_registry <- function() {
   table <- function() {
     column <- function(field, type) vapply(rows, `[[`, type, field)
     list(
-      name = column("name", ""), value = column("value", 0), transform = column("transform", ""),
+      name = column("name", ""), term = column("term", ""), parameter = column("parameter", ""),
+      value = column("value", 0), transform = column("transform", ""),
       learned = column("learned", NA), lower = column("lower", 0), upper = column("upper", 0),
       prior = lapply(rows, `[[`, "prior")
     )
@@ -199,7 +201,8 @@ check_start <- function(start) {
 #'
 #' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it grows with N.
 #' @noRd
-build_model <- function(parsed, frame, family, prior = NULL, args = list(), expectation = "auto", start = NULL) {
+build_model <- function(parsed, frame, family, prior = NULL, args = list(), expectation = "auto",
+                        start = NULL) {
   name <- variable_name(parsed$response)
   response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
   offset <- frame_offset(frame)
@@ -361,7 +364,9 @@ check_new_columns <- function(design, terms, newdata) {
   needed <- intersect(all.vars(attr(terms, "variables")), design$columns)
   missing <- setdiff(needed, names(newdata))
   if (!length(missing)) return(invisible())
-  stop_galvi("newdata", sprintf("`newdata` has no column `%s`.%s", missing[1L], did_you_mean(missing[1L], names(newdata))))
+  stop_galvi("newdata", sprintf(
+    "`newdata` has no column `%s`.%s", missing[1L], did_you_mean(missing[1L], names(newdata))
+  ))
 }
 
 # offset = and (for densities) weights = again, now of newdata.

@@ -62,8 +62,11 @@ refused_families <- function() {
 #' | family | links | response | parameters |
 #' |:--|:--|:--|:--|
 #' | `gaussian` | identity | numbers | `variance`: of the noise |
-#' | `binomial` | logit, probit | 0 and 1, logical, a factor of two levels (the second is the success), `cbind(successes, failures)`, a proportion with the trials as `weights` | |
+#' | `binomial` | logit, probit | two classes or counts of successes, see below | |
 #' | `poisson` | log | counts | |
+#'
+#' A binomial response is 0 and 1, logical, a factor or text of two levels (the second is the success),
+#' `cbind(successes, failures)`, or a proportion with the trials as `weights`.
 #'
 #' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such as
 #' [log_normal()] makes the estimate a posterior mode. They are learned from a start read off the data if they are not
@@ -131,7 +134,9 @@ print.galvi_family <- function(x, ...) {
 as_galvi_family <- function(x, link = NULL, arg = "family") {
   if (is.function(x)) {
     x <- tryCatch(x(), error = function(e) {
-      stop_galvi("family", sprintf("`%s` must be a family; the function that was given fails: %s", arg, conditionMessage(e)))
+      stop_galvi("family", sprintf(
+        "`%s` must be a family; the function that was given fails: %s", arg, conditionMessage(e)
+      ))
     })
   }
   if (inherits(x, "galvi_family") && is.null(link)) return(x)

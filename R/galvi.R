@@ -61,7 +61,7 @@ galvi <- function(x, ...) {
 galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
                           hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
                           control = galvi_control(), verbose = interactive(), ...) {
-  call <- match.call()
+  call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   if (missing(formula) && "x" %in% names(extra)) {
     formula <- list(...)$x
@@ -82,7 +82,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
                              start = NULL, prior = NULL, weights, offset, subset, na.action,
                              control = galvi_control(), verbose = interactive(), kernel = se(), inducing = NULL,
                              intercept = TRUE, ...) {
-  call <- match.call()
+  call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   formula <- if (!missing(y) && inherits(y, "formula")) y else if ("formula" %in% names(extra)) list(...)$formula
   if (is.null(formula)) {
@@ -111,12 +111,8 @@ galvi.matrix <- galvi.data.frame
 #' @rdname galvi
 #' @export
 galvi.default <- function(x, ...) {
-  call <- match.call()
-  if ("formula" %in% names(call)) {
-    # only something else came first, as in galvi(family = binomial(), formula = y ~ gp(x))
-    call[[1L]] <- galvi.formula
-    return(eval(call, parent.frame()))
-  }
+  # only something else came first, as in galvi(family = binomial(), formula = y ~ gp(x))
+  if ("formula" %in% ...names() && missing(x)) return(galvi.formula(...))
   if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
   stop_galvi("argument", sprintf(
     "The first argument of galvi() must be a formula, a data frame or a matrix, not %s.", describe(x)
@@ -126,6 +122,17 @@ galvi.default <- function(x, ...) {
 # ---- what the methods share ----
 
 default_na_action <- function() getOption("na.action", "na.omit")
+
+# match.call() writes ..1 for what came through another function's `...`; this puts the expressions back, which
+# weights, offset and subset need.
+written_call <- function(call, frame) {
+  for (name in setdiff(names(call), "")) {
+    if (is.symbol(call[[name]]) && grepl("^[.][.][0-9]+$", as.character(call[[name]]))) {
+      call[[name]] <- eval(call("substitute", as.name(name)), frame)
+    }
+  }
+  call
+}
 
 # `d |> galvi(y ~ gp(x))` as if the formula had come first.
 formula_call <- function(call) {
@@ -183,8 +190,11 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
 # The core's refusals and numerical failures, with our classes.
 as_galvi_error <- function(expr) {
   tryCatch(expr,
-    `std::invalid_argument` = function(e) stop_galvi("method", conditionMessage(e)),
-    `C++Error` = function(e) stop_galvi("numeric", conditionMessage(e))
+    `C++Error` = function(e) {
+      message <- conditionMessage(e)
+      refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
+      stop_galvi(if (refused) "method" else "numeric", message)
+    }
   )
 }
 

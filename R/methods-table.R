@@ -84,6 +84,8 @@ print.galvi_methods <- function(x, ...) {
       cat(sprintf("  %s: %s\n", expectation, if (length(runs)) paste(runs, collapse = ", ") else "none"))
     }
   }
+  later <- c(setdiff(method_names(), c("auto", x$method)), setdiff(expectation_names(), c("auto", x$expectation)))
+  if (length(later)) cat(strwrap(paste("Not in this version:", paste(later, collapse = ", ")), 100L), sep = "\n")
   not <- unique(x[!x$runs, c("method", "reason")])
   if (nrow(not)) cat("Why not:\n")
   for (reason in unique(not$reason)) {

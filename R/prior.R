@@ -15,7 +15,7 @@
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
 #'
 #' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural
-#' scale; `pc()` and `gamma_prior()` belong to variances. Optimisation runs on the log scale and the
+#' scale; `pc()` and `gamma_prior()` belong to variances and to the standard deviation in `normal(0, sd = )`. Optimisation runs on the log scale and the
 #' densities include its Jacobian, so the mode is the mode of the log of the parameter.
 #'
 #' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held;
@@ -115,21 +115,24 @@ print.galvi_value <- function(x, ...) {
   invisible(x)
 }
 
-# Where MAP starts when only the prior is known.
-prior_centre <- function(prior) {
+# Where MAP starts when only the prior is known. pc() and gamma_prior() speak of a variance; sd: the parameter is its
+# root.
+prior_centre <- function(prior, sd = FALSE) {
+  power <- if (sd) 0.5 else 1
   switch(prior$type,
     log_normal = exp(prior$meanlog),
     half_normal = prior$sd,
-    pc = (-prior$upper / log(prior$prob))^2,
-    gamma_prior = prior$rate / prior$shape
+    pc = (-prior$upper / log(prior$prob))^(2 * power),
+    gamma_prior = (prior$rate / prior$shape)^power
   )
 }
 
 #' What the user gave for one positive parameter -> list(value, learned, prior).
-#' A NULL means `default`; a number is a start, or held where `number = "hold"`.
+#' A NULL means `default`; a number is a start, or held where `number = "hold"`. pc() and gamma_prior() need a variance
+#' or a standard deviation (`sd`).
 #' @noRd
 as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
-                         variance = TRUE, infinite = FALSE, what = "prior") {
+                         variance = TRUE, sd = FALSE, infinite = FALSE, what = "prior") {
   number <- match.arg(number)
   if (is.null(x)) {
     if (is.null(default)) stop_galvi(what, sprintf("`%s` has no default: give a number or fixed().", arg))
@@ -154,12 +157,12 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
       "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
     )),
     {
-      if (!variance && x$type %in% c("pc", "gamma_prior")) {
+      if (!variance && !sd && x$type %in% c("pc", "gamma_prior")) {
         stop_galvi(what, sprintf(
           "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
         ))
       }
-      list(value = prior_centre(x), learned = TRUE, prior = unclass(x))
+      list(value = prior_centre(x, sd), learned = TRUE, prior = c(unclass(x), if (sd) list(quantity = "sd")))
     }
   )
 }

@@ -130,12 +130,15 @@ fixed_prior_columns <- function(priors, spec, registry) {
       position[j] <- seen[[owner]]
       next
     }
-    start <- as_parameter(sd, paste0(owner, ".sd"), number = "hold", variance = FALSE, infinite = TRUE)
+    start <- as_parameter(sd, paste0(owner, ".sd"), number = "hold", sd = TRUE, infinite = TRUE)
     position[j] <- seen[[owner]] <- registry$add(
-      owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value
+      owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value, term = fixed_label
     )
   }
-  list(mean = vapply(priors, `[[`, 0, "mean", USE.NAMES = FALSE), factors = cbind(position, position, deparse.level = 0))
+  list(
+    mean = vapply(priors, `[[`, 0, "mean", USE.NAMES = FALSE),
+    factors = cbind(position, position, deparse.level = 0)
+  )
 }
 
 #' @export

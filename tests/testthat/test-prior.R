@@ -78,6 +78,9 @@ test_that("learned standard deviations are in the table, one per variable", {
   expect_equal(got$term$factors, cbind(c(1, 2, 3, 3), c(1, 2, 3, 3)), ignore_attr = TRUE)
   map <- fixed_table(mpg ~ wt, prior = list(wt = normal(0, half_normal(3))))
   expect_equal(map$hyper$prior[[2L]]$type, "half_normal")
+  pc <- fixed_table(mpg ~ wt, prior = normal(0, pc(2, 0.05)))$hyper
+  expect_equal(pc$prior[[2L]], list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"))
+  expect_equal(pc$value[2L], -2 / log(0.05))
 })
 
 test_that("a flat prior needs finite columns", {
