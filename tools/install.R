@@ -17,5 +17,6 @@ if (!file.exists(stamp) || !identical(readLines(stamp), unname(built_with))) {
   writeLines(built_with, stamp)
 }
 
+message("Building galvi into ", library, " (about a minute and a half the first time).")
 r_cmd(c("INSTALL", "--no-multiarch", "--with-keep.source", paste0("--library=", shQuote(library)), "."),
-      env = "MAKEFLAGS=-j2")
+      env = "MAKEFLAGS=-j2", quietly = TRUE)

@@ -47,8 +47,11 @@ install_missing <- function(wanted) {
   invisible(library)
 }
 
-# Runs `R CMD ...` in this R; stops if it fails.
-r_cmd <- function(arguments, env = character()) {
-  status <- system2(file.path(R.home("bin"), "R"), c("CMD", arguments), env = env)
-  if (status != 0) stop("R CMD ", arguments[1], " failed.", call. = FALSE)
+# Runs `R CMD ...` in this R; stops if it fails. With `quietly` its output is shown only then.
+r_cmd <- function(arguments, env = character(), quietly = FALSE) {
+  log <- if (quietly) tempfile() else ""
+  status <- system2(file.path(R.home("bin"), "R"), c("CMD", arguments), env = env, stdout = log, stderr = log)
+  if (status == 0) return(invisible())
+  if (quietly) message(paste(readLines(log), collapse = "\n"))
+  stop("R CMD ", arguments[1], " failed.", call. = FALSE)
 }

@@ -3,8 +3,11 @@
 Sys.setenv(NOT_CRAN = "true")  # snapshots and slower tests count here
 filter <- commandArgs(TRUE)
 
+# On a terminal the counts move; a log gets one line per file.
+every <- if (cli::is_dynamic_tty(stdout())) 0.1 else Inf
 results <- testthat::test_dir(
-  "tests/testthat", package = "galvi", load_package = "installed", reporter = "progress",
+  "tests/testthat", package = "galvi", load_package = "installed",
+  reporter = testthat::ProgressReporter$new(update_interval = every),
   filter = if (length(filter)) paste(filter, collapse = "|"), stop_on_failure = FALSE
 )
 
