@@ -77,7 +77,10 @@ TermRows rows_from_list(const Rcpp::List& term) {
   if (has(term, "W")) rows.W = get_matrix(term, "W");
   if (has(term, "inputs")) rows.kernel.inputs = get_matrix(term, "inputs");
   if (has(term, "by")) rows.kernel.by = get_vector(term, "by");
-  if (has(term, "group")) rows.kernel.group = Rcpp::as<Eigen::VectorXi>(Rcpp::IntegerVector(term["group"]));
+  if (has(term, "group")) {
+    const Rcpp::IntegerVector group = term["group"];
+    rows.kernel.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
+  }
   return rows;
 }
 
@@ -94,7 +97,10 @@ Terms terms_from_list(const Rcpp::List& model, Index latent) {
     spec.rows = rows_from_list(term);
     if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
     if (has(term, "mean")) spec.mean = get_vector(term, "mean");
-    if (has(term, "factors")) spec.factors = Rcpp::as<Eigen::MatrixXi>(Rcpp::IntegerMatrix(term["factors"])).array() - 1;
+    if (has(term, "factors")) {
+      const Rcpp::IntegerMatrix factors = term["factors"];
+      spec.factors = Eigen::Map<const Eigen::MatrixXi>(factors.begin(), factors.nrow(), factors.ncol()).array() - 1;
+    }
     if (spec.type == "columns" &&
         (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
       throw std::invalid_argument("term " + spec.label + ": W, mean and factors differ in size");

@@ -28,7 +28,8 @@ void RMonitor::report(const Progress& progress) {
   if (now < next_report_ && progress.stage == last_stage_) return;
   next_report_ = now + kReportEvery;
   last_stage_ = progress.stage;
-  Rcpp::Function(report_)(progress.stage, progress.iteration, progress.elbo, progress.gap);
+  Rcpp::Function report(report_);
+  report(progress.stage, progress.iteration, progress.elbo, progress.gap);
 }
 
 }  // namespace galvi

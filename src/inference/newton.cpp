@@ -142,17 +142,24 @@ void solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
   auto point = frozen.at(current.alpha, log_lambda, current.centred);
   if (!point) return;
   const double start = point->norm;
+  double last_step = 0;
   for (int i = 0; i < inner_iterations && point->norm > inner_reduction * start && point->norm > 1e-11; ++i) {
     model.context().monitor.poll();
-    const double tolerance = std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
+    // far from the solution the trust region cuts the step, and a rough direction is as good
+    const double tolerance =
+        last_step < 1 ? 0.1 : std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
     const Vector d = frozen.direction(*point, tolerance);
     if (!d.allFinite()) break;
-    const Matrix d_alpha = Map(d.data(), N, K), d_log = Map(d.data() + N * K, N, K);
+    const Matrix d_alpha = Map(d.data(), N, K);
+    // One site that the frozen model sends far away must not hold the others back; a site that hardly matters may
+    // vanish at once.
+    const Matrix lowest_move =
+        (point->log_lambda.array().exp() * point->variance.array() < 1e-2).select(Matrix::Constant(N, K, -50.0), -max_log_lambda_move);
+    const Matrix d_log = Map(d.data() + N * K, N, K).cwiseMax(lowest_move).cwiseMin(max_log_lambda_move);
     const Matrix d_mean = frozen.apply_prior(d_alpha);
-    // trust region: at most e^2 in a lambda, and one plus two standard deviations in a mean
+    // trust region for means: one plus two standard deviations
     const double mean_move = (d_mean.array().abs() / (1 + 2 * point->variance.array().sqrt())).maxCoeff();
-    double step = std::min({1.0, max_log_lambda_move / std::max(d_log.cwiseAbs().maxCoeff(), 1e-300),
-                            1 / std::max(mean_move, 1e-300)});
+    double step = std::min(1.0, 1 / std::max(mean_move, 1e-300));
     const Matrix lowest = model.lambda_floor().array().log();
     std::optional<FrozenModel::Point> next;
     for (int halving = 0; halving < 20; ++halving, step *= 0.5) {
@@ -162,6 +169,7 @@ void solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
       next.reset();
     }
     if (!next) break;
+    last_step = step;
     point = std::move(next);
   }
   alpha = point->alpha;
