@@ -34,6 +34,14 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   )
 }
 
+#' Does `newdata` have what the number of trials is read from?
+#' @noRd
+tells_trials <- function(fit, newdata) {
+  if (all(fit$model$size == 1)) return(FALSE)
+  needed <- c(all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
+  all(needed %in% names(newdata)) && !anyNA(newdata[needed])
+}
+
 subset_rows <- function(rows, i) {
   take <- function(x) if (is.matrix(x)) x[i, , drop = FALSE] else x[i]
   list(terms = lapply(rows$terms, function(term) lapply(Filter(Negate(is.null), term), take)))

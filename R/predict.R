@@ -19,8 +19,8 @@
 #' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`.
 #'
 #'   Predictions of a response are for one trial each if the response is binary. If it counts successes in trials,
-#'   quantiles and prediction intervals are for the proportion in as many trials as the row has (one if `newdata` does
-#'   not tell).
+#'   quantiles and prediction intervals are for the proportion in as many trials as the row has: one, if `newdata` has
+#'   no response (or weights, for a proportion) that tells.
 #' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"` and
 #'   `"prob"`, of each contribution for `"terms"`.
 #' @param interval For `"link"` and `"response"`: `"credible"` is for eta or E\[y given eta\], `"prediction"`
@@ -58,7 +58,9 @@ predict.galvi <- function(object, newdata,
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
   } else {
-    new_target(object, newdata, na.action, response = type == "density")
+    for_new_response <- type == "quantile" || options$interval == "prediction"
+    new_target(object, newdata, na.action,
+      response = type == "density" || for_new_response && tells_trials(object, newdata))
   }
   parts <- types[[type]]$predict(object, target, options)
   finish <- function(x) finish_rows(x, target, na.action, object)
@@ -253,6 +255,10 @@ check_level <- function(level) {
 }
 
 check_probs <- function(probs) {
-  if (is.numeric(probs) && length(probs) && !anyNA(probs) && all(probs > 0 & probs < 1)) return(probs)
-  stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", describe(probs), "."))
+  if (!is.numeric(probs) || !length(probs)) {
+    stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", describe(probs), "."))
+  }
+  bad <- is.na(probs) | probs <= 0 | probs >= 1
+  if (!any(bad)) return(probs)
+  stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", format(probs[bad][1L]), "."))
 }

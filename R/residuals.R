@@ -61,7 +61,7 @@ pearson_residuals <- function(fit, target) {
 deviance_residuals <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
   weights <- fit$model$weights
-  units <- fit$family$dev.resids
+  units <- unit_deviance(fit$family)
   if (is.null(units)) {
     log_p <- response_moment(fit, marginals, "log_density", size = target$size, y = target$y)
     if (n_latents(fit) > 1L) return(sqrt(-2 * weights * log_p))
@@ -71,6 +71,14 @@ deviance_residuals <- function(fit, target) {
   y <- target$y / target$size
   mu <- response_moment(fit, marginals, "mean")
   sign(y - mu) * sqrt(pmax(units(y, mu, weights * target$size), 0))
+}
+
+#' function(y, mu, wt): the deviance's contributions, as base R's family of that name has them; NULL if there is none
+#' @noRd
+unit_deviance <- function(family) {
+  if (!is.null(family$dev.resids)) return(family$dev.resids)
+  base <- get0(family$family, envir = asNamespace("stats"), mode = "function", inherits = FALSE)
+  if (!is.null(base)) base()$dev.resids
 }
 
 quantile_residuals <- function(fit, target) {

@@ -26,7 +26,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
 #' @export
 print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   print_heading(x$formula, x$family, x$nobs, x$na.action)
-  cat("\nFixed effects (posterior)", if (is.null(x$coefficients)) ": none", "\n", sep = "")
+  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   cat("\nHyperparameters", if (!nrow(x$hyper)) ": none", "\n", sep = "")
   if (nrow(x$hyper)) print(hyper_display(x$hyper, digits), row.names = FALSE)

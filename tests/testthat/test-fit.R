@@ -1,0 +1,59 @@
+test_that("a fit has the fields that users are promised", {
+  fit <- small_fit("gaussian")
+  expect_s3_class(fit, "galvi")
+  expect_true(all(c("call", "formula", "family", "method", "expectation", "prior", "hyper", "elbo", "trace",
+    "convergence", "nobs", "backend", "posterior") %in% names(fit)))
+  expect_named(fit$hyper, c("name", "term", "parameter", "estimate", "lower", "upper", "status"))
+  expect_true(all(c("iteration", "seconds", "flops", "elbo") %in% names(fit$trace)))
+  expect_true(all(c("converged", "message", "gradient_norm", "gap") %in% names(fit$convergence)))
+  expect_true(all(fit$hyper$status %in% c("learned", "fixed", "at bound")))
+  expect_identical(as.character(fit$call[[1L]]), "galvi")
+  expect_identical(fit$nobs, 50L)
+})
+
+test_that("the hyperparameter table names terms and parameters", {
+  hyper <- small_fit("gaussian")$hyper
+  expect_true(all(c("gp(speed).lengthscale", "gp(speed).variance", "gaussian.variance") %in% hyper$name))
+  expect_identical(hyper$term[hyper$name == "gp(speed).lengthscale"], "gp(speed)")
+  expect_identical(hyper$parameter[hyper$name == "gp(speed).lengthscale"], "lengthscale")
+  expect_identical(hyper$estimate[hyper$name == "gp(speed).lengthscale"], 8)
+})
+
+test_that("names with dots are cut where the term ends", {
+  cut <- split_hyper_names(
+    c("gp(log(x.1)).lengthscale", "gp(a.b).se.variance", "gaussian.variance", "x.1.sd", "alone"),
+    c("gp(log(x.1))", "gp(a.b)")
+  )
+  expect_identical(cut$term, c("gp(log(x.1))", "gp(a.b)", "gaussian", "x.1", ""))
+  expect_identical(cut$parameter, c("lengthscale", "se.variance", "variance", "sd", "alone"))
+})
+
+test_that("a fit is plain data and survives saveRDS()", {
+  fit <- small_fit("binary")
+  file <- local_file()
+  saveRDS(fit, file)
+  again <- readRDS(file)
+  expect_identical(predict(again, mtcars[1:3, ]), predict(fit, mtcars[1:3, ]))
+  expect_identical(predict(again), predict(fit))
+  expect_true(is_plain(fit[setdiff(names(fit), c("call", "formula", "family", "design", "data"))]))
+})
+
+test_that("a fit that has not converged warns once, with a class, and is still a fit", {
+  few <- galvi_control(max_iterations = 1)
+  expect_warning(
+    fit <- galvi(am ~ 0 + gp(wt, hp, kernel = se(variance = 1000, lengthscale = 1)), data = mtcars,
+      family = binomial(), hyper = "fixed", method = "natural_gradient", control = few),
+    class = "galvi_warning_convergence"
+  )
+  expect_false(fit$convergence$converged)
+  expect_match(fit$convergence$message, ".")
+  expect_output(print(fit), "NOT CONVERGED")
+  expect_true(all(is.finite(predict(fit))))
+})
+
+test_that("several starts are kept as a table", {
+  starts <- starts_table(list(elbo = c(-2, -1), converged = c(TRUE, TRUE), hyper = cbind(1:2, 3:4)), c("a.b", "c"))
+  expect_named(starts, c("start", "elbo", "converged", "a.b", "c"))
+  expect_identical(starts$c, 3:4)
+  expect_null(starts_table(NULL, "a"))
+})

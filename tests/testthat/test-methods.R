@@ -1,0 +1,199 @@
+test_that("coef, vcov and confint describe one Gaussian posterior", {
+  fit <- small_fit("flat")
+  beta <- coef(fit)
+  V <- vcov(fit)
+  expect_named(beta, c("(Intercept)", "wt", "factor(gear)4", "factor(gear)5"))
+  expect_identical(rownames(V), names(beta))
+  expect_equal(V, t(V))
+  expect_true(all(eigen(V)$values > 0))
+  limits <- confint(fit, level = 0.9)
+  expect_identical(dimnames(limits), list(names(beta), c("5 %", "95 %")))
+  expect_equal(limits[, 2], beta + qnorm(0.95) * sqrt(diag(V)))
+  expect_equal(confint(fit, "wt"), confint(fit)["wt", , drop = FALSE])
+  expect_equal(confint(fit, 2), confint(fit, "wt"))
+  expect_error(confint(fit, "weight"), "wt", class = "galvi_error_argument")
+  expect_equal(nlme::fixef(fit), beta)
+  X <- model.matrix(am ~ wt + factor(gear), mtcars)
+  expect_equal(predict(fit, type = "link"), drop(X %*% beta), tolerance = 1e-7)
+  expect_equal(predict(fit, type = "link", se.fit = TRUE)$se.fit, sqrt(rowSums((X %*% V) * X)), tolerance = 1e-6)
+})
+
+test_that("a flat prior and a gaussian response give lm()", {
+  fit <- galvi(weight ~ group, data = PlantGrowth, family = galvi_family("gaussian", variance = fixed(0.4)),
+    prior = list(intercept = normal(0, 1e4), default = normal(0, 1e4)))
+  reference <- lm(weight ~ group, data = PlantGrowth)
+  expect_equal(coef(fit), coef(reference), tolerance = 1e-5)
+  expect_equal(vcov(fit), vcov(reference) * 0.4 / sigma(reference)^2, tolerance = 1e-5)
+})
+
+test_that("a fit without fixed effects has none", {
+  fit <- galvi(dist ~ 0 + gp(speed), data = cars, hyper = "fixed")
+  expect_length(coef(fit), 0L)
+  expect_identical(dim(vcov(fit)), c(0L, 0L))
+  expect_identical(nrow(confint(fit)), 0L)
+  expect_output(print(summary(fit)), "Fixed effects: none")
+})
+
+test_that("ranef gives the coefficients of terms that are columns", {
+  fit <- galvi(mpg ~ 1 + gp(wt, hp, kernel = linear(ard = TRUE)), data = mtcars, hyper = "fixed")
+  random <- nlme::ranef(fit)
+  expect_named(random, "gp(wt, hp)")
+  expect_named(random[[1]], c("mean", "sd"))
+  expect_identical(nrow(random[[1]]), 2L)
+  expect_length(nlme::ranef(small_fit("gaussian")), 0L)
+})
+
+test_that("logLik is the bound, says so, and feeds AIC and BIC", {
+  fit <- small_fit("binary")
+  l <- logLik(fit)
+  expect_s3_class(l, "logLik")
+  expect_equal(as.numeric(l), fit$elbo)
+  expect_identical(attr(l, "nobs"), 32L)
+  expect_identical(attr(l, "df"), sum(fit$hyper$status != "fixed"))
+  expect_output(print(l), "lower bound")
+  expect_output(print(logLik(small_fit("gaussian"))), "exact")
+  expect_equal(AIC(fit), -2 * fit$elbo + 2 * attr(l, "df"))
+  expect_equal(BIC(fit), -2 * fit$elbo + log(32) * attr(l, "df"))
+})
+
+test_that("accessors answer as users of glm expect", {
+  fit <- small_fit("counts")
+  expect_identical(nobs(fit), 72L)
+  expect_identical(formula(fit), fit$formula)
+  expect_s3_class(terms(fit), "terms")
+  expect_s3_class(family(fit), "family")
+  expect_identical(family(fit)$family, "poisson")
+  expect_identical(nrow(model.frame(fit)), 72L)
+  expect_equal(weights(fit), rep(1, 72), ignore_attr = TRUE)
+  expect_equal(fitted(fit), predict(fit))
+  expect_identical(sigma(fit), 1)
+  expect_equal(sigma(small_fit("gaussian")), sqrt(230))
+})
+
+test_that("update changes the formula and the arguments", {
+  fit <- small_fit("flat")
+  fewer <- update(fit, . ~ . - factor(gear))
+  expect_identical(deparse(formula(fewer)), "am ~ wt")
+  expect_named(coef(fewer), c("(Intercept)", "wt"))
+  logged <- update(small_fit("gaussian"), sqrt(dist) ~ .)
+  expect_identical(formula(logged)[[2]], quote(sqrt(dist)))
+  probit <- update(fit, family = binomial("probit"), evaluate = FALSE)
+  expect_identical(probit$family, quote(binomial("probit")))
+  more <- update(fit, . ~ . + gp(hp), evaluate = FALSE)
+  expect_true("gp(hp)" %in% attr(terms(more$formula), "term.labels"))
+})
+
+test_that("update keeps a dot inside a term and finds data given first", {
+  fit <- mtcars[c("am", "wt", "hp")] |> galvi(am ~ 0 + gp(.), family = binomial(), hyper = "fixed")
+  wider <- update(fit, family = binomial("probit"))
+  expect_identical(wider$family$link, "probit")
+  expect_identical(nobs(wider), 32L)
+})
+
+test_that("residuals are what their names say", {
+  for (name in c("gaussian", "binary", "trials", "counts")) {
+    fit <- small_fit(name)
+    y <- fit$model$y / fit$model$size
+    expect_equal(residuals(fit), y - fitted(fit), ignore_attr = TRUE)
+    expect_identical(sign(residuals(fit, "deviance")), sign(residuals(fit)))
+    expect_equal(sum(residuals(fit, "deviance")^2), deviance(fit))
+    set.seed(1)
+    q <- residuals(fit, "quantile")
+    expect_true(all(is.finite(q)))
+    expect_named(q, row.names(small_data(name)))
+  }
+  gaussian <- small_fit("gaussian")
+  expect_equal(residuals(gaussian, "quantile"), residuals(gaussian, "pearson"), tolerance = 1e-6)
+  link <- predict(gaussian, type = "link", se.fit = TRUE)
+  expect_equal(residuals(gaussian, "pearson"), (cars$dist - link$fit) / sqrt(link$se.fit^2 + 230), tolerance = 1e-6,
+    ignore_attr = TRUE)
+})
+
+test_that("deviance is glm()'s where the posterior is narrow", {
+  big <- data.frame(y = c(4000, 9000), n = 10000, x = 0:1)
+  fit <- galvi(cbind(y, n - y) ~ x, data = big, family = binomial(), hyper = "fixed", prior = normal(0, 100))
+  expect_lt(deviance(fit), 0.01)
+  counts <- small_fit("counts")
+  reference <- glm(count ~ spray + offset(log(size)), data = spray_table(), family = poisson())
+  expect_equal(deviance(counts), deviance(reference), tolerance = 0.02)
+})
+
+test_that("quantile residuals are standard normal under the model and repeat with the seed", {
+  d <- data.frame(x = seq(0, 1, length.out = 400))
+  set.seed(3)
+  d$y <- rpois(400, exp(1 + d$x))
+  fit <- galvi(y ~ x, data = d, family = poisson(), hyper = "fixed")
+  set.seed(4)
+  q <- residuals(fit, "quantile")
+  expect_gt(ks.test(q, "pnorm")$p.value, 0.001)
+  set.seed(4)
+  expect_identical(residuals(fit, "quantile"), q)
+})
+
+test_that("simulate draws from the posterior predictive, repeats, and says with which seed", {
+  fit <- small_fit("counts")
+  s <- simulate(fit, nsim = 300, seed = 11)
+  expect_s3_class(s, "data.frame")
+  expect_identical(dim(s), c(72L, 300L))
+  expect_identical(names(s)[c(1, 300)], c("sim_1", "sim_300"))
+  expect_identical(s, simulate(fit, nsim = 300, seed = 11))
+  expect_identical(as.numeric(attr(s, "seed")), 11)
+  m <- as.matrix(s)
+  expect_true(all(m >= 0 & m == round(m)))
+  standard_error <- apply(m, 1, sd) / sqrt(300)
+  expect_lt(max(abs(rowMeans(m) - predict(fit)) / standard_error), 4.5)
+  set.seed(5)
+  first <- simulate(fit)
+  expect_identical(attr(first, "seed"), {
+    set.seed(5)
+    .Random.seed
+  })
+})
+
+test_that("simulated gaussian responses have the joint covariance of the prediction", {
+  fit <- small_fit("gaussian")
+  m <- as.matrix(simulate(fit, nsim = 4000, seed = 2))
+  V <- predict(fit, type = "link", covariance = TRUE)$covariance + diag(230, 50)
+  expect_equal(cov(t(m))[c(1, 25, 50), c(1, 25, 50)], V[c(1, 25, 50), c(1, 25, 50)], tolerance = 0.1)
+})
+
+test_that("simulated responses look like the observed ones", {
+  d <- transform(mtcars, type = factor(ifelse(am == 1, "manual", "automatic")), flag = am == 1)
+  s <- simulate(galvi(type ~ wt, data = d, family = binomial(), hyper = "fixed"), 2, seed = 1)
+  expect_identical(levels(s$sim_1), c("automatic", "manual"))
+  expect_type(simulate(galvi(flag ~ wt, data = d, family = binomial(), hyper = "fixed"), seed = 1)$sim_1, "logical")
+  trials <- simulate(small_fit("trials"), 1, seed = 1)$sim_1
+  expect_identical(colnames(trials), c("ncases", "ncontrols"))
+  expect_equal(rowSums(trials), with(esoph_table(), ncases + ncontrols), ignore_attr = TRUE)
+})
+
+test_that("projected and dense draws of eta agree with the stored marginals", {
+  fit <- small_fit("flat")
+  set.seed(1)
+  draw <- latent_sampler(fit, training_target(fit))
+  eta <- replicate(3000, draw()[, 1])
+  expect_lt(max(abs(rowMeans(eta) - fit$posterior$mean) / sqrt(fit$posterior$variance / 3000)), 4.5)
+  expect_equal(apply(eta, 1, var), as.vector(fit$posterior$variance), tolerance = 0.15)
+})
+
+test_that("a singular covariance has a root", {
+  A <- matrix(c(1, 1, 0, 1, 1, 0, 0, 0, 2), 3)
+  R <- covariance_root(A)
+  expect_equal(R %*% t(R), A)
+})
+
+test_that("print and summary speak plainly", {
+  fit <- small_fit("binary")
+  expect_output(print(fit), "binomial \\(logit link\\), 32 observations")
+  expect_output(print(fit), "lower bound on the log evidence")
+  expect_output(print(fit), "gp\\(hp, qsec\\).lengthscale")
+  s <- summary(fit)
+  expect_s3_class(s, "summary.galvi")
+  expect_identical(colnames(s$coefficients)[1:2], c("mean", "sd"))
+  expect_output(print(s), "within .* nats of its optimum", width = 200)
+  expect_output(print(s), "Converged")
+  variance <- s$hyper$parameter == "variance"
+  expect_equal(s$hyper$sd[variance], sqrt(s$hyper$estimate[variance]))
+  expect_true(all(is.na(s$hyper$sd[!variance])))
+  expect_output(print(small_fit("gaussian")), "Log evidence: .* exact")
+})

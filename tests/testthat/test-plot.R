@@ -1,0 +1,117 @@
+# Draws on a file that is thrown away; returns what plot() returns.
+plot_away <- function(...) {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  before <- graphics::par(no.readonly = TRUE)
+  data <- plot(...)
+  expect_identical(graphics::par("mar", "las", "mgp"), before[c("mar", "las", "mgp")])
+  data
+}
+
+test_that("every plot of every kind of fit draws and returns finite data", {
+  for (name in c("gaussian", "binary", "trials", "counts", "flat")) {
+    for (which in c("effects", "trace", "relevance", "calibration")) {
+      data <- plot_away(small_fit(name), which)
+      frames <- if (is.data.frame(data)) list(data) else data
+      expect_true(length(frames) > 0L && all(vapply(frames, is.data.frame, NA)), label = paste(name, which))
+    }
+  }
+})
+
+test_that("the effect of one input is the prediction along it", {
+  fit <- small_fit("gaussian")
+  data <- plot_away(fit, n = 21)[["gp(speed)"]]
+  expect_named(data, c("speed", "fit", "lwr", "upr"))
+  expect_identical(range(data$speed), range(cars$speed) + 0)
+  expected <- predict(fit, data["speed"], type = "link", interval = "credible")
+  expect_equal(as.matrix(data[c("fit", "lwr", "upr")]), expected, tolerance = 1e-8, ignore_attr = TRUE)
+})
+
+test_that("the effect of two inputs is a grid with the other variables at typical values", {
+  fit <- small_fit("binary")
+  data <- plot_away(fit, terms = "gp(hp, qsec)", n = 11)[["gp(hp, qsec)"]]
+  expect_identical(nrow(data), 36L)
+  new <- cbind(data[c("hp", "qsec")], wt = median(mtcars$wt))
+  expect_equal(data$fit, predict(fit, new, type = "link"), tolerance = 1e-8, ignore_attr = TRUE)
+  response <- plot_away(fit, terms = "gp(hp, qsec)", n = 11, scale = "response")[["gp(hp, qsec)"]]
+  expect_equal(response$fit, predict(fit, new), tolerance = 1e-8, ignore_attr = TRUE)
+})
+
+test_that("effects know factors, `by` and more than two inputs", {
+  d <- transform(ToothGrowth, dose = jitter(dose, 0.1), third = seq_along(len) %% 7)
+  by <- galvi(len ~ supp + gp(dose, by = supp), data = d, hyper = "fixed")
+  data <- plot_away(by, terms = "gp(dose, by = supp)", n = 5)[[1]]
+  expect_identical(levels(data$series), c("OJ", "VC"))
+  new <- data.frame(dose = data$dose, supp = data$series)
+  expect_equal(data$fit, predict(by, new, type = "link"), tolerance = 1e-8, ignore_attr = TRUE)
+  many <- galvi(len ~ gp(supp, dose, third), data = d, hyper = "fixed")
+  panels <- plot_away(many, max_inputs = 2, n = 5)
+  expect_length(panels, 2L)
+  factor_panel <- plot_away(many, n = 5)[["gp(supp, dose, third): supp"]]
+  expect_identical(nrow(factor_panel), 2L)
+})
+
+test_that("coefficients are drawn without the intercept", {
+  data <- plot_away(small_fit("flat"))$fixed
+  expect_identical(data$coefficient, c("wt", "factor(gear)4", "factor(gear)5"))
+  expect_equal(data$fit, unname(coef(small_fit("flat"))[-1]))
+})
+
+test_that("relevance of additive terms is their standard deviation, of an idle input nothing", {
+  fit <- small_fit("flat")
+  data <- plot_away(fit, "relevance")
+  wt <- coef(fit)[["wt"]] * mtcars$wt
+  population_sd <- sqrt(mean((wt - mean(wt))^2))
+  expect_equal(data$relevance[data$name == "wt"], population_sd, tolerance = 0.1)
+
+  d <- data.frame(x1 = seq(-2, 2, length.out = 60), x2 = rep_len(c(0.3, -1, 0.9, 0.1, -0.4), 60))
+  d$y <- sin(2 * d$x1)
+  idle <- galvi(y ~ gp(x1, x2, kernel = se(variance = 1, lengthscale = 1, ard = TRUE)), data = d,
+    family = galvi_family("gaussian", variance = 0.01))
+  data <- plot_away(idle, "relevance")
+  expect_lt(data$relevance[data$name == "x2"], 0.1 * data$relevance[data$name == "x1"])
+})
+
+test_that("relevance splits sums of kernels and leaves the generator alone", {
+  fit <- galvi(mpg ~ gp(wt, hp, kernel = se() + linear()), data = mtcars, hyper = "fixed", family = gaussian())
+  set.seed(1)
+  before <- .Random.seed
+  data <- plot_away(fit, "relevance")
+  expect_identical(.Random.seed, before)
+  expect_identical(data$name[data$kind == "part"], c("gp(wt, hp): se", "gp(wt, hp): linear"))
+  expect_true(all(is.finite(data$relevance)))
+})
+
+test_that("calibration counts every observation", {
+  data <- plot_away(small_fit("binary"), "calibration", bins = 4)
+  expect_identical(sum(data$n), 32L)
+  expect_true(all(data$lower <= data$observed & data$observed <= data$upper))
+  pit <- plot_away(small_fit("counts"), "calibration", bins = 8)
+  expect_equal(sum(pit$share), 1)
+  pit <- plot_away(small_fit("gaussian"), "calibration", newdata = cars[1:20, ])
+  expect_equal(sum(pit$share), 1)
+})
+
+test_that("the PIT of a right model is flat", {
+  set.seed(8)
+  d <- data.frame(x = runif(2000))
+  d$y <- rpois(2000, exp(d$x))
+  fit <- galvi(y ~ x, data = d, family = poisson(), hyper = "fixed")
+  data <- plot_away(fit, "calibration", bins = 5)
+  expect_equal(data$share, rep(0.2, 5), tolerance = 0.1)
+})
+
+test_that("plots refuse in words", {
+  fit <- small_fit("gaussian")
+  expect_snapshot(error = TRUE, {
+    plot(fit, which = "effect")
+    plot(fit, terms = "gp(sped)")
+    plot(fit, what = "trace")
+    plot(fit, "calibration", newdata = data.frame(speed = 3))
+  })
+  expect_error(plot(galvi(dist ~ 1, data = cars, hyper = "fixed")), class = "galvi_error_argument")
+})
