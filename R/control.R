@@ -2,25 +2,25 @@
 
 #' Numerical settings
 #'
-#' @param tol Inference stops when the bound is proven to be within `tol` nats of its optimum; where nothing can prove
-#'   that, when it changes by less. Positive.
+#' @param tol Inference stops when the bound is proven to be within `tol` nats of its optimum; where nothing
+#'   can prove that, when it changes by less. Positive.
 #' @param max_iterations Steps of one inference, at least 1.
-#' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the bound's size,
-#'   is below it. Positive.
+#' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the
+#'   bound's size, is below it. Positive.
 #' @param hyper_iterations Steps of learning, 0 or more.
-#' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the others are
-#'   drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
+#' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the
+#'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
 #' @param freeze Steps of the posterior before the hyperparameters move.
 #' @param joint Optimise posterior and hyperparameters together rather than in turn?
 #' @param move_inducing Move inducing points together with the hyperparameters? No use in this version.
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance. No use in this version.
 #' @param pieces Pieces of the piecewise bound, 3 to 20. No use in this version.
-#' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole number.
-#'   Results do not depend on it beyond rounding.
+#' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole
+#'   number. Results do not depend on it beyond rounding.
 #' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all.
 #' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
-#' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the fit
-#'   larger?
+#' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
+#'   fit larger?
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @return A list of class `galvi_control`.
 #' @examples

@@ -2,8 +2,8 @@
 
 # ---- the model frame ----
 
-# One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame() has them.
-# Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
+# One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame()
+# has them. Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
 frame_terms <- function(parsed) {
   fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
   inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
@@ -17,8 +17,8 @@ frame_terms <- function(parsed) {
   )
 }
 
-# args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the frame is
-# known to have any: na.omit() would copy every column.
+# args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
+# frame is known to have any: na.omit() would copy every column.
 model_frame <- function(terms, data, args, na.action) {
   check_variables(terms, data, args)
   call <- as.call(c(
@@ -83,7 +83,7 @@ check_variables <- function(terms, data, args) {
   env <- environment(terms)
   known <- names(data)
   uses <- function(expr, arg) {
-    for (v in setdiff(all.vars(expr), known)) {
+    for (v in setdiff(looked_up(expr), known)) {
       if (exists(v, envir = env)) next
       stop_galvi("data", sprintf(
         "`%s`, used in %s, is not a column of `data` nor found where the formula was written.%s", v, arg,
@@ -110,8 +110,8 @@ frame_offset <- function(frame) {
 
 # ---- hyperparameters ----
 
-# Collects the hyperparameter table while the terms are built. A closure, because kernels register by callback; only
-# its table leaves.
+# Collects the hyperparameter table while the terms are built. A closure, because kernels register by
+# callback; only its table leaves.
 new_registry <- function() {
   rows <- list()
   # owner: whose parameter it is in its name, such as `x1` in x1.sd; term: the label of the term it belongs to
@@ -172,6 +172,12 @@ apply_start <- function(hyper, start) {
   }
   at <- match(hyper$name, names(values))
   set <- which(!is.na(at) & hyper$learned)
+  bad <- set[!is.finite(values[at[set]]) | values[at[set]] <= 0]
+  if (length(bad)) {
+    stop_galvi("argument", sprintf(
+      "`start` must be positive and finite, not %s (`%s`).", format(values[[at[bad[1L]]]]), hyper$name[bad[1L]]
+    ))
+  }
   hyper$value[set] <- as.numeric(values[at[set]])
   hyper$lower[set] <- pmin(hyper$lower[set], hyper$value[set] / 10)
   hyper$upper[set] <- pmax(hyper$upper[set], hyper$value[set] * 10)
@@ -186,12 +192,6 @@ check_start <- function(start) {
       describe(start)
     ))
   }
-  bad <- which(!is.finite(start) | start <= 0)
-  if (length(bad)) {
-    stop_galvi("argument", sprintf(
-      "`start` must be positive and finite, not %s (`%s`).", format(start[[bad[1L]]]), names(start)[bad[1L]]
-    ))
-  }
   start
 }
 
@@ -199,7 +199,8 @@ check_start <- function(start) {
 
 #' Formula parts, frame and family -> list(design, model, prior)
 #'
-#' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it grows with N.
+#' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it
+#' grows with N.
 #' @noRd
 build_model <- function(parsed, frame, family, prior = NULL, args = list(), expectation = "auto",
                         start = NULL) {
@@ -208,12 +209,13 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), expe
   offset <- frame_offset(frame)
   registry <- new_registry()
   context <- model_context(family, response, registry)
-  terms <- list()
-  specs <- list()
   fixed <- design_fixed(parsed$fixed, frame, context, prior)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parsed$specs, function(spec) {
     term_types()[[spec$type]]$design(spec, frame, context)
   }))
+  if (!length(built)) {
+    stop_galvi("formula", sprintf("`%s` has no term: add an intercept, a column or gp().", deparse_one(parsed$formula)))
+  }
   likelihood <- family_likelihood(family, response$y / response$size, registry)
   full <- any(vapply(built, function(b) b$term$type == "kernel", NA))
   if (full) check_dense_size(nrow(frame), built)
@@ -242,8 +244,8 @@ model_context <- function(family, response, registry) {
 new_design <- function(parsed, frame, family, args, fixed, specs, response) {
   terms <- attr(frame, "terms")
   structure(list(
-    formula = parsed$formula, columns = parsed$columns, frame_terms = terms, terms = parsed$fixed, assign = fixed$spec$assign,
-    contrasts = fixed$spec$contrasts, xlevels = stats::.getXlevels(without_response(terms), frame),
+    formula = parsed$formula, columns = parsed$columns, frame_terms = terms, terms = parsed$fixed,
+    assign = fixed$spec$assign, contrasts = fixed$spec$contrasts, xlevels = stats::.getXlevels(without_response(terms), frame),
     specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
     family = family, response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL),
     K = 1L
@@ -301,11 +303,11 @@ available_memory <- function(file = "/proc/meminfo") {
 
 #' Rows of the model for new data
 #'
-#' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they are an
-#'   error. What becomes of them in predictions is the caller's.
+#' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
+#'   are an error. What becomes of them in predictions is the caller's.
 #' @param response Read the response too (for log densities).
-#' @return list(rows: as predict_latent() wants them; offset: N* x K; frame; y, size, weights: NULL without `response`;
-#'   omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
+#' @return list(rows: as predict_latent() wants them; offset: N* x K; frame; y, size, weights: NULL without
+#'   `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
   newdata <- as_new_data(newdata)
@@ -359,9 +361,10 @@ as_newdata_error <- function(expr) {
   })
 }
 
-# A variable that came from `data` must be in `newdata`; others are looked up where the formula was written, as then.
+# A variable that came from `data` must be in `newdata`; others are looked up where the formula was written,
+# as then.
 check_new_columns <- function(design, terms, newdata) {
-  needed <- intersect(all.vars(attr(terms, "variables")), design$columns)
+  needed <- intersect(looked_up(attr(terms, "variables")), design$columns)
   missing <- setdiff(needed, names(newdata))
   if (!length(missing)) return(invisible())
   stop_galvi("newdata", sprintf(

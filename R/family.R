@@ -2,8 +2,8 @@
 
 # ---- the table ----
 
-# One entry per family. links: R's link -> the core's likelihood, the first is the default; parameters: name ->
-# function(y) giving start and bounds; response: see below; example: three legal responses.
+# One entry per family. links: R's link -> the core's likelihood, the first is the default; parameters: name
+# -> function(y) giving start and bounds; response: see below; example: three legal responses.
 family_types <- function() {
   list(
     gaussian = list(
@@ -55,9 +55,9 @@ refused_families <- function() {
 
 #' Families
 #'
-#' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()] with
-#' links `"logit"` and `"probit"`, [stats::poisson()]. `galvi_family()` builds any of them with parameters, and no
-#' other package can mask it.
+#' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
+#' with links `"logit"` and `"probit"`, [stats::poisson()]. `galvi_family()` builds any of them with
+#' parameters, and no other package can mask it.
 #'
 #' | family | links | response | parameters |
 #' |:--|:--|:--|:--|
@@ -68,18 +68,18 @@ refused_families <- function() {
 #' A binomial response is 0 and 1, logical, a factor or text of two levels (the second is the success),
 #' `cbind(successes, failures)`, or a proportion with the trials as `weights`.
 #'
-#' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such as
-#' [log_normal()] makes the estimate a posterior mode. They are learned from a start read off the data if they are not
-#' given. `variance = fixed(0)` is noise-free interpolation.
+#' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such
+#' as [log_normal()] makes the estimate a posterior mode. They are learned from a start read off the data if
+#' they are not given. `variance = fixed(0)` is noise-free interpolation.
 #'
-#' Objects of class `brmsfamily`, mgcv's and MASS's families are translated by name and link, or refused with a
-#' message that names the call to use.
+#' Objects of class `brmsfamily`, mgcv's and MASS's families are translated by name and link, or refused with
+#' a message that names the call to use.
 #'
 #' @param family A name, a family function or a family object.
 #' @param ... Parameters by name, such as `variance = fixed(0.25)`.
 #' @param link Link; NULL for the one of `family`.
-#' @return An object of class `galvi_family` and `family`: a list with `family`, `link`, `linkfun`, `linkinv`, `mu.eta`
-#'   and `parameters`.
+#' @return An object of class `galvi_family` and `family`: a list with `family`, `link`, `linkfun`, `linkinv`,
+#'   `mu.eta` and `parameters`.
 #' @examples
 #' galvi_family("gaussian", variance = fixed(0.25))
 #' galvi_family(binomial("probit"))
@@ -232,8 +232,8 @@ family_likelihood <- function(family, y, registry) {
 }
 
 # ---- responses ----
-# response(y, weights, name, levels): the model frame's response -> list(y, size, weights, levels). `levels` is given
-# for new data, where one class alone is no error.
+# response(y, weights, name, levels): the model frame's response -> list(y, size, weights, levels). `levels`
+# is given for new data, where one class alone is no error.
 
 family_response <- function(family, y, weights, name, levels = NULL) {
   n <- NROW(y)

@@ -1,10 +1,10 @@
-# A formula -> its parts: response, fixed effects, terms, offsets. Nothing is evaluated in `data` here; only names are
-# compared with its columns, to expand dots.
+# A formula -> its parts: response, fixed effects, terms, offsets. Nothing is evaluated in `data` here; only
+# names are compared with its columns, to expand dots.
 
 # ---- the tables ----
 
-# One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and training
-# frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows.
+# One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and
+# training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows.
 term_types <- function() {
   list(
     gp = list(parse = parse_gp, design = design_gp, newdata = newdata_gp),
@@ -52,12 +52,27 @@ head_name <- function(expr) {
   if (is.symbol(head)) as.character(head) else ""
 }
 
+# Names that evaluating `expr` looks up; all.vars() would also give the w of d$w and the arguments of
+# functions in it. Operands of a long sum are taken along its left spine.
+looked_up <- function(expr) {
+  out <- character()
+  while (is.call(expr)) {
+    head <- head_name(expr)
+    parts <- as.list(expr)[-1L]
+    if (head %in% c("function", "::", ":::", "~") || !length(parts)) return(unique(out))
+    if (head %in% c("$", "@")) parts <- parts[1L]
+    for (part in parts[-1L]) if (!missing(part)) out <- c(out, looked_up(part))
+    expr <- parts[[1L]]
+  }
+  unique(c(if (is.symbol(expr) && nzchar(as.character(expr))) as.character(expr), out))
+}
+
 is_dot <- function(expr) identical(expr, quote(.))
 
 formula_operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(", "|", "||")
 
-# The summands of a right-hand side with their signs, in order. Loops along the left spine: a formula of thousands of
-# columns is nested that deep.
+# The summands of a right-hand side with their signs, in order. Loops along the left spine: a formula of
+# thousands of columns is nested that deep.
 summands <- function(expr, sign = 1) {
   out <- list()
   repeat {
@@ -89,8 +104,8 @@ find_term <- function(expr) {
 
 # ---- looking up galvi's words ----
 
-# What galvi's formulas and terms may call: kernels, values and priors. A call of one of these names means ours, and so
-# does the bare name where nothing else in the formula's environment has it.
+# What galvi's formulas and terms may call: kernels, values and priors. A call of one of these names means
+# ours, and so does the bare name where nothing else in the formula's environment has it.
 galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior_names())
 
 prior_names <- function() c("normal", "log_normal", "half_normal", "pc", "gamma_prior")
@@ -229,8 +244,8 @@ expand_dot <- function(spec, columns) {
   spec
 }
 
-# The fixed effects' terms object, dots expanded as lm() does, without the columns that response, terms, weights,
-# offsets and subset use.
+# The fixed effects' terms object, dots expanded as lm() does, without the columns that response, terms,
+# weights, offsets and subset use.
 fixed_terms <- function(pieces, data, named, env) {
   rhs <- if (length(pieces)) Reduce(function(a, b) {
     if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
@@ -251,7 +266,8 @@ fixed_terms <- function(pieces, data, named, env) {
 
 # ---- labels ----
 
-# gp(x1, x2); with by =, gp(x1, by = g); where two terms would share a name their kernels tell them apart, then numbers.
+# gp(x1, x2); with by =, gp(x1, by = g); where two terms would share a name their kernels tell them apart,
+# then numbers.
 label_specs <- function(specs) {
   if (!length(specs)) return(specs)
   labels <- vapply(specs, spec_label, "")

@@ -2,23 +2,24 @@
 
 #' Fit a latent Gaussian model
 #'
-#' Finds the Gaussian posterior that maximises the evidence lower bound (ELBO) of a model with Gaussian-process terms,
-#' fixed effects, or both, and learns the hyperparameters by maximising that bound.
+#' Finds the Gaussian posterior that maximises the evidence lower bound (ELBO) of a model with
+#' Gaussian-process terms, fixed effects, or both, and learns the hyperparameters by maximising that bound.
 #'
-#' The model is eta = offset + sum of terms, and y given eta as the family says. Fixed effects have independent normal
-#' priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian q that maximises
-#' ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
+#' The model is eta = offset + sum of terms, and y given eta as the family says. Fixed effects have
+#' independent normal priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian
+#' q that maximises ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
 #'
-#' **Formulas** follow R: an intercept is there unless `0 +` removes it, `offset()` and `offset =` add up. Names of
-#' kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's environment and, for
-#' variables, first from `data`.
+#' **Formulas** follow R: an intercept is there unless `0 +` removes it, `offset()` and `offset =` add up.
+#' Names of kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's
+#' environment and, for variables, first from `data`.
 #'
-#' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`, with m =
-#' median(y) and s = sd(y) on identity links, m = 0 and s = 1 on others. `prior = normal(0, sd)` is for all slopes,
-#' `prior = list(intercept =, x1 =, default =)` for some. A number is held; `sd = learn(1)` learns it by the bound.
+#' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
+#' with m = median(y) and s = sd(y) on identity links, m = 0 and s = 1 on others. `prior = normal(0, sd)` is
+#' for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number is held; `sd = learn(1)`
+#' learns it by the bound.
 #'
-#' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame followed by a
-#'   formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
+#' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
+#'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
 #' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()].
 #' @param data A data frame. Variables that it does not have are looked up where the formula was written.
 #' @param y The response, for `x` without a formula.
@@ -26,24 +27,26 @@
 #' @param intercept Is there an intercept beside `x`'s Gaussian process?
 #' @param family The distribution of the response: a name, a function or an object, see [galvi_family()].
 #' @param method Inference: `"auto"` or one of [galvi_methods()].
-#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of [galvi_methods()].
+#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of
+#'   [galvi_methods()].
 #' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts.
 #' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
 #' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
-#' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial response they
-#'   are the trials, as in [stats::glm()]. Looked up in `data` first, like `offset` and `subset`.
+#' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial
+#'   response they are the trials, as in [stats::glm()]. Looked up in `data` first, like `offset` and
+#'   `subset`.
 #' @param offset Added to eta.
 #' @param subset Rows to use.
-#' @param na.action What to do with missing values: [stats::na.omit()] by R's default option, [stats::na.fail()],
-#'   [stats::na.exclude()].
+#' @param na.action What to do with missing values: [stats::na.omit()] by R's default option,
+#'   [stats::na.fail()], [stats::na.exclude()].
 #' @param control [galvi_control()].
 #' @param verbose Show progress?
 #' @param ... Arguments of the methods. One that they do not know is an error.
-#' @return A fit of class `galvi`, see [galvi-fit]; with [predict()][predict.galvi], [plot()][plot.galvi] and R's usual
-#'   methods.
+#' @return A fit of class `galvi`, see [galvi-fit]; with [predict()][predict.galvi], [plot()][plot.galvi] and
+#'   R's usual methods.
 #' @section Errors:
-#' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method, kernel, prior,
-#' newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`).
+#' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method,
+#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`).
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' summary(fit)
@@ -123,8 +126,8 @@ galvi.default <- function(x, ...) {
 
 default_na_action <- function() getOption("na.action", "na.omit")
 
-# match.call() writes ..1 for what came through another function's `...`; this puts the expressions back, which
-# weights, offset and subset need.
+# match.call() writes ..1 for what came through another function's `...`; this puts the expressions back,
+# which weights, offset and subset need.
 written_call <- function(call, frame) {
   for (name in setdiff(names(call), "")) {
     if (is.symbol(call[[name]]) && grepl("^[.][.][0-9]+$", as.character(call[[name]]))) {

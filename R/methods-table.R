@@ -1,5 +1,5 @@
-# What combines: methods of inference, ways to take the expectation, families and priors. The facts are the core's:
-# each combination is put to it as a model of three rows.
+# What combines: methods of inference, ways to take the expectation, families and priors. The facts are the
+# core's: each combination is put to it as a model of three rows.
 
 # Names of the interface; which of them this version has, the core knows.
 method_names <- function() {
@@ -29,15 +29,15 @@ check_available <- function(x, arg, names, available) {
 
 #' What combines
 #'
-#' Every method of inference with every family, kind of prior and way to take expectations: whether it runs and, if
-#' not, why and what to use.
+#' Every method of inference with every family, kind of prior and way to take expectations: whether it runs
+#' and, if not, why and what to use.
 #'
-#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms are fixed
-#' effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family, else `"newton"`
-#' for full Gaussian processes and `"fixed_point"` for columns.
+#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms
+#' are fixed effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family,
+#' else `"newton"` for full Gaussian processes and `"fixed_point"` for columns.
 #'
-#' @return A data frame of class `galvi_methods` with columns `family`, `link`, `prior`, `expectation`, `method`, `runs`
-#'   (logical) and `reason` (why not, empty where it runs).
+#' @return A data frame of class `galvi_methods` with columns `family`, `link`, `prior`, `expectation`,
+#'   `method`, `runs` (logical) and `reason` (why not, empty where it runs).
 #' @examples
 #' galvi_methods()
 #' subset(galvi_methods(), family == "poisson" & !runs)
@@ -59,8 +59,8 @@ galvi_methods <- function() {
   structure(do.call(rbind, rows), class = c("galvi_methods", "data.frame"))
 }
 
-# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is the same
-# reason for all.
+# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is
+# the same reason for all.
 case_refusals <- function(case) {
   family <- galvi_family(case$family, link = case$link)
   data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)

@@ -14,14 +14,15 @@
 #' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
 #'
-#' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural
-#' scale; `pc()` and `gamma_prior()` belong to variances and to the standard deviation in `normal(0, sd = )`. Optimisation runs on the log scale and the
-#' densities include its Jacobian, so the mode is the mode of the log of the parameter.
+#' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural scale;
+#' `pc()` and `gamma_prior()` belong to variances and to the standard deviation in `normal(0, sd = )`.
+#' Optimisation runs on the log scale and the densities include its Jacobian, so the mode is the mode of the
+#' log of the parameter.
 #'
-#' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held;
-#'   `sd = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each
-#'   variable (automatic relevance determination; the columns of one factor share theirs). `sd = Inf` is a flat
-#'   prior (only where no full `gp()` is in the formula).
+#' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held; `sd
+#'   = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each variable
+#'   (automatic relevance determination; the columns of one factor share theirs). `sd = Inf` is a flat prior
+#'   (only where no full `gp()` is in the formula).
 #' @param value The value to hold.
 #' @param start Where learning starts.
 #' @param meanlog,sdlog Mean and standard deviation of the logarithm.
@@ -115,8 +116,8 @@ print.galvi_value <- function(x, ...) {
   invisible(x)
 }
 
-# Where MAP starts when only the prior is known. pc() and gamma_prior() speak of a variance; sd: the parameter is its
-# root.
+# Where MAP starts when only the prior is known. pc() and gamma_prior() speak of a variance; sd: the parameter
+# is its root.
 prior_centre <- function(prior, sd = FALSE) {
   power <- if (sd) 0.5 else 1
   switch(prior$type,
@@ -127,9 +128,9 @@ prior_centre <- function(prior, sd = FALSE) {
   )
 }
 
-#' What the user gave for one positive parameter -> list(value, learned, prior).
-#' A NULL means `default`; a number is a start, or held where `number = "hold"`. pc() and gamma_prior() need a variance
-#' or a standard deviation (`sd`).
+#' What the user gave for one positive parameter -> list(value, learned, prior). A NULL means `default`; a
+#' number is a start, or held where `number = "hold"`. pc() and gamma_prior() need a variance or a standard
+#' deviation (`sd`).
 #' @noRd
 as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
                          variance = TRUE, sd = FALSE, infinite = FALSE, what = "prior") {

@@ -9,7 +9,8 @@ fixed_matrix <- function(terms, frame, contrasts = NULL) {
   list(W = W, assign = attr(W, "assign"), contrasts = attr(W, "contrasts"))
 }
 
-# Main effects of plain numbers need no model.matrix(), which costs more than the rest of the front end together.
+# Main effects of plain numbers need no model.matrix(), which costs more than the rest of the front end
+# together.
 plain_matrix <- function(terms, frame) {
   labels <- attr(terms, "term.labels")
   if (!length(labels) || any(attr(terms, "order") > 1L)) return(NULL)
@@ -62,8 +63,8 @@ check_finite_columns <- function(W) {
 
 # ---- priors ----
 
-# The prior of every column: a list of normal(), named by column. From the most to the least specific: the column's own
-# name, its term's label, `intercept` or `default`, galvi's default.
+# The prior of every column: a list of normal(), named by column. From the most to the least specific: the
+# column's own name, its term's label, `intercept` or `default`, galvi's default.
 fixed_priors <- function(prior, spec, W, context) {
   prior <- check_fixed_prior(prior, spec)
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
@@ -114,8 +115,8 @@ check_fixed_prior <- function(prior, spec) {
   unclass(prior)
 }
 
-# -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance. Columns of one factor share a
-# learned sd, as they share an entry of `prior`.
+# -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance. Columns of one factor
+# share a learned sd, as they share an entry of `prior`.
 fixed_prior_columns <- function(priors, spec, registry) {
   q <- length(priors)
   labels <- attr(spec$terms, "term.labels")

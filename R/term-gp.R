@@ -2,26 +2,29 @@
 
 #' A Gaussian process in a formula
 #'
-#' `gp(x1, x2)` in a formula of [galvi()] adds a function of its inputs with a Gaussian-process prior of mean zero and
-#' the covariance `kernel`. It has a meaning in formulas only.
+#' `gp(x1, x2)` in a formula of [galvi()] adds a function of its inputs with a Gaussian-process prior of mean
+#' zero and the covariance `kernel`. It has a meaning in formulas only.
 #'
-#' * `gp(.)` is every column of `data` that the formula uses nowhere else, nor `weights`, `offset` or `subset`.
-#' * Inputs may be expressions: `gp(log(x), scale(z))`. What they learn from the data (the mean that `scale()` takes
-#'   off) is kept for predictions. A matrix is one variable per column.
-#' * A factor (or text) becomes indicator columns divided by sqrt(2), so two levels are at distance 1. It counts as one
-#'   variable, with one lengthscale.
-#' * Terms add. With one full `gp()` in the formula the sum of all terms' covariances is dense, N x N; a `gp()` whose
-#'   kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N.
+#' * `gp(.)` is every column of `data` that the formula uses nowhere else, nor `weights`, `offset` or
+#'   `subset`.
+#' * Inputs may be expressions: `gp(log(x), scale(z))`. What they learn from the data (the mean that `scale()`
+#'   takes off) is kept for predictions. A matrix is one variable per column.
+#' * A factor (or text) becomes indicator columns divided by sqrt(2), so two levels are at distance 1. It
+#'   counts as one variable, with one lengthscale.
+#' * Terms add. With one full `gp()` in the formula the sum of all terms' covariances is dense, N x N; a
+#'   `gp()` whose kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N.
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
-#' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value. NULL
-#'   values mean: lengthscale = median distance between rows, variance = var(y) on identity links, else 1.
-#' @param by A number that multiplies the function, or a factor: one copy of the function per level, independent, with
-#'   shared hyperparameters.
+#' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
+#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links, else
+#'   1.
+#' @param by A number that multiplies the function, or a factor: one copy of the function per level,
+#'   independent, with shared hyperparameters.
 #' @param inducing Not available in this version: NULL, the full Gaussian process.
-#' @param scale Should inputs be centred and brought to a common standard deviation before distances are taken? The
-#'   common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay in the data's
-#'   units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred only. Factors are left alone.
+#' @param scale Should inputs be centred and brought to a common standard deviation before distances are
+#'   taken? The common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay
+#'   in the data's units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred
+#'   only. Factors are left alone.
 #' @param approximation Only `"variational"` in this version.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]
@@ -208,8 +211,8 @@ check_finite_inputs <- function(matrix, names) {
 
 # ---- scale = TRUE ----
 
-# centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard deviation,
-# the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
+# centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard
+# deviation, the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
 input_moments <- function(spec, x) {
   p <- ncol(x)
   moments <- list(centre = numeric(p), factor = rep(1, p))

@@ -115,6 +115,7 @@ test_that("formulas", {
     galvi(y ~ gp(x, approximation = "fitc"), d())
     galvi(y ~ gp(.), d()["y"])
     galvi(y ~ gp(.))
+    galvi(y ~ 0, d())
     gp(x)
   })
 })

@@ -90,6 +90,12 @@ test_that("labels name the inputs, and tell terms apart", {
   expect_equal(labels_of(mpg ~ gp(wt) + gp(wt)), c("gp(wt)", "gp(wt) #2"))
 })
 
+test_that("names that are looked up are not those of parts and arguments", {
+  expect_setequal(looked_up(quote(a + d$w * f(x, function(v) v) - stats::pi[i, ] + z[, 1])), c("a", "d", "x", "i", "z"))
+  expect_equal(looked_up(quote(x)), "x")
+  expect_equal(looked_up(3), character())
+})
+
 test_that("a formula of thousands of columns is read", {
   names <- paste0("x", 1:3000)
   f <- stats::as.formula(paste("y ~", paste(names, collapse = " + "), "+ gp(z)"))
