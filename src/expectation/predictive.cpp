@@ -9,10 +9,11 @@
 namespace galvi {
 namespace {
 
-// Halving the step of a trapezium sum about squares its error, so a change below this leaves far less than 1e-9.
-constexpr double halving_change = 1e-8;
+// Steps are halved until the sum changes by less: in the tail of the Gaussian a step in g that is still missed
+// changes it by little, so this is well below the 1e-9 that is promised.
+constexpr double halving_change = 1e-11;
 constexpr int most_halvings = 16;
-constexpr double reach = 7.0;       // in sds of eta
+constexpr double reach = 7.5;       // in sds of eta
 constexpr double negligible = -45;  // log of a share that adds nothing
 
 template <class Function>

@@ -1,0 +1,155 @@
+sweep_at <- function(type, y, size, mean, variance, weight = 1, expectation = "auto", order = 2, threads = 1,
+                     hyper = likelihood_examples[[type]]$hyper) {
+  n <- length(mean)
+  probe_expectation(likelihood_spec(type), expectation, hyper, rep_len(y, n), rep_len(size, n),
+                    rep_len(weight, n), mean, rep_len(variance, n), order, threads)
+}
+parts <- c("value", "d_m", "d_v", "d_mm", "d_mv", "d_vv")
+
+expectation_grid <- function() {
+  expand.grid(mean = c(-50, -20, -5, -1, 0, 0.3, 2, 10, 50),
+              variance = c(0, 1e-8, 1e-4, 0.01, 0.5, 1, 3.9, 4.1, 10, 100, 1e3, 1e4))
+}
+
+test_that("quadrature of the links equals integrate() in value and derivatives", {
+  grid <- expectation_grid()
+  for (type in names(reference_derivatives)) {
+    f <- function(k) {
+      function(x) if (k == 0) reference_log_density[[type]](1, x) else reference_derivatives[[type]](x)[[k]]
+    }
+    l <- lapply(0:4, function(k) mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance,
+                                        MoreArgs = list(f = f(k))))
+    success <- sweep_at(type, 1, 1, grid$mean, grid$variance)
+    expect_identical(success$name, "quadrature")
+    expect_close(success$value, l[[1]], tol$expectation)
+    expect_close(success$d_m, l[[2]], tol$expectation)
+    expect_close(success$d_v, l[[3]] / 2, tol$expectation)
+    expect_close(success$d_mm, l[[3]], tol$expectation)
+    expect_close(success$d_mv, l[[4]] / 2, tol$expectation)
+    expect_close(success$d_vv, l[[5]] / 4, tol$expectation)
+    # log p(y | eta) = log choose(8, 3) + 3 f(eta) + 5 f(-eta)
+    mirror <- sweep_at(type, 0, 1, grid$mean, grid$variance)
+    counts <- sweep_at(type, 3, 8, grid$mean, grid$variance)
+    expect_close(sweep_at(type, 1, 1, -grid$mean, grid$variance)$value, mirror$value)
+    expect_close(counts$value, lchoose(8, 3) + 3 * success$value + 5 * mirror$value)
+    for (part in parts[-1]) expect_close(counts[[part]], 3 * success[[part]] + 5 * mirror[[part]])
+  }
+})
+
+test_that("quadrature is as accurate between the steps at which it changes its nodes", {
+  set.seed(1)
+  mean <- runif(60, -50, 50)
+  variance <- 10^runif(60, -3, 4)
+  for (type in names(reference_derivatives)) {
+    value <- mapply(gaussian_expectation, mean = mean, variance = variance,
+                    MoreArgs = list(f = function(x) reference_log_density[[type]](1, x)))
+    expect_close(sweep_at(type, 1, 1, mean, variance)$value, value, tol$expectation)
+  }
+})
+
+test_that("derivatives are those of the value", {
+  skip_if_not_installed("numDeriv")
+  for (type in likelihood_facts()$type) {
+    example <- likelihood_examples[[type]]
+    at <- function(x, part) sweep_at(type, example$y[2], example$size[2], x[1], x[2])[[part]]
+    for (variance in c(0.02, 1, 30)) {
+      x <- c(0.4, variance)
+      expect_close(c(at(x, "d_m"), at(x, "d_v")), numDeriv::grad(at, x, part = "value"), tol$gradient)
+      expect_close(c(at(x, "d_mm"), at(x, "d_mv")), numDeriv::grad(at, x, part = "d_m"), tol$gradient)
+      expect_close(c(at(x, "d_mv"), at(x, "d_vv")), numDeriv::grad(at, x, part = "d_v"), tol$gradient)
+    }
+  }
+})
+
+test_that("closed forms and quadrature agree with integrate()", {
+  grid <- expand.grid(mean = c(-5, -1, 0, 0.3, 2), variance = c(0, 1e-8, 1e-4, 0.01, 0.5, 1, 4, 10))
+  for (type in likelihood_facts()$type[likelihood_facts()$closed_form]) {
+    example <- likelihood_examples[[type]]
+    for (i in seq_along(example$y)) {
+      value <- mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance,
+                      MoreArgs = list(f = reference_of(type, i)))
+      closed <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance)
+      expect_identical(closed$name, "closed_form")
+      expect_close(closed$value, value, tol$expectation)
+      numeric <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance, expectation = "quadrature")
+      for (part in parts) expect_close(numeric[[part]], closed[[part]], tol$expectation)
+    }
+  }
+})
+
+test_that("without variance the expectation is the log density", {
+  for (type in likelihood_facts()$type) {
+    example <- likelihood_examples[[type]]
+    for (expectation in c("auto", "quadrature")) {
+      for (i in seq_along(example$y)) {
+        l <- probe_likelihood(likelihood_spec(type), example$hyper, example$y[i], example$size[i], 0.4)[1, 2:6]
+        for (variance in c(0, 1e-14)) {
+          ours <- sweep_at(type, example$y[i], example$size[i], 0.4, variance, expectation = expectation)
+          expect_close(unlist(ours[parts]), l[c(1, 2, 3, 3, 4, 5)] / c(1, 1, 2, 1, 2, 4))
+        }
+      }
+    }
+  }
+})
+
+test_that("the precision of a log-concave likelihood's site is never negative, nor anything missing", {
+  grid <- expand.grid(mean = c(-1e30, -1e5, -300, -50, 0, 36, 41, 300, 1e5, 1e30),
+                      variance = c(0, 1e-8, 0.01, 1, 4, 1e4, 1.1e4, 1e6, 1e8))
+  for (type in names(reference_derivatives)) {
+    for (y in 0:1) {
+      ours <- sweep_at(type, y, 1, grid$mean, grid$variance)
+      expect_true(all(ours$d_v <= 0))
+      expect_true(all(is.finite(unlist(ours[parts]))))
+    }
+  }
+  wide <- sweep_at("binomial_logit", 1, 1, 0, 1e8)
+  # E log sigmoid(x) = -E|x| / 2 - E log(1 + exp(-|x|)), the last (pi^2 / 12) sqrt(2 / (pi v)) + O(v^-3/2)
+  expect_close(wide$value, -sqrt(1e8 / (2 * pi)) - pi^2 / 6 / sqrt(2 * pi * 1e8))
+})
+
+test_that("orders, weights and threads", {
+  set.seed(2)
+  n <- 5000
+  mean <- rnorm(n, 0, 3)
+  variance <- rexp(n)
+  weight <- sample(0:3, n, TRUE) / 2
+  y <- sample(0:1, n, TRUE)
+  for (type in likelihood_facts()$type) {
+    plain <- sweep_at(type, y, 1, mean, variance)
+    weighted <- sweep_at(type, y, 1, mean, variance, weight)
+    for (part in parts) expect_equal(weighted[[part]], weight * plain[[part]], tolerance = 1e-15)
+    expect_identical(sweep_at(type, y, 1, mean, variance, weight, threads = 2), weighted)
+    first <- sweep_at(type, y, 1, mean, variance, weight, order = 1)
+    for (part in parts[1:3]) expect_equal(first[[part]], weighted[[part]], tolerance = 1e-15)
+  }
+  # a row of weight 0 does not count, even where it has overflown
+  expect_identical(sweep_at("poisson", 1, 1, 1e4, 1, weight = 0)$value, 0)
+})
+
+test_that("the expected gradient in the gaussian's variance is that of the value", {
+  skip_if_not_installed("numDeriv")
+  y <- c(-1, 0.4, 3)
+  mean <- c(0, 1, 2.5)
+  variance <- c(0.2, 0, 3)
+  weight <- c(1, 2, 0.5)
+  total <- function(h) {
+    sum(sweep_at("gaussian", y, 1, mean, variance, weight, hyper = h)$value)
+  }
+  for (expectation in c("closed_form", "quadrature")) {
+    ours <- sweep_at("gaussian", y, 1, mean, variance, weight, expectation, hyper = 0.7)
+    expect_close(ours$gradient, numDeriv::grad(total, 0.7), tol$gradient)
+  }
+})
+
+test_that("what an expectation is, and what it refuses", {
+  expect_identical(probe_expectation_types()[1:2], c("closed_form", "quadrature"))
+  expect_match(probe_expectation_refuses("closed_form", likelihood_spec("binomial_logit")), "quadrature")
+  expect_identical(probe_expectation_refuses("quadrature", likelihood_spec("poisson")), "")
+  expect_match(probe_expectation_refuses("quadratur", likelihood_spec("poisson")), "known are auto, closed_form")
+  for (type in likelihood_facts()$type) {
+    ours <- sweep_at(type, 1, 1, 0, 1)
+    expect_true(ours$exact && ours$is_bound)
+    expect_identical(ours$one_optimum, likelihood_facts()$log_concave[likelihood_facts()$type == type])
+  }
+  expect_error(sweep_at("gaussian", 1, 1, 0, 1, hyper = 0), "only exact inference")
+})
