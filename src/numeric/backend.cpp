@@ -7,6 +7,7 @@
 
 #include "numeric/backend_blas.h"
 #include "numeric/backend_eigen.h"
+#include "numeric/product_avx2.h"
 
 namespace galvi {
 namespace {
@@ -39,7 +40,7 @@ Backend& faster(Backend& first, Backend& second) {
 
 Backend& backend(const std::string& name) {
   static BlasBackend blas;
-  static EigenBackend eigen;
+  static EigenBackend eigen(has_avx2());
   if (name == "blas") return blas;
   if (name == "eigen") return eigen;
   if (name == "auto") {

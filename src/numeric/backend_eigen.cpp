@@ -1,5 +1,7 @@
 #include "numeric/backend_eigen.h"
 
+#include "numeric/product_avx2.h"
+
 namespace galvi {
 namespace {
 
@@ -18,7 +20,9 @@ void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, co
                             const ConstMatrixRef& B, double beta, MatrixRef C) const {
   scale(beta, C);
   if (A.size() == 0) return;  // Eigen would divide by the empty dimension
-  if (transpose_a && transpose_b) {
+  if (wide_ && C.rows() >= 8 && C.cols() >= 4) {
+    add_product_avx2(transpose_a, transpose_b, alpha, A, B, C);
+  } else if (transpose_a && transpose_b) {
     C.noalias() += alpha * A.transpose() * B.transpose();
   } else if (transpose_a) {
     C.noalias() += alpha * A.transpose() * B;
@@ -31,12 +35,21 @@ void EigenBackend::multiply(bool transpose_a, bool transpose_b, double alpha, co
 
 void EigenBackend::rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta,
                           MatrixRef C) const {
-  for (Index j = 0; j < C.cols(); ++j) scale(beta, C.col(j).tail(C.rows() - j));
-  if (A.size() == 0) return;
-  if (transpose) {
-    C.selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);
-  } else {
-    C.selfadjointView<Eigen::Lower>().rankUpdate(A, alpha);
+  const Index n = C.rows(), h = n / 2 / 12 * 12;
+  const auto part = [&](Index from, Index count) {
+    return transpose ? ConstMatrixRef(A.middleCols(from, count)) : ConstMatrixRef(A.middleRows(from, count));
+  };
+  if (n > 64) {
+    rank_k(transpose, alpha, part(0, h), beta, C.topLeftCorner(h, h));
+    multiply(transpose, !transpose, alpha, part(h, n - h), part(0, h), beta, C.bottomLeftCorner(n - h, h));
+    rank_k(transpose, alpha, part(h, n - h), beta, C.bottomRightCorner(n - h, n - h));
+    return;
+  }
+  Matrix square(n, n);
+  multiply(transpose, !transpose, alpha, A, A, 0.0, square);
+  for (Index j = 0; j < n; ++j) {
+    scale(beta, C.col(j).tail(n - j));
+    C.col(j).tail(n - j) += square.col(j).tail(n - j);
   }
 }
 

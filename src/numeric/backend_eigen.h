@@ -7,8 +7,11 @@ namespace galvi {
 
 class EigenBackend final : public Backend {
  public:
+  /// `wide`: use the processor's wider registers for products.
+  explicit EigenBackend(bool wide) : wide_(wide) {}
+
   std::string name() const override { return "eigen"; }
-  Index leaf() const override { return 48; }
+  Index leaf() const override { return 32; }
   void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                 const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;
@@ -18,6 +21,9 @@ class EigenBackend final : public Backend {
   bool cholesky(MatrixRef A) const override;
   void invert(MatrixRef L) const override;
   void gram(MatrixRef L) const override;
+
+ private:
+  bool wide_;
 };
 
 }  // namespace galvi
