@@ -16,6 +16,8 @@ term_panels <- function(fit, spec, settings) {
   if (spec$type == "fixed") return(coefficient_panels(fit, spec, settings))
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
+  varies <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))) > 1L, NA)
+  if (any(varies)) variables <- variables[varies]
   numbers <- vapply(variables, function(v) is.numeric(get_variable(fit$data, v)), NA)
   if (length(variables) == 1L) return(list(curve_panel(fit, spec, variables, settings)))
   if (length(variables) == 2L && all(numbers) && is.null(spec$by)) {
@@ -84,7 +86,7 @@ curve_panel <- function(fit, spec, variable, settings) {
   if (copies > 1L) frame <- set_variable(frame, by, series)
   data <- effect_data(fit, frame, settings, series)
   data <- cbind(stats::setNames(data.frame(rep(grid, length.out = nrow(data))), names(variable)), data)
-  single <- length(spec$inputs) == 1L
+  single <- length(spec$inputs) == 1L && is.null(variable[[1L]]$column)
   points <- if (single) data_points(fit, variable[[1L]], by, settings)
   name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
   note <- others_note(fit, c(names(variable), by$name))

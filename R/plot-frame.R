@@ -4,6 +4,8 @@
 #' Rows of the model for a model frame made from that of the fit
 #' @noRd
 frame_rows <- function(design, frame) {
+  # Text of one value has to stay a factor of all its levels.
+  frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
   list(terms = lapply(design$specs, function(spec) {
     if (spec$type == "fixed") newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
   }))

@@ -23,8 +23,8 @@ draw_gap <- function(trace) {
   ok <- is.finite(trace$gap) & trace$gap > 0
   # Gaps of 1e-16 are rounding.
   gap <- pmax(trace$gap[ok], 1e-14)
-  open_panel(range(trace$iteration[ok]), range(gap), "step", "", "Largest possible distance to the optimum (nats)",
-    log = "y", yaxt = "n")
+  open_panel(range(trace$iteration[ok]), range(gap), "step", "", "Most that the bound lacks to its optimum (nats)",
+    "at the hyperparameters of the step", log = "y", yaxt = "n")
   ticks <- grDevices::axisTicks(log10(range(gap)), log = TRUE, nint = 6)
   graphics::axis(2, ticks, formatC(ticks, format = "g"))
   graphics::lines(trace$iteration[ok], gap, col = plot_colours[2L], lwd = 1.5)

@@ -122,7 +122,7 @@ predict_link <- function(fit, target, options) {
 }
 
 predict_response_mean <- function(fit, target, options) {
-  if (n_latents(fit) > 1L) return(predict_prob(fit, target, options))
+  if (n_latents(fit) > 1L || length(response_levels(fit)) > 2L) return(predict_prob(fit, target, options))
   marginals <- latent_marginals(fit, target)
   mean <- response_moment(fit, marginals, "mean")
   result <- list(fit = mean)

@@ -60,18 +60,12 @@ sigma.galvi <- function(object, ...) {
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!missing(formula.)) {
-    changed <- stats::update(object$formula, formula.)
-    # The formula may be the call's first argument without its name.
-    at <- match("formula", names(call))
-    if (is.na(at)) at <- if (is_formula_call(call)) 2L else length(call) + 1L
-    call[[at]] <- changed
-    names(call)[at] <- "formula"
+    if (!"formula" %in% names(call)) {
+      stop_galvi("formula", "The fit was made from `x` and `y`, not from a formula: there is no formula to update.")
+    }
+    call$formula <- stats::update(object$formula, formula.)
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (evaluate) eval(call, parent.frame()) else call
-}
-
-is_formula_call <- function(call) {
-  length(call) > 1L && (is.null(names(call)) || names(call)[2L] == "")
 }

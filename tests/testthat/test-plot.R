@@ -115,3 +115,14 @@ test_that("plots refuse in words", {
   })
   expect_error(plot(galvi(dist ~ 1, data = cars, hyper = "fixed")), class = "galvi_error_argument")
 })
+
+test_that("plots take text, constant inputs, dates and matrices", {
+  d <- transform(mtcars, kind = as.character(gear), same = 1, day = as.Date("2020-01-01") + seq_along(mpg))
+  d$inputs <- as.matrix(mtcars[c("wt", "hp")])
+  for (formula in list(mpg ~ kind + gp(wt), mpg ~ gp(wt, same), mpg ~ gp(day), mpg ~ gp(inputs, scale = TRUE),
+    mpg ~ poly(wt, 2) + gp(hp, by = am), mpg ~ wt * kind + gp(wt, kernel = linear()))) {
+    fit <- galvi(formula, data = d, hyper = "fixed")
+    expect_true(all(vapply(plot_away(fit, n = 5), function(x) all(is.finite(x$fit)), NA)))
+    expect_true(all(is.finite(plot_away(fit, "relevance")$relevance)))
+  }
+})

@@ -1,0 +1,64 @@
+#' Tidy summaries of a fit
+#'
+#' Methods of the generics `tidy()`, `glance()` and `augment()` of package generics (and broom), for use where that is
+#' installed.
+#'
+#' @param x A fit of [galvi()].
+#' @param effects `"fixed"` for the fixed effects, `"hyper"` for the hyperparameters.
+#' @param conf.int,conf.level Add limits of credible intervals of that level?
+#' @param data,newdata Data to add columns to: those of the fit, or new ones.
+#' @param type.predict Scale of the predictions: `"response"` or `"link"`.
+#' @param ... Not used.
+#' @return Data frames. `tidy`: `effect`, `term`, `estimate`, `std.error` and, on request, `conf.low` and `conf.high` (NA
+#'   for hyperparameters, which have point estimates). `glance`: one row with `nobs`, `df`, `logLik` (the bound), `AIC`,
+#'   `BIC`, `gap` and `converged`. `augment`: the data with `.fitted`, `.se.fit` and, without `newdata`, `.resid`.
+#' @examplesIf requireNamespace("generics", quietly = TRUE)
+#' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
+#' generics::tidy(fit, conf.int = TRUE)
+#' generics::glance(fit)
+#' @name tidy.galvi
+NULL
+
+#' @rdname tidy.galvi
+#' @exportS3Method generics::tidy
+tidy.galvi <- function(x, effects = c("fixed", "hyper"), conf.int = FALSE, conf.level = 0.95, ...) {
+  V <- vcov.galvi(x)
+  fixed <- data.frame(
+    effect = rep("fixed", nrow(V)), term = as.character(rownames(V)),
+    estimate = as.vector(fixed_coefficients(x)$mean), std.error = sqrt(diag(V)), row.names = NULL
+  )
+  hyper <- data.frame(
+    effect = rep("hyper", nrow(x$hyper)), term = x$hyper$name, estimate = x$hyper$estimate,
+    std.error = rep(NA_real_, nrow(x$hyper))
+  )
+  if (conf.int) {
+    limits <- confint.galvi(x, level = conf.level)
+    fixed$conf.low <- unname(limits[, 1L])
+    fixed$conf.high <- unname(limits[, 2L])
+    hyper$conf.low <- hyper$conf.high <- rep(NA_real_, nrow(hyper))
+  }
+  do.call(rbind, list(fixed = fixed, hyper = hyper)[effects]) |> `rownames<-`(NULL)
+}
+
+#' @rdname tidy.galvi
+#' @exportS3Method generics::glance
+glance.galvi <- function(x, ...) {
+  value <- logLik.galvi(x)
+  data.frame(
+    nobs = x$nobs, df = attr(value, "df"), logLik = as.numeric(value), AIC = stats::AIC(value),
+    BIC = stats::BIC(value), gap = x$convergence$gap, converged = x$convergence$converged
+  )
+}
+
+#' @rdname tidy.galvi
+#' @exportS3Method generics::augment
+augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL, type.predict = c("response", "link"), ...) {
+  type <- first_choice(type.predict, c("response", "link"), "type.predict")
+  check_one_latent(x, "augment")
+  out <- if (is.null(newdata)) data else newdata
+  predicted <- predict.galvi(x, newdata, type = type, se.fit = TRUE)
+  out$.fitted <- unname(predicted$fit)
+  out$.se.fit <- unname(predicted$se.fit)
+  if (is.null(newdata)) out$.resid <- unname(residuals.galvi(x))
+  out
+}
