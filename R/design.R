@@ -99,7 +99,9 @@ frame_offset <- function(frame) {
   offset <- stats::model.offset(frame)
   n <- nrow(frame)
   if (is.null(offset)) return(matrix(0, n, 1L))
-  if (!is.numeric(offset)) stop_galvi("data", sprintf("`offset` must be numbers, not %s.", describe(offset)))
+  if (!is.numeric(offset) || NCOL(offset) != 1L) {
+    stop_galvi("data", sprintf("`offset` must be one column of numbers, not %s.", describe(offset)))
+  }
   offset <- matrix(as.numeric(offset), n)
   if (!all(is.finite(offset))) {
     at <- which(!is.finite(offset))[1L]

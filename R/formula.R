@@ -118,9 +118,12 @@ eval_galvi <- function(expr, env) {
       found <- get0(as.character(e), envir = env)
       return(if (is.null(found) || is.function(found)) get(as.character(e), envir = ours) else e)
     }
-    if (!is.call(e) || identical(e[[1L]], quote(`function`))) return(e)
     head <- head_name(e)
-    parts <- lapply(as.list(e)[-1L], function(part) if (missing(part)) part else swap(part))
+    if (!is.call(e) || head %in% c("function", "::", ":::")) return(e)
+    parts <- as.list(e)[-1L]
+    # the se of kernels$se is no word of ours
+    swapped <- if (head %in% c("$", "@")) 1L else seq_along(parts)
+    parts[swapped] <- lapply(parts[swapped], function(part) if (missing(part)) part else swap(part))
     # `+` and `*` between kernels find their methods through the class.
     first <- if (head %in% words) get(head, envir = ours) else e[[1L]]
     as.call(c(list(first), parts))

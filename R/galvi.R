@@ -54,6 +54,7 @@
 #'
 #' # two classes, hyperparameters held
 #' galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial())
+#' @importFrom stats gaussian
 #' @export
 galvi <- function(x, ...) {
   UseMethod("galvi")

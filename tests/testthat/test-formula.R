@@ -59,6 +59,9 @@ test_that("galvi's words win over functions of the same name; other names come f
   expect_equal(spec$kernel$settings$variance$value, 3)
   expect_equal(spec$kernel$settings$lengthscale, 2)
   expect_equal(parse(mpg ~ gp(wt, kernel = matern12))$specs[[1L]]$kernel$type, "matern12")
+  mine <- list(linear = matern52())
+  expect_equal(parse(mpg ~ gp(wt, kernel = mine$linear))$specs[[1L]]$kernel$type, "matern52")
+  expect_equal(parse(mpg ~ gp(wt, kernel = galvi::linear))$specs[[1L]]$kernel$type, "linear")
   make <- function() {
     inner <- periodic(12)
     mpg ~ gp(wt, kernel = inner * se())
