@@ -1,21 +1,21 @@
 #' Posterior of the fixed effects
 #'
-#' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible intervals
-#' (equal tails of the Gaussian posterior), all on the scale of the linear predictor and at the hyperparameters of the
-#' fit. `ranef()` gives the posterior of the other terms that are made of coefficients.
+#' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible
+#' intervals (equal tails of the Gaussian posterior), all on the scale of the linear predictor and at the
+#' hyperparameters of the fit. `ranef()` gives the posterior of the other terms that are made of coefficients.
 #'
 #' @param object A fit of [galvi()].
 #' @param parm Names or positions of coefficients; all of them if missing.
 #' @param level Probability of the intervals.
 #' @param ... Not used.
 #' @return
-#' * `coef`, `fixef`: a named vector with one element per column of the fixed effects; for multi-class families a matrix,
-#'   class x column. Length 0 if the formula has no fixed effects.
+#' * `coef`, `fixef`: a named vector with one element per column of the fixed effects; for multi-class
+#'   families a matrix, class x column. Length 0 if the formula has no fixed effects.
 #' * `vcov`: a square matrix; for multi-class families its names are `class:column`.
 #' * `confint`: a matrix with a row per coefficient and the limits in two columns.
-#' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per coefficient or level); for multi-class
-#'   families a column pair per class. Empty if there is no such term; [predict.galvi()] with `type = "terms"` gives the
-#'   values of `gp()` terms.
+#' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per coefficient or level); for
+#'   multi-class families a column pair per class. Empty if there is no such term; [predict.galvi()] with
+#'   `type = "terms"` gives the values of `gp()` terms.
 #' @examples
 #' fit <- galvi(am ~ wt + qsec, data = mtcars, family = binomial())
 #' coef(fit)

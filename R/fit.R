@@ -1,36 +1,38 @@
 #' The fitted model: class `galvi`
 #'
 #' [galvi()] returns a list of plain R data: no pointers and no environments but the formula's, so it survives
-#' [saveRDS()] and predicts the same after [readRDS()]. Below, N is the number of observations used, K the number
-#' of latent values per observation (1, but for multi-class families).
+#' [saveRDS()] and predicts the same after [readRDS()]. Below, N is the number of observations used, K the
+#' number of latent values per observation (1, but for multi-class families).
 #'
 #' @section Fields for users:
 #' \describe{
 #'   \item{`call`, `formula`, `family`}{what was asked for; the family with its link and parameters.}
 #'   \item{`method`, `expectation`}{what ran, where `"auto"` was asked for.}
 #'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
-#'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`), `term`,
-#'     `parameter`, `estimate`, `lower` and `upper` (the range that was searched), `status` (`"learned"`, `"fixed"`
-#'     or `"at bound"`). Natural scale; variances are variances.}
-#'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in it,
-#'     they are in `log_prior`.}
-#'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is a
-#'     bound from above.}
-#'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the most, in
-#'     nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing proves it);
-#'     `jitter`, what was added to a diagonal (0 if nothing was).}
-#'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations, products.}
+#'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`),
+#'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched), `status`
+#'     (`"learned"`, `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
+#'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
+#'     it, they are in `log_prior`.}
+#'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is
+#'     a bound from above.}
+#'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
+#'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
+#'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
+#'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
+#'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
 #' }
 #' @section Fields for methods:
 #' \describe{
-#'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset included
-#'     (N x K); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all hyperparameters;
-#'     `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x K) and `covariance` (a
-#'     matrix per latent); `latent` and `factor`, what predictions need of the latent vector, or NULL. Any term's
-#'     posterior, at the observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
-#'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the
-#'     model frame.}
+#'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset
+#'     included (N x K); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
+#'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x
+#'     K) and `covariance` (a matrix per latent); `latent` and `factor`, what predictions need of the latent
+#'     vector, or NULL. Any term's posterior, at the observations or elsewhere, is [predict()][predict.galvi]
+#'     with `type = "terms"`.}
+#'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
+#'     the model frame.}
 #'   \item{`na.action`, `control`}{what was left out for missing values; the settings used.}
 #' }
 #' @name galvi-fit
@@ -39,7 +41,8 @@ NULL
 
 #' Assemble a fit from what was asked for and what came back
 #'
-#' @param call,formula,family,prior,control,data What the user asked for, defaults filled in. `data`: model frame.
+#' @param call,formula,family,prior,control,data What the user asked for, defaults filled in. `data`: model
+#'   frame.
 #' @param design How rows of data become rows of the model.
 #' @param model,result What went to `fit_model()` and what it returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
@@ -57,7 +60,9 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
       nobs = length(model$y), backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, model$hyper$name),
-      posterior = result[c("mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor")],
+      posterior = result[c(
+        "mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
+      )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
     ),
@@ -100,8 +105,8 @@ hyper_table <- function(hyper, result, labels) {
   )
 }
 
-#' `gp(log(x.1)).lengthscale` is parameter `lengthscale` of term `gp(log(x.1))`: dots in names are legal, so known
-#' labels go first and the last dot outside parentheses is only the fallback
+#' `gp(log(x.1)).lengthscale` is parameter `lengthscale` of term `gp(log(x.1))`: dots in names are legal, so
+#' known labels go first and the last dot outside parentheses is only the fallback
 #' @noRd
 split_hyper_names <- function(names, labels) {
   labels <- labels[order(-nchar(labels))]
@@ -131,9 +136,9 @@ warn_not_converged <- function(fit) {
   warn_galvi(
     "convergence",
     paste0(
-      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a larger ",
-      "max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this fit to go on; ",
-      "plot(fit, which = \"trace\") shows the path."
+      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a ",
+      "larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this ",
+      "fit to go on; plot(fit, which = \"trace\") shows the path."
     ),
     call = fit$call
   )
@@ -147,7 +152,8 @@ term_labels <- function(model) {
   unique(unlist(lapply(model$priors, function(prior) vapply(prior$terms, `[[`, "", "label"))))
 }
 
-#' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no classes
+#' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
+#' classes
 #' @noRd
 response_levels <- function(fit) fit$design$response$levels
 

@@ -1,9 +1,10 @@
 #' The evidence bound as a log likelihood
 #'
-#' `logLik()` gives the ELBO, a lower bound on the log evidence (the marginal likelihood of the hyperparameters, with the
-#' latent variables integrated out); it is the log evidence itself where inference is exact (gaussian responses). Its
-#' `df` is the number of learned hyperparameters, so [stats::AIC()] and [stats::BIC()] compare models by their evidence
-#' with a penalty for what was learned. Fixed effects are integrated over and do not count.
+#' `logLik()` gives the ELBO, a lower bound on the log evidence (the marginal likelihood of the
+#' hyperparameters, with the latent variables integrated out); it is the log evidence itself where inference
+#' is exact (gaussian responses). Its `df` is the number of learned hyperparameters, so [stats::AIC()] and
+#' [stats::BIC()] compare models by their evidence with a penalty for what was learned. Fixed effects are
+#' integrated over and do not count.
 #'
 #' @param object,x A fit of [galvi()]; what `logLik()` returned.
 #' @param digits,... As for [print()].

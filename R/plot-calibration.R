@@ -4,7 +4,7 @@ calibration_panels <- function(fit, newdata, bins) {
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")
   where <- if (is.null(newdata)) "the observations" else "new data"
-  if (!is.null(response_levels(fit)) && all(target$size == 1)) {
+  if (has_two_classes(fit)) {
     data <- reliability_table(fit, target, bins)
     draw <- function() draw_reliability(fit, data, where)
   } else {
@@ -19,7 +19,8 @@ calibration_panels <- function(fit, newdata, bins) {
 reliability_table <- function(fit, target, bins) {
   p <- response_moment(fit, latent_marginals(fit, target), "mean")
   breaks <- unique(stats::quantile(p, seq(0, 1, length.out = bins + 1L), names = FALSE))
-  bin <- if (length(breaks) > 1L) cut(p, breaks, include.lowest = TRUE, labels = FALSE) else rep(1L, length(p))
+  bin <- rep(1L, length(p))
+  if (length(breaks) > 1L) bin <- cut(p, breaks, include.lowest = TRUE, labels = FALSE)
   n <- as.vector(table(bin))
   observed <- as.vector(tapply(target$y, bin, mean))
   z <- stats::qnorm(0.975)
@@ -36,9 +37,10 @@ draw_reliability <- function(fit, data, where) {
   open_panel(c(0, 1), c(0, 1), paste0("predicted probability of ", event), "observed frequency",
     paste("Calibration on", where))
   graphics::abline(0, 1, col = "grey50", lty = 2)
-  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(plot_colours[1L], 0.6), lwd = 2)
-  graphics::lines(data$predicted, data$observed, col = plot_colours[1L])
-  graphics::points(data$predicted, data$observed, pch = 19, col = plot_colours[1L])
+  colour <- plot_colours[1L]
+  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(colour, 0.6), lwd = 2)
+  graphics::lines(data$predicted, data$observed, col = colour)
+  graphics::points(data$predicted, data$observed, pch = 19, col = colour)
 }
 
 #' Share of the probability integral transform in equal bins, 1 / bins each if the model is right
@@ -55,8 +57,10 @@ pit_table <- function(fit, target, bins) {
   }, 1)
   expected <- 1 / bins
   band <- stats::qbinom(c(0.025, 0.975), target$n, expected) / target$n
-  data.frame(from = breaks[-length(breaks)], to = breaks[-1L], share = diff(replace(reached, 1L, 0)), lower = band[1L],
-    upper = band[2L])
+  data.frame(
+    from = breaks[-length(breaks)], to = breaks[-1L], share = diff(replace(reached, 1L, 0)),
+    lower = band[1L], upper = band[2L]
+  )
 }
 
 draw_pit <- function(data, where) {

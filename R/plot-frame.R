@@ -1,5 +1,5 @@
-# Plots ask what happens when variables change. They do so on the model frame, whose variables are what the formula
-# names (`log(x)`, not x), so that factors, `by` and shared variables need no code of their own.
+# Plots ask what happens when variables change. They do so on the model frame, whose variables are what the
+# formula names (`log(x)`, not x), so that factors, `by` and shared variables need no code of their own.
 
 #' Rows of the model for a model frame made from that of the fit
 #' @noRd
@@ -31,7 +31,8 @@ frame_variables <- function(fit) {
     x <- fit$data[[name]]
     if (!is.matrix(x) || !name %in% inputs) return(stats::setNames(whole(name), name))
     columns <- if (is.null(colnames(x))) seq_len(ncol(x)) else colnames(x)
-    stats::setNames(lapply(seq_len(ncol(x)), function(j) list(name = name, column = j)), paste0(name, columns))
+    parts <- lapply(seq_len(ncol(x)), function(j) list(name = name, column = j))
+    stats::setNames(parts, paste0(name, columns))
   })
   unlist(pieces, recursive = FALSE)
 }

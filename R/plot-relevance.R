@@ -1,6 +1,6 @@
 relevance_panels <- function(fit) {
   data <- relevance_table(fit)
-  if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term with inputs; this fit has none.")
+  if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")
   list(data = data, draw = list(function() draw_relevance(fit, data)))
 }
 
@@ -64,7 +64,8 @@ term_relevance <- function(fit) {
   stats::setNames(relevance, ifelse(labels == "fixed", "fixed effects", labels))[!alone]
 }
 
-#' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part alpha
+#' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part
+#'   alpha
 #' @noRd
 part_relevance <- function(fit, t) {
   term <- fit$model$priors[[1L]]$terms[[t]]
@@ -106,8 +107,10 @@ draw_relevance <- function(fit, data) {
   old <- graphics::par(mai = replace(graphics::par("mai"), 2L, min(wide, 0.45 * graphics::par("fin")[1L])))
   on.exit(graphics::par(old))
   at <- seq_along(keep)
-  graphics::plot(NA, xlim = c(0, max(data$relevance)), ylim = c(0.5, length(keep) + 0.5), yaxt = "n", ylab = "",
-    xlab = paste0("sd of the linear predictor due to it (", link_words(fit), ")"), main = "")
+  graphics::plot(NA,
+    xlim = c(0, max(data$relevance)), ylim = c(0.5, length(keep) + 0.5), yaxt = "n", ylab = "",
+    xlab = paste0("sd of the linear predictor due to it (", link_words(fit), ")"), main = ""
+  )
   few <- length(keep) < nrow(data)
   panel_title("What matters", if (few) paste("the", length(keep), "most relevant of", nrow(data)))
   graphics::abline(v = graphics::axTicks(1), col = "grey90")

@@ -9,7 +9,8 @@ draw_bound <- function(fit, trace) {
   ok <- is.finite(trace$elbo)
   best <- max(trace$elbo[ok])
   # A first step thousands of nats below would flatten all the others.
-  lowest <- max(min(trace$elbo[ok]), best - max(10 * (best - stats::median(trace$elbo[ok])), 2, 0.02 * abs(best)))
+  shown <- max(10 * (best - stats::median(trace$elbo[ok])), 2, 0.02 * abs(best))
+  lowest <- max(min(trace$elbo[ok]), best - shown)
   clipped <- lowest > min(trace$elbo[ok])
   open_panel(range(trace$iteration[ok]), c(lowest, best), "step", "ELBO (nats)",
     if (evidence_kind(fit) == "approximation") "Evidence, approximated" else "The bound on the log evidence",
@@ -23,8 +24,9 @@ draw_gap <- function(trace) {
   ok <- is.finite(trace$gap) & trace$gap > 0
   # Gaps of 1e-16 are rounding.
   gap <- pmax(trace$gap[ok], 1e-14)
-  open_panel(range(trace$iteration[ok]), range(gap), "step", "", "Most that the bound lacks to its optimum (nats)",
-    "at the hyperparameters of the step", log = "y", yaxt = "n")
+  open_panel(range(trace$iteration[ok]), range(gap), "step", "",
+    "Most that the bound lacks to its optimum (nats)", "at the hyperparameters of the step",
+    log = "y", yaxt = "n")
   ticks <- grDevices::axisTicks(log10(range(gap)), log = TRUE, nint = 6)
   graphics::axis(2, ticks, formatC(ticks, format = "g"))
   graphics::lines(trace$iteration[ok], gap, col = plot_colours[2L], lwd = 1.5)

@@ -1,26 +1,27 @@
 #' Plots of a fit
 #'
-#' Base graphics, one panel at a time: on a screen you are asked before the next one, [par()] with `mfrow` puts several on
-#' a page. What is drawn is also returned.
+#' Base graphics, one panel at a time: on a screen you are asked before the next one, [par()] with `mfrow`
+#' puts several on a page. What is drawn is also returned.
 #'
 #' @details
-#' * `"effects"`: the linear predictor (or, with `scale = "response"`, the mean response) along the inputs of each
-#'   term, with credible bands; variables that are not shown are at typical values (medians, the most frequent
-#'   level), offsets are left out. A `gp()` of one input is a curve with partial residuals (for binary responses the
-#'   classes, along the edges); of two inputs an image with contours and the observations, filled in their partial
-#'   residuals' colour; of more, a curve for each of the most relevant inputs. Fixed effects are intervals.
+#' * `"effects"`: the linear predictor (or, with `scale = "response"`, the mean response) along the inputs of
+#'   each term, with credible bands; variables that are not shown are at typical values (medians, the most
+#'   frequent level), offsets are left out. A `gp()` of one input is a curve with partial residuals (for
+#'   binary responses the classes, along the edges); of two inputs an image with contours and the
+#'   observations, filled in their partial residuals' colour; of more, a curve for each of the most relevant
+#'   inputs. Fixed effects are intervals.
 #' * `"trace"`: the bound against the steps, and the gap to its optimum on a log axis where it is known.
 #' * `"relevance"`: how much the linear predictor depends on a variable. The relevance of variable j is
-#'   sqrt(mean((eta(x) - eta(x'))^2) / 2), with eta the posterior mean and x' an observation x whose value of j is
-#'   exchanged for another observation's: the square root of the total-effect variance, which is
+#'   sqrt(mean((eta(x) - eta(x'))^2) / 2), with eta the posterior mean and x' an observation x whose value of
+#'   j is exchanged for another observation's: the square root of the total-effect variance, which is
 #'   the standard deviation over the data of what j contributes if it only adds. It asks nothing of the
-#'   kernel, so isotropic and ARD kernels compare. Terms, if there are several, and the parts of sums of kernels are
-#'   measured by the standard deviation of their posterior means over the data.
-#' * `"calibration"`: for binary responses the observed frequency in bins of the predicted probability, with 95% (Wilson)
-#'   intervals; for others the histogram of the probability integral transform, which is flat if the predictive
-#'   distributions are right (for discrete responses the nonrandomised one of Czado, Gneiting and Held 2009), with
-#'   the range that 95% of right models would give a bar. `newdata` with the response checks held-out data; without
-#'   it the observations are used, which flatters.
+#'   kernel, so isotropic and ARD kernels compare. Terms, if there are several, and the parts of sums of
+#'   kernels are measured by the standard deviation of their posterior means over the data.
+#' * `"calibration"`: for binary responses the observed frequency in bins of the predicted probability, with
+#'   95% (Wilson) intervals; for others the histogram of the probability integral transform, which is flat if
+#'   the predictive distributions are right (for discrete responses the nonrandomised one of Czado, Gneiting
+#'   and Held 2009), with the range that 95% of right models would give a bar. `newdata` with the response
+#'   checks held-out data; without it the observations are used, which flatters.
 #'
 #' @param x A fit of [galvi()].
 #' @param which What to draw.
@@ -33,18 +34,19 @@
 #' @param bins Number of bins for `"calibration"`.
 #' @param ask Ask before each panel; by default if there are several and the device is a screen.
 #' @param ... Must be empty.
-#' @return The data drawn, invisibly: for `"effects"` a named list with a data frame per panel (columns named like the
-#'   variables; `fit`, `lwr`, `upr`; `series` where there are several curves); else a data frame, for `"relevance"`
-#'   with columns `kind` (`"input"`, `"term"`, `"part"`), `name` and `relevance`.
-#' @references Czado, C., Gneiting, T. and Held, L. (2009). Predictive model assessment for count data. Biometrics 65,
-#'   1254-1261.
+#' @return The data drawn, invisibly: for `"effects"` a named list with a data frame per panel (columns named
+#'   like the variables; `fit`, `lwr`, `upr`; `series` where there are several curves); else a data frame, for
+#'   `"relevance"` with columns `kind` (`"input"`, `"term"`, `"part"`), `name` and `relevance`.
+#' @references Czado, C., Gneiting, T. and Held, L. (2009). Predictive model assessment for count data.
+#'   Biometrics 65, 1254-1261.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' plot(fit)
 #' plot(fit, "calibration")
 #' @export
-plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibration"), terms = NULL, newdata = NULL,
-                       scale = c("link", "response"), level = 0.95, n = 101, max_inputs = 6, bins = 10, ask = NULL, ...) {
+plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibration"), terms = NULL,
+                       newdata = NULL, scale = c("link", "response"), level = 0.95, n = 101, max_inputs = 6,
+                       bins = 10, ask = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
   which <- first_choice(which, c("effects", "trace", "relevance", "calibration"), "which")
   settings <- list(
@@ -115,6 +117,9 @@ shorten <- function(text, width = 50L) {
 #' What a unit of eta is
 #' @noRd
 link_words <- function(fit) {
-  switch(fit$family$link, identity = "response scale", logit = "log odds", probit = "probit scale", log = "log scale",
-    paste(fit$family$link, "scale"))
+  switch(fit$family$link,
+    identity = "response scale",
+    logit = "log odds",
+    paste(fit$family$link, "scale")
+  )
 }

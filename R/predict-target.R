@@ -1,6 +1,6 @@
-# A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes, with the
-# offset and, where they are known, the response and its trials. The training rows and new rows give the same
-# shape, so no predict type asks which it has.
+# A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes, with
+# the offset and, where they are known, the response and its trials. The training rows and new rows give the
+# same shape, so no predict type asks which it has.
 
 #' The observations themselves. Their marginals are stored in the fit.
 #' @noRd
@@ -51,7 +51,8 @@ subset_rows <- function(rows, i) {
 #'
 #' @param rows,n As in a target.
 #' @param variance,terms,covariance What is wanted beside the means.
-#' @return list(mean, variance), N* x K; terms = list(mean, variance), N* x T x K; covariance: a list of K matrices.
+#' @return list(mean, variance), N* x K; terms = list(mean, variance), N* x T x K; covariance: a list of K
+#'   matrices.
 #' @noRd
 latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance = FALSE) {
   if (!length(rows$terms) || n == 0L) {

@@ -1,7 +1,8 @@
 #' Contributions of the terms to eta, posterior means and standard deviations
 #'
-#' The model's terms as they are, but the block of fixed effects is split into the terms of its formula and centred,
-#' as predict.glm() does. Shapes: N* x T, or N* x T x K for K > 1; `constant` has one element per latent.
+#' The model's terms as they are, but the block of fixed effects is split into the terms of its formula and
+#' centred, as predict.glm() does. Shapes: N* x T, or N* x T x K for K > 1; `constant` has one element per
+#' latent.
 #' @noRd
 predict_terms <- function(fit, target, options) {
   terms <- term_contributions(fit, target)

@@ -1,26 +1,27 @@
 #' Predictions from a fit
 #'
-#' Means, intervals, class probabilities, quantiles and log densities at the observations or at new data. Expectations
-#' over the posterior are taken by quadrature, not by plugging in its mean.
+#' Means, intervals, class probabilities, quantiles and log densities at the observations or at new data.
+#' Expectations over the posterior are taken by quadrature, not by plugging in its mean.
 #'
 #' @param object A fit of [galvi()].
-#' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's variables
-#'   if the formula has an offset. Without it, predictions are for the observations.
+#' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's
+#'   variables if the formula has an offset. Without it, predictions are for the observations.
 #' @param type
 #' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one.
 #' * `"link"`: the linear predictor eta, offset included.
 #' * `"class"`: the most probable class, a factor.
 #' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response).
-#' * `"terms"`: what each term contributes to eta, a column per term, as [predict.glm()] gives it. The intercept is in
-#'   attribute `constant`; fixed effects are centred at their means over the observations if there is an intercept;
-#'   `gp()` and other terms have prior mean zero and are left as they are. Rows add up, with the constant and the
-#'   offset, to eta.
-#' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of `probs`.
+#' * `"terms"`: what each term contributes to eta, a column per term, as [predict.glm()] gives it. The
+#'   intercept is in attribute `constant`; fixed effects are centred at their means over the observations if
+#'   there is an intercept; `gp()` and other terms have prior mean zero and are left as they are. Rows add up,
+#'   with the constant and the offset, to eta.
+#' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of
+#'   `probs`.
 #' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`.
 #'
-#'   Predictions of a response are for one trial each if the response is binary. If it counts successes in trials,
-#'   quantiles and prediction intervals are for the proportion in as many trials as the row has: one, if `newdata` has
-#'   no response (or weights, for a proportion) that tells.
+#'   Predictions of a response are for one trial each if the response is binary. If it counts successes in
+#'   trials, quantiles and prediction intervals are for the proportion in as many trials as the row has: one,
+#'   if `newdata` has no response (or weights, for a proportion) that tells.
 #' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"` and
 #'   `"prob"`, of each contribution for `"terms"`.
 #' @param interval For `"link"` and `"response"`: `"credible"` is for eta or E\[y given eta\], `"prediction"`
@@ -28,14 +29,14 @@
 #' @param level Probability of the interval.
 #' @param probs Probabilities for `type = "quantile"`.
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
-#' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their predictions are
-#'   NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
+#' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
+#'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
 #' @param ... Must be empty.
-#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; a matrix with a
-#'   column per class for multi-class families and for `"prob"`, a column per term or quantile for these. With
-#'   `interval`, a matrix with columns `fit`, `lwr` and `upr`. With `se.fit` or `covariance`, a list of `fit` and
-#'   `se.fit` (same shape as the prediction) and `covariance` (a square matrix; a list of them, one per latent, for
-#'   multi-class families).
+#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; a matrix
+#'   with a column per class for multi-class families and for `"prob"`, a column per term or quantile for
+#'   these. With `interval`, a matrix with columns `fit`, `lwr` and `upr`. With `se.fit` or `covariance`, a
+#'   list of `fit` and `se.fit` (same shape as the prediction) and `covariance` (a square matrix; a list of
+#'   them, one per latent, for multi-class families).
 #' @seealso [plot.galvi()], [residuals.galvi()], [simulate.galvi()]
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
@@ -72,8 +73,8 @@ predict.galvi <- function(object, newdata,
 
 #' One entry per type of prediction: its function and what may be asked of it
 #'
-#' `predict(fit, target, options)` returns a list with `fit` and, where asked for, `se.fit` and `covariance`, with a
-#' row per row of the target. A new type is a new function and a new line here.
+#' `predict(fit, target, options)` returns a list with `fit` and, where asked for, `se.fit` and `covariance`,
+#' with a row per row of the target. A new type is a new function and a new line here.
 #' @noRd
 predict_types <- function() {
   entry <- function(predict, se.fit = FALSE, interval = "none", covariance = FALSE) {
@@ -96,12 +97,12 @@ check_prediction_request <- function(type, entry, options) {
     paste0("\"", names(types)[vapply(types, what, NA)], "\"", collapse = ", ")
   }
   refuse <- function(argument, types) {
-    stop_galvi("argument", paste0(argument, " is not available with type = \"", type, "\", only with ", types, "."))
+    stop_galvi("argument", sprintf("%s is not available with type = \"%s\", only with %s.", argument, type, types))
   }
   if (options$se.fit && !entry$se.fit) refuse("`se.fit = TRUE`", can(function(x) x$se.fit))
   if (options$covariance && !entry$covariance) refuse("`covariance = TRUE`", can(function(x) x$covariance))
   if (!options$interval %in% entry$interval) {
-    refuse(paste0("`interval = \"", options$interval, "\"`"), can(function(x) options$interval %in% x$interval))
+    refuse(sprintf("`interval = \"%s\"`", options$interval), can(function(x) options$interval %in% x$interval))
   }
 }
 
@@ -159,7 +160,7 @@ predict_quantile <- function(fit, target, options) {
 
 predict_density <- function(fit, target, options) {
   if (is.null(target$y)) {
-    stop_galvi("newdata", "type = \"density\" needs the response in `newdata`: the column(s) that the formula names.")
+    stop_galvi("newdata", "type = \"density\" needs the response in `newdata`, as the formula names it.")
   }
   marginals <- latent_marginals(fit, target)
   list(fit = response_moment(fit, marginals, "log_density", size = target$size, y = target$y))
@@ -255,10 +256,9 @@ check_level <- function(level) {
 }
 
 check_probs <- function(probs) {
-  if (!is.numeric(probs) || !length(probs)) {
-    stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", describe(probs), "."))
-  }
-  bad <- is.na(probs) | probs <= 0 | probs >= 1
-  if (!any(bad)) return(probs)
-  stop_galvi("argument", paste0("`probs` must be probabilities between 0 and 1, not ", format(probs[bad][1L]), "."))
+  usable <- is.numeric(probs) && length(probs)
+  bad <- if (usable) is.na(probs) | probs <= 0 | probs >= 1
+  if (usable && !any(bad)) return(probs)
+  found <- describe(if (usable) probs[bad][1L] else probs)
+  stop_galvi("argument", sprintf("`probs` must be probabilities between 0 and 1, not %s.", found))
 }

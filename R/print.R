@@ -5,9 +5,9 @@
 #' @param digits Significant digits.
 #' @param ... Passed on to [print.data.frame()], or not used.
 #' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
-#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible interval),
-#'   `hyper` (as in the fit, with a column `sd`: the square root of what is a variance, else NA), `logLik`,
-#'   `convergence`, `certificate` (a sentence) and `cost`.
+#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible
+#'   interval), `hyper` (as in the fit, with a column `sd`: the square root of what is a variance, else NA),
+#'   `logLik`, `convergence`, `certificate` (a sentence) and `cost`.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' fit
@@ -37,7 +37,11 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 print_heading <- function(formula, family, nobs, na.action) {
   cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
     if (length(na.action)) paste0(" (", length(na.action), " left out for missing values)"), "\n", sep = "")
-  if (!is.null(formula)) cat(strwrap(deparse_one(formula), width = 0.95 * getOption("width"), exdent = 4L), sep = "\n")
+  print_wrapped(deparse_one(formula), 4L)
+}
+
+print_wrapped <- function(text, indent = 2L) {
+  cat(strwrap(text, width = 0.95 * getOption("width"), exdent = indent), sep = "\n")
 }
 
 print_evidence <- function(value, certificate, digits) {
@@ -47,7 +51,7 @@ print_evidence <- function(value, certificate, digits) {
     bound = paste0("ELBO: ", number, ", a lower bound on the log evidence; ", certificate, "."),
     approximation = paste0("Log evidence: about ", number, ", an approximation and no bound.")
   )
-  cat(strwrap(words, width = 0.95 * getOption("width"), exdent = 2L), sep = "\n")
+  print_wrapped(words)
 }
 
 #' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters

@@ -1,26 +1,27 @@
 #' Fitted values, residuals and deviance
 #'
 #' @details
-#' With mu = E\[y\] under the posterior and w the weights of the rows (times the trials, for proportions), residuals are
+#' With mu = E\[y\] under the posterior and w the weights of the rows (times the trials, for proportions),
+#' residuals are
 #' * `"response"`: y - mu; for binary responses y is 0 or 1, for successes in trials the proportion.
 #' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution.
-#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, as [glm()] has it, at mu;
-#'   for multi-class families sqrt(-2 w log P(y)), which has no sign.
-#' * `"quantile"`: the normal quantile of the predictive distribution function at y. For discrete responses a uniform draw
-#'   between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]. Standard normal if the
-#'   model is right.
+#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, as [glm()]
+#'   has it, at mu; for multi-class families sqrt(-2 w log P(y)), which has no sign.
+#' * `"quantile"`: the normal quantile of the predictive distribution function at y. For discrete responses a
+#'   uniform draw between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]. Standard
+#'   normal if the model is right.
 #'
-#' The observations were used by the posterior, so residuals are a little small; `plot(fit, which = "calibration",
-#' newdata = )` looks at new data.
+#' The observations were used by the posterior, so residuals are a little small; `plot(fit, which =
+#' "calibration", newdata = )` looks at new data.
 #'
 #' @param object A fit of [galvi()].
 #' @param type Kind of residual.
 #' @param ... Not used.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
-#'   `na.action = na.exclude`); `fitted` of a multi-class family is a matrix of probabilities; `deviance` is the sum of
-#'   the squared deviance residuals.
-#' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational and
-#'   Graphical Statistics 5, 236-244.
+#'   `na.action = na.exclude`); `fitted` of a multi-class family is a matrix of probabilities; `deviance` is
+#'   the sum of the squared deviance residuals.
+#' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational
+#'   and Graphical Statistics 5, 236-244.
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' summary(residuals(fit, "pearson"))
@@ -28,8 +29,9 @@
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
   if (n_latents(object) > 1L && type %in% c("response", "pearson")) {
-    stop_galvi("argument", paste0("`type = \"", type, "\"` is for responses that are numbers; this response has ",
-      "classes: use \"deviance\" or \"quantile\"."))
+    stop_galvi("argument", sprintf(
+      "`type = \"%s\"` is for responses that are numbers; this one has classes: use \"deviance\".", type
+    ))
   }
   target <- training_target(object)
   residual <- switch(type,
@@ -54,8 +56,9 @@ response_residuals <- function(fit, target) {
 }
 
 pearson_residuals <- function(fit, target) {
-  variance <- response_moment(fit, latent_marginals(fit, target), "variance", size = target$size) / target$size^2
-  sqrt(fit$model$weights) * response_residuals(fit, target) / sqrt(variance)
+  # of the count; over size, of the proportion
+  sd <- sqrt(response_moment(fit, latent_marginals(fit, target), "variance", size = target$size)) / target$size
+  sqrt(fit$model$weights) * response_residuals(fit, target) / sd
 }
 
 deviance_residuals <- function(fit, target) {
@@ -65,15 +68,17 @@ deviance_residuals <- function(fit, target) {
   if (is.null(units)) {
     log_p <- response_moment(fit, marginals, "log_density", size = target$size, y = target$y)
     if (n_latents(fit) > 1L) return(sqrt(-2 * weights * log_p))
-    stop_galvi("argument", paste0("The family ", family_label(fit), " has no deviance: use type = \"quantile\" or ",
-      "\"pearson\"."))
+    stop_galvi("argument", sprintf(
+      "The family %s has no deviance: use type = \"quantile\" or \"pearson\".", family_label(fit)
+    ))
   }
   y <- target$y / target$size
   mu <- response_moment(fit, marginals, "mean")
   sign(y - mu) * sqrt(pmax(units(y, mu, weights * target$size), 0))
 }
 
-#' function(y, mu, wt): the deviance's contributions, as base R's family of that name has them; NULL if there is none
+#' function(y, mu, wt): the deviance's contributions, as base R's family of that name has them; NULL if there
+#' is none
 #' @noRd
 unit_deviance <- function(family) {
   if (!is.null(family$dev.resids)) return(family$dev.resids)

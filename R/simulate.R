@@ -1,15 +1,16 @@
 #' Simulate responses from a fit
 #'
-#' Draws eta for all observations jointly from the posterior and then a response for each, at the hyperparameters of the
-#' fit. Package DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)), fit$model$y, fitted(fit))`.
+#' Draws eta for all observations jointly from the posterior and then a response for each, at the
+#' hyperparameters of the fit. Package DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)),
+#' fit$model$y, fitted(fit))`.
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of responses to draw.
 #' @param seed NULL, or a number for [set.seed()]. The generator is left where the draws end.
 #' @param ... Not used.
-#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation: numbers, factors if the
-#'   response is one, proportions or two-column matrices if the response is given so. Attribute `seed` as for
-#'   [stats::simulate()].
+#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation: numbers, factors if
+#'   the response is one, proportions or two-column matrices if the response is given so. Attribute `seed` as
+#'   for [stats::simulate()].
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' head(simulate(fit, 3, seed = 1))
@@ -27,7 +28,9 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
   }
   target <- training_target(object)
   draw <- latent_sampler(object, target)
-  draws <- lapply(seq_len(nsim), function(i) as_response(object, target, draw_response(object, target, draw())))
+  draws <- lapply(seq_len(nsim), function(i) {
+    as_response(object, target, draw_response(object, target, draw()))
+  })
   names(draws) <- paste0("sim_", seq_len(nsim))
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
 }

@@ -32,19 +32,21 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (nrow(x$hyper)) print(hyper_display(x$hyper, digits), row.names = FALSE)
   cat("\n")
   print_evidence(x$logLik, x$certificate, digits)
-  cat("Method ", x$method, ", expectations by ", gsub("_", " ", x$expectation), ": ", cost_words(x), ".\n", sep = "")
+  print_wrapped(sprintf("Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)))
   if (!is.null(x$starts)) {
-    cat(nrow(x$starts), " starts; their bounds: ", paste(format(x$starts$elbo, digits = 6L), collapse = ", "), ".\n",
-      sep = "")
+    bounds <- paste(format(x$starts$elbo, digits = 6L), collapse = ", ")
+    print_wrapped(sprintf("%d starts; their bounds: %s.", nrow(x$starts), bounds))
   }
   state <- if (x$convergence$converged) "Converged" else "NOT CONVERGED"
   message <- x$convergence$message
-  cat(state, if (length(message) && nzchar(message)) paste0(": ", message), ".\n", sep = "")
+  print_wrapped(paste0(state, if (length(message) && nzchar(message)) paste0(": ", message), "."))
   invisible(x)
 }
 
 cost_words <- function(x) {
-  count <- function(n, what) if (length(n)) paste(format(n, big.mark = ","), if (n == 1) what else paste0(what, "s"))
+  count <- function(n, what) {
+    if (length(n)) paste(format(n, big.mark = ","), if (n == 1) what else paste0(what, "s"))
+  }
   parts <- c(
     count(x$iterations, "step"), count(x$cost$factorisations, "factorisation"),
     paste(format(x$seconds, digits = 2L), "seconds")

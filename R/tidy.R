@@ -1,7 +1,7 @@
 #' Tidy summaries of a fit
 #'
-#' Methods of the generics `tidy()`, `glance()` and `augment()` of package generics (and broom), for use where that is
-#' installed.
+#' Methods of the generics `tidy()`, `glance()` and `augment()` of package generics (and broom), for use where
+#' that is installed.
 #'
 #' @param x A fit of [galvi()].
 #' @param effects `"fixed"` for the fixed effects, `"hyper"` for the hyperparameters.
@@ -9,9 +9,10 @@
 #' @param data,newdata Data to add columns to: those of the fit, or new ones.
 #' @param type.predict Scale of the predictions: `"response"` or `"link"`.
 #' @param ... Not used.
-#' @return Data frames. `tidy`: `effect`, `term`, `estimate`, `std.error` and, on request, `conf.low` and `conf.high` (NA
-#'   for hyperparameters, which have point estimates). `glance`: one row with `nobs`, `df`, `logLik` (the bound), `AIC`,
-#'   `BIC`, `gap` and `converged`. `augment`: the data with `.fitted`, `.se.fit` and, without `newdata`, `.resid`.
+#' @return Data frames. `tidy`: `effect`, `term`, `estimate`, `std.error` and, on request, `conf.low` and
+#'   `conf.high` (NA for hyperparameters, which have point estimates). `glance`: one row with `nobs`, `df`,
+#'   `logLik` (the bound), `AIC`, `BIC`, `gap` and `converged`. `augment`: the data with `.fitted`, `.se.fit`
+#'   and, without `newdata`, `.resid`.
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
 #' generics::tidy(fit, conf.int = TRUE)
@@ -52,7 +53,8 @@ glance.galvi <- function(x, ...) {
 
 #' @rdname tidy.galvi
 #' @exportS3Method generics::augment
-augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL, type.predict = c("response", "link"), ...) {
+augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL, type.predict = c("response", "link"),
+                          ...) {
   type <- first_choice(type.predict, c("response", "link"), "type.predict")
   check_one_latent(x, "augment")
   out <- if (is.null(newdata)) data else newdata

@@ -1,16 +1,17 @@
 #' What a fit was made from
 #'
-#' The usual questions. `update()` fits again with a changed formula or changed arguments, as [stats::update()] does:
-#' `update(fit, . ~ . + gp(x))`. `start = fit` among them starts from this fit's hyperparameters.
+#' The usual questions. `update()` fits again with a changed formula or changed arguments, as
+#' [stats::update()] does: `update(fit, . ~ . + gp(x))`. `start = fit` among them starts from this fit's
+#' hyperparameters.
 #'
 #' @param object,x,formula A fit of [galvi()].
 #' @param formula. Changes to the formula, as for [stats::update.formula()].
 #' @param ... Arguments of [galvi()] to add or change (`update`); not used by the others.
 #' @param evaluate If FALSE, return the call instead of the fit.
-#' @return `nobs`: observations used. `formula`, `family`: as in the fit. `terms`: the terms object of the fixed
-#'   effects. `model.frame`: the data used, response, weights and offset included. `weights`: one weight per observation;
-#'   the trials are not in it. `sigma`: the residual standard deviation of a gaussian model, the scale of families that
-#'   have one, else 1. `update`: a fit.
+#' @return `nobs`: observations used. `formula`, `family`: as in the fit. `terms`: the terms object of the
+#'   fixed effects. `model.frame`: the data used, response, weights and offset included. `weights`: one weight
+#'   per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian model,
+#'   the scale of families that have one, else 1. `update`: a fit.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' nobs(fit)
@@ -61,7 +62,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!missing(formula.)) {
     if (!"formula" %in% names(call)) {
-      stop_galvi("formula", "The fit was made from `x` and `y`, not from a formula: there is no formula to update.")
+      stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")
     }
     call$formula <- stats::update(object$formula, formula.)
   }

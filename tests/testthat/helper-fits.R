@@ -12,9 +12,12 @@ make_small_fit <- function(name) {
       data = cars, family = galvi_family("gaussian", variance = 230), hyper = "fixed"),
     binary = galvi(am ~ wt + gp(hp, qsec, kernel = se(variance = 1, lengthscale = 40)),
       data = mtcars, family = binomial(), hyper = "fixed"),
-    trials = galvi(cbind(ncases, ncontrols) ~ agegp, data = esoph_table(), family = binomial(), hyper = "fixed"),
-    counts = galvi(count ~ spray + offset(log(size)), data = spray_table(), family = poisson(), hyper = "fixed"),
-    flat = galvi(am ~ wt + factor(gear), data = mtcars, family = binomial(), hyper = "fixed", prior = normal(0, 100))
+    trials = galvi(cbind(ncases, ncontrols) ~ agegp,
+      data = esoph_table(), family = binomial(), hyper = "fixed"),
+    counts = galvi(count ~ spray + offset(log(size)),
+      data = spray_table(), family = poisson(), hyper = "fixed"),
+    flat = galvi(am ~ wt + factor(gear),
+      data = mtcars, family = binomial(), hyper = "fixed", prior = normal(0, 100))
   )
 }
 
@@ -32,5 +35,7 @@ spray_table <- function() {
 }
 
 small_data <- function(name) {
-  switch(name, gaussian = cars, binary = mtcars, trials = esoph_table(), counts = spray_table(), flat = mtcars)
+  switch(name,
+    gaussian = cars, binary = mtcars, trials = esoph_table(), counts = spray_table(), flat = mtcars
+  )
 }

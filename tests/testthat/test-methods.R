@@ -15,7 +15,8 @@ test_that("coef, vcov and confint describe one Gaussian posterior", {
   expect_equal(nlme::fixef(fit), beta)
   X <- model.matrix(am ~ wt + factor(gear), mtcars)
   expect_equal(predict(fit, type = "link"), drop(X %*% beta), tolerance = 1e-7)
-  expect_equal(predict(fit, type = "link", se.fit = TRUE)$se.fit, sqrt(rowSums((X %*% V) * X)), tolerance = 1e-6)
+  se <- predict(fit, type = "link", se.fit = TRUE)$se.fit
+  expect_equal(se, sqrt(rowSums((X %*% V) * X)), tolerance = 1e-6)
 })
 
 test_that("a flat prior and a gaussian response give lm()", {
@@ -105,8 +106,8 @@ test_that("residuals are what their names say", {
   gaussian <- small_fit("gaussian")
   expect_equal(residuals(gaussian, "quantile"), residuals(gaussian, "pearson"), tolerance = 1e-6)
   link <- predict(gaussian, type = "link", se.fit = TRUE)
-  expect_equal(residuals(gaussian, "pearson"), (cars$dist - link$fit) / sqrt(link$se.fit^2 + 230), tolerance = 1e-6,
-    ignore_attr = TRUE)
+  expect_equal(residuals(gaussian, "pearson"), (cars$dist - link$fit) / sqrt(link$se.fit^2 + 230),
+    tolerance = 1e-6, ignore_attr = TRUE)
 })
 
 test_that("deviance is glm()'s where the posterior is narrow", {
@@ -161,7 +162,8 @@ test_that("simulated responses look like the observed ones", {
   d <- transform(mtcars, type = factor(ifelse(am == 1, "manual", "automatic")), flag = am == 1)
   s <- simulate(galvi(type ~ wt, data = d, family = binomial(), hyper = "fixed"), 2, seed = 1)
   expect_identical(levels(s$sim_1), c("automatic", "manual"))
-  expect_type(simulate(galvi(flag ~ wt, data = d, family = binomial(), hyper = "fixed"), seed = 1)$sim_1, "logical")
+  flags <- galvi(flag ~ wt, data = d, family = binomial(), hyper = "fixed")
+  expect_type(simulate(flags, seed = 1)$sim_1, "logical")
   trials <- simulate(small_fit("trials"), 1, seed = 1)$sim_1
   expect_identical(colnames(trials), c("ncases", "ncontrols"))
   expect_equal(rowSums(trials), with(esoph_table(), ncases + ncontrols), ignore_attr = TRUE)

@@ -77,7 +77,7 @@ test_that("relevance of additive terms is their standard deviation, of an idle i
 })
 
 test_that("relevance splits sums of kernels and leaves the generator alone", {
-  fit <- galvi(mpg ~ gp(wt, hp, kernel = se() + linear()), data = mtcars, hyper = "fixed", family = gaussian())
+  fit <- galvi(mpg ~ gp(wt, hp, kernel = se() + linear()), data = mtcars, hyper = "fixed")
   set.seed(1)
   before <- .Random.seed
   data <- plot_away(fit, "relevance")
