@@ -9,7 +9,8 @@
 
 namespace {
 
-std::unique_ptr<galvi::Likelihood> likelihood_at(const Rcpp::List& likelihood, const Rcpp::NumericVector& hyper) {
+std::unique_ptr<galvi::Likelihood> likelihood_at(const Rcpp::List& likelihood,
+                                                 const Rcpp::NumericVector& hyper) {
   auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
   made->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
   return made;
@@ -23,7 +24,9 @@ galvi::Data data_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& siz
   return {copy(y), copy(size), copy(weight)};
 }
 
-Rcpp::NumericVector column(const galvi::Matrix& X) { return Rcpp::NumericVector(X.data(), X.data() + X.size()); }
+Rcpp::NumericVector column(const galvi::Matrix& X) {
+  return Rcpp::NumericVector(X.data(), X.data() + X.size());
+}
 
 }  // namespace
 
@@ -109,11 +112,11 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
   expected->evaluate(context, *made, data, m, v, order, out);
   galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
   expected->add_gradient(context, *made, data, m, v, gradient);
-  return Rcpp::List::create(
-      Rcpp::_["name"] = expected->name(), Rcpp::_["value"] = galvi::to_r(out.value),
-      Rcpp::_["d_m"] = column(out.d_mean), Rcpp::_["d_v"] = column(out.d_variance),
-      Rcpp::_["d_mm"] = column(out.d_mm), Rcpp::_["d_mv"] = column(out.d_mv), Rcpp::_["d_vv"] = column(out.d_vv),
-      Rcpp::_["gradient"] = galvi::to_r(gradient), Rcpp::_["sweeps"] = context.cost.sweeps,
-      Rcpp::_["exact"] = expected->exact(), Rcpp::_["is_bound"] = expected->is_bound(),
-      Rcpp::_["one_optimum"] = expected->one_optimum(*made));
+  return Rcpp::List::create(Rcpp::_["name"] = expected->name(), Rcpp::_["value"] = galvi::to_r(out.value),
+                            Rcpp::_["d_m"] = column(out.d_mean), Rcpp::_["d_v"] = column(out.d_variance),
+                            Rcpp::_["d_mm"] = column(out.d_mm), Rcpp::_["d_mv"] = column(out.d_mv),
+                            Rcpp::_["d_vv"] = column(out.d_vv), Rcpp::_["gradient"] = galvi::to_r(gradient),
+                            Rcpp::_["sweeps"] = context.cost.sweeps, Rcpp::_["exact"] = expected->exact(),
+                            Rcpp::_["is_bound"] = expected->is_bound(),
+                            Rcpp::_["one_optimum"] = expected->one_optimum(*made));
 }

@@ -20,17 +20,22 @@ using Quantity = std::function<double(const Likelihood&, const Row&)>;
 const std::map<std::string, Quantity>& quantities() {
   using namespace galvi;
   static const std::map<std::string, Quantity> table = {
-      {"mean", [](const Likelihood& l, const Row& r) { return predictive_mean(l, r.size, r.mean, r.variance); }},
-      {"mean_variance",
-       [](const Likelihood& l, const Row& r) { return predictive_mean_variance(l, r.size, r.mean, r.variance); }},
+      {"mean",
+       [](const Likelihood& l, const Row& r) { return predictive_mean(l, r.size, r.mean, r.variance); }},
+      {"mean_variance", [](const Likelihood& l,
+                           const Row& r) { return predictive_mean_variance(l, r.size, r.mean, r.variance); }},
       {"variance",
        [](const Likelihood& l, const Row& r) { return predictive_variance(l, r.size, r.mean, r.variance); }},
-      {"log_density", [](const Likelihood& l, const Row& r) {
+      {"log_density",
+       [](const Likelihood& l, const Row& r) {
          return predictive_log_density(l, {r.y, r.size}, r.mean, r.variance);
        }},
       {"cdf",
-       [](const Likelihood& l, const Row& r) { return predictive_cdf(l, {r.y, r.size}, r.mean, r.variance); }},
-      {"quantile", [](const Likelihood& l, const Row& r) {
+       [](const Likelihood& l, const Row& r) {
+         return predictive_cdf(l, {r.y, r.size}, r.mean, r.variance);
+       }},
+      {"quantile",
+       [](const Likelihood& l, const Row& r) {
          return predictive_quantile(l, r.size, r.mean, r.variance, r.probability);
        }},
   };
@@ -42,12 +47,13 @@ const std::map<std::string, Quantity>& quantities() {
 // `size`, `y`, `mean`, `variance` and `probability` are recycled to the length of `mean`; y is used by
 // "log_density" and "cdf", probability by "quantile". NA in a row gives NA.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size,
-                                     Rcpp::NumericVector y, Rcpp::NumericVector mean,
-                                     Rcpp::NumericVector variance, std::string what,
+Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
+                                     Rcpp::NumericVector size, Rcpp::NumericVector y,
+                                     Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what,
                                      Rcpp::NumericVector probability) {
   const auto quantity = quantities().find(what);
-  if (quantity == quantities().end()) throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
+  if (quantity == quantities().end())
+    throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
   const auto l = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
   l->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
   Rcpp::NumericVector out(mean.size());

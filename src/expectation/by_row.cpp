@@ -1,6 +1,8 @@
 #include "expectation/by_row.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "expectation/gaussian_rule.h"
@@ -10,6 +12,9 @@ namespace galvi {
 namespace {
 
 constexpr Index block_rows = 1024;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr PointExpectation not_a_gaussian{nan, nan, nan, nan, nan, nan};
 
 Index blocks_of(Index rows) { return (rows + block_rows - 1) / block_rows; }
 
@@ -47,7 +52,14 @@ void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data&
       // A row of weight 0 says nothing, even where its own value has overflown.
       const double weight = data.weight[n];
       PointExpectation row{0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-      if (weight != 0.0) evaluate_row(likelihood, data[n], mean(n, 0), variance(n, 0), order, row);
+      if (weight != 0.0) {
+        const double m = mean(n, 0), v = variance(n, 0);
+        if (std::isfinite(m) && v >= 0.0 && v < infinity) {
+          evaluate_row(likelihood, data[n], m, v, order, row);
+        } else {
+          row = not_a_gaussian;
+        }
+      }
       out.value[n] = weight * row.value;
       out.d_mean(n, 0) = weight * row.d_m;
       out.d_variance(n, 0) = weight * row.d_v;

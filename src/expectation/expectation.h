@@ -13,10 +13,10 @@ namespace galvi {
 /// Expectations of all N rows. The second derivatives hold a K x K block per row, column-major, and are
 /// filled for order = 2 only.
 struct Expectations {
-  Vector value;              // N
-  Matrix d_mean;             // N x K
-  Matrix d_variance;         // N x K
-  Matrix d_mm, d_mv, d_vv;   // N x K^2
+  Vector value;             // N
+  Matrix d_mean;            // N x K
+  Matrix d_variance;        // N x K
+  Matrix d_mm, d_mv, d_vv;  // N x K^2
 };
 
 class Expectation {
@@ -26,17 +26,18 @@ class Expectation {
   /// Empty if it can serve this likelihood, else one sentence that says why not and what to use.
   virtual std::string refuses(const Likelihood& likelihood) const = 0;
   /// order 1: value and gradient; order 2: second derivatives too. mean, variance: N x K, variance >= 0.
-  /// Weights multiply everything. Threads over rows; counts one sweep.
+  /// Weights multiply everything. Threads over rows; counts one sweep. A row whose mean or variance is not
+  /// finite, as after a step that went too far, is NaN and so is its sum: such a step is to be refused.
   virtual void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                         const Matrix& variance, int order, Expectations& out) const = 0;
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
-  virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
-                            const Matrix& variance, VectorRef gradient) const = 0;
+  virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data,
+                            const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
   /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
   virtual bool exact() const = 0;
   /// value <= E log p, so that the ELBO is a bound on the evidence.
   virtual bool is_bound() const = 0;
-  /// The bound has one optimum in (m, chol V) with this likelihood (design: section 3).
+  /// The bound has one optimum in (m, chol V) with this likelihood.
   virtual bool one_optimum(const Likelihood& likelihood) const = 0;
 };
 

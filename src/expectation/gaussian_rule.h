@@ -7,8 +7,8 @@
 
 namespace galvi {
 
-/// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is right to about
-/// 1e-11, for a function that has no singularity within `width` of the real line.
+/// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is right to
+/// about 1e-11, for a function that has no singularity within `width` of the real line.
 double trapezium_step(double variance, double width);
 
 /// Chooses by variance among

@@ -9,7 +9,7 @@
 namespace galvi {
 namespace {
 
-// Steps are halved until the sum changes by less: in the tail of the Gaussian a step in g that is still missed
+// Steps are halved until the sum changes by less. A jump far out in the Gaussian's tail that is still missed
 // changes it by little, so this is well below the 1e-9 that is promised.
 constexpr double halving_change = 1e-11;
 constexpr int most_halvings = 16;
@@ -46,7 +46,7 @@ double bounded_mean(double mean, double variance, Function g) {
 }
 
 // The largest point of log p(y | eta) - (eta - mean)^2 / (2 variance): Newton's method, with the curvature of
-// the Gaussian where log p is convex, halved while it overshoots. `scale` is the sd that the curvature there gives.
+// the Gaussian where log p is convex, halved while it overshoots. `scale` is the sd by the curvature there.
 double peak(const Likelihood& likelihood, const Datum& datum, double mean, double variance, double* scale) {
   double l[5], x = mean;
   auto height = [&](double at) {
@@ -60,7 +60,8 @@ double peak(const Likelihood& likelihood, const Datum& datum, double mean, doubl
     double step = slope / curvature;
     if (!std::isfinite(step)) break;
     double next = height(x + step);
-    while (!(next >= best) && std::fabs(step) > 1e-10 * (1.0 + std::fabs(x))) next = height(x + (step *= 0.5));
+    while (!(next >= best) && std::fabs(step) > 1e-10 * (1.0 + std::fabs(x)))
+      next = height(x + (step *= 0.5));
     if (!(next >= best)) break;
     x += step;
     best = next;
@@ -91,16 +92,16 @@ double predictive_mean_variance(const Likelihood& likelihood, double size, doubl
 double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance) {
   const double explained = predictive_mean_variance(likelihood, size, mean, variance);
   if (const auto noise = likelihood.predictive_noise(size, mean, variance)) return explained + *noise;
-  return explained + gaussian_mean(likelihood, mean, variance, [&](double eta) {
-    return likelihood.conditional_variance(size, &eta);
-  });
+  return explained + gaussian_mean(likelihood, mean, variance,
+                                   [&](double eta) { return likelihood.conditional_variance(size, &eta); });
 }
 
-double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
+double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean,
+                              double variance) {
   if (const auto value = likelihood.predictive_log_density(datum, mean, variance)) return *value;
   if (variance == 0.0) return likelihood.log_density(datum, &mean);
-  // The integrand relative to its peak, from there outwards until it is negligible. Where log p is not concave a
-  // second peak may lie between the first and the Gaussian's, so all of the Gaussian is covered.
+  // The integrand relative to its peak, from there outwards until it is negligible. Where log p is not
+  // concave a second peak may lie between the first and the Gaussian's, so all of the Gaussian is covered.
   double scale;
   const double centre = peak(likelihood, datum, mean, variance, &scale);
   auto log_integrand = [&](double eta) {
@@ -130,8 +131,7 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
 
 double predictive_cdf(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
   if (const auto value = likelihood.predictive_cdf(datum, mean, variance)) return *value;
-  return bounded_mean(mean, variance,
-                      [&](double eta) { return likelihood.conditional_cdf(datum, &eta); });
+  return bounded_mean(mean, variance, [&](double eta) { return likelihood.conditional_cdf(datum, &eta); });
 }
 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,

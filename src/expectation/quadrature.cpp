@@ -24,7 +24,8 @@ Quadrature::Quadrature(const Likelihood& likelihood) : function_(likelihood.stan
 }
 
 std::string Quadrature::refuses(const Likelihood& likelihood) const {
-  if (likelihood.latents() != 1) return "Quadrature serves likelihoods with one latent value per observation.";
+  if (likelihood.latents() != 1)
+    return "Quadrature serves likelihoods with one latent value per observation.";
   if (likelihood.smoothness().width == 0.0) {
     return "The log density has a kink, where quadrature is inaccurate: use expectation = \"closed_form\".";
   }

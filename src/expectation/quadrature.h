@@ -8,8 +8,9 @@
 
 namespace galvi {
 
-/// E log p and its derivatives, right to 1e-9 (absolute or relative, whichever is larger) for variances up to
-/// 1e4 and |mean| up to 50:  d_m = E l', d_v = E l'' / 2, d_mm = E l'', d_mv = E l''' / 2, d_vv = E l'''' / 4.
+/// E l, l = log p, and its derivatives, right to 1e-9 (absolute or relative, whichever is larger) for
+/// variances up to 1e4 and |mean| up to 50:  d_m = E l', d_v = E l'' / 2, d_mm = E l'', d_mv = E l''' / 2,
+/// d_vv = E l'''' / 4.
 /// E l'' is a sum with positive weights, so that d_v <= 0 wherever log p is concave, rounding included.
 class Quadrature final : public ByRow {
  public:
@@ -29,7 +30,7 @@ class Quadrature final : public ByRow {
   bool from_samples(const Likelihood& likelihood, const Datum& datum, double mean, double variance, int order,
                     double l[5]) const;
 
-  const StandardFunction* function_;         // the one that was sampled
+  const StandardFunction* function_;  // the one that was sampled
   std::optional<SampledFunction> sampled_;
 };
 

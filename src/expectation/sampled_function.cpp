@@ -11,15 +11,16 @@ namespace {
 using Four = Eigen::Array<double, 4, 1>;
 
 constexpr double reach = 7.5;  // in sds
-// The tables serve |mean| <= 60 and variances from 0.01 to 1e4. On the right f and its derivatives have died out
-// (both links' f is below exp(-40) there); on the left they have not.
+// The tables serve |mean| <= 60 and variances from 0.01 to 1e4. On the right f and its derivatives have died
+// out (both links' f is below exp(-40) there); on the left they have not.
 constexpr double right_end = 40.0;
 constexpr double mean_range = 60.0;
 constexpr double least_variance = 0.01;
 constexpr double most_variance = 1e4;
 
-// out[k] = scale * sum_j w_j f_k[j], w_j = exp(-(first_x + j step - mean)^2 / (2 variance)), four nodes at once.
-// From node to node w is multiplied by r and r by q = exp(-step^2 / variance).
+// out[k] = scale sum_j w_j f_k[j], w_j = exp(-(distance + j step)^2 / (2 variance)), four nodes at once;
+// `distance` is that of the first node from the mean. From node to node w is multiplied by r and r by
+// q = exp(-step^2 / variance).
 template <int Order>
 void weigh(const std::vector<double>* samples, Index from, Index count, double distance, double step,
            double variance, double* out) {
@@ -32,8 +33,8 @@ void weigh(const std::vector<double>* samples, Index from, Index count, double d
   Four weight(w, w * r, w * r * r * q, w * r * r * r * q2 * q);
   Four ratio(r4, r4 * q4, r4 * q8, r4 * q8 * q4);
   const double ratio_step = q8 * q8;
-  const double *f0 = samples[0].data(), *f1 = samples[1].data(), *f2 = samples[2].data(), *f3 = samples[3].data(),
-               *f4 = samples[4].data();
+  const double *f0 = samples[0].data(), *f1 = samples[1].data(), *f2 = samples[2].data(),
+               *f3 = samples[3].data(), *f4 = samples[4].data();
   // Five names instead of an array, which the compiler would keep in memory.
   Four sum0 = Four::Zero(), sum1 = sum0, sum2 = sum0, sum3 = sum0, sum4 = sum0;
   for (Index j = from; j < from + count; j += 4) {
@@ -95,9 +96,8 @@ bool SampledFunction::means(double mean, double variance, int order, double out[
   const Table* table = tables_.data();
   while (variance < table->least_variance) ++table;
   const double spread = reach * std::sqrt(variance);
-  if (mean - spread > right_end) return false;
+  if (!(mean - spread >= table->first * table->step && mean - spread <= right_end)) return false;
   const Index from = static_cast<Index>(std::floor((mean - spread) / table->step)) - table->first;
-  if (from < 0) return false;
   const Index size = static_cast<Index>(table->samples[0].size());
   const Index last = static_cast<Index>(std::ceil((mean + spread) / table->step)) - table->first;
   // Whole groups of four that end within the table, whose last nodes add nothing.

@@ -20,9 +20,9 @@ class SampledFunction {
  private:
   struct Table {
     double step;
-    double least_variance;            // that this step is fine enough for
-    Index first;                      // the first node is first * step
-    std::vector<double> samples[5];   // f^(k) at the nodes
+    double least_variance;           // that this step is fine enough for
+    Index first;                     // the first node is first * step
+    std::vector<double> samples[5];  // f^(k) at the nodes
   };
   Table sample(const StandardFunction& function, double step, double least_variance, double low) const;
 

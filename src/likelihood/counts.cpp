@@ -3,17 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <iterator>
 
 #include "likelihood/normal.h"
 
 namespace galvi {
 namespace {
 
+// c_0 + c_1 x + c_2 x^2 + ...
+double polynomial(double x, std::initializer_list<double> coefficients) {
+  double value = 0.0;
+  for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c) value = value * x + *c;
+  return value;
+}
+
 // log Gamma(x) for x >= 16: Stirling's series, next term below 1e-17.
 double stirling(double x) {
-  const double s = 1.0 / (x * x);
-  const double series = 1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 -
-                        s * (691.0 / 360360 - s / 156)))));
+  const double series = polynomial(
+      1.0 / (x * x), {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156});
   return (x - 0.5) * std::log(x) - x + log_sqrt_2pi + series / x;
 }
 
@@ -28,16 +36,15 @@ double log_gamma(double x) {
 // Q = Phi(-eta sqrt a) + exp(-a eta^2 / 2) / sqrt(2 pi a) [c0(eta) + c1(eta) / a].
 double upper_gamma_uniform(double a, double x) {
   const double mu = (x - a) / a;
-  const double half_square = std::fabs(mu) < 1e-2
-      ? mu * mu * (1.0 / 2 - mu * (1.0 / 3 - mu * (1.0 / 4 - mu * (1.0 / 5 - mu * (1.0 / 6 - mu * (1.0 / 7 -
-        mu * (1.0 / 8 - mu / 9)))))))
-      : mu - std::log1p(mu);
+  auto near_zero = [mu] {
+    return mu * mu * polynomial(mu, {0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6, -1.0 / 7, 0.125, -1.0 / 9});
+  };
+  const double half_square = std::fabs(mu) < 1e-2 ? near_zero() : mu - std::log1p(mu);
   const double eta = std::copysign(std::sqrt(2.0 * half_square), mu);
   double c0, c1;
   if (std::fabs(eta) < 0.1) {
-    c0 = -1.0 / 3 + eta * (1.0 / 12 - eta * (2.0 / 135 - eta * (1.0 / 864 + eta * (1.0 / 2835 -
-         eta * (139.0 / 777600)))));
-    c1 = -1.0 / 540 - eta * (1.0 / 288 - eta / 378);
+    c0 = polynomial(eta, {-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600});
+    c1 = polynomial(eta, {-1.0 / 540, -1.0 / 288, 1.0 / 378});
   } else {
     c0 = 1.0 / mu - 1.0 / eta;
     c1 = 1.0 / (eta * eta * eta) - 1.0 / (mu * mu * mu) - 1.0 / (mu * mu) - 1.0 / (12.0 * mu);
@@ -122,9 +129,7 @@ double log_choose(double size, double y) {
   return log_factorial(size) - log_factorial(y) - log_factorial(size - y);
 }
 
-double poisson_cdf(double y, double rate) {
-  return y < 0.0 ? 0.0 : upper_gamma(std::floor(y) + 1.0, rate);
-}
+double poisson_cdf(double y, double rate) { return y < 0.0 ? 0.0 : upper_gamma(std::floor(y) + 1.0, rate); }
 
 double binomial_cdf(double y, double size, double p, double q) {
   const double k = std::floor(y);

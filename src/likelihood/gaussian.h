@@ -41,11 +41,16 @@ class Gaussian final : public Likelihood {
     out[3] = out[4] = 0.0;
   }
   Smoothness smoothness() const override { return {infinity, 0.0}; }
-  std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
     require_noise();
     const double precision = 1.0 / variance_;
     return PointExpectation{density(datum.y - mean, variance_) - 0.5 * variance * precision,
-                            (datum.y - mean) * precision, -0.5 * precision, -precision, 0.0, 0.0};
+                            (datum.y - mean) * precision,
+                            -0.5 * precision,
+                            -precision,
+                            0.0,
+                            0.0};
   }
   bool has_closed_form() const override { return true; }
   bool log_concave() const override { return true; }

@@ -44,11 +44,11 @@ struct PointExpectation {
 
 /// How smooth log p is in eta, which is what quadrature must know before it can choose its nodes.
 struct Smoothness {
-  double width;   // distance from the real line to the nearest singularity; infinite if there is none, 0 at a kink
+  double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
   double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
 };
 
-/// A function of one variable of which log densities are made. Expectations that are called often tabulate it.
+/// A function of one variable of which log densities are made. Expectations that are called often sample it.
 class StandardFunction {
  public:
   virtual ~StandardFunction() = default;
@@ -85,11 +85,11 @@ class Likelihood {
   virtual SignedCounts signed_counts(const Datum&) const { return {0.0, 0.0, 0.0}; }
   /// The expectation in closed form, where there is one.
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
-                                                       double /*variance*/) const {
+                                                      double /*variance*/) const {
     return std::nullopt;
   }
   virtual bool has_closed_form() const { return false; }
-  /// log p is concave in eta: the bound has one optimum (design: section 3).
+  /// log p is concave in eta: the bound has one optimum.
   virtual bool log_concave() const = 0;
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
@@ -110,15 +110,22 @@ class Likelihood {
     return std::nullopt;
   }
   /// Var(E[y | eta]).
-  virtual std::optional<double> predictive_mean_variance(double, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_mean_variance(double, double, double) const {
+    return std::nullopt;
+  }
   /// E[Var[y | eta]].
   virtual std::optional<double> predictive_noise(double, double, double) const { return std::nullopt; }
-  virtual std::optional<double> predictive_log_density(const Datum&, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_log_density(const Datum&, double, double) const {
+    return std::nullopt;
+  }
   virtual std::optional<double> predictive_cdf(const Datum&, double, double) const { return std::nullopt; }
-  virtual std::optional<double> predictive_quantile(double, double, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_quantile(double, double, double, double) const {
+    return std::nullopt;
+  }
 
   /// gradient[h] += d log p(y | eta) / d hyper_h, natural scale. Only for likelihoods with hyperparameters.
-  virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/, VectorRef /*gradient*/) const {}
+  virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/,
+                            VectorRef /*gradient*/) const {}
   /// The same under eta ~ N(mean, variance) in closed form; false where quadrature must be used.
   virtual bool add_expected_gradient(const Datum&, double /*mean*/, double /*variance*/, double /*weight*/,
                                      VectorRef /*gradient*/) const {
@@ -129,7 +136,7 @@ class Likelihood {
 
 std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec);
 
-/// One row of the registry, which R reads through probe.cpp.
+/// One row of the registry, which R reads as likelihood_facts().
 struct LikelihoodFacts {
   std::string type;
   bool log_concave;

@@ -22,10 +22,15 @@ class Poisson final : public Likelihood {
   }
   Smoothness smoothness() const override { return {infinity, 1.0}; }
   // E exp(eta) = exp(mean + variance / 2): the log-normal mean.
-  std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override {
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
     const double rate = std::exp(mean + 0.5 * variance);
     return PointExpectation{datum.y * mean - rate - log_factorial(datum.y),
-                            datum.y - rate, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
+                            datum.y - rate,
+                            -0.5 * rate,
+                            -rate,
+                            -0.5 * rate,
+                            -0.25 * rate};
   }
   bool has_closed_form() const override { return true; }
   bool log_concave() const override { return true; }
@@ -43,7 +48,8 @@ class Poisson final : public Likelihood {
     return std::exp(mean + 0.5 * variance);
   }
   // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
-  std::optional<double> predictive_mean_variance(double /*size*/, double mean, double variance) const override {
+  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
+                                                 double variance) const override {
     return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
   }
   std::optional<double> predictive_noise(double size, double mean, double variance) const override {

@@ -1,5 +1,5 @@
 # One specification of every registered likelihood as C++ reads it, with hyperparameters and legal responses.
-# A likelihood without an entry here, or in reference_log_density, fails the tests that loop over likelihood_facts().
+# One without an entry here, or in reference_log_density, fails the tests that loop over likelihood_facts().
 likelihood_examples <- list(
   gaussian = list(hyper = 0.7, y = c(-3, 0, 1.5), size = c(1, 1, 1)),
   binomial_logit = list(hyper = numeric(), y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8)),
@@ -11,7 +11,7 @@ likelihood_spec <- function(type) {
   list(type = type, hyper = if (type == "gaussian") list(variance = 1L) else list())
 }
 
-# log p(y | eta) of an example's response number i, as a function of eta and, where there are any, hyperparameters.
+# log p(y | eta) of an example's response number i, as a function of eta and of hyperparameters if any.
 reference_of <- function(type, i) {
   example <- likelihood_examples[[type]]
   function(eta, hyper = example$hyper) {
@@ -21,7 +21,7 @@ reference_of <- function(type, i) {
 }
 
 # d^k f / dx^k, k = 1..4, of f = log plogis and f = log pnorm. Left of -5 phi / Phi = t + d, t = -x, by its
-# continued fraction d = 1 / (t + e), e = 2 / (t + 3 / (t + ...)), because differences of phi / Phi and x cancel.
+# continued fraction d = 1 / (t + e), e = 2 / (t + 3 / (t + ...)), because phi / Phi and x cancel.
 reference_derivatives <- list(
   binomial_logit = function(x) {
     p <- plogis(x)
