@@ -2,6 +2,7 @@
 // [[Rcpp::depends(RcppEigen)]]
 #include <RcppEigen.h>
 
+#include "kernel/arrays.h"
 #include "kernel/gram.h"
 #include "kernel/kernel.h"
 #include "numeric/backend.h"
@@ -142,4 +143,19 @@ Eigen::VectorXd probe_gram_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp
   };
   add_gram_gradient(context, *kernel_of(spec, hyper), rows_of(rows), tiles, gradient);
   return gradient;
+}
+
+/// Squared distances of X's rows to z, and exp(-t), with the processor's widest registers or the portable
+/// code.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_kernel_arrays(Eigen::MatrixXd X, Eigen::VectorXd z, Eigen::ArrayXd t, bool portable) {
+  Eigen::ArrayXd distances(X.rows());
+  if (portable) {
+    squared_distances_portable(X, z, distances);
+    exp_minus_portable(t);
+  } else {
+    squared_distances(X, z, distances);
+    exp_minus(t);
+  }
+  return Rcpp::List::create(Rcpp::Named("distances") = distances, Rcpp::Named("exp_minus") = t);
 }

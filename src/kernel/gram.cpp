@@ -9,7 +9,7 @@ namespace galvi {
 
 namespace {
 
-constexpr Index tile_size = 64;
+constexpr Index tile_size = 48;
 
 // Consecutive rows, and what decides whether a tile can be skipped.
 struct Band {
