@@ -83,8 +83,7 @@ colour_key <- function(colours, title) {
   width <- usr[2L] - usr[1L]
   left <- usr[2L] + 0.035 * width
   right <- left + 0.035 * width
-  edges <- seq(usr[3L], usr[4L], length.out = length(colours$palette) + 1L)
-  graphics::rect(left, edges[-length(edges)], right, edges[-1L], col = colours$palette, border = NA, xpd = NA)
+  graphics::rasterImage(as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA)
   graphics::rect(left, usr[3L], right, usr[4L], border = "grey30", xpd = NA)
   ticks <- pretty(colours$reach, 5)
   ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]

@@ -24,10 +24,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
     cat("\nFixed effects (posterior means):\n")
     print(beta, digits = digits)
   }
-  if (nrow(x$hyper)) {
-    cat("\nHyperparameters:\n")
-    print(hyper_display(with_sds(x$hyper), digits), row.names = FALSE)
-  }
+  print_hyper(with_sds(x$hyper), digits)
   cat("\n")
   print_evidence(logLik.galvi(x), certificate(x), digits)
   if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
@@ -75,12 +72,18 @@ with_sds <- function(hyper) {
   hyper
 }
 
-hyper_display <- function(hyper, digits) {
-  shown <- data.frame(
-    name = format(hyper$name), estimate = vapply(hyper$estimate, format, "", digits = digits),
-    sd = ifelse(is.na(hyper$sd), "", vapply(hyper$sd, format, "", digits = digits)), status = hyper$status
+#' Held prior sds of fixed effects are in `fit$prior`, one for each; here they would hide the rest
+#' @noRd
+print_hyper <- function(hyper, digits) {
+  of_prior <- hyper$parameter == "sd" & hyper$status == "fixed"
+  shown <- hyper[!of_prior, ]
+  cat("\nHyperparameters", if (!nrow(shown)) ": none", "\n", sep = "")
+  if (!nrow(shown)) return(invisible())
+  table <- data.frame(
+    name = format(shown$name), estimate = vapply(shown$estimate, format, "", digits = digits),
+    sd = ifelse(is.na(shown$sd), "", vapply(shown$sd, format, "", digits = digits)), status = shown$status
   )
-  names(shown)[1L] <- ""
-  if (all(is.na(hyper$sd))) shown$sd <- NULL
-  shown
+  names(table)[1L] <- ""
+  if (all(is.na(shown$sd))) table$sd <- NULL
+  print(table, row.names = FALSE)
 }

@@ -199,3 +199,26 @@ test_that("print and summary speak plainly", {
   expect_true(all(is.na(s$hyper$sd[!variance])))
   expect_output(print(small_fit("gaussian")), "Log evidence: .* exact")
 })
+
+test_that("with several latents coefficients are class x column and vcov has a block per class", {
+  W <- cbind(`(Intercept)` = 1, x = c(-1, 0, 2))
+  V <- list(diag(2), matrix(c(2, 1, 1, 3), 2))
+  fit <- structure(list(
+    model = list(offset = matrix(0, 3, 2), priors = list(list(terms = list(list(label = "fixed", W = W))))),
+    posterior = list(coefficients = list(list(label = "fixed", mean = matrix(1:4, 2), covariance = V))),
+    design = list(response = list(latents = c("cat", "dog")))
+  ), class = "galvi")
+  beta <- coef(fit)
+  expect_identical(dimnames(beta), list(c("cat", "dog"), c("(Intercept)", "x")))
+  expect_identical(beta["dog", "x"], 4L)
+  expect_identical(rownames(vcov(fit)), c("cat:(Intercept)", "cat:x", "dog:(Intercept)", "dog:x"))
+  expect_equal(unname(vcov(fit)["dog:(Intercept)", "dog:x"]), 1)
+  expect_equal(unname(vcov(fit)["cat:x", "dog:x"]), 0)
+  expect_equal(confint(fit, "dog:x")[1, 2], 4 + qnorm(0.975) * sqrt(3), ignore_attr = TRUE)
+})
+
+test_that("the prior's held standard deviations are not printed among the hyperparameters", {
+  fit <- small_fit("flat")
+  expect_true(all(fit$hyper$parameter == "sd"))
+  expect_output(print(fit), "Hyperparameters: none")
+})
