@@ -56,7 +56,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   Context context{backend("auto"), monitor, has(want, "threads") ? get<int>(want, "threads") : 1};
   const Index K = get_matrix(model, "offset").cols(), N = get_vector(model, "y").size();
   const Vector hyper = get_vector(posterior, "hyper");
-  const ConditionalRequest request{has(want, "terms") && get<bool>(want, "terms"),
+  const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"), has(want, "terms") && get<bool>(want, "terms"),
                                    has(want, "covariance") && get<bool>(want, "covariance")};
   std::vector<TermRows> others;
   for (const auto& entry : Rcpp::List(field(rows, "terms"))) others.push_back(rows_from_list(entry));

@@ -19,16 +19,19 @@ class Profile {
           Trace& trace)
       : model_(model), algorithm_(algorithm), table_(table), control_(control), trace_(trace) {}
 
-  InferenceResult infer(const std::optional<Sites>& start) {
+  InferenceResult infer(const std::optional<Sites>& start, double tol) {
     model_.update(table_.values());
-    return algorithm_.run(model_, start, control_, trace_);
+    InferenceControl control = control_;
+    control.tol = tol;
+    return algorithm_.run(model_, start, control, trace_);
   }
+  InferenceResult infer(const std::optional<Sites>& start) { return infer(start, control_.tol); }
 
   double operator()(const Vector& x, Vector& gradient) {
     table_.set_unconstrained(x);
     InferenceResult result;
     try {
-      result = infer(sites_);
+      result = infer(sites_, tolerance());
     } catch (const std::domain_error&) {
       // no posterior at these hyperparameters: the line search must come back
       gradient.setZero(x.size());
@@ -49,6 +52,14 @@ class Profile {
   void warm(const Sites& sites) { sites_ = sites; }
 
  private:
+  /// The envelope gradient's error grows as the square root of the gap that inference leaves: far from the best
+  /// hyperparameters, where the gradient is large, a rough optimum of q serves as well.
+  double tolerance() const {
+    if (gradient_.size() == 0) return std::max(control_.tol, loosest);
+    return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, std::max(control_.tol, loosest));
+  }
+  static constexpr double loosest = 1e-3;
+
   LatentGaussianModel& model_;
   const Algorithm& algorithm_;
   HyperTable& table_;

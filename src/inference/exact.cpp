@@ -17,14 +17,11 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
   q.variance.resize(N, K);
   q.elbo = 0;
   for (Index k = 0; k < K; ++k) {
-    // log p = -(y - eta)^2 / (2 noise) + const, so its second derivative is -1 / noise.
-    Vector lambda(N);
+    Vector lambda(N);  // 1 / noise, infinite for noise-free observations
     const Vector r = model.data().y - model.prior_mean().col(k);
     for (Index n = 0; n < N; ++n) {
-      double l[5];
-      const double eta = model.data().y[n];
-      model.likelihood().derivatives(model.data()[n], eta, l);
-      lambda[n] = model.data().weight[n] == 0 ? 0 : -model.data().weight[n] * l[2];
+      const double weight = model.data().weight[n], eta = model.prior_mean()(n, k);
+      lambda[n] = weight == 0 ? 0 : weight / model.likelihood().conditional_variance(1, &eta);
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
@@ -36,7 +33,8 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     // a row of weight w is w rows: its noise is noise / w and the constants of w - 1 further rows are missing
     for (Index n = 0; n < N; ++n) {
       const double w = model.data().weight[n];
-      if (w > 0 && std::isfinite(lambda[n])) log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
+      if (w > 0 && w != 1 && std::isfinite(lambda[n]))
+        log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
     }
     q.elbo += log_evidence;
   }

@@ -92,7 +92,7 @@ class Gaussian final : public Likelihood {
   }
   bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
                              VectorRef gradient) const override {
-    require_noise();
+    if (variance_ == 0.0) return true;  // noise-free observations: the variance is held
     const double residual = datum.y - mean;
     gradient[position_] += weight * ((residual * residual + variance) / variance_ - 1.0) / (2.0 * variance_);
     return true;

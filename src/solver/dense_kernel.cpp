@@ -369,9 +369,10 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
 
 Conditional DenseKernelSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
                                            const ConditionalRequest& request) {
-  scale(state.lambda);
+  const bool factored = request.variance || request.covariance;
+  if (factored) scale(state.lambda);
   const Matrix* factor = &state.factor;
-  if (state.factor.size() == 0) {
+  if (factored && state.factor.size() == 0) {
     if (content_ != Content::factor) {
       factor_with_jitter();
       content_ = Content::factor;
@@ -390,19 +391,21 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const std::
   Matrix K = Matrix::Zero(rows_, b);
   for (Index t = 0; t < T; ++t) {
     out.mean += galvi::prior_mean(*terms_[t], others[t]);
-    terms_[t]->add_variances(context_, others[t], out.variance);
     terms_[t]->add_cross(context_, others[t], K);
     if (!request.terms) continue;
     Matrix term_cross = Matrix::Zero(rows_, b);
     terms_[t]->add_cross(context_, others[t], term_cross);
+    out.term_mean.col(t) = galvi::prior_mean(*terms_[t], others[t]) + term_cross.transpose() * state.alpha;
+    if (!factored) continue;
     Vector variance = Vector::Zero(b);
     terms_[t]->add_variances(context_, others[t], variance);
-    out.term_mean.col(t) = galvi::prior_mean(*terms_[t], others[t]) + term_cross.transpose() * state.alpha;
     out.term_variance.col(t) =
         (variance - signed_squares(whiten(*factor, std::move(term_cross)), positive_)).cwiseMax(0.0);
   }
   out.mean += K.transpose() * state.alpha;
+  if (!factored) return out;
   const Matrix X = whiten(*factor, std::move(K));
+  for (Index t = 0; t < T; ++t) terms_[t]->add_variances(context_, others[t], out.variance);
   out.variance = (out.variance - signed_squares(X, positive_)).cwiseMax(0.0);
   if (request.covariance) {
     out.covariance = Matrix::Zero(b, b);

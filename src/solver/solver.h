@@ -62,11 +62,13 @@ struct Distance {
 
 /// Predictions at new rows, through z and without the offset.
 struct Conditional {
-  Vector mean, variance;                // N*
+  Vector mean;                          // N*
+  Vector variance;                      // N*, on request
   Matrix term_mean, term_variance;      // N* x T, on request
   Matrix covariance;                    // N* x N*, on request
 };
 struct ConditionalRequest {
+  bool variance = true;  // without it no factorisation is needed
   bool terms = false;
   bool covariance = false;
 };

@@ -1,0 +1,75 @@
+// Windows into solvers and bounds, so that their references can be readable R.
+#include <Rcpp.h>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "numeric/backend.h"
+
+using namespace galvi;
+
+//' Every verb of a model's first solver at the sites (lambda, b)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x,
+                        int threads, std::string backend_name, Rcpp::NumericVector rank_one) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend(backend_name), monitor, threads};
+  const Vector sites = Eigen::Map<const Vector>(lambda.begin(), lambda.size());
+  const Vector linear = Eigen::Map<const Vector>(b.begin(), b.size());
+  const Vector v = Eigen::Map<const Vector>(x.begin(), x.size());
+  auto solver = make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, 0), sites.size());
+  solver->update(hyper_from_list(model).values());
+  const bool ok = solver->factorise(sites);
+  if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
+  // rank_one: pairs (row, 1-based; delta), applied before anything is read
+  for (R_xlen_t i = 0; i + 1 < rank_one.size(); i += 2)
+    solver->rank_one(static_cast<Index>(rank_one[i]) - 1, rank_one[i + 1]);
+  const Vector variances = solver->marginal_variances();
+  const SiteMean site_mean = solver->posterior_mean(linear);
+  const Distance distance = solver->distance(v, linear);
+  return Rcpp::List::create(
+      Rcpp::_["ok"] = true, Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
+      Rcpp::_["prior_variances"] = to_r(solver->prior_variances()), Rcpp::_["log_det"] = solver->log_det(),
+      Rcpp::_["variances"] = to_r(variances), Rcpp::_["mean"] = to_r(site_mean.mean),
+      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean),
+      Rcpp::_["apply_prior"] = to_r(solver->apply_prior(v)),
+      Rcpp::_["apply_covariance"] = to_r(solver->apply_covariance(v)),
+      Rcpp::_["apply_squared_covariance"] = to_r(solver->apply_squared_covariance(v)),
+      Rcpp::_["covariance"] = to_r(solver->covariance({0, sites.size() - 1})),
+      Rcpp::_["gap_bound"] = distance.gap_bound, Rcpp::_["squared_norm"] = distance.squared_norm,
+      Rcpp::_["jitter"] = solver->jitter());
+}
+
+//' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at the
+//' given sites if `sites` is a list(lambda, b), where q is not the optimum and the gradient is that at fixed sites
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method = "auto",
+                       Rcpp::Nullable<Rcpp::List> sites = R_NilValue) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  LatentGaussianModel core = model_from_list(context, model);
+  HyperTable table = hyper_from_list(model);
+  core.update(table.values());
+  Posterior q;
+  Stationarity stationarity{};
+  if (sites.isNotNull()) {
+    const Rcpp::List s(sites.get());
+    auto found = core.at_sites({get_matrix(s, "lambda"), get_matrix(s, "b")}, 1);
+    if (!found) return Rcpp::List::create(Rcpp::_["elbo"] = R_NegInf);
+    q = std::move(*found);
+    stationarity = core.stationarity(q);
+  } else {
+    Trace trace(context);
+    InferenceResult result = choose_algorithm(method, core).run(core, std::nullopt, inference_control(control), trace);
+    q = std::move(result.posterior);
+    stationarity = result.stationarity;
+  }
+  const Vector gradient = core.gradient(q, table.size(), sites.isNull());
+  return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
+                            Rcpp::_["gradient"] = to_r(gradient),
+                            Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
+                            Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
+                            Rcpp::_["gap"] = stationarity.gap, Rcpp::_["norm"] = stationarity.norm);
+}
