@@ -1,0 +1,23 @@
+# Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a library of
+# its own, and runs the tests with it. Slower than `make test` by a factor of ten or so.
+source("tools/packages.R")
+install_missing(c(described(c("Imports", "LinkingTo")), described("Suggests")[c("testthat", "numDeriv", "generics")]))
+
+copy <- file.path(tempdir(), "galvi")
+dir.create(copy)
+file.copy(c("DESCRIPTION", "NAMESPACE", "R", "src", "data", "man"), copy, recursive = TRUE)
+unlink(list.files(file.path(copy, "src"), "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
+
+flags <- paste("-O1 -g -UNDEBUG -D_GLIBCXX_ASSERTIONS -Wno-ignored-attributes -fsanitize=undefined",
+               "-fno-sanitize-recover=undefined -include", normalizePath("tools/eigen_assert.h"))
+makevars <- file.path(tempdir(), "Makevars")
+writeLines(c(paste("CXX17FLAGS =", flags), "SHLIB_CXX17LDFLAGS = -shared -fsanitize=undefined"), makevars)
+library <- file.path(tempdir(), "library")
+dir.create(library)
+message("Building galvi with assertions (some minutes).")
+r_cmd(c("INSTALL", "--no-test-load", paste0("--library=", library), copy),
+      env = c("MAKEFLAGS=-j2", paste0("R_MAKEVARS_USER=", makevars)), quietly = TRUE)
+
+.libPaths(c(library, .libPaths()))
+Sys.setenv(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+quit(status = system2(file.path(R.home("bin"), "Rscript"), "tools/test.R"))
