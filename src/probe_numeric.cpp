@@ -76,9 +76,9 @@ std::string probe_backend(std::string backend) { return galvi::backend(backend).
 
 // NULL where the factorisation fails. `positive` < 0: all of A.
 // [[Rcpp::export(rng = false)]]
-Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive = -1,
-                             int stop_at = -1) {
-  Setting setting(backend, 1, stop_at);
+Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive = -1, int stop_at = -1,
+                             int threads = 1) {
+  Setting setting(backend, threads, stop_at);
   Matrix L = as_matrix(A);
   const bool done = positive < 0 ? galvi::cholesky(setting.context, L)
                                  : galvi::signed_cholesky(setting.context, L, positive);
@@ -98,8 +98,9 @@ Rcpp::List probe_cholesky_with_jitter(Rcpp::NumericMatrix A, std::string backend
 
 // what: "factor" for L^-1, "matrix" for the lower triangle of (L J L')^-1.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive = -1) {
-  Setting setting(backend);
+Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive = -1,
+                        int threads = 1) {
+  Setting setting(backend, threads);
   Matrix result = as_matrix(L);
   if (what == "factor") {
     galvi::invert_lower(setting.context, result);
@@ -138,6 +139,15 @@ Rcpp::List probe_add_crossproduct(double alpha, Rcpp::NumericMatrix A, double be
   Matrix result = as_matrix(C);
   galvi::add_crossproduct(setting.context, alpha, as_matrix(A), beta, result);
   return with_cost(result, setting);
+}
+
+// The backend's own B <- alpha op(L) B or alpha B op(L).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_triangular_multiply(bool left, bool transpose, double alpha, Rcpp::NumericMatrix L,
+                                              Rcpp::NumericMatrix B, std::string backend) {
+  Matrix result = as_matrix(B);
+  backend_named(backend).triangular_multiply(left, transpose, alpha, as_matrix(L), result);
+  return as_r(result);
 }
 
 // what: "plain" A x, "squared" (A o A) x, "hadamard" (A o B) x.

@@ -19,6 +19,10 @@ class Backend {
   /// larger ones are better cut into products first.
   virtual Index leaf() const = 0;
 
+  /// True if a call may use several threads by itself. All functions may be called on several threads at
+  /// once.
+  virtual bool threads_itself() const = 0;
+
   /// C <- beta C + alpha op(A) op(B); beta = 0 overwrites whatever C holds.
   virtual void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                         const ConstMatrixRef& B, double beta, MatrixRef C) const = 0;

@@ -9,6 +9,7 @@ class BlasBackend final : public Backend {
  public:
   std::string name() const override { return "blas"; }
   Index leaf() const override { return 512; }
+  bool threads_itself() const override { return true; }
   void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                 const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;

@@ -68,6 +68,37 @@ void EigenBackend::solve(bool left, bool transpose, const ConstMatrixRef& L, Mat
 
 void EigenBackend::triangular_multiply(bool left, bool transpose, double alpha, const ConstMatrixRef& L,
                                        MatrixRef B) const {
+  const Index n = L.rows();
+  if (n <= leaf()) {
+    triangular_leaf(left, transpose, alpha, L, B);
+    return;
+  }
+  const Index h = n / 2, rest = n - h;
+  const ConstMatrixRef L11 = L.topLeftCorner(h, h), L21 = L.bottomLeftCorner(rest, h),
+                       L22 = L.bottomRightCorner(rest, rest);
+  MatrixRef B1 = left ? MatrixRef(B.topRows(h)) : MatrixRef(B.leftCols(h));
+  MatrixRef B2 = left ? MatrixRef(B.bottomRows(rest)) : MatrixRef(B.rightCols(rest));
+  if (left != transpose) {  // L21 B1 + L22 B2 (left) or B1 L21' + B2 L22', before B1 changes
+    triangular_multiply(left, transpose, alpha, L22, B2);
+    if (left) {
+      multiply(false, false, alpha, L21, B1, 1.0, B2);
+    } else {
+      multiply(false, true, alpha, B1, L21, 1.0, B2);
+    }
+    triangular_multiply(left, transpose, alpha, L11, B1);
+  } else {  // L11' B1 + L21' B2 (left) or B1 L11 + B2 L21, before B2 changes
+    triangular_multiply(left, transpose, alpha, L11, B1);
+    if (left) {
+      multiply(true, false, alpha, L21, B2, 1.0, B1);
+    } else {
+      multiply(false, false, alpha, B2, L21, 1.0, B1);
+    }
+    triangular_multiply(left, transpose, alpha, L22, B2);
+  }
+}
+
+void EigenBackend::triangular_leaf(bool left, bool transpose, double alpha, const ConstMatrixRef& L,
+                                   MatrixRef B) const {
   const auto lower = L.triangularView<Eigen::Lower>();
   const Matrix old = alpha * B;
   if (left && transpose) {

@@ -12,6 +12,7 @@ class EigenBackend final : public Backend {
 
   std::string name() const override { return "eigen"; }
   Index leaf() const override { return 32; }
+  bool threads_itself() const override { return false; }
   void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                 const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;
@@ -23,6 +24,8 @@ class EigenBackend final : public Backend {
   void gram(MatrixRef L) const override;
 
  private:
+  void triangular_leaf(bool left, bool transpose, double alpha, const ConstMatrixRef& L, MatrixRef B) const;
+
   bool wide_;
 };
 

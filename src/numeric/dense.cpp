@@ -39,6 +39,37 @@ struct Halves {
   Ref first, below, second;
 };
 
+// A stretch of the rows or, if `rows` is false, of the columns.
+ConstMatrixRef stretch(const ConstMatrixRef& A, bool rows, Index from, Index size) {
+  return rows ? ConstMatrixRef(A.middleRows(from, size)) : ConstMatrixRef(A.middleCols(from, size));
+}
+
+// From this many flops on, a step of a backend that does not thread by itself is shared out. (Much smaller
+// ones lose more than they gain when the other cores are busy.)
+constexpr double kSharedStep = 1e8;
+
+// One step of `product`. How it is shared out depends on the sizes alone, and so do the results.
+void product_step(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
+                  const ConstMatrixRef& B, double beta, MatrixRef C, double flops) {
+  if (flops < kSharedStep || context.backend.threads_itself()) {
+    context.backend.multiply(transpose_a, transpose_b, alpha, A, B, beta, C);
+    return;
+  }
+  constexpr Index strips = 4;
+  const bool by_rows = C.rows() > C.cols();
+  const Index size = by_rows ? C.rows() : C.cols(), width = (size + 12 * strips - 1) / (12 * strips) * 12;
+  parallel_for(context, (size + width - 1) / width, [&](Index strip) {
+    const Index from = strip * width, count = std::min(width, size - from);
+    if (by_rows) {
+      context.backend.multiply(transpose_a, transpose_b, alpha, stretch(A, !transpose_a, from, count), B,
+                               beta, C.middleRows(from, count));
+    } else {
+      context.backend.multiply(transpose_a, transpose_b, alpha, A, stretch(B, transpose_b, from, count), beta,
+                               C.middleCols(from, count));
+    }
+  });
+}
+
 // C <- beta C + alpha op(A) op(B), the largest of the three dimensions halved until a step is small enough.
 void product(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
              const ConstMatrixRef& B, double beta, MatrixRef C) {
@@ -47,28 +78,24 @@ void product(Context& context, bool transpose_a, bool transpose_b, double alpha,
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const Index largest = std::max({m, n, k});
   if (flops <= kStep || largest == 1) {
-    context.backend.multiply(transpose_a, transpose_b, alpha, A, B, beta, C);
+    product_step(context, transpose_a, transpose_b, alpha, A, B, beta, C, flops);
     spend(context, flops);
     return;
   }
   const Index h = half(largest), rest = largest - h;
-  // A stretch of the rows or, if `rows` is false, of the columns.
-  const auto part = [](const ConstMatrixRef& X, bool rows, Index from, Index size) {
-    return rows ? ConstMatrixRef(X.middleRows(from, size)) : ConstMatrixRef(X.middleCols(from, size));
-  };
   const auto go_on = [&](const ConstMatrixRef& A_part, const ConstMatrixRef& B_part, double factor,
                          MatrixRef C_part) {
     product(context, transpose_a, transpose_b, alpha, A_part, B_part, factor, C_part);
   };
   if (largest == m) {
-    go_on(part(A, !transpose_a, 0, h), B, beta, C.topRows(h));
-    go_on(part(A, !transpose_a, h, rest), B, beta, C.bottomRows(rest));
+    go_on(stretch(A, !transpose_a, 0, h), B, beta, C.topRows(h));
+    go_on(stretch(A, !transpose_a, h, rest), B, beta, C.bottomRows(rest));
   } else if (largest == n) {
-    go_on(A, part(B, transpose_b, 0, h), beta, C.leftCols(h));
-    go_on(A, part(B, transpose_b, h, rest), beta, C.rightCols(rest));
+    go_on(A, stretch(B, transpose_b, 0, h), beta, C.leftCols(h));
+    go_on(A, stretch(B, transpose_b, h, rest), beta, C.rightCols(rest));
   } else {
-    go_on(part(A, transpose_a, 0, h), part(B, !transpose_b, 0, h), beta, C);
-    go_on(part(A, transpose_a, h, rest), part(B, !transpose_b, h, rest), 1.0, C);
+    go_on(stretch(A, transpose_a, 0, h), stretch(B, !transpose_b, 0, h), beta, C);
+    go_on(stretch(A, transpose_a, h, rest), stretch(B, !transpose_b, h, rest), 1.0, C);
   }
 }
 
@@ -78,23 +105,21 @@ void rank_k(Context& context, bool transpose, double alpha, const ConstMatrixRef
   const Index n = C.rows(), k = transpose ? A.rows() : A.cols();
   if (n == 0) return;
   const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
-  if (flops <= kStep || std::max(n, k) == 1) {
+  const double largest_step = context.backend.threads_itself() ? kStep : kSharedStep;
+  if (flops <= largest_step || std::max(n, k) == 1) {
     context.backend.rank_k(transpose, alpha, A, beta, C);
     spend(context, flops);
     return;
   }
-  const auto part = [&](bool rows, Index from, Index size) {
-    return rows ? ConstMatrixRef(A.middleRows(from, size)) : ConstMatrixRef(A.middleCols(from, size));
-  };
   if (k > n) {
     const Index h = half(k);
-    rank_k(context, transpose, alpha, part(transpose, 0, h), beta, C);
-    rank_k(context, transpose, alpha, part(transpose, h, k - h), 1.0, C);
+    rank_k(context, transpose, alpha, stretch(A, transpose, 0, h), beta, C);
+    rank_k(context, transpose, alpha, stretch(A, transpose, h, k - h), 1.0, C);
     return;
   }
   const Index h = half(n);
   Halves<MatrixRef> blocks(C, h);
-  const ConstMatrixRef first = part(!transpose, 0, h), second = part(!transpose, h, n - h);
+  const ConstMatrixRef first = stretch(A, !transpose, 0, h), second = stretch(A, !transpose, h, n - h);
   rank_k(context, transpose, alpha, first, beta, blocks.first);
   product(context, transpose, !transpose, alpha, second, first, beta, blocks.below);
   rank_k(context, transpose, alpha, second, beta, blocks.second);
@@ -230,10 +255,11 @@ void add_columns(Index from, Index to, const ConstVectorRef& x, const TileAt& ti
 }
 
 // The columns are shared out so that all threads read equally much, in a number of blocks that depends on the
-// size alone; each has its own sum, and these are added in order.
+// size alone; each has its own sum, and these are added in order. Below 2048 rows a product takes less than a
+// millisecond, in which waiting for another thread gains nothing.
 template <typename TileAt>
 Vector symmetric_sum(Context& context, const ConstVectorRef& x, const TileAt& tile) {
-  const Index n = x.size(), blocks = n < 512 ? 1 : 8;
+  const Index n = x.size(), blocks = n < 2048 ? 1 : 8;
   const auto first_column = [&](Index block) {
     const double left = 1.0 - static_cast<double>(block) / static_cast<double>(blocks);
     return static_cast<Index>(static_cast<double>(n) * (1.0 - std::sqrt(left)));
