@@ -42,8 +42,8 @@
 #'
 #' @section Columns:
 #' Variables are what is written in `gp()`: a factor is one variable, whatever its levels, and has one
-#' lengthscale. `columns` picks some of them, by name or position. A sum of `linear` and `constant` kernels, each
-#' perhaps times a constant, is a finite set of columns: fits with it alone never need an N x N matrix.
+#' lengthscale. `columns` picks some of them, by name or position. A sum of `linear` and `constant` kernels,
+#' each perhaps times a constant, is a finite set of columns: fits with it alone never need an N x N matrix.
 #'
 #' @param variance The variance, in squared units of the latent function. For `linear` per squared unit of the
 #'   input.

@@ -1,8 +1,9 @@
-# What do a covariance matrix and the gradient of the bound in a kernel's parameters cost, compared with chol()
-# of a matrix of that size?
+# What do a covariance matrix and the gradient of the bound in a kernel's parameters cost, compared with
+# chol() of a matrix of that size?
 #
-# Medians of ratios, in rounds in which everything is timed once; CPU time of one thread (`make bench` sees to
-# that). A call from R, reading its arguments and zeroing the n x n result are part of it: `white` shows how much.
+# Medians of ratios, in rounds in which everything is timed once; CPU time of one thread (`make bench` sees
+# to that). A call from R, reading its arguments and zeroing the n x n result are part of it: `white` shows
+# how much.
 
 cpu_seconds <- function(f, repeats) {
   time <- system.time(for (i in seq_len(repeats)) f(), gcFirst = FALSE)
@@ -80,7 +81,7 @@ compare(2000, 2, kernels)
 #   white()                                            0.21     0.06
 #   matern32() * periodic(period = 3) + linear()       0.36     0.55
 #
-# Without AVX2 (the portable code): se() 1.11 and 0.81 at n = 281, 0.28 and 0.17 at n = 2000. Without R around it
-# the core takes 0.34 ms (gram) and 0.44 ms (gradient) for se() at n = 281, 10 and 17 ms at n = 2000. A logarithm
-# per pair makes rational_quadratic the dearest at n = 2000; 33 sines and cosines per row and tile, periodic at
-# n = 281.
+# Without AVX2 (the portable code): se() 1.11 and 0.81 at n = 281, 0.28 and 0.17 at n = 2000. Without R around
+# it the core takes 0.34 ms (gram) and 0.44 ms (gradient) for se() at n = 281, 10 and 17 ms at n = 2000. A
+# logarithm per pair makes rational_quadratic the dearest at n = 2000; 33 sines and cosines per row and tile,
+# periodic at n = 281.
