@@ -26,10 +26,10 @@
 #' @examples
 #' galvi_control(tol = 1e-9, threads = 1)
 #' @export
-galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200, starts = 1,
-                          freeze = 10, joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20,
-                          chunk_rows = "auto", threads = getOption("galvi.threads", 2), backend = "auto",
-                          keep_factor = FALSE, ...) {
+galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200,
+                          starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
+                          inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
+                          threads = getOption("galvi.threads", 2), backend = "auto", keep_factor = FALSE, ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),

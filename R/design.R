@@ -31,7 +31,8 @@ model_frame <- function(terms, data, args, na.action) {
   frame <- drop_unused_levels(handle_missing(frame, na.action))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
-      "`data` is empty: no row is left%s.", if (length(attr(frame, "na.action"))) " without missing values" else ""
+      "`data` is empty: no row is left%s.",
+      if (length(attr(frame, "na.action"))) " without missing values" else ""
     ))
   }
   frame
@@ -105,7 +106,7 @@ frame_offset <- function(frame) {
   offset <- matrix(as.numeric(offset), n)
   if (!all(is.finite(offset))) {
     at <- which(!is.finite(offset))[1L]
-    stop_galvi("data", sprintf("`offset` must be finite; row %d has %s.", (at - 1L) %% n + 1L, format(offset[at])))
+    stop_galvi("data", sprintf("`offset` must be finite; row %d has %s.", at, format(offset[at])))
   }
   offset
 }
@@ -136,7 +137,9 @@ new_registry <- function() {
       entry <- if (is.null(value) && !learned) {
         list(value = default, learned = FALSE, prior = NULL)
       } else {
-        as_parameter(value, shown, default, variance = grepl("variance", parameter), zero_ok = TRUE, what = "kernel")
+        as_parameter(
+          value, shown, default, variance = grepl("variance", parameter), zero_ok = TRUE, what = "kernel"
+        )
       }
       add(label, parameter, entry, lower, upper, transform)
     }
@@ -177,7 +180,8 @@ apply_start <- function(hyper, start) {
   bad <- set[!is.finite(values[at[set]]) | values[at[set]] <= 0]
   if (length(bad)) {
     stop_galvi("argument", sprintf(
-      "`start` must be positive and finite, not %s (`%s`).", format(values[[at[bad[1L]]]]), hyper$name[bad[1L]]
+      "`start` must be positive and finite, not %s (`%s`).", format(values[[at[bad[1L]]]]),
+      hyper$name[bad[1L]]
     ))
   }
   hyper$value[set] <- as.numeric(values[at[set]])
@@ -190,7 +194,7 @@ check_start <- function(start) {
   if (is.list(start) && length(start) && all(lengths(start) == 1L)) start <- unlist(start)
   if (!is.numeric(start) || is.null(names(start)) || !all(nzchar(names(start)))) {
     stop_galvi("argument", sprintf(
-      "`start` must be a fit or numbers named like the hyperparameters, as c(\"gp(x).variance\" = 2), not %s.",
+      "`start` must be a fit or numbers named like hyperparameters, as c(\"gp(x).variance\" = 2), not %s.",
       describe(start)
     ))
   }
@@ -216,7 +220,9 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), expe
     term_types()[[spec$type]]$design(spec, frame, context)
   }))
   if (!length(built)) {
-    stop_galvi("formula", sprintf("`%s` has no term: add an intercept, a column or gp().", deparse_one(parsed$formula)))
+    stop_galvi("formula", sprintf(
+      "`%s` has no term: add an intercept, a column or gp().", deparse_one(parsed$formula)
+    ))
   }
   likelihood <- family_likelihood(family, response$y / response$size, registry)
   full <- any(vapply(built, function(b) b$term$type == "kernel", NA))
@@ -246,11 +252,12 @@ model_context <- function(family, response, registry) {
 new_design <- function(parsed, frame, family, args, fixed, specs, response) {
   terms <- attr(frame, "terms")
   structure(list(
-    formula = parsed$formula, columns = parsed$columns, frame_terms = terms, terms = parsed$fixed,
-    assign = fixed$spec$assign, contrasts = fixed$spec$contrasts, xlevels = stats::.getXlevels(without_response(terms), frame),
+    formula = parsed$formula, columns = parsed$columns,
+    frame_terms = terms, xlevels = stats::.getXlevels(without_response(terms), frame),
+    terms = parsed$fixed, assign = fixed$spec$assign, contrasts = fixed$spec$contrasts,
     specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
-    family = family, response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL),
-    K = 1L
+    family = family,
+    response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL), K = 1L
   ), class = "galvi_design")
 }
 
@@ -303,6 +310,11 @@ available_memory <- function(file = "/proc/meminfo") {
 
 # ---- new data ----
 
+# Rows of one term for any frame.
+spec_rows <- function(spec, frame) {
+  if (spec$type == fixed_label) newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
+}
+
 #' Rows of the model for new data
 #'
 #' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
@@ -320,7 +332,8 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   missing <- missing_rows(frame)
   if (length(missing) && identical(na.action, stats::na.fail)) {
     stop_galvi("newdata", sprintf(
-      "`newdata` has missing values in %s (row %d).", quote_names(names(frame)[has_missing(frame)]), missing[1L]
+      "`newdata` has missing values in %s (row %d).", quote_names(names(frame)[has_missing(frame)]),
+      missing[1L]
     ))
   }
   if (length(missing)) {
@@ -329,11 +342,11 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     frame <- kept
   }
   rows <- lapply(design$specs, function(spec) as_newdata_error(
-    if (spec$type == fixed_label) newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
+    spec_rows(spec, frame)
   ))
   out <- list(
-    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame)), frame = frame, omitted = missing,
-    n = nrow(newdata)
+    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame)), frame = frame,
+    omitted = missing, n = nrow(newdata)
   )
   if (response) {
     r <- as_newdata_error(family_response(
@@ -386,8 +399,8 @@ new_data_args <- function(design, newdata, response) {
       next
     }
     stop_galvi("newdata", sprintf(
-      "The fit has `offset = %s`, which gives no value per row of `newdata`: it needs %s.", deparse_one(args[[arg]]),
-      paste("the columns", quote_names(all.vars(args[[arg]])))
+      "The fit has `offset = %s`, which gives no value per row of `newdata`: it needs the columns %s.",
+      deparse_one(args[[arg]]), quote_names(all.vars(args[[arg]]))
     ))
   }
   args

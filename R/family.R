@@ -7,8 +7,8 @@
 family_types <- function() {
   list(
     gaussian = list(
-      links = c(identity = "gaussian"), parameters = list(variance = noise_variance), response = number_response,
-      example = c(0, 1, 1)
+      links = c(identity = "gaussian"), parameters = list(variance = noise_variance),
+      response = number_response, example = c(0, 1, 1)
     ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit"), parameters = list(),
@@ -36,8 +36,8 @@ family_translations <- function() {
 # Families that galvi's interface names and this version does not have.
 unavailable_families <- function() {
   c(
-    "categorical", "stick_breaking", "cumulative", "student", "laplace", "exponential", "negbinomial", "beta_family",
-    "stochastic_volatility", "Gamma"
+    "categorical", "stick_breaking", "cumulative", "student", "laplace", "exponential", "negbinomial",
+    "beta_family", "stochastic_volatility", "Gamma"
   )
 }
 
@@ -187,7 +187,8 @@ refuse_family <- function(name, link, arg, found = NULL) {
   }
   if (name == "Gamma" && !is.null(link) && link != "log") {
     stop_galvi("family", sprintf(
-      "Gamma() with the %s link is refused, as its mean could turn negative: the link of Gamma here is \"log\".", link
+      "Gamma() with the %s link is refused, as its mean could turn negative: Gamma has \"log\" here.",
+      link
     ))
   }
   if (name %in% unavailable_families()) {
@@ -257,7 +258,9 @@ check_weights <- function(weights, n) {
   weights <- as.numeric(weights)
   bad <- which(!is.finite(weights) | weights < 0)
   if (length(bad)) {
-    stop_galvi("argument", sprintf("`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)))
+    stop_galvi("argument", sprintf(
+      "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
+    ))
   }
   if (n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
   weights
@@ -336,8 +339,8 @@ check_known_classes <- function(y, name, levels) {
   unknown <- setdiff(as.character(y), c(levels, NA))
   if (length(unknown)) {
     stop_galvi("newdata", sprintf(
-      "The response `%s` in `newdata` has the level %s; the fit knows %s.", name, quote_names(unknown[1L], "\""),
-      quote_names(levels, "\"")
+      "The response `%s` in `newdata` has the level %s; the fit knows %s.", name,
+      quote_names(unknown[1L], "\""), quote_names(levels, "\"")
     ))
   }
 }
@@ -354,7 +357,8 @@ successes_failures <- function(y, weights, name) {
   bad <- which(!is.finite(counts) | counts < 0 | !is_whole(counts))
   if (length(bad)) {
     response_error(name, sprintf(
-      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]], format(counts[bad[1L]])
+      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]],
+      format(counts[bad[1L]])
     ))
   }
   with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
@@ -368,8 +372,8 @@ proportion_of_trials <- function(y, weights, name) {
   bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
   if (length(bad)) {
     response_error(name, sprintf(
-      "is a proportion, so `weights` must be the trials and %s x trials whole: row %d has %s of %s", name, bad[1L],
-      format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
+      "is a proportion, so `weights` must be the trials and %s x trials whole: row %d has %s of %s", name,
+      bad[1L], format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
     ))
   }
   with_trials(round(count), weights, rep(1, length(y)))

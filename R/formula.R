@@ -20,7 +20,8 @@ unavailable_term <- function(name) {
   force(name)
   list(parse = function(call, env) {
     stop_galvi("formula", sprintf(
-      "`%s` is not available in this version: formulas take fixed effects, offset() and gp().", deparse_one(call)
+      "`%s` is not available in this version: formulas take fixed effects, offset() and gp().",
+      deparse_one(call)
     ))
   })
 }
@@ -137,12 +138,15 @@ eval_galvi <- function(expr, env) {
 parse_formula <- function(formula, data, elsewhere = character()) {
   env <- environment(formula)
   if (length(formula) != 3L) {
-    stop_galvi("formula", sprintf("`formula` must have a response, as in y ~ %s.", deparse_one(formula[[2L]])))
+    stop_galvi("formula", sprintf(
+      "`formula` must have a response, as in y ~ %s.", deparse_one(formula[[2L]])
+    ))
   }
   parts <- sort_summands(summands(formula[[3L]]), env)
   named <- list(
     response = all.vars(formula[[2L]]), elsewhere = c(elsewhere, unlist(lapply(parts$offsets, all.vars))),
-    terms = unlist(lapply(parts$specs, spec_names)), fixed = setdiff(unlist(lapply(parts$fixed, all.vars)), ".")
+    terms = unlist(lapply(parts$specs, spec_names)),
+    fixed = setdiff(unlist(lapply(parts$fixed, all.vars)), ".")
   )
   specs <- lapply(parts$specs, expand_dot, dot_columns(data, unlist(named), parts$specs))
   list(
@@ -163,7 +167,9 @@ sort_summands <- function(pieces, env) {
     head <- head_name(expr)
     if (head %in% names(types)) {
       if (piece$sign < 0) {
-        stop_galvi("formula", sprintf("`- %s`: a term can be left out, but not subtracted.", deparse_one(expr)))
+        stop_galvi("formula", sprintf(
+          "`- %s`: a term can be left out, but not subtracted.", deparse_one(expr)
+        ))
       }
       out$specs[[length(out$specs) + 1L]] <- types[[head]]$parse(expr, env)
     } else if (head == "offset" && piece$sign > 0) {
@@ -240,7 +246,8 @@ expand_dot <- function(spec, columns) {
   if (!spec_has_dot(spec)) return(spec)
   at <- which(vapply(spec$inputs, is_dot, NA))
   written <- vapply(spec$inputs, deparse_one, "")
-  spec$inputs <- unlist(lapply(spec$inputs, function(e) if (is_dot(e)) columns else list(e)), recursive = FALSE)
+  spread <- lapply(spec$inputs, function(e) if (is_dot(e)) columns else list(e))
+  spec$inputs <- unlist(spread, recursive = FALSE)
   # A short list of columns is named in the label, a long one stays a dot.
   if (length(columns) > 3L) spec$shown <- written
   spec$variables <- c(spec$inputs, spec$by)
@@ -262,7 +269,7 @@ fixed_terms <- function(pieces, data, named, env) {
   if (!uses_dot) return(stats::terms(f))
   columns <- setdiff(names(data), c(named$response, named$elsewhere, named$terms))
   if (!length(columns)) {
-    stop_galvi("formula", "The `.` stands for nothing: every column of `data` is used elsewhere in the formula.")
+    stop_galvi("formula", "The `.` stands for nothing: every column of `data` is used elsewhere.")
   }
   stats::terms(f, data = data[0L, columns, drop = FALSE])
 }

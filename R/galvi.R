@@ -82,17 +82,20 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
 
 #' @rdname galvi
 #' @export
-galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto", hyper = "optimise",
-                             start = NULL, prior = NULL, weights, offset, subset, na.action,
-                             control = galvi_control(), verbose = interactive(), kernel = se(), inducing = NULL,
-                             intercept = TRUE, ...) {
+galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto",
+                             hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset,
+                             na.action, control = galvi_control(), verbose = interactive(), kernel = se(),
+                             inducing = NULL, intercept = TRUE, ...) {
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
-  formula <- if (!missing(y) && inherits(y, "formula")) y else if ("formula" %in% names(extra)) list(...)$formula
+  given <- if ("formula" %in% names(extra)) list(...)$formula
+  formula <- if (!missing(y) && inherits(y, "formula")) y else given
   if (is.null(formula)) {
     check_no_dots(extra, setdiff(names(formals(galvi.data.frame)), "..."), "galvi()")
     check_inputs(missing(x), missing(y))
-    if (is.character(x)) stop_galvi("data", sprintf("`x` must be numbers or a data frame, not %s.", describe(x)))
+    if (is.character(x)) {
+      stop_galvi("data", sprintf("`x` must be numbers or a data frame, not %s.", describe(x)))
+    }
     x <- as.data.frame(x)
     formula <- columns_formula(x, y, kernel, inducing, intercept, parent.frame())
   } else {
@@ -162,23 +165,25 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   if (!ncol(x)) stop_galvi("data", "`x` has no columns.")
   name <- utils::tail(make.unique(c(names(x), "y")), 1L)
   values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
-  term <- if (is.null(inducing)) quote(gp(., kernel = kernel)) else quote(gp(., kernel = kernel, inducing = inducing))
+  term <- quote(gp(., kernel = kernel))
+  if (!is.null(inducing)) term$inducing <- quote(inducing)
   stats::as.formula(
     call("~", as.name(name), if (intercept) term else call("+", 0, term)), list2env(values, parent = env)
   )
 }
 
 # Formula and data -> fit. `call` is for the record and for the expressions of weights, offset and subset.
-fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose,
-                        na.action) {
+fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
+                        verbose, na.action) {
   call[[1L]] <- quote(galvi)
   method <- check_method(method)
   expectation <- check_expectation(expectation)
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
   control <- as_control(control)
   verbose <- check_flag(verbose, "verbose")
-  built <- prepare_model(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior,
-    expectation, start
+  built <- prepare_model(
+    formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
+    start
   )
   model <- built$model
   if (hyper == "fixed") model$hyper$learned[] <- FALSE
@@ -203,8 +208,8 @@ as_galvi_error <- function(expr) {
 }
 
 # Everything before the numbers: list(design, model, prior, frame).
-prepare_model <- function(formula, data, family = stats::gaussian(), args = list(), na.action = default_na_action(),
-                          prior = NULL, expectation = "auto", start = NULL) {
+prepare_model <- function(formula, data, family = gaussian(), args = list(),
+                          na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL) {
   formula <- check_formula(formula)
   data <- check_data(data)
   family <- as_galvi_family(family)
@@ -222,7 +227,9 @@ check_formula <- function(formula) {
 check_data <- function(data) {
   if (is.null(data)) return(NULL)
   if (is.matrix(data) || (is.list(data) && !is.data.frame(data))) data <- as.data.frame(data)
-  if (!is.data.frame(data)) stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
+  if (!is.data.frame(data)) {
+    stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
+  }
   if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows.")
   data
 }

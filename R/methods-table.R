@@ -3,8 +3,8 @@
 
 # Names of the interface; which of them this version has, the core knows.
 method_names <- function() {
-  c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "coordinate_ascent", "dual", "opper_archambeau",
-    "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "stochastic")
+  c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "coordinate_ascent", "dual",
+    "opper_archambeau", "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "stochastic")
 }
 
 expectation_names <- function() {
@@ -74,7 +74,8 @@ case_refusals <- function(case) {
 
 #' @export
 print.galvi_methods <- function(x, ...) {
-  if (!all(c("family", "link", "prior", "expectation", "method", "runs", "reason") %in% names(x))) return(NextMethod())
+  columns <- c("family", "link", "prior", "expectation", "method", "runs", "reason")
+  if (!all(columns %in% names(x))) return(NextMethod())
   groups <- split(seq_len(nrow(x)), interaction(x$family, x$link, x$prior, drop = TRUE, lex.order = TRUE))
   for (at in groups) {
     cat(sprintf("%s(\"%s\"), %s\n", x$family[at[1L]], x$link[at[1L]], x$prior[at[1L]]))
@@ -84,8 +85,11 @@ print.galvi_methods <- function(x, ...) {
       cat(sprintf("  %s: %s\n", expectation, if (length(runs)) paste(runs, collapse = ", ") else "none"))
     }
   }
-  later <- c(setdiff(method_names(), c("auto", x$method)), setdiff(expectation_names(), c("auto", x$expectation)))
-  if (length(later)) cat(strwrap(paste("Not in this version:", paste(later, collapse = ", ")), 100L), sep = "\n")
+  here <- c("auto", inference_facts()$name, probe_expectation_types())
+  later <- setdiff(c(method_names(), expectation_names()), here)
+  if (length(later)) {
+    cat(strwrap(paste("Not in this version:", paste(later, collapse = ", ")), 100L), sep = "\n")
+  }
   not <- unique(x[!x$runs, c("method", "reason")])
   if (nrow(not)) cat("Why not:\n")
   for (reason in unique(not$reason)) {

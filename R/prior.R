@@ -47,7 +47,7 @@ new_value <- function(type, ...) {
 normal <- function(mean = 0, sd = 1) {
   if (!is_value(sd)) check_number(sd, "sd", 0, open_lower = TRUE, infinite = TRUE, what = "prior")
   if (is_value(sd) && sd$type == "normal") {
-    stop_galvi("prior", "`sd` must be a positive number, learn() or a prior on positive numbers, not normal().")
+    stop_galvi("prior", "`sd` must be a positive number, learn() or a prior of such numbers, not normal().")
   }
   new_value("normal", mean = check_number(mean, "mean", what = "prior"), sd = sd)
 }
@@ -160,7 +160,8 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
     {
       if (!variance && !sd && x$type %in% c("pc", "gamma_prior")) {
         stop_galvi(what, sprintf(
-          "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+          "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().",
+          arg, x$type
         ))
       }
       list(value = prior_centre(x, sd), learned = TRUE, prior = c(unclass(x), if (sd) list(quantity = "sd")))

@@ -34,8 +34,8 @@ design_fixed <- function(terms, frame, context, prior) {
   W <- built$W
   check_finite_columns(W)
   spec <- list(
-    type = fixed_label, label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts,
-    columns = colnames(W)
+    type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
+    contrasts = built$contrasts, columns = colnames(W)
   )
   if (!ncol(W)) return(list(spec = spec))
   priors <- fixed_priors(prior, spec, W, context)

@@ -85,7 +85,9 @@ check_gp_input <- function(input, call) {
 check_gp_approximation <- function(options, env) {
   inducing <- if (!is.null(options$inducing)) eval(options$inducing, env)
   if (!is.null(inducing)) {
-    stop_galvi("argument", "`inducing` is not available in this version: only NULL, the full Gaussian process.")
+    stop_galvi(
+      "argument", "`inducing` is not available in this version: only NULL, the full Gaussian process."
+    )
   }
   if (is.null(options$approximation)) return(invisible())
   choice <- check_choice(eval(options$approximation, env), c("variational", "fitc"), "approximation")
@@ -96,8 +98,8 @@ check_gp_approximation <- function(options, env) {
 
 # Constructors that a formula may call; kept with the term that takes them.
 kernel_words <- function() {
-  c("se", "matern12", "matern32", "matern52", "rational_quadratic", "periodic", "linear", "polynomial", "constant",
-    "white")
+  c("se", "matern12", "matern32", "matern52", "rational_quadratic", "periodic", "linear", "polynomial",
+    "constant", "white")
 }
 
 gp_kernel <- function(expr, env) {
@@ -118,13 +120,17 @@ gp_kernel <- function(expr, env) {
 # Learns from the training frame what predictions need (levels, moments), then states the term's prior.
 # -> list(spec, rows, term: the border's term without its rows, hyperparameters through context$registry)
 design_gp <- function(spec, frame, context) {
-  spec$facts <- lapply(spec$inputs, function(input) input_facts(frame[[variable_name(input)]], variable_name(input)))
+  spec$facts <- lapply(spec$inputs, function(input) {
+    input_facts(frame[[variable_name(input)]], variable_name(input))
+  })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
   spec$moments <- input_moments(spec, block$matrix)
-  inputs <- list(matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names)
+  inputs <- list(
+    matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names
+  )
   register <- context$registry$for_term(spec$label)
   if (is_finite_kernel(spec$kernel)) {
     spec$finite <- finite_columns(spec$kernel, inputs, register, context$default_variance)
@@ -264,8 +270,8 @@ inform_scales <- function(spec, kernel, x) {
     wide <- spec$input_names[spec$variable[at[which.max(sd[at])]]]
     narrow <- spec$input_names[spec$variable[at[which.min(sd[at])]]]
     inform_galvi("scale", sprintf(paste(
-      "%s: the standard deviation of `%s` is %s times that of `%s`, and the kernel has one lengthscale for both.",
-      "Use scale = TRUE in gp(), or ard = TRUE in the kernel."
+      "%s: the standard deviation of `%s` is %s times that of `%s`, and the kernel has one lengthscale for",
+      "both. Use scale = TRUE in gp(), or ard = TRUE in the kernel."
     ), spec$label, wide, format(max(sd[at]) / min(sd[at]), digits = 2), narrow))
     return(invisible())
   }

@@ -68,7 +68,8 @@ test_that("a matrix is a variable per column", {
 })
 
 test_that("expressions predict with what they learned in training", {
-  d <- data.frame(y = sqrt(1:9), x = (1:9)^2, z = c(3, 1, 4, 1, 5, 9, 2, 6, 5), g = factor(rep(c("a", "b", "c"), 3)))
+  d <- data.frame(y = sqrt(1:9), x = (1:9)^2, z = c(3, 1, 4, 1, 5, 9, 2, 6, 5))
+  d$g <- factor(rep(c("a", "b", "c"), 3))
   d$t <- as.Date("2020-01-01") + 1:9
   for (f in list(
     y ~ gp(log(x), scale(z)), y ~ poly(z, 2) + gp(x), y ~ gp(poly(z, 2)), y ~ gp(x^2), y ~ g + gp(x, g),
@@ -95,7 +96,8 @@ test_that("offsets add up, formula and argument, also in new data", {
 test_that("weights, offset and subset come from data, then from where the formula was written", {
   outside <- c(5, 6, 7, 8)
   d <- data.frame(y = 1:4, x = 1:4, w = 4:1, outside2 = 1)
-  b <- prepare_model(y ~ x, d, args = list(weights = quote(w), offset = quote(outside), subset = quote(w > 1)))
+  args <- list(weights = quote(w), offset = quote(outside), subset = quote(w > 1))
+  b <- prepare_model(y ~ x, d, args = args)
   expect_equal(b$model$weights, c(4, 3, 2))
   expect_equal(b$model$offset[, 1L], c(5, 6, 7))
 })
@@ -154,15 +156,21 @@ test_that("start overrides starts, by name or from a fit, and leaves held values
   )), class = "galvi")
   got <- hyper(fit, y ~ gp(x, kernel = se(variance = fixed(2))))
   expect_equal(got$value[match(c("gp(x).variance", "gp(x).lengthscale"), got$name)], c(2, 4))
-  expect_error(hyper(c("gp(x).lenghtscale" = 1)), "Did you mean `gp\\(x\\).lengthscale`", class = "galvi_error_argument")
+  expect_error(
+    hyper(c("gp(x).lenghtscale" = 1)), "Did you mean `gp\\(x\\).lengthscale`", class = "galvi_error_argument"
+  )
   expect_error(hyper(c(1, 2)), class = "galvi_error_argument")
   expect_error(hyper(c("gp(x).variance" = -1)), class = "galvi_error_argument")
-  expect_error(hyper(structure(list(hyper = fit$hyper[3L, ]), class = "galvi")), class = "galvi_error_argument")
+  stranger <- structure(list(hyper = fit$hyper[3L, ]), class = "galvi")
+  expect_error(hyper(stranger), class = "galvi_error_argument")
 })
 
 test_that("a kernel with too many rows is refused before memory is taken", {
   built <- list(list(term = list(type = "kernel", label = "gp(x, z)")))
-  expect_error(check_dense_size(2e5, built, 8 * 2^30), "894 GiB.*gp\\(x, z, inducing = 200\\)", class = "galvi_error_size")
+  expect_error(
+    check_dense_size(2e5, built, 8 * 2^30), "894 GiB.*gp\\(x, z, inducing = 200\\)",
+    class = "galvi_error_size"
+  )
   expect_error(check_dense_size(30000, built, NA), class = "galvi_error_size")
   expect_silent(check_dense_size(5000, built, 8 * 2^30))
 })
@@ -190,7 +198,9 @@ test_that("what came from outside the data is looked up there again", {
   expect_equal(new$rows$terms[[2L]]$inputs, matrix(1))
   z <- 6:1
   outside <- prepare_model(y ~ gp(z), d)$design
-  expect_error(design_rows(outside, d[1:2, ]), "`z` must have one value per row", class = "galvi_error_newdata")
+  expect_error(
+    design_rows(outside, d[1:2, ]), "`z` must have one value per row", class = "galvi_error_newdata"
+  )
 })
 
 test_that("unused levels are dropped, and unknown to predictions", {

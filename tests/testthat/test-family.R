@@ -16,8 +16,11 @@ test_that("names, functions and objects are families", {
 })
 
 test_that("families of brms, mgcv and MASS are translated or refused by name", {
-  brms <- function(family, link) structure(list(family = family, link = link), class = c("brmsfamily", "family"))
-  expect_equal(as_galvi_family(brms("bernoulli", "probit"))[c("family", "link")], list(family = "binomial", link = "probit"))
+  brms <- function(family, link) {
+    structure(list(family = family, link = link), class = c("brmsfamily", "family"))
+  }
+  translated <- as_galvi_family(brms("bernoulli", "probit"))
+  expect_equal(translated[c("family", "link")], list(family = "binomial", link = "probit"))
   refused <- function(f, text) expect_error(as_galvi_family(f), text, class = "galvi_error_family")
   refused(brms("student", "identity"), "student.*not available in this version")
   refused(brms("cumulative", "logit"), "cumulative")
@@ -71,9 +74,12 @@ test_that("a family with parameters can be given another link or none", {
 })
 
 test_that("all of glm's binomial responses are read", {
-  expect_equal(respond(c(0, 1, 1))[c("y", "size", "levels")], list(y = c(0, 1, 1), size = c(1, 1, 1), levels = c("0", "1")))
+  numbers <- respond(c(0, 1, 1))
+  expect_equal(numbers[c("y", "size")], list(y = c(0, 1, 1), size = c(1, 1, 1)))
+  expect_equal(numbers$levels, c("0", "1"))
   expect_equal(respond(c(TRUE, FALSE))[c("y", "levels")], list(y = c(1, 0), levels = c("FALSE", "TRUE")))
-  expect_equal(respond(factor(c("b", "a", "b")))[c("y", "levels")], list(y = c(1, 0, 1), levels = c("a", "b")))
+  classes <- respond(factor(c("b", "a", "b")))
+  expect_equal(classes[c("y", "levels")], list(y = c(1, 0, 1), levels = c("a", "b")))
   expect_equal(respond(c("no", "yes"))$levels, c("no", "yes"))
   counts <- respond(cbind(c(3, 0, 2), c(1, 0, 2)))
   expect_equal(counts$y, c(3, 0, 2))

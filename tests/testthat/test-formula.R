@@ -51,7 +51,7 @@ test_that("a kernel's arguments are not columns", {
   expect_equal(parse(y ~ gp(x, kernel = se()), d)$specs[[1L]]$kernel$type, "se")
 })
 
-test_that("galvi's words win over functions of the same name; other names come from the formula's environment", {
+test_that("galvi's words win over functions of their name; the rest is from the formula's environment", {
   se <- function(...) stop("not this one")
   fixed <- 3
   start <- 2
@@ -94,7 +94,8 @@ test_that("labels name the inputs, and tell terms apart", {
 })
 
 test_that("names that are looked up are not those of parts and arguments", {
-  expect_setequal(looked_up(quote(a + d$w * f(x, function(v) v) - stats::pi[i, ] + z[, 1])), c("a", "d", "x", "i", "z"))
+  expr <- quote(a + d$w * f(x, function(v) v) - stats::pi[i, ] + z[, 1])
+  expect_setequal(looked_up(expr), c("a", "d", "x", "i", "z"))
   expect_equal(looked_up(quote(x)), "x")
   expect_equal(looked_up(3), character())
 })
@@ -107,8 +108,8 @@ test_that("a formula of thousands of columns is read", {
 
 test_that("what belongs to other packages is named with galvi's way", {
   expect_error(parse(mpg ~ s(wt)), "gp(x)", fixed = TRUE, class = "galvi_error_formula")
-  for (f in list(mpg ~ te(wt, hp), mpg ~ f(wt), mpg ~ car(wt), mpg ~ (wt | cyl), mpg ~ wt * gp(hp), mpg ~ wt:gp(hp),
-    mpg ~ se(wt), mpg ~ log(gp(wt)), mpg ~ 1 | cyl, mpg ~ wt - gp(hp), ~ gp(wt))) {
+  for (f in list(mpg ~ te(wt, hp), mpg ~ f(wt), mpg ~ car(wt), mpg ~ (wt | cyl), mpg ~ wt * gp(hp),
+    mpg ~ wt:gp(hp), mpg ~ se(wt), mpg ~ log(gp(wt)), mpg ~ 1 | cyl, mpg ~ wt - gp(hp), ~ gp(wt))) {
     expect_error(parse(f), class = "galvi_error_formula")
   }
 })

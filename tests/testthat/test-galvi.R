@@ -43,7 +43,8 @@ test_that("x, y is y ~ gp(.) over the columns of x", {
   same_fit(quick(y ~ 0 + gp(a, b), cbind(x, y)), quick(x, y, intercept = FALSE))
   expect_equal(predict(by_columns, x), predict(by_formula, x))
   unnamed <- quick(unname(as.matrix(x)), y)
-  expect_equal(predict(unnamed, unname(as.matrix(x))[2:3, ]), unname(fitted(unnamed)[2:3]), ignore_attr = TRUE)
+  again <- predict(unnamed, unname(as.matrix(x))[2:3, ])
+  expect_equal(again, unname(fitted(unnamed)[2:3]), ignore_attr = TRUE)
   # a column called y is a column
   z <- cbind(x, y = 6:1)
   expect_equal(quick(z, y)$design$specs[[2L]]$input_names, c("a", "b", "y"))
@@ -59,7 +60,8 @@ test_that("weights, offset and subset are expressions of the data in every front
   b <- quick(y ~ 0 + gp(x, kernel = held), twice, family = family)
   expect_equal(a$elbo, b$elbo, tolerance = 1e-8)
   c <- galvi(
-    d["x"], d$y, kernel = held, intercept = FALSE, family = family, weights = d$w, hyper = "fixed", verbose = FALSE
+    d["x"], d$y, kernel = held, intercept = FALSE, family = family, weights = d$w, hyper = "fixed",
+    verbose = FALSE
   )
   same_fit(a, c)
   part <- quick(y ~ x, d, subset = x > 2)
@@ -70,7 +72,7 @@ test_that("weights, offset and subset are expressions of the data in every front
 
 test_that("galvi works without being attached", {
   skip_on_cran()
-  skip_if(!nzchar(system.file(package = "galvi")) || !file.exists(file.path(system.file(package = "galvi"), "Meta")))
+  skip_if(!file.exists(file.path(system.file(package = "galvi"), "Meta")), "galvi is not installed")
   code <- paste(
     "f <- galvi::galvi(dist ~ gp(speed, kernel = se(fixed(100)) + linear()), data = cars, verbose = FALSE,",
     "prior = galvi::normal(0, 1)); stopifnot(is.finite(f$elbo), !'package:galvi' %in% search());",
