@@ -1,7 +1,7 @@
 #' Radar returns from the ionosphere
 #'
-#' A phased array of 16 antennas in Goose Bay, Labrador, looked for free electrons in the ionosphere. "Good" returns
-#' show some structure; "bad" ones pass through. Each return is described by the complex values of its
+#' A phased array of 16 antennas in Goose Bay, Labrador, looked for free electrons in the ionosphere. "Good"
+#' returns show some structure; "bad" ones pass through. Each return is described by the complex values of its
 #' autocorrelation function at 17 pulse numbers.
 #'
 #' The constant second attribute of the original data is left out.
@@ -11,8 +11,8 @@
 #'   \item{V1, V3, ..., V34}{33 inputs in \[-1, 1\]; `V1` is 0 or 1.}
 #'   \item{Class}{the response, a factor with levels `bad` (126 rows) and `good` (225 rows).}
 #' }
-#' @source Sigillito, V., Wing, S., Hutton, L. and Baker, K. (1989), "Ionosphere", UCI Machine Learning Repository,
-#'   \doi{10.24432/C5W01B}, licensed under CC BY 4.0; taken from the R package mlbench.
+#' @source Sigillito, V., Wing, S., Hutton, L. and Baker, K. (1989), "Ionosphere", UCI Machine Learning
+#'   Repository, \doi{10.24432/C5W01B}, licensed under CC BY 4.0; taken from the R package mlbench.
 #' @examples
 #' table(ionosphere$Class)
 "ionosphere"

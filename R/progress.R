@@ -1,5 +1,5 @@
-# How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap) at most ten times a second;
-# here that becomes one line that rewrites itself on a terminal, or a line every two seconds in a log.
+# How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap) at most ten times a
+# second; here that becomes one line that rewrites itself on a terminal, or a line every two seconds in a log.
 
 # Calls run(report): `report` is what fit_model() hands to the core, NULL for a silent fit.
 with_progress <- function(verbose, run) {

@@ -1,0 +1,6 @@
+test_that("ionosphere is as documented", {
+  expect_identical(dim(ionosphere), c(351L, 34L))
+  expect_identical(levels(ionosphere$Class), c("bad", "good"))
+  expect_identical(as.vector(table(ionosphere$Class)), c(126L, 225L))
+  expect_false(anyNA(ionosphere))
+})
