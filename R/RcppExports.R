@@ -83,20 +83,37 @@ probe_gram_gradient <- function(spec, hyper, rows, G, threads = 1L) {
     .Call(`_galvi_probe_gram_gradient`, spec, hyper, rows, G, threads)
 }
 
+probe_kernel_arrays <- function(X, z, t, portable) {
+    .Call(`_galvi_probe_kernel_arrays`, X, z, t, portable)
+}
+
+#' Every verb of a model's first solver at the sites (lambda, b)
+#' @noRd
+probe_solver <- function(model, lambda, b, x, threads, backend_name, rank_one) {
+    .Call(`_galvi_probe_solver`, model, lambda, b, x, threads, backend_name, rank_one)
+}
+
+#' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at the
+#' given sites if `sites` is a list(lambda, b), where q is not the optimum and the gradient is that at fixed sites
+#' @noRd
+probe_bound <- function(model, control, method = "auto", sites = NULL) {
+    .Call(`_galvi_probe_bound`, model, control, method, sites)
+}
+
 probe_backend <- function(backend) {
     .Call(`_galvi_probe_backend`, backend)
 }
 
-probe_cholesky <- function(A, backend, positive = -1L, stop_at = -1L) {
-    .Call(`_galvi_probe_cholesky`, A, backend, positive, stop_at)
+probe_cholesky <- function(A, backend, positive = -1L, stop_at = -1L, threads = 1L) {
+    .Call(`_galvi_probe_cholesky`, A, backend, positive, stop_at, threads)
 }
 
 probe_cholesky_with_jitter <- function(A, backend) {
     .Call(`_galvi_probe_cholesky_with_jitter`, A, backend)
 }
 
-probe_invert <- function(L, what, backend, positive = -1L) {
-    .Call(`_galvi_probe_invert`, L, what, backend, positive)
+probe_invert <- function(L, what, backend, positive = -1L, threads = 1L) {
+    .Call(`_galvi_probe_invert`, L, what, backend, positive, threads)
 }
 
 probe_solve <- function(L, B, transposed, backend) {
@@ -109,6 +126,10 @@ probe_multiply <- function(transpose_a, transpose_b, alpha, A, B, beta, C, backe
 
 probe_add_crossproduct <- function(alpha, A, beta, C, backend) {
     .Call(`_galvi_probe_add_crossproduct`, alpha, A, beta, C, backend)
+}
+
+probe_triangular_multiply <- function(left, transpose, alpha, L, B, backend) {
+    .Call(`_galvi_probe_triangular_multiply`, left, transpose, alpha, L, B, backend)
 }
 
 probe_symmetric_product <- function(what, A, B, x, threads = 1L) {

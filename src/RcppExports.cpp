@@ -246,6 +246,48 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// probe_kernel_arrays
+Rcpp::List probe_kernel_arrays(Eigen::MatrixXd X, Eigen::VectorXd z, Eigen::ArrayXd t, bool portable);
+RcppExport SEXP _galvi_probe_kernel_arrays(SEXP XSEXP, SEXP zSEXP, SEXP tSEXP, SEXP portableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Eigen::ArrayXd >::type t(tSEXP);
+    Rcpp::traits::input_parameter< bool >::type portable(portableSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_kernel_arrays(X, z, t, portable));
+    return rcpp_result_gen;
+END_RCPP
+}
+// probe_solver
+Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x, int threads, std::string backend_name, Rcpp::NumericVector rank_one);
+RcppExport SEXP _galvi_probe_solver(SEXP modelSEXP, SEXP lambdaSEXP, SEXP bSEXP, SEXP xSEXP, SEXP threadsSEXP, SEXP backend_nameSEXP, SEXP rank_oneSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type backend_name(backend_nameSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rank_one(rank_oneSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_solver(model, lambda, b, x, threads, backend_name, rank_one));
+    return rcpp_result_gen;
+END_RCPP
+}
+// probe_bound
+Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method, Rcpp::Nullable<Rcpp::List> sites);
+RcppExport SEXP _galvi_probe_bound(SEXP modelSEXP, SEXP controlSEXP, SEXP methodSEXP, SEXP sitesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
+    Rcpp::traits::input_parameter< std::string >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type sites(sitesSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_bound(model, control, method, sites));
+    return rcpp_result_gen;
+END_RCPP
+}
 // probe_backend
 std::string probe_backend(std::string backend);
 RcppExport SEXP _galvi_probe_backend(SEXP backendSEXP) {
@@ -257,15 +299,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_cholesky
-Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive, int stop_at);
-RcppExport SEXP _galvi_probe_cholesky(SEXP ASEXP, SEXP backendSEXP, SEXP positiveSEXP, SEXP stop_atSEXP) {
+Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive, int stop_at, int threads);
+RcppExport SEXP _galvi_probe_cholesky(SEXP ASEXP, SEXP backendSEXP, SEXP positiveSEXP, SEXP stop_atSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
     Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
     Rcpp::traits::input_parameter< int >::type positive(positiveSEXP);
     Rcpp::traits::input_parameter< int >::type stop_at(stop_atSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_cholesky(A, backend, positive, stop_at));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_cholesky(A, backend, positive, stop_at, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -281,15 +324,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_invert
-Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive);
-RcppExport SEXP _galvi_probe_invert(SEXP LSEXP, SEXP whatSEXP, SEXP backendSEXP, SEXP positiveSEXP) {
+Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive, int threads);
+RcppExport SEXP _galvi_probe_invert(SEXP LSEXP, SEXP whatSEXP, SEXP backendSEXP, SEXP positiveSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
     Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
     Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
     Rcpp::traits::input_parameter< int >::type positive(positiveSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_invert(L, what, backend, positive));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_invert(L, what, backend, positive, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -334,6 +378,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type C(CSEXP);
     Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_add_crossproduct(alpha, A, beta, C, backend));
+    return rcpp_result_gen;
+END_RCPP
+}
+// probe_triangular_multiply
+Rcpp::NumericMatrix probe_triangular_multiply(bool left, bool transpose, double alpha, Rcpp::NumericMatrix L, Rcpp::NumericMatrix B, std::string backend);
+RcppExport SEXP _galvi_probe_triangular_multiply(SEXP leftSEXP, SEXP transposeSEXP, SEXP alphaSEXP, SEXP LSEXP, SEXP BSEXP, SEXP backendSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< bool >::type left(leftSEXP);
+    Rcpp::traits::input_parameter< bool >::type transpose(transposeSEXP);
+    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
+    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_triangular_multiply(left, transpose, alpha, L, B, backend));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -436,13 +495,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_probe_gram", (DL_FUNC) &_galvi_probe_gram, 5},
     {"_galvi_probe_gram_diagonal", (DL_FUNC) &_galvi_probe_gram_diagonal, 3},
     {"_galvi_probe_gram_gradient", (DL_FUNC) &_galvi_probe_gram_gradient, 5},
+    {"_galvi_probe_kernel_arrays", (DL_FUNC) &_galvi_probe_kernel_arrays, 4},
+    {"_galvi_probe_solver", (DL_FUNC) &_galvi_probe_solver, 7},
+    {"_galvi_probe_bound", (DL_FUNC) &_galvi_probe_bound, 4},
     {"_galvi_probe_backend", (DL_FUNC) &_galvi_probe_backend, 1},
-    {"_galvi_probe_cholesky", (DL_FUNC) &_galvi_probe_cholesky, 4},
+    {"_galvi_probe_cholesky", (DL_FUNC) &_galvi_probe_cholesky, 5},
     {"_galvi_probe_cholesky_with_jitter", (DL_FUNC) &_galvi_probe_cholesky_with_jitter, 2},
-    {"_galvi_probe_invert", (DL_FUNC) &_galvi_probe_invert, 4},
+    {"_galvi_probe_invert", (DL_FUNC) &_galvi_probe_invert, 5},
     {"_galvi_probe_solve", (DL_FUNC) &_galvi_probe_solve, 4},
     {"_galvi_probe_multiply", (DL_FUNC) &_galvi_probe_multiply, 8},
     {"_galvi_probe_add_crossproduct", (DL_FUNC) &_galvi_probe_add_crossproduct, 5},
+    {"_galvi_probe_triangular_multiply", (DL_FUNC) &_galvi_probe_triangular_multiply, 6},
     {"_galvi_probe_symmetric_product", (DL_FUNC) &_galvi_probe_symmetric_product, 5},
     {"_galvi_probe_fill_upper", (DL_FUNC) &_galvi_probe_fill_upper, 1},
     {"_galvi_probe_parallel", (DL_FUNC) &_galvi_probe_parallel, 5},
