@@ -29,7 +29,8 @@
 galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200,
                           starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
-                          threads = getOption("galvi.threads", 2), backend = "auto", keep_factor = FALSE, ...) {
+                          threads = getOption("galvi.threads", 2), backend = "auto",
+                          keep_factor = FALSE, ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -50,7 +51,10 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
 }
 
 check_chunk_rows <- function(x) {
-  if (is.character(x)) check_choice(x, "auto", "chunk_rows") else check_whole(x, "chunk_rows")
+  if (is.numeric(x)) return(check_whole(x, "chunk_rows"))
+  stop_galvi("argument", sprintf(
+    "`chunk_rows` must be \"auto\" or a positive whole number, not %s.", describe(x)
+  ))
 }
 
 # galvi(control = ): what galvi_control() makes, or a list of its arguments.

@@ -296,7 +296,7 @@ check_dense_size <- function(n, built, available = available_memory()) {
   stop_galvi("size", sprintf(paste(
     "%s rows are too many for the full Gaussian process %s: it needs %s GiB%s.",
     "Use fewer rows (`subset`), or inducing points where this version has them: %s."
-  ), format(n, big.mark = ","), label, gib(need),
+  ), format(n, big.mark = ",", scientific = FALSE), label, gib(need),
   if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), call))
 }
 

@@ -305,7 +305,7 @@ is_whole <- function(x) abs(x - round(x)) <= 1e-7 * pmax(1, abs(x))
 
 binomial_response <- function(y, weights, name, levels = NULL) {
   if (is.matrix(y) && ncol(y) == 2L) return(successes_failures(y, weights, name))
-  if (is.character(y)) y <- factor(y, if (is.null(levels)) sort(unique(y)) else levels)
+  if (is.character(y)) y <- factor(y)
   if (is.factor(y)) return(two_classes(y, name, levels))
   logical <- is.logical(y) || identical(levels, c("FALSE", "TRUE"))
   y <- check_numbers(y, name, "binomial")

@@ -166,3 +166,36 @@ test_that("priors", {
   })
   expect_snapshot(cat(text, sep = "\n"))
 })
+
+test_that("new data", {
+  design <- prepare_model(y ~ g + gp(x, g) + offset(n), d())$design
+  classes <- prepare_model(g ~ x, d(), binomial())$design
+  text <- error_text({
+    design_rows(design, 3)
+    design_rows(design, d()["x"])
+    design_rows(design, transform(d(), g = "w"))
+    design_rows(design, transform(d(), x = "1"))
+    design_rows(design, transform(d(), x = c(1, 2, -Inf, 4, 5, 6)))
+    design_rows(design, transform(d(), x = c(1, NA, 3, 4, 5, 6)), na.action = na.fail)
+    design_rows(design, d()[-1], response = TRUE)
+    design_rows(classes, transform(d(), g = "w"), response = TRUE)
+  })
+  expect_snapshot(cat(text, sep = "\n"))
+})
+
+test_that("sizes and controls", {
+  built <- list(list(term = list(type = "kernel", label = "gp(.)")))
+  text <- error_text({
+    check_dense_size(1e5, built, 8 * 2^30)
+    check_dense_size(1e5, built, NA)
+    galvi_control(tol = 0)
+    galvi_control(max_iterations = 1.5)
+    galvi_control(pieces = 50)
+    galvi_control(chunk_rows = "some")
+    galvi_control(threads = "two")
+    galvi_control(backend = "mkl")
+    galvi_control(keep_factor = NA)
+    galvi_control(tolerance = 1)
+  })
+  expect_snapshot(cat(text, sep = "\n"))
+})
