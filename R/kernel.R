@@ -5,7 +5,7 @@
 #' A kernel says how the values of a function at two inputs x and z go together. Add and multiply kernels with
 #' `+` and `*`, and give the result to [gp()] or to [galvi()].
 #'
-#' With `r = |x - z| / lengthscale` (or, with `ard = TRUE`, `r^2` = sum of `((x_j - z_j) / lengthscale_j)^2`):
+#' With r = `|x - z| / lengthscale` (or, with `ard = TRUE`, `r^2` = sum of `((x_j - z_j) / lengthscale_j)^2`):
 #'
 #' | kernel | covariance |
 #' |:--|:--|
