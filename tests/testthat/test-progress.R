@@ -17,8 +17,10 @@ test_that("progress lines name the stage, the bound and the certificate, and are
 
 test_that("a fit reports while it works if it is asked to", {
   shown <- capture.output(type = "message", {
-    galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial(), verbose = TRUE)
+    fit <- galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial(),
+                 verbose = TRUE)
   })
+  expect_s3_class(fit, "galvi")
   expect_match(paste(shown, collapse = "\n"), "iteration .*bound")
   expect_silent(galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial(),
                       verbose = FALSE))
