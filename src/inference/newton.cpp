@@ -135,13 +135,27 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
   return d;
 }
 
-/// Moves (alpha, log lambda) towards the frozen model's solution; how well it got there is checked by the bound.
-void solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current, Matrix& alpha,
+/// The first point along a direction where the residual falls, halving `step`; empty after `halvings` of them.
+std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const FrozenModel::Point& from, const Matrix& d_alpha,
+                                         const Matrix& d_mean, const Matrix& d_log, const Matrix& lowest, int halvings,
+                                         double& step) {
+  for (int i = 0; i <= halvings; ++i, step *= 0.5) {
+    auto next = frozen.at(from.alpha + step * d_alpha, (from.log_lambda + step * d_log).cwiseMax(lowest),
+                          from.mean + step * d_mean);
+    if (next && next->norm < (1 - 1e-4 * step) * from.norm) return next;
+  }
+  return std::nullopt;
+}
+
+/// Moves (alpha, log lambda) towards the frozen model's solution. False if it got less than half of the way there,
+/// measured by the residual.
+bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current, Matrix& alpha,
                   Matrix& log_lambda) {
   const Index N = model.rows(), K = model.latents();
   auto point = frozen.at(current.alpha, log_lambda, current.centred);
-  if (!point) return;
+  if (!point) return false;
   const double start = point->norm;
+  const Matrix lowest = model.lambda_floor().array().log();
   double last_step = 0;
   for (int i = 0; i < inner_iterations && point->norm > inner_reduction * start && point->norm > 1e-11; ++i) {
     model.context().monitor.poll();
@@ -150,30 +164,33 @@ void solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
         last_step < 1 ? 0.1 : std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
     const Vector d = frozen.direction(*point, tolerance);
     if (!d.allFinite()) break;
-    const Matrix d_alpha = Map(d.data(), N, K);
-    // One site that the frozen model sends far away must not hold the others back; a site that hardly matters may
-    // vanish at once.
-    const Matrix lowest_move =
-        (point->log_lambda.array().exp() * point->variance.array() < 1e-2).select(Matrix::Constant(N, K, -50.0), -max_log_lambda_move);
-    const Matrix d_log = Map(d.data() + N * K, N, K).cwiseMax(lowest_move).cwiseMin(max_log_lambda_move);
+    const Matrix d_alpha = Map(d.data(), N, K), d_log = Map(d.data() + N * K, N, K);
     const Matrix d_mean = frozen.apply_prior(d_alpha);
     // trust region for means: one plus two standard deviations
     const double mean_move = (d_mean.array().abs() / (1 + 2 * point->variance.array().sqrt())).maxCoeff();
-    double step = std::min(1.0, 1 / std::max(mean_move, 1e-300));
-    const Matrix lowest = model.lambda_floor().array().log();
-    std::optional<FrozenModel::Point> next;
-    for (int halving = 0; halving < 20; ++halving, step *= 0.5) {
-      next = frozen.at(point->alpha + step * d_alpha, (point->log_lambda + step * d_log).cwiseMax(lowest),
-                       point->mean + step * d_mean);
-      if (next && next->norm < (1 - 1e-4 * step) * point->norm) break;
-      next.reset();
+    const double longest = std::min(1.0, 1 / std::max(mean_move, 1e-300));
+    // and for lambda: one site that the frozen model sends far away must not hold the others back; a site that hardly
+    // matters may vanish at once
+    const auto matters = point->log_lambda.array().exp() * point->variance.array() > 1e-2;
+    const Matrix clipped = matters.select(d_log.cwiseMax(-max_log_lambda_move), d_log.cwiseMax(-50.0))
+                               .cwiseMin(max_log_lambda_move);
+    double step = longest;
+    auto next = search(frozen, *point, d_alpha, d_mean, clipped, lowest, 4, step);
+    if (!next) {
+      // clipped, it need not be a descent direction; scaled down as a whole it is
+      step = std::min(longest, max_log_lambda_move / std::max(d_log.cwiseAbs().maxCoeff(), 1e-300));
+      next = search(frozen, *point, d_alpha, d_mean, d_log, lowest, 12, step);
     }
     if (!next) break;
     last_step = step;
+    const double gain = next->norm / point->norm;
     point = std::move(next);
+    // progress this slow is the frozen model's own fault: a new factorisation is worth more
+    if (i >= 10 && gain > 0.99) break;
   }
   alpha = point->alpha;
   log_lambda = point->log_lambda;
+  return point->norm < 0.5 * start;
 }
 
 }  // namespace
@@ -203,7 +220,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
 
     const Matrix log_lambda = current.sites.lambda.array().log();
     Matrix alpha = current.alpha, target = log_lambda;
-    solve_frozen(model, FrozenModel(model, current), current, alpha, target);
+    const bool solved = solve_frozen(model, FrozenModel(model, current), current, alpha, target);
     bool moved = false;
     for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
       const Matrix lambda = (log_lambda + step * (target - log_lambda)).array().exp();
@@ -214,13 +231,15 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       }
     }
     stalled = current.elbo - before <= rounding(before) ? stalled + 1 : 0;
-    if (moved) continue;
+    if (moved && solved) continue;
     // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
     model.restore(current);
     Sites natural = model.natural_target(current);
     natural.lambda = natural.lambda.cwiseMax(floor);
     double step = 1;
-    if (!natural_step(model, natural, step, 1, current)) {
+    if (natural_step(model, natural, step, 1, current)) {
+      stalled = current.elbo - before <= rounding(before) ? stalled : 0;
+    } else if (!moved) {
       out.stationarity = model.stationarity(current);
       return out;
     }

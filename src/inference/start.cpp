@@ -14,6 +14,8 @@ Sites initial_sites(LatentGaussianModel& model) {
   model.expect(m0, v0, 1, e);
   Sites sites{-2.0 * e.d_variance, e.d_mean};
   if (K > 1) return sites;
+  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row says.
+  const bool narrow = !model.solver(0).cheap_products();
 
   for (Index n = 0; n < N; ++n) {
     const double weight = model.data().weight[n];
@@ -30,7 +32,7 @@ Sites initial_sites(LatentGaussianModel& model) {
     const double move = v * b / (1 + lambda * v);
     const bool moderate =
         std::isfinite(lambda) && std::isfinite(move) && lambda >= 0 && std::abs(move) <= 3 * std::sqrt(v);
-    if (moderate && (lambda <= 10 * curvature || lambda * v < 1)) continue;
+    if (!narrow && moderate && (lambda <= 10 * curvature || lambda * v < 1)) continue;
     sites.lambda(n) = std::max(curvature, 0.0);
     sites.b(n) = weight * l[1] + sites.lambda(n) * (eta - m0(n));
   }
