@@ -1,0 +1,153 @@
+# Border lists (R/design.R) by hand and at random, and the textbook's dense algebra of their priors.
+
+# hyper: named start values, all learned; settings name -> list(learned, lower, upper, transform, prior).
+hyper_table <- function(hyper, settings = list()) {
+  pick <- function(field, default) {
+    unlist(lapply(seq_along(hyper), function(h) {
+      found <- settings[[names(hyper)[h]]][[field]]
+      if (is.null(found)) default(hyper[[h]]) else found
+    }))
+  }
+  list(
+    name = names(hyper), value = unname(hyper),
+    transform = as.character(pick("transform", function(x) "log")),
+    learned = as.logical(pick("learned", function(x) is.finite(x))),
+    lower = as.numeric(pick("lower", function(x) x * 1e-8)),
+    upper = as.numeric(pick("upper", function(x) x * 1e8)),
+    prior = lapply(names(hyper), function(name) settings[[name]]$prior)
+  )
+}
+
+new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep(1, length(y)),
+                      weights = rep(1, length(y)), offset = numeric(length(y)), settings = list()) {
+  if (is.null(names(hyper))) names(hyper) <- paste0("h", seq_along(hyper))
+  full <- any(vapply(terms, function(term) term$type == "kernel", NA))
+  spec <- list(type = likelihood, hyper = list(), constants = list())
+  if (likelihood == "gaussian") spec$hyper <- list(variance = match("noise", names(hyper)))
+  list(
+    y = as.numeric(y), size = size, weights = weights, offset = matrix(offset, length(y)), likelihood = spec,
+    expectation = "auto", solver = if (full) "dense_kernel" else "projected",
+    priors = list(list(terms = terms)), hyper = hyper_table(hyper, settings)
+  )
+}
+
+kernel_spec_of <- function(type, hyper, columns = 1L, constants = list(), parts = list()) {
+  list(type = type, columns = columns, hyper = hyper, constants = constants, parts = parts)
+}
+
+kernel_term <- function(X, kernel, by = NULL, group = NULL) {
+  list(type = "kernel", label = "gp(x)", inputs = X, by = by, group = group, kernel = kernel)
+}
+
+# factors: position in the table of every column's sd.
+columns_term <- function(W, sd, mean = numeric(ncol(W))) {
+  list(type = "columns", label = "fixed", W = W, mean = mean, factors = cbind(sd, sd, deparse.level = 0))
+}
+
+# One case of each kind of prior, from R's generator.   kind: "gp", "sum", "columns", "flat".
+random_prior <- function(kind, n, variance = exp(rnorm(1))) {
+  X <- matrix(rnorm(2 * n), n)
+  W <- cbind(1, matrix(rnorm(n), n))
+  stationary <- sample(c("se", "matern12", "matern32", "matern52"), 1)
+  gp <- kernel_term(X, kernel_spec_of(stationary, list(variance = 1L, lengthscale = 2:3), 1:2))
+  if (runif(1) < 0.3) gp$by <- rnorm(n)
+  if (runif(1) < 0.3) gp$group <- sample(2L, n, replace = TRUE)
+  lengthscales <- exp(rnorm(2, sd = 0.5))
+  switch(kind,
+    gp = list(terms = list(gp), hyper = c(variance = variance, l1 = lengthscales[1], l2 = lengthscales[2])),
+    sum = list(
+      terms = list(columns_term(W, 4:5, mean = c(0.3, -0.2)), gp),
+      hyper = c(variance = variance, l1 = lengthscales[1], l2 = lengthscales[2], sd0 = 2, sd1 = 0.7)
+    ),
+    columns = list(
+      terms = list(columns_term(W, 1:2, mean = c(-0.4, 0.1)), columns_term(X, c(3, 3))),
+      hyper = c(sd0 = 3, sd1 = 0.8, sd = sqrt(variance))
+    ),
+    flat = list(
+      terms = list(columns_term(W, 1:2), columns_term(X, c(3, 3))),
+      hyper = c(sd0 = Inf, sd1 = Inf, sd = sqrt(variance))
+    )
+  )
+}
+
+# ---- the same priors, written out ----
+
+term_covariance <- function(term, hyper) {
+  if (term$type == "columns") return(term$W %*% (apply_factors(term, hyper) * t(term$W)))
+  K <- probe_kernel_value(term$kernel, hyper, term$inputs, term$inputs)
+  if (length(term$by)) K <- K * outer(term$by, term$by)
+  if (length(term$group)) K <- K * outer(term$group, term$group, "==")
+  K
+}
+
+# Prior variances of a term's coefficients; 0 is no factor.
+apply_factors <- function(term, hyper) apply(term$factors, 1, function(at) prod(hyper[at[at > 0]]))
+
+prior_covariance <- function(model) {
+  Reduce(`+`, lapply(model$priors[[1]]$terms, term_covariance, model$hyper$value))
+}
+
+prior_mean_of <- function(model) {
+  columns <- Filter(function(term) term$type == "columns", model$priors[[1]]$terms)
+  Reduce(`+`, lapply(columns, function(term) drop(term$W %*% term$mean)), numeric(length(model$y)))
+}
+
+# The latent vector of a prior that is columns alone: design and prior variances (infinite where flat).
+prior_columns <- function(model) {
+  terms <- model$priors[[1]]$terms
+  list(
+    W = do.call(cbind, lapply(terms, `[[`, "W")),
+    variance = unlist(lapply(terms, apply_factors, model$hyper$value))
+  )
+}
+
+# V = (C^-1 + diag(lambda))^-1 without inverting C.
+posterior_covariance <- function(C, lambda) solve(diag(nrow(C)) + C * rep(lambda, each = nrow(C)), C)
+
+# ---- running them ----
+
+quiet_control <- function(tol = 1e-9, cold = FALSE, ...) {
+  settings <- utils::modifyList(list(tol = tol, threads = 1, backend = "eigen"), list(...))
+  c(unclass(do.call(galvi_control, settings)), list(cold = cold))
+}
+
+fit_at <- function(model, method = "auto", control = quiet_control(), start = NULL) {
+  fit_model(model, method, "fixed", control, start)
+}
+
+applicable_methods <- function(model) {
+  refusals <- inference_refusals(model)
+  names(refusals)[refusals == ""]
+}
+
+# `check(seed)` for every seed, whose number leads each failure's message.
+for_seeds <- function(seeds, check) {
+  for (seed in seeds) {
+    set.seed(seed)
+    withCallingHandlers(check(seed),
+      expectation_failure = function(e) {
+        e$message <- paste0("Seed ", seed, ": ", e$message)
+        testthat::exp_signal(e)
+        invokeRestart("continue_test")
+      },
+      error = function(e) {
+        if (!inherits(e, "expectation")) stop("Seed ", seed, ": ", conditionMessage(e), call. = FALSE)
+      }
+    )
+  }
+}
+
+# Random data for a random prior.   likelihood: as the border names it.
+random_model <- function(kind, n, likelihood, variance = 10^runif(1, -2, 4)) {
+  prior <- random_prior(kind, n, variance)
+  size <- if (startsWith(likelihood, "binomial")) sample(c(1, 1, 5), n, replace = TRUE) else rep(1, n)
+  offset <- rnorm(n, sd = 0.3)
+  weights <- sample(c(1, 1, 1, 2, 0.5, if (kind != "flat") 0), n, replace = TRUE)
+  eta <- offset + rnorm(n)
+  y <- switch(likelihood,
+    gaussian = rnorm(n, eta), poisson = rpois(n, exp(eta)), rbinom(n, size, plogis(eta))
+  )
+  hyper <- prior$hyper
+  if (likelihood == "gaussian") hyper <- c(hyper, noise = exp(rnorm(1)))
+  new_model(y, prior$terms, hyper, likelihood, size, weights, offset)
+}
