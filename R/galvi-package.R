@@ -5,6 +5,17 @@
 #' `vignette("getting-started", package = "galvi")`.
 #'
 #' @importFrom Rcpp evalCpp
+#' @importFrom stats coef confint deviance family fitted formula logLik model.frame nobs predict residuals
+#'   sigma simulate terms update vcov weights
 #' @useDynLib galvi, .registration = TRUE
+#' @name galvi-package
 #' @keywords internal
-"_PACKAGE"
+NULL
+
+#' @importFrom nlme fixef
+#' @export
+nlme::fixef
+
+#' @importFrom nlme ranef
+#' @export
+nlme::ranef

@@ -18,5 +18,5 @@ if (!file.exists(stamp) || !identical(readLines(stamp), unname(built_with))) {
 }
 
 message("Building galvi into ", library, " (about a minute and a half the first time).")
-r_cmd(c("INSTALL", "--no-multiarch", "--with-keep.source", paste0("--library=", shQuote(library)), "."),
+r_cmd(c("INSTALL", "--no-multiarch", "--strip", paste0("--library=", shQuote(library)), "."),
       env = "MAKEFLAGS=-j2", quietly = TRUE)
