@@ -1,5 +1,5 @@
 // The border: fit_model() and the facts that R's galvi_methods() reads.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // The border: latent predictions at new rows, and gradients of the bound for checks.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"

@@ -1,5 +1,5 @@
 // The likelihood and expectation axes, opened for tests and for galvi_methods().
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"

@@ -1,5 +1,5 @@
 // Windows into solvers and bounds, so that their references can be readable R.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"

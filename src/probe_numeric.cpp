@@ -1,5 +1,5 @@
 // The numeric layer as R functions, for the tests alone.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <cmath>
 #include <ctime>

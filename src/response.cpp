@@ -1,5 +1,5 @@
 // Predictions of responses, row by row, from the marginal mean and variance of eta.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <functional>
 #include <map>

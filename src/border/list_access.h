@@ -1,7 +1,7 @@
 // Reading R lists: every field is checked, because R's own checks are for users and Eigen's are off.
 #pragma once
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,7 @@
 // R's description of a model becomes a core model. The list's fields are documented in R/design.R.
 #pragma once
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 // The border's Monitor: R's interrupts come in, progress goes out to an R function.
 #pragma once
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 
 #include <chrono>
 
