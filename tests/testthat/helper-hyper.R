@@ -68,14 +68,18 @@ prior_only_model <- function(prior, transform = "log", value = 1, lower = 1e-300
             settings = list(free = entry, sd = list(learned = FALSE)))
 }
 
-log_prior_at <- function(prior, value) bound_at(prior_only_model(prior), c(1, value), NULL, "fixed_point")$log_prior
+log_prior_at <- function(prior, value) {
+  bound_at(prior_only_model(prior), c(1, value), NULL, "fixed_point")$log_prior
+}
 
 # Data from the model, so that hyperparameters have an optimum inside.
 learnable_model <- function(seed, likelihood, n = 40) {
   set.seed(seed)
   x <- sort(runif(n, -3, 3))
   f <- 1.5 * sin(1.5 * x)
-  y <- switch(likelihood, gaussian = rnorm(n, f, 0.3), poisson = rpois(n, exp(f)), rbinom(n, 3, plogis(2 * f)))
+  y <- switch(likelihood,
+    gaussian = rnorm(n, f, 0.3), poisson = rpois(n, exp(f)), rbinom(n, 3, plogis(2 * f))
+  )
   size <- rep(if (startsWith(likelihood, "binomial")) 3 else 1, n)
   kernel <- kernel_spec_of("se", list(variance = 1L, lengthscale = 2L))
   hyper <- c(variance = 1, lengthscale = 0.5, if (likelihood == "gaussian") c(noise = 1))

@@ -5,7 +5,7 @@ sure_methods <- c("exact", "newton", "fixed_point")
 
 # A random model of every kind of prior, likelihood and size; prior variances from 1e-2 to 1e4.
 random_case <- function(seed, likelihood = NULL) {
-  kind <- c("gp", "sum", "columns", "flat")[seed %% 4 + 1]
+  kind <- turn(seed, c("gp", "sum", "columns", "flat"))
   types <- c("binomial_logit", "binomial_probit", "poisson", "gaussian")
   if (is.null(likelihood)) likelihood <- sample(types, 1)
   # under a flat prior a few rows of one class would have no optimum
@@ -34,8 +34,8 @@ reference_gap <- function(model, fit) {
   (sum(r * (at$C %*% r)) + sum(d * ((at$C * at$V) %*% d))) / 2
 }
 
-# log p(y) of a gaussian model: weights divide the noise, and a row of weight 0 is not there. Columns with a flat
-# prior are integrated against the density one.
+# log p(y) of a gaussian model: weights divide the noise, and a row of weight 0 is not there. Columns with a
+# flat prior are integrated against the density one.
 gaussian_log_evidence <- function(model) {
   columns <- Filter(function(term) term$type == "columns", model$priors[[1]]$terms)
   noise <- model$hyper$value[model$likelihood$hyper$variance]

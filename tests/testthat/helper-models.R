@@ -151,3 +151,7 @@ random_model <- function(kind, n, likelihood, variance = 10^runif(1, -2, 4)) {
   if (likelihood == "gaussian") hyper <- c(hyper, noise = exp(rnorm(1)))
   new_model(y, prior$terms, hyper, likelihood, size, weights, offset)
 }
+
+# The seed's turn of x.
+turn <- function(seed, x) x[seed %% length(x) + 1L]
+inexact_likelihoods <- c("binomial_logit", "binomial_probit", "poisson")

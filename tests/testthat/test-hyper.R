@@ -1,7 +1,7 @@
 # Hyperparameters: gradients, priors, bounds and the ways to learn them.
 
 test_that("every registered kernel has a gradient case", {
-  expect_setequal(intersect(names(kernel_cases()), probe_kernel_types()), setdiff(probe_kernel_types(), "sum"))
+  expect_setequal(names(kernel_cases()), setdiff(probe_kernel_types(), "sum"))  # sums are in most of them
 })
 
 test_that("the bound's gradient at the optimum is that of the re-optimised bound, for every kernel", {
@@ -12,15 +12,15 @@ test_that("the bound's gradient at the optimum is that of the re-optimised bound
       got <- bound_at(model, model$hyper$value)
       label <- paste(name, likelihood)
       expect_lt(max(abs(got$gradient * model$hyper$value - log_gradient(model))), 1e-6, label = label)
-      expect_equal(got$unconstrained_gradient, got$gradient * model$hyper$value, tolerance = 1e-12, label = label)
+      expect_equal(got$unconstrained_gradient, got$gradient * model$hyper$value, label = label)
     }
   }
 })
 
 test_that("so it is for every prior, likelihood and method", {
   for_seeds(1:16, function(seed) {
-    model <- random_model(c("gp", "sum", "columns", "flat")[seed %% 4 + 1], 30,
-                          c("gaussian", "poisson", "binomial_logit", "binomial_probit")[(seed %/% 4) %% 4 + 1], 2)
+    model <- random_model(turn(seed, c("gp", "sum", "columns", "flat")), 30,
+                          turn(seed %/% 4, c("gaussian", inexact_likelihoods)), 2)
     finite <- is.finite(model$hyper$value)
     differences <- log_gradient(model)
     for (method in c("auto", if (model$likelihood$type == "gaussian") "fixed_point")) {
@@ -33,8 +33,8 @@ test_that("so it is for every prior, likelihood and method", {
 test_that("the gradient at fixed sites is right away from the optimum", {
   for_seeds(21:36, function(seed) {
     n <- 15
-    model <- random_model(c("gp", "sum", "columns")[seed %% 3 + 1], n,
-                          c("gaussian", "poisson", "binomial_logit", "binomial_probit")[seed %% 4 + 1], 1)
+    model <- random_model(turn(seed, c("gp", "sum", "columns")), n,
+                          turn(seed, c("gaussian", inexact_likelihoods)), 1)
     sites <- list(lambda = matrix(rexp(n)), b = matrix(rnorm(n)))
     if (seed %% 2) sites$lambda[1:3] <- c(0, 1e-8, -0.01)
     got <- bound_at(model, model$hyper$value, sites)
@@ -56,7 +56,8 @@ test_that("priors are the densities that they are called, on the log scale", {
     list(list(type = "half_normal", sd = 1.4), function(t) log(2) + dnorm(t, 0, 1.4, log = TRUE)),
     list(list(type = "pc", upper = 2, prob = 0.05),
          function(t) dexp(sqrt(t), -log(0.05) / 2, log = TRUE) - log(2 * sqrt(t))),
-    list(list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"), function(t) dexp(t, -log(0.05) / 2, log = TRUE)),
+    list(list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"),
+         function(t) dexp(t, -log(0.05) / 2, log = TRUE)),
     list(list(type = "gamma_prior", shape = 1.3, rate = 0.4),
          function(t) dgamma(1 / t, 1.3, 0.4, log = TRUE) - 2 * log(t)),
     list(list(type = "gamma_prior", shape = 1.3, rate = 0.4, quantity = "sd"),
