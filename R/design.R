@@ -40,6 +40,13 @@ model_frame <- function(terms, data, args, na.action) {
 
 # model.frame()'s own words, but for the case that users meet.
 unreadable <- function(message, where) {
+  unknown <- sub(".*could not find function \"(.*)\".*", "\\1", message)
+  if (!identical(unknown, message)) {
+    return(sprintf(
+      "`%s()` in the formula is neither a term nor a function that R can find.%s", unknown,
+      did_you_mean(unknown, c(names(term_types()), galvi_words(), "offset"))
+    ))
+  }
   variable <- sub(".*found for '(.*)'.*", "\\1", message)
   if (identical(variable, message)) {
     return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))

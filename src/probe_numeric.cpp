@@ -176,7 +176,7 @@ Rcpp::NumericVector probe_parallel(int blocks, int threads, Rcpp::IntegerVector 
   Setting setting("eigen", threads, stop_at);
   const std::vector<int> fails = Rcpp::as<std::vector<int>>(failing);
   Vector sums = Vector::Zero(blocks);
-  galvi::parallel_for(setting.context, blocks, [&](Index block) {
+  galvi::parallel_for(setting.context, blocks, 1e9, [&](Index block) {
     for (int fail : fails) {
       if (fail == block) throw std::runtime_error("block " + std::to_string(block));
     }
@@ -184,7 +184,7 @@ Rcpp::NumericVector probe_parallel(int blocks, int threads, Rcpp::IntegerVector 
       for (int i = 0; i < 1000; ++i) sums[block] += std::sin(static_cast<double>(1000 * block + i + repeat));
     };
     if (nested) {
-      galvi::parallel_for(setting.context, 3, work);
+      galvi::parallel_for(setting.context, 3, 1e9, work);
     } else {
       work(0);
     }

@@ -46,7 +46,7 @@ void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data&
   if (order > 1) {
     for (Matrix* part : {&out.d_mm, &out.d_mv, &out.d_vv}) part->resize(N, 1);
   }
-  parallel_for(context, blocks_of(N), [&](Index block) {
+  parallel_for(context, blocks_of(N), 200.0 * static_cast<double>(N), [&](Index block) {
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {
       // A row of weight 0 says nothing, even where its own value has overflown.
@@ -79,7 +79,7 @@ void ByRow::add_gradient(Context& context, const Likelihood& likelihood, const D
   check_sizes(data, mean, variance);
   const Index N = data.y.size();
   Matrix parts = Matrix::Zero(gradient.size(), blocks_of(N));  // one column per block, summed in order
-  parallel_for(context, blocks_of(N), [&](Index block) {
+  parallel_for(context, blocks_of(N), 200.0 * static_cast<double>(N), [&](Index block) {
     GaussianRule rule;
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {

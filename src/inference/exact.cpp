@@ -25,13 +25,13 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
-    // Where C had to be jittered, contradictory observations leave a residual that no jitter explains.
-    const double scale = r.cwiseAbs().maxCoeff();
-    for (Index n = 0; n < N; ++n)
-      if (std::isinf(lambda[n]) && std::abs(r[n] - site_mean.mean[n]) > 1e-3 * scale)
-        throw std::domain_error(
-            "noise-free observations contradict each other: rows with (almost) the same inputs differ in the response; "
-            "give the gaussian a positive variance");
+    // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free response,
+    // observations contradict each other.
+    const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();
+    if (!lambda.allFinite() && explained > 1e-3 * r.cwiseAbs().maxCoeff())
+      throw std::domain_error(
+          "noise-free observations contradict each other: rows with (almost) the same inputs differ in the response; "
+          "give the gaussian a positive variance");
     q.sites.lambda.col(k) = lambda;
     q.sites.b.col(k) = lambda.cwiseProduct(r);
     q.alpha.col(k) = site_mean.alpha;

@@ -59,12 +59,16 @@ void apply_by_and_group(const KernelRows& rows, const Band& a, const KernelRows&
 // What one entry costs, roughly: a difference, a square and a sum per input, and an exponential.
 double flops_per_entry(const KernelRows& rows) { return 3.0 * rows.inputs.cols() + 20.0; }
 
+double rough_work(const KernelRows& rows, const KernelRows& others) {
+  return flops_per_entry(rows) * static_cast<double>(rows.inputs.rows()) * static_cast<double>(others.inputs.rows());
+}
+
 }  // namespace
 
 void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, MatrixRef K) {
   const std::vector<Band> bands = bands_of(rows);
   const Index count = static_cast<Index>(bands.size());
-  parallel_for(context, count, [&](Index column) {
+  parallel_for(context, count, 0.5 * rough_work(rows, rows), [&](Index column) {
     const Band& b = bands[column];
     Matrix tile;
     for (Index row = column; row < count; ++row) {
@@ -89,7 +93,7 @@ void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, c
                MatrixRef K) {
   const std::vector<Band> bands = bands_of(rows);
   const std::vector<Band> other_bands = bands_of(others);
-  parallel_for(context, static_cast<Index>(other_bands.size()), [&](Index column) {
+  parallel_for(context, static_cast<Index>(other_bands.size()), rough_work(rows, others), [&](Index column) {
     const Band& b = other_bands[column];
     Matrix tile;
     for (const Band& a : bands) {
@@ -116,7 +120,7 @@ void add_gram_gradient(Context& context, const Kernel& kernel, const KernelRows&
   const std::vector<Band> bands = bands_of(rows);
   const Index count = static_cast<Index>(bands.size());
   Matrix partial = Matrix::Zero(hyper.size(), count);  // a column per block, summed in block order
-  parallel_for(context, count, [&](Index column) {
+  parallel_for(context, count, 0.5 * rough_work(rows, rows), [&](Index column) {
     const Band& b = bands[column];
     Matrix tile;
     for (Index row = column; row < count; ++row) {

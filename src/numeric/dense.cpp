@@ -58,7 +58,7 @@ void product_step(Context& context, bool transpose_a, bool transpose_b, double a
   constexpr Index strips = 4;
   const bool by_rows = C.rows() > C.cols();
   const Index size = by_rows ? C.rows() : C.cols(), width = (size + 12 * strips - 1) / (12 * strips) * 12;
-  parallel_for(context, (size + width - 1) / width, [&](Index strip) {
+  parallel_for(context, (size + width - 1) / width, flops, [&](Index strip) {
     const Index from = strip * width, count = std::min(width, size - from);
     if (by_rows) {
       context.backend.multiply(transpose_a, transpose_b, alpha, stretch(A, !transpose_a, from, count), B,
@@ -265,7 +265,7 @@ Vector symmetric_sum(Context& context, const ConstVectorRef& x, const TileAt& ti
     return static_cast<Index>(static_cast<double>(n) * (1.0 - std::sqrt(left)));
   };
   Matrix parts = Matrix::Zero(n, blocks);
-  parallel_for(context, blocks, [&](Index block) {
+  parallel_for(context, blocks, static_cast<double>(n) * static_cast<double>(n), [&](Index block) {
     add_columns(first_column(block), first_column(block + 1), x, tile, parts.col(block));
   });
   return parts.rowwise().sum();

@@ -6,7 +6,8 @@
 #ifdef _OPENMP
 #include <omp.h>
 #ifndef _WIN32
-#include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
 #endif
 #endif
 
@@ -28,15 +29,12 @@ void nested_for(Index blocks, const std::function<void(Index)>& body) {
 
 // GNU's OpenMP hangs in a forked child (parallel::mclapply) whose parent has run a team of threads:
 // a child computes on one thread.
-std::atomic<bool> forked{false};
-
-bool threads_survive() {
-#ifndef _WIN32
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  (void)registered;
+#ifdef _WIN32
+bool forked() { return false; }
+#else
+const pid_t loaded_by = getpid();
+bool forked() { return getpid() != loaded_by; }
 #endif
-  return !forked;
-}
 
 // Blocks are taken in order, so all blocks before a failing one have been started: the failure that is kept,
 // the first in block order, does not depend on the number of threads.
@@ -99,14 +97,15 @@ void team_for(Context& context, int threads, Index blocks, const std::function<v
 
 }  // namespace
 
-void parallel_for(Context& context, Index blocks, const std::function<void(Index)>& body) {
+void parallel_for(Context& context, Index blocks, double work, const std::function<void(Index)>& body) {
 #ifdef _OPENMP
+  constexpr double worth_a_thread = 2e6;  // about a millisecond
   if (omp_in_parallel()) {
     nested_for(blocks, body);  // perhaps not on the calling thread, so it must not poll
     return;
   }
   const int threads = static_cast<int>(std::min<Index>(context.threads, blocks));
-  if (threads > 1 && threads_survive()) {
+  if (threads > 1 && work > worth_a_thread && !forked()) {
     team_for(context, threads, blocks, body);
     return;
   }

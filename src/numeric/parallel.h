@@ -12,6 +12,7 @@ namespace galvi {
 /// the calling thread. A body writes to what belongs to its block only and leaves the context alone (its cost
 /// and monitor are the calling thread's); sums are taken afterwards in block order. The first exception in
 /// block order is rethrown on the calling thread. A loop inside a body runs on that body's thread.
-void parallel_for(Context& context, Index blocks, const std::function<void(Index)>& body);
+/// `work` is the loop's rough cost in flops: a small one is not worth waking a thread for.
+void parallel_for(Context& context, Index blocks, double work, const std::function<void(Index)>& body);
 
 }  // namespace galvi

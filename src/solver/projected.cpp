@@ -79,7 +79,7 @@ void ProjectedSolver::fill(Index begin, MatrixRef chunk) const {
 void ProjectedSolver::for_chunks(const ChunkBody& body) const {
   const Index size = chunk_rows(latent_), number = groups();
   const Index chunks = (rows_ + size - 1) / size;
-  parallel_for(context_, number, [&](Index group) {
+  parallel_for(context_, number, 4.0 * static_cast<double>(rows_ * latent_), [&](Index group) {
     Matrix buffer(std::min(size, rows_), latent_);
     for (Index c = group * chunks / number; c < (group + 1) * chunks / number; ++c) {
       const Index begin = c * size, count = std::min(size, rows_ - begin);
