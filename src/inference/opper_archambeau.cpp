@@ -50,6 +50,7 @@ InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional
   minimise(objective, coordinates->origin(), {}, {}, lbfgs);
   model.restore(out.posterior);
   out.stationarity = model.stationarity(out.posterior);
+  trace.add(out.posterior.elbo, out.stationarity.gap);
   out.converged = out.stationarity.measure() <= control.tol;
   return out;
 }

@@ -165,10 +165,14 @@ Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
   return out;
 }
 
+// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. One step of
+// refinement brings its digits back: without it counts of 1e5 under a prior variance of 1e4 cost 1e-5 nats.
 SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
   SiteMean out;
-  const Vector Vb = apply_covariance(b);
-  out.alpha = b - lambda_.cwiseProduct(Vb);
+  out.alpha = b - lambda_.cwiseProduct(apply_covariance(b));
+  out.mean = apply_prior(out.alpha);
+  const Vector residual = b - out.alpha - lambda_.cwiseProduct(out.mean);
+  out.alpha += residual - lambda_.cwiseProduct(apply_covariance(residual));
   out.mean = apply_prior(out.alpha);
   return out;
 }

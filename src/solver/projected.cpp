@@ -16,6 +16,9 @@ namespace {
 // Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
 constexpr Index max_groups = 8;
 
+// A's condition number from which on means are refined, which costs two more passes over the rows.
+constexpr double refine_above = 1e6;
+
 Index chunk_rows(Index latent) { return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096); }
 
 }  // namespace
@@ -141,6 +144,7 @@ bool ProjectedSolver::factorise(const Vector& lambda) {
   // A = P + W~' Lambda W~
   inverse_ = weighted_crossproduct(lambda);
   inverse_.diagonal() += precision_;
+  const double largest = inverse_.diagonal().maxCoeff();
   if (!cholesky(context_, inverse_)) return false;
   log_det_ = 2 * inverse_.diagonal().array().log().sum();
   inverse_.triangularView<Eigen::StrictlyUpper>().setZero();
@@ -148,6 +152,7 @@ bool ProjectedSolver::factorise(const Vector& lambda) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
+  ill_conditioned_ = largest * inverse_.diagonal().maxCoeff() > refine_above;
   return true;
 }
 
@@ -170,7 +175,13 @@ const Vector& ProjectedSolver::marginal_variances() const {
 
 SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   SiteMean out;
-  out.mean = expand(inverse_ * project(b));  // W~ A^-1 W~' b
+  const Vector u = inverse_ * project(b);
+  out.mean = expand(u);  // W~ A^-1 W~' b
+  out.alpha = b - lambda_.cwiseProduct(out.mean);
+  if (!ill_conditioned_) return out;
+  // One step of refinement for what the explicit inverse lost: at the solution W~' alpha = P u.
+  const Vector rest = project(out.alpha) - precision_.cwiseProduct(u);
+  out.mean += expand(inverse_ * rest);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
   return out;
 }
