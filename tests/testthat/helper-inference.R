@@ -74,3 +74,12 @@ small_gp <- function(x, y, likelihood, variance, lengthscale = 1, ...) {
   hyper <- c(variance = variance, lengthscale = lengthscale)
   new_model(y, list(kernel_term(cbind(x), kernel)), hyper, likelihood, ...)
 }
+
+# The same data under a gp and under an intercept and a slope with that prior variance.
+start_models <- function(x, y, likelihood, variance) {
+  x <- x[seq_along(y)]
+  columns <- columns_term(cbind(1, x, deparse.level = 0), c(1, 1))
+  list(
+    small_gp(x, y, likelihood, variance), new_model(y, list(columns), c(sd = sqrt(variance)), likelihood)
+  )
+}

@@ -49,6 +49,27 @@ test_that("the gradient at fixed sites is right away from the optimum", {
   }
 })
 
+test_that("variances and sds of columns, shared or not, have the same gradient in both solvers", {
+  set.seed(4)
+  n <- 20
+  W <- matrix(rnorm(4 * n), n)
+  # columns 1 and 2: one variance each; 3: that of column 2 times a variance; 4: an sd
+  term <- list(type = "columns", label = "fixed", W = W, mean = c(0, 0.5, 0, -1),
+               factors = rbind(c(1L, 0L), c(2L, 0L), c(2L, 3L), c(4L, 4L)))
+  hyper <- c(v1 = 0.5, v2 = 2, v3 = 1.5, sd = 0.8)
+  y <- rbinom(n, 1, 0.5)
+  projected <- new_model(y, list(term), hyper)
+  dense <- replace(projected, "solver", "dense_kernel")
+  sites <- list(lambda = matrix(rexp(n)), b = matrix(rnorm(n)))
+  for (at in list(NULL, sites)) {
+    got <- bound_at(projected, hyper, at)
+    expect_close(got$gradient * hyper, log_gradient(projected, at), 1e-6)
+    other <- bound_at(dense, hyper, at)
+    expect_close(other$elbo, got$elbo, 1e-10)
+    expect_close(other$gradient, got$gradient, 1e-6)
+  }
+})
+
 test_that("priors are the densities that they are called, on the log scale", {
   # log density of theta plus the Jacobian log(theta)
   references <- list(
@@ -117,7 +138,7 @@ test_that("learning ends where the gradient vanishes", {
   for (likelihood in c("gaussian", "poisson", "binomial_logit", "binomial_probit")) {
     for_seeds(1:3, function(seed) {
       model <- learnable_model(seed, likelihood)
-      fit <- learn(model, hyper_tol = 1e-8)
+      fit <- learn_model(model, hyper_tol = 1e-8)
       expect_true(fit$converged)
       expect_equal(fit$message, "")
       expect_false(any(fit$at_bound))
@@ -140,7 +161,7 @@ test_that("prior sds of columns are learned", {
     W <- matrix(rnorm(4 * n), n)
     y <- rbinom(n, 1, plogis(W %*% c(1.5, 0.05, 2, 0)))
     model <- new_model(y, list(columns_term(W, rep(1, 4))), c(sd = 10))
-    fit <- learn(model)
+    fit <- learn_model(model)
     expect_true(fit$converged)
     expect_lt(abs(bound_at(model, fit$hyper)$unconstrained_gradient), 5e-3)
   })
@@ -149,7 +170,7 @@ test_that("prior sds of columns are learned", {
 test_that("bounds are kept, flagged, and held values stay", {
   model <- learnable_model(1, "poisson")
   model$hyper$upper[2] <- 0.7
-  fit <- learn(model)
+  fit <- learn_model(model)
   expect_lte(fit$hyper[2], 0.7 * (1 + 1e-12))
   expect_identical(fit$at_bound, c(FALSE, TRUE))
   expect_true(fit$converged)
@@ -159,7 +180,7 @@ test_that("bounds are kept, flagged, and held values stay", {
 
   model <- learnable_model(1, "poisson")
   model$hyper$learned[1] <- FALSE
-  fit <- learn(model)
+  fit <- learn_model(model)
   expect_identical(fit$hyper[1], 1)
   expect_false(fit$hyper[2] == 0.5)
 })
@@ -168,29 +189,29 @@ test_that("moving everything together ends where learning in turn does", {
   for (likelihood in c("poisson", "binomial_logit")) {
     for_seeds(1:3, function(seed) {
       model <- learnable_model(seed, likelihood)
-      nested <- learn(model)
-      joint <- learn(model, joint = TRUE)
+      nested <- learn_model(model)
+      joint <- learn_model(model, joint = TRUE)
       expect_true(joint$converged)
       expect_close(joint$elbo, nested$elbo, 1e-4 / max(1, abs(nested$elbo)))
     })
   }
   model <- learnable_model(1, "gaussian")
-  expect_close(learn(model, joint = TRUE)$elbo, learn(model)$elbo, 1e-8)
+  expect_close(learn_model(model, joint = TRUE)$elbo, learn_model(model)$elbo, 1e-8)
 })
 
 test_that("methods learn the same hyperparameters", {
   model <- learnable_model(2, "binomial_logit")
-  newton <- learn(model, method = "newton")
+  newton <- learn_model(model, method = "newton")
   for (method in c("fixed_point", "natural_gradient")) {
-    expect_close(learn(model, method = method)$elbo, newton$elbo, 1e-6)
+    expect_close(learn_model(model, method = method)$elbo, newton$elbo, 1e-6)
   }
 })
 
 test_that("priors move estimates to where objective, not bound, is best", {
   model <- learnable_model(2, "poisson")
-  free <- learn(model)
+  free <- learn_model(model)
   model$hyper$prior[[2]] <- list(type = "log_normal", meanlog = log(5), sdlog = 0.1)
-  held <- learn(model)
+  held <- learn_model(model)
   expect_lt(max(abs(bound_at(model, held$hyper)$unconstrained_gradient)), 5e-3)
   expect_gt(held$hyper[2], free$hyper[2])
   expect_lt(held$elbo, free$elbo)
@@ -201,7 +222,7 @@ test_that("of several starts the best is kept and all are told", {
   model <- learnable_model(3, "binomial_logit")
   run <- function() {
     set.seed(7)
-    learn(model, starts = 4)
+    learn_model(model, starts = 4)
   }
   fit <- run()
   expect_length(fit$starts$elbo, 4)
@@ -218,6 +239,6 @@ test_that("threads do not change what is learned", {
   same <- c("hyper", "elbo", "mean", "variance", "alpha", "lambda")
   for (likelihood in c("gaussian", "binomial_logit")) {
     model <- learnable_model(4, likelihood, 60)
-    expect_identical(learn(model, threads = 2)[same], learn(model)[same])
+    expect_identical(learn_model(model, threads = 2)[same], learn_model(model)[same])
   }
 })
