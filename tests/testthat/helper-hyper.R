@@ -86,4 +86,4 @@ learnable_model <- function(seed, likelihood, n = 40) {
   new_model(y, list(kernel_term(cbind(x), kernel)), hyper, likelihood, size)
 }
 
-learn <- function(model, ..., method = "auto") fit_model(model, method, "optimise", quiet_control(...), NULL)
+learn_model <- function(model, ..., method = "auto") fit_model(model, method, "optimise", quiet_control(...), NULL)

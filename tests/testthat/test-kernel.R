@@ -318,7 +318,7 @@ test_that("kernels print as they are written", {
 
 test_that("wrong kernels are refused", {
   expect_error(se(lengthscale = -1), class = "galvi_error_kernel")
-  expect_snapshot(error = TRUE, {
+  expect_error_snapshot({
     se(lengthscale = -1)
     se(lengthscale = c(1, 2))
     se(variance = NA)

@@ -107,7 +107,7 @@ test_that("the PIT of a right model is flat", {
 
 test_that("plots refuse in words", {
   fit <- small_fit("gaussian")
-  expect_snapshot(error = TRUE, {
+  expect_error_snapshot({
     plot(fit, which = "effect")
     plot(fit, terms = "gp(sped)")
     plot(fit, what = "trace")

@@ -197,7 +197,7 @@ test_that("na.exclude pads predictions for the observations", {
 test_that("what cannot be predicted is refused in words", {
   fit <- small_fit("binary")
   d <- small_fit("gaussian")
-  expect_snapshot(error = TRUE, {
+  expect_error_snapshot({
     predict(fit, type = "probs")
     predict(d, type = "class")
     predict(fit, type = "prob", interval = "credible")
