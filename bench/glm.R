@@ -33,3 +33,6 @@ cat(sprintf("%s: %d sweeps over the data, gap %.1g; coefficients differ by at mo
             fit$method, fit$cost$sweeps, fit$convergence$gap, max(abs(coef(fit) - coef(rival))),
             max(sqrt(diag(chol2inv(rival$qr$qr[seq_len(p + 1), seq_len(p + 1)]))))))
 target("logistic regression, N = 100,000, 50 columns", ratio[["galvi"]], 3, "glm.fit")
+
+# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): 1.15 times glm.fit()
+# (1.36 against 1.15 s; glm() 1.07), 10 sweeps.
