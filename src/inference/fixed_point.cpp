@@ -16,7 +16,7 @@ bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) 
   for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
   for (double step = 1; step > 1e-6; step *= 0.5) {
     auto next = model.move_mean(current, current.alpha + step * (target - current.alpha), 2);
-    if (next && next->elbo >= current.elbo - rounding(current.elbo)) {
+    if (next && next->elbo >= current.elbo - rounding(current)) {
       current = std::move(*next);
       return true;
     }
@@ -31,7 +31,7 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   for (double step = 1; step > 1e-6; step *= 0.5) {
     const Matrix lambda = current.sites.lambda + step * (target - current.sites.lambda);
     auto next = model.at_alpha(lambda, current.alpha, 2);
-    if (next && next->elbo >= current.elbo - rounding(current.elbo)) {
+    if (next && next->elbo >= current.elbo - rounding(current)) {
       current = std::move(*next);
       return true;
     }
@@ -70,7 +70,7 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
     next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K).cwiseMax(0.1 * target.lambda.cwiseMax(0.0));
     auto candidate = model.at_sites(next, 1);
-    if (candidate && candidate->elbo >= out.posterior.elbo - rounding(out.posterior.elbo)) {
+    if (candidate && candidate->elbo >= out.posterior.elbo - rounding(out.posterior)) {
       out.posterior = std::move(*candidate);
       continue;
     }
@@ -125,7 +125,7 @@ InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optiona
       moved = true;
       if (current.elbo - elbo <= 0.1 * control.tol) break;
     }
-    if (!moved || current.elbo - before < rounding(before)) {
+    if (!moved || current.elbo - before < rounding(current)) {
       finished(model, control, trace, out);
       return out;
     }

@@ -225,12 +225,12 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
       const Matrix lambda = (log_lambda + step * (target - log_lambda)).array().exp();
       auto next = model.at_alpha(lambda, current.alpha + step * (alpha - current.alpha), 1);
-      if (next && next->elbo >= current.elbo - rounding(current.elbo)) {
+      if (next && next->elbo >= current.elbo - rounding(current)) {
         moved = true;
         current = std::move(*next);
       }
     }
-    stalled = current.elbo - before <= rounding(before) ? stalled + 1 : 0;
+    stalled = current.elbo - before <= rounding(current) ? stalled + 1 : 0;
     if (moved && solved) continue;
     // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
     model.restore(current);
@@ -238,7 +238,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     natural.lambda = natural.lambda.cwiseMax(floor);
     double step = 1;
     if (natural_step(model, natural, step, 1, current)) {
-      stalled = current.elbo - before <= rounding(before) ? stalled : 0;
+      stalled = current.elbo - before <= rounding(current) ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);
       return out;

@@ -16,8 +16,8 @@ namespace {
 // Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
 constexpr Index max_groups = 8;
 
-// A's condition number from which on means are refined, which costs two more passes over the rows.
-constexpr double refine_above = 1e6;
+// Error of the bound, in nats, from which on means are refined, which costs two more passes over the rows.
+constexpr double refine_above = 1e-9;
 
 Index chunk_rows(Index latent) { return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096); }
 
@@ -152,7 +152,7 @@ bool ProjectedSolver::factorise(const Vector& lambda) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  ill_conditioned_ = largest * inverse_.diagonal().maxCoeff() > refine_above;
+  condition_ = largest * inverse_.diagonal().maxCoeff();
   return true;
 }
 
@@ -178,8 +178,10 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   const Vector u = inverse_ * project(b);
   out.mean = expand(u);  // W~ A^-1 W~' b
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  if (!ill_conditioned_) return out;
-  // One step of refinement for what the explicit inverse lost: at the solution W~' alpha = P u.
+  // The explicit inverse loses digits of the mean, which alpha = b - lambda mean turns into an error of the bound of
+  // lambda |mean| d mean. One step of refinement brings them back: at the solution W~' alpha = P u.
+  const double error = std::numeric_limits<double>::epsilon() * condition_ * b.norm() * out.mean.norm();
+  if (error < refine_above) return out;
   const Vector rest = project(out.alpha) - precision_.cwiseProduct(u);
   out.mean += expand(inverse_ * rest);
   out.alpha = b - lambda_.cwiseProduct(out.mean);

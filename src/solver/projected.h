@@ -59,7 +59,7 @@ class ProjectedSolver final : public Solver {
 
   Matrix inverse_;       // A^-1, both triangles
   Matrix inverse_chol_;  // L^-1 with A = L L', while it is that of inverse_
-  bool ill_conditioned_ = false;
+  double condition_ = 1;  // of A, roughly
   double log_det_ = 0;
   mutable Vector variances_;
   mutable bool variances_known_ = false;
