@@ -48,7 +48,8 @@ machine <- function(...) {
   cat("BLAS:", extSoftVersion()[["BLAS"]], "\nbackend:", galvi:::probe_backend("auto"), "\n")
   for (n in c(...)) {
     A <- chol_case(n)
-    cat(sprintf("chol() of n = %d takes %.3g ms\n", n, 1e3 * median(replicate(5, cpu_seconds(function() chol(A))))))
+    seconds <- median(replicate(5, cpu_seconds(function() chol(A))))
+    cat(sprintf("chol() of n = %d takes %.3g ms\n", n, 1e3 * seconds))
   }
 }
 

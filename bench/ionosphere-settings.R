@@ -1,9 +1,10 @@
 # What does one inference cost over the whole range of hyperparameters, and is its optimum right?
 #
-# Ionosphere, 351 rows, inputs standardised, zero mean, se() kernel with log s and log sigma in {-1, 1, 3}
-# (s = lengthscale^2, sigma^2 = variance), logit and probit link, default settings. "gold": distance to the optimum
-# that independent code found (tests/testthat/fixtures), where it has the setting; "other": to a run of another
-# method that stops at 1e-10. Factorisations are of n x n matrices; a unit is n^3 / 3 flops, everything counted.
+# Ionosphere, 351 rows, inputs standardised, zero mean, se() kernel with log s and log sigma in {-1, 1, 3} (s
+# = lengthscale^2, sigma^2 = variance), logit and probit link, default settings. "gold": distance to the
+# optimum that independent code found (tests/testthat/fixtures), where it has the setting; "other": to a run
+# of another method that stops at 1e-10. Factorisations are of n x n matrices; a unit is n^3 / 3 flops,
+# everything counted.
 source("bench/_helper.R")
 
 fixtures <- "tests/testthat/fixtures"
@@ -27,7 +28,8 @@ table <- do.call(rbind, Map(function(log_s, log_sigma, link) {
   known <- gold$elbo[gold$lik == c(logit = "logistic", probit = "erf")[[link]] & gold$log_s == log_s &
                        gold$log_sigma == log_sigma]
   data.frame(
-    link = link, log_s = log_s, log_sigma = log_sigma, elbo = sprintf("%.7f", fit$elbo), gap = fit$convergence$gap,
+    link = link, log_s = log_s, log_sigma = log_sigma, elbo = sprintf("%.7f", fit$elbo),
+    gap = fit$convergence$gap,
     gold = if (length(known)) fit$elbo - known else NA, other = fit$elbo - other$elbo,
     other_settled = other$convergence$converged, factorisations = fit$cost$factorisations, units = units(fit),
     products = fit$cost$products
@@ -44,6 +46,6 @@ target("units, log sigma <= 1", max(table$units[!wide]), 18)
 target("factorisations, log sigma = 3", max(table$factorisations[wide]), 8)
 target("units, log sigma = 3", max(table$units[wide]), 30)
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): within 3e-10 nats
-# of the known optima and 3e-8 of natural_gradient's; 3 to 4 factorisations and 10.1 to 15.0 units where log sigma
-# <= 1, 4 to 5 and 15.4 to 26.9 where it is 3; 31 to 359 products of a matrix with a vector.
+# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): within
+# 3e-10 nats of the known optima and 3e-8 of natural_gradient's; 3 to 4 factorisations and 10.1 to 15.0 units
+# where log sigma <= 1, 4 to 5 and 15.4 to 26.9 where it is 3; 31 to 359 products of a matrix with a vector.

@@ -2,8 +2,9 @@
 #
 # 20 data sets of `datasets` and MASS as they come (incomplete rows left out), one formula. Five folds, three
 # times; score = mean log predictive density of held-out rows in nats per row. lm(): the predictive t; glm():
-# dbinom and dpois at the fitted mean. "better" is galvi's score minus theirs, "se" its standard error over the
-# rows (each row's scores averaged over the repeats), "at_bound" the share of fits with a hyperparameter there.
+# dbinom and dpois at the fitted mean. "better" is galvi's score minus theirs, "se" its standard error over
+# the rows (each row's scores averaged over the repeats), "at_bound" the share of fits with a hyperparameter
+# there.
 source("bench/_helper.R")
 suppressPackageStartupMessages(library(MASS))
 
@@ -96,8 +97,8 @@ compare <- function(name, folds = 5, repeats = 3) {
   if (length(trouble)) cat(name, unique(trouble), sep = "\n  ")
   better <- rowMeans(ours - theirs)
   data.frame(
-    data = name, family = case$family$family, n = n, seconds = seconds / (folds * repeats), galvi = mean(ours),
-    glm = mean(theirs), better = mean(better), se = sd(better) / sqrt(n),
+    data = name, family = case$family$family, n = n, seconds = seconds / (folds * repeats),
+    galvi = mean(ours), glm = mean(theirs), better = mean(better), se = sd(better) / sqrt(n),
     at_bound = length(at_bound) / (folds * repeats), trouble = length(trouble)
   )
 }
@@ -117,10 +118,11 @@ target("loss against glm, mean over the data sets", -mean(table$better), 0, "nat
 cat(sprintf("galvi's score is higher on %d of %d data sets, by more than two standard errors on %d\n",
             sum(table$better > 0), nrow(table), sum(worse < -2)))
 
-# Answer (R 4.2.2, OpenBLAS 0.3.21; to be repeated): no fit fails or warns. galvi's score is higher on 14 of the 20,
-# by more than two standard errors on 7 (mcycle, cpus, Boston, quine, biopsy, am, discoveries: curvature, separated
-# classes), lower by more than that on one: swiss (47 rows, linear), -0.168 (0.082). There 37 rows choose
-# a short lengthscale in one fold of three, no start finds a better bound, and a normal density with plugged-in
-# noise meets lm()'s t; the scales of the inputs (scale = TRUE: -0.165) have no part in it. The next worst are
-# Pima -0.015 (0.010), where scale = TRUE gives -0.003, and birthwt -0.029 (0.028). At its bound: the variance for
-# Boston and cpus, whose inputs differ a thousandfold in scale under one lengthscale (galvi says so).
+# Answer (R 4.2.2, OpenBLAS 0.3.21; to be repeated): no fit fails or warns. galvi's score is higher on 14 of
+# the 20, by more than two standard errors on 7 (mcycle, cpus, Boston, quine, biopsy, am, discoveries:
+# curvature, separated classes), lower by more than that on one: swiss (47 rows, linear), -0.168 (0.082).
+# There 37 rows choose a short lengthscale in one fold of three, no start finds a better bound, and a normal
+# density with plugged-in noise meets lm()'s t; the scales of the inputs (scale = TRUE: -0.165) have no part
+# in it. The next worst are Pima -0.015 (0.010), where scale = TRUE gives -0.003, and birthwt -0.029 (0.028).
+# At its bound: the variance for Boston and cpus, whose inputs differ a thousandfold in scale under one
+# lengthscale (galvi says so).

@@ -1,7 +1,7 @@
 # After a fit with n = 5000: what do predictions with variances cost, and what memory did the fit take?
 #
-# Two inputs, binary data, hyperparameters held; 1,250 new points. Memory: growth of the process's peak during the
-# fit (Linux), in n x n matrices of doubles; measured first, on the untouched process.
+# Two inputs, binary data, hyperparameters held; 1,250 new points. Memory: growth of the process's peak
+# during the fit (Linux), in n x n matrices of doubles; measured first, on the untouched process.
 source("bench/_helper.R")
 
 n <- 5000
@@ -45,7 +45,8 @@ solve_seconds <- median(replicate(3, cpu_seconds(function() forwardsolve(L, B)))
 
 machine()
 show_table(data.frame(
-  case = c("fit", "predict, factor kept", "predict, factor not kept", "chol(5000)", "one triangular solve, 1,250 columns"),
+  case = c("fit", "predict, factor kept", "predict, factor not kept", "chol(5000)",
+           "one triangular solve, 1,250 columns"),
   seconds = c(fit_seconds, cpu_with, without, unit, solve_seconds),
   chol = c(fit_seconds, cpu_with, without, unit, solve_seconds) / unit
 ))
@@ -56,5 +57,6 @@ limit <- 1 + 2 * solve_seconds / unit
 target("without it, more than with it (one chol and two solves)", (without - cpu_with) / unit, limit, "chol")
 target("peak memory of the fit", peak, 5, "n x n doubles")
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): 0.93 s with the
-# factor, 2.0 s without it (1.1 chol more); the fit takes 9.0 chol and 1.7 matrices of n x n doubles at its peak.
+# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): 0.93 s
+# with the factor, 2.0 s without it (1.1 chol more); the fit takes 9.0 chol and 1.7 matrices of n x n doubles
+# at its peak.
