@@ -19,7 +19,7 @@ makevars <- function() {
     "# Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.\n",
     "CXX_STD = CXX17\n",
     "# Rcpp without the parts that are not used here compiles faster.\n",
-    "PKG_CPPFLAGS = -I. -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_RTTI -DRCPP_NO_SUGAR\n",
+    "PKG_CPPFLAGS = -I. -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_SUGAR\n",
     "PKG_CXXFLAGS = $(SHLIB_OPENMP_CXXFLAGS)\n",
     "PKG_LIBS = $(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n\n",
     continued("HEADERS", listed("\\.h$")), "\n",
