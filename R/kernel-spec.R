@@ -152,7 +152,7 @@ known_start <- function(value) {
 
 register_parameter <- function(register, parameter, name, value, start, learned) {
   bounds <- switch(parameter,
-    lengthscale = start * c(1e-3, 1e3), variance = start * c(1e-6, 1e4), period = start * c(0.5, 2),
+    lengthscale = start * c(1e-3, 1e3), variance = start * c(1e-6, 1e7), period = start * c(0.5, 2),
     alpha = c(1e-2, 1e4), constant = c(1e-6, 1e6)
   )
   given <- known_start(value)

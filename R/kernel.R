@@ -35,7 +35,7 @@
 #' `linear` with `ard = TRUE`), else the first factor, takes it. Other factors with a single variance hold it
 #' at 1 (on average over the rows) where you gave none.
 #'
-#' Learning stays within 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e4 times the
+#' Learning stays within 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the
 #' start from the data for variances, half to twice the start for `period`, 0.01 to 10,000 for `alpha` and
 #' 1e-6 to 1e6 for `constant`; a number or prior of yours widens the range to at least 1/100 to 100 times
 #' itself (not for `period`).

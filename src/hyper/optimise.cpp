@@ -110,10 +110,10 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
       }
       table.set_unconstrained(result.x);
       sites = profile.sites();
-      // A line search may end at rounding level: what counts is the projected gradient at the best point.
+      // A search may end at rounding level: what counts is the projected gradient at the best point.
       const Vector projected =
           (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-      out.hyper_converged = result.converged || projected.cwiseAbs().maxCoeff() <= 100 * lbfgs.gradient_tolerance;
+      out.hyper_converged = result.converged || projected.cwiseAbs().maxCoeff() <= 20 * lbfgs.gradient_tolerance;
     }
     trace.stage("final inference");
     out.inference = final_profile.infer(sites);

@@ -21,16 +21,18 @@ class Poisson final : public Likelihood {
     out[2] = out[3] = out[4] = -rate;
   }
   Smoothness smoothness() const override { return {infinity, 1.0}; }
-  // E exp(eta) = exp(mean + variance / 2): the log-normal mean.
+  // E exp(eta) = exp(mean + variance / 2): the log-normal mean. Near the optimum of a large count, y mean, the rate and
+  // log y! are huge and cancel; around delta = mean - log y they do not meet.
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
-    const double rate = std::exp(mean + 0.5 * variance);
-    return PointExpectation{datum.y * mean - rate - log_factorial(datum.y),
-                            datum.y - rate,
-                            -0.5 * rate,
-                            -rate,
-                            -0.5 * rate,
-                            -0.25 * rate};
+    const double y = datum.y, rate = std::exp(mean + 0.5 * variance);
+    double value = -rate, slope = -rate;
+    if (y > 0) {
+      const double log_y = std::log(y), delta = mean - log_y;
+      slope = -y * std::expm1(delta + 0.5 * variance);
+      value = y * delta + slope + (y * (log_y - 1) - log_factorial(y));
+    }
+    return PointExpectation{value, slope, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
   }
   bool has_closed_form() const override { return true; }
   bool log_concave() const override { return true; }

@@ -11,10 +11,13 @@ namespace galvi {
 
 namespace {
 
+struct Stalled {};
+
 /// What LBFGS++ calls: keeps the best point, and carries our exceptions past its own.
 class Recorder {
  public:
-  Recorder(const Objective& objective, const Vector& start) : objective_(objective) {
+  Recorder(const Objective& objective, const Vector& start, int patience)
+      : patience_(patience), objective_(objective) {
     result.x = start;
     result.value = std::numeric_limits<double>::infinity();
     result.evaluations = 0;
@@ -35,10 +38,14 @@ class Recorder {
       failure = std::current_exception();
       throw;
     }
+    const double worth = 1e-10 * (1 + std::abs(result.value));
+    idle_ = !std::isfinite(result.value) || value < result.value - worth ? 0 : idle_ + 1;
     if (std::isfinite(value) && value < result.value) {
       result.value = value;
       result.x = x;
     }
+    // At rounding level line searches go on and on: what was found is what there is.
+    if (idle_ > patience_) throw Stalled{};
     return value;
   }
 
@@ -46,6 +53,8 @@ class Recorder {
   std::exception_ptr failure;
 
  private:
+  int patience_;
+  int idle_ = 0;
   const Objective& objective_;
 };
 
@@ -67,7 +76,7 @@ Param parameters(const LbfgsControl& control) {
 
 LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper,
                      const LbfgsControl& control) {
-  Recorder recorder(objective, start);
+  Recorder recorder(objective, start, control.patience);
   Vector x = start;
   double value;
   int iterations = 0;
@@ -83,6 +92,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
     }
     recorder.result.converged = iterations < control.max_iterations;
   } catch (const Enough&) {
+  } catch (const Stalled&) {
   } catch (const std::runtime_error&) {
     // a line search that found nothing lower: the best point stands, the caller judges it by its gradient
     if (recorder.failure) std::rethrow_exception(recorder.failure);

@@ -19,6 +19,7 @@ struct LbfgsControl {
   double gradient_tolerance = 1e-8;  // on the largest entry of the projected gradient
   double value_tolerance = 0;        // on the change of the value over one iteration, relative to max(1, |value|)
   int memory = 10;
+  int patience = 20;                 // evaluations in a row that lower the value by rounding only
   double max_step = 1e20;
 };
 
@@ -26,7 +27,7 @@ struct LbfgsResult {
   Vector x;  // the best point seen
   double value;
   int evaluations;
-  bool converged;
+  bool converged;  // by a tolerance or by Enough; not where the search stalled
 };
 
 /// Minimises within lower <= x <= upper; empty bounds mean none.
