@@ -100,6 +100,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
       lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol);
       lbfgs.value_tolerance = 0;
       lbfgs.max_step = 4;
+      lbfgs.patience = 20;  // every one is an inference
       const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
       const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
       const LbfgsResult result = minimise(objective, x0, lower, upper, lbfgs);
