@@ -78,6 +78,44 @@ did_you_mean <- function(name, known) {
 
 # ---- checks; each returns its (tidied) value ----
 
+# An argument's value. R's own errors on the way to it (a misspelt function, an object that is not there)
+# become errors about the argument; `words` are the functions that could have been meant.
+check_evaluates <- function(expr, arg, what = "argument", words = character()) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    message <- conditionMessage(e)
+    unknown <- unknown_function(message)
+    unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
+    if (length(unknown)) {
+      stop_galvi(what, sprintf(
+        "`%s`: R finds no function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
+      ))
+    }
+    if (length(unused)) {
+      known <- unlist(lapply(words, function(word) names(formals(word))))
+      stop_galvi(what, sprintf(
+        "`%s`: no argument is called `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
+      ))
+    }
+    stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.", arg, message))
+  })
+}
+
+# What the parenthesis of a pattern matches, character(0) if the pattern does not.
+matched <- function(pattern, x) if (grepl(pattern, x)) sub(pattern, "\\1", x) else character()
+
+unknown_function <- function(message) matched(".*could not find function \"(.*)\".*", message)
+
+# A function of a data frame: na.omit, "na.omit", NULL for no action.
+check_na_action <- function(x) {
+  if (is.null(x)) return(stats::na.pass)
+  if (is.function(x)) return(x)
+  if (is.character(x) && length(x) == 1L && exists(x, mode = "function")) return(get(x, mode = "function"))
+  stop_galvi("argument", sprintf(
+    "`na.action` must be na.omit, na.exclude, na.fail or na.pass, not %s.", describe(x)
+  ))
+}
+
 check_choice <- function(x, choices, arg, what = "argument") {
   if (is.character(x) && length(x) == 1L && x %in% choices) return(x)
   found <- if (is.character(x) && length(x) == 1L) dQuote(x, FALSE) else describe(x)

@@ -6,8 +6,9 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
   mean <- as.vector(fixed_coefficients(object)$mean)
   names(mean) <- rownames(V)
   if (missing(parm)) parm <- names(mean)
+  chosen <- parm
   if (is.numeric(parm)) parm <- names(mean)[parm]
-  unknown <- setdiff(parm, names(mean))
+  unknown <- as.character(chosen)[!parm %in% names(mean)]
   if (length(unknown)) {
     stop_galvi("argument", paste0(
       "`parm` must name fixed effects, not ", quote_names(unknown, "\""), "; this fit has ",

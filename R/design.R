@@ -26,7 +26,9 @@ model_frame <- function(terms, data, args, na.action) {
   ))
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
-    stop_galvi("data", unreadable(conditionMessage(e), "data"))
+    message <- conditionMessage(e)
+    what <- if (length(unknown_function(message))) "formula" else "data"
+    stop_galvi(what, unreadable(message, "data"))
   })
   frame <- drop_unused_levels(handle_missing(frame, na.action))
   if (!nrow(frame)) {
@@ -40,8 +42,8 @@ model_frame <- function(terms, data, args, na.action) {
 
 # model.frame()'s own words, but for the case that users meet.
 unreadable <- function(message, where) {
-  unknown <- sub(".*could not find function \"(.*)\".*", "\\1", message)
-  if (!identical(unknown, message)) {
+  unknown <- unknown_function(message)
+  if (length(unknown)) {
     return(sprintf(
       "`%s()` in the formula is neither a term nor a function that R can find.%s", unknown,
       did_you_mean(unknown, c(names(term_types()), galvi_words(), "offset"))
@@ -68,8 +70,6 @@ has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
 handle_missing <- function(frame, na.action) {
   missing <- has_missing(frame)
   if (!any(missing)) return(frame)
-  if (is.character(na.action)) na.action <- match.fun(na.action)
-  if (is.null(na.action)) na.action <- stats::na.pass
   if (identical(na.action, stats::na.fail)) {
     stop_galvi("data", sprintf(
       "Missing values in %s, and `na.action` is na.fail; na.omit leaves their rows out.",
@@ -104,7 +104,9 @@ check_variables <- function(terms, data, args) {
 }
 
 frame_offset <- function(frame) {
-  offset <- stats::model.offset(frame)
+  offset <- tryCatch(stats::model.offset(frame), error = function(e) {
+    stop_galvi("data", "`offset` must be numbers.")
+  })
   n <- nrow(frame)
   if (is.null(offset)) return(matrix(0, n, 1L))
   if (!is.numeric(offset) || NCOL(offset) != 1L) {

@@ -85,6 +85,7 @@ refused_families <- function() {
 #' galvi_family(binomial("probit"))
 #' @export
 galvi_family <- function(family, ..., link = NULL) {
+  if (missing(family)) stop_galvi("family", "galvi_family() needs `family`: a name, a function or an object.")
   family <- as_galvi_family(family, link = link)
   parameters <- list(...)
   known <- names(family_types()[[family$family]]$parameters)

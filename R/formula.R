@@ -230,11 +230,26 @@ dot_columns <- function(data, named, specs) {
   if (is.null(data)) {
     stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
   }
-  columns <- setdiff(names(data), named)
+  columns <- unnamed_columns(data, named)
   if (!length(columns)) {
     stop_galvi("formula", "The `.` in a term stands for nothing: every column of `data` is used elsewhere.")
   }
   lapply(columns, as.name)
+}
+
+# Columns that the formula does not name. Only names tell columns apart.
+unnamed_columns <- function(data, named) {
+  columns <- names(data)[!names(data) %in% named]
+  bad <- c(which(is.na(columns) | !nzchar(columns)), which(duplicated(columns)))
+  if (length(bad)) {
+    stop_galvi("data", sprintf(
+      "`data` has %s, so `.` cannot stand for %s.",
+      if (columns[bad[1L]] %in% c("", NA)) "a column without a name" else {
+        sprintf("several columns named `%s`", columns[bad[1L]])
+      }, if (columns[bad[1L]] %in% c("", NA)) "it" else "them"
+    ))
+  }
+  columns
 }
 
 # Names that a term uses as data; a kernel's arguments are not data.
@@ -267,7 +282,7 @@ fixed_terms <- function(pieces, data, named, env) {
     stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
   }
   if (!uses_dot) return(stats::terms(f))
-  columns <- setdiff(names(data), c(named$response, named$elsewhere, named$terms))
+  columns <- unnamed_columns(data, c(named$response, named$elsewhere, named$terms))
   if (!length(columns)) {
     stop_galvi("formula", "The `.` stands for nothing: every column of `data` is used elsewhere.")
   }

@@ -164,6 +164,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   }
   if (!ncol(x)) stop_galvi("data", "`x` has no columns.")
   name <- utils::tail(make.unique(c(names(x), "y")), 1L)
+  kernel <- check_evaluates(kernel, "kernel", "kernel", kernel_words())
   values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
   term <- quote(gp(., kernel = kernel))
   if (!is.null(inducing)) term$inducing <- quote(inducing)
@@ -179,7 +180,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   method <- check_method(method)
   expectation <- check_expectation(expectation)
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
-  control <- as_control(control)
+  control <- as_control(check_evaluates(control, "control"))
   verbose <- check_flag(verbose, "verbose")
   built <- prepare_model(
     formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
@@ -187,8 +188,10 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   )
   model <- built$model
   if (hyper == "fixed") model$hyper$learned[] <- FALSE
+  # the optimiser takes no steps at all for no limit
+  learn <- if (control$hyper_iterations == 0) "fixed" else hyper
   result <- with_progress(verbose, function(report) {
-    as_galvi_error(fit_model(model, method, hyper, control, warm_start(start, model), report))
+    as_galvi_error(fit_model(model, method, learn, control, warm_start(start, model), report))
   })
   new_fit(
     call = call, formula = formula, family = built$design$family, design = built$design, model = model,
@@ -211,8 +214,11 @@ as_galvi_error <- function(expr) {
 prepare_model <- function(formula, data, family = gaussian(), args = list(),
                           na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL) {
   formula <- check_formula(formula)
-  data <- check_data(data)
-  family <- as_galvi_family(family)
+  data <- check_data(check_evaluates(data, "data", "data"))
+  family <- as_galvi_family(check_evaluates(family, "family", "family", names(family_types())))
+  na.action <- check_na_action(na.action)
+  prior <- check_evaluates(prior, "prior", "prior", prior_names())
+  start <- check_evaluates(start, "start")
   args <- args[!vapply(args, is.null, NA)]
   parsed <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parsed), data, args, na.action)

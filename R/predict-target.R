@@ -70,7 +70,16 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
 latent_marginals <- function(fit, target) {
   if (!is.null(target$marginals)) return(target$marginals)
   latent <- latent_at(fit, target$rows, target$n)
-  list(mean = latent$mean + target$offset, variance = latent$variance)
+  marginals <- list(mean = latent$mean + target$offset, variance = latent$variance)
+  lost <- which(!is.finite(rowSums(marginals$mean) + rowSums(marginals$variance)))
+  if (length(lost)) {
+    kept <- setdiff(seq_along(target$names), target$omitted)
+    stop_galvi("newdata", sprintf(
+      "`newdata` has values in row %d that are too large: its prediction is not a finite number.",
+      kept[lost[1L]]
+    ))
+  }
+  marginals
 }
 
 #' Put back the rows that were left out, as `na.action` wants them, and the names

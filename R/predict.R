@@ -56,6 +56,7 @@ predict.galvi <- function(object, newdata,
     level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance")
   )
   check_prediction_request(type, types[[type]], options)
+  na.action <- check_na_action(na.action)
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
   } else {

@@ -30,6 +30,7 @@ plain_matrix <- function(terms, frame) {
 
 # -> list(spec, rows, term), as every term's design
 design_fixed <- function(terms, frame, context, prior) {
+  check_fixed_variables(terms, frame)
   built <- fixed_matrix(terms, frame)
   W <- built$W
   check_finite_columns(W)
@@ -46,7 +47,28 @@ design_fixed <- function(terms, frame, context, prior) {
 }
 
 newdata_fixed <- function(spec, frame) {
-  list(W = strip_matrix(fixed_matrix(spec$terms, frame, spec$contrasts)$W))
+  W <- fixed_matrix(spec$terms, frame, spec$contrasts)$W
+  check_finite_columns(W)
+  list(W = strip_matrix(W))
+}
+
+# What model.matrix() has no columns for.
+check_fixed_variables <- function(terms, frame) {
+  for (name in vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")) {
+    x <- frame[[name]]
+    class <- is.character(x) || is.factor(x)
+    if (!is_number_like(x) && !(class && is.null(dim(x)))) {
+      stop_galvi("data", sprintf(
+        "`%s` must be numbers, a factor, text or logical to be a fixed effect, not %s.", name, describe(x)
+      ))
+    }
+    if (class && length(unique(x)) < 2L) {
+      stop_galvi("data", sprintf(
+        "`%s` has one level only (%s), which cannot be a fixed effect: leave it out.", name,
+        dQuote(as.character(x[1L]), FALSE)
+      ))
+    }
+  }
 }
 
 # Only the column names stay: row names of 100,000 rows cost more than the numbers.
@@ -69,6 +91,12 @@ fixed_priors <- function(prior, spec, W, context) {
   prior <- check_fixed_prior(prior, spec)
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   sd <- slope_scale(W)
+  if (!all(is.finite(sd))) {
+    stop_galvi("data", sprintf(
+      "`%s` has values too large for their variance to be a number: give it in other units.",
+      spec$columns[!is.finite(sd)][1L]
+    ))
+  }
   one <- function(j) {
     column <- spec$columns[j]
     intercept <- spec$assign[j] == 0L

@@ -55,7 +55,7 @@ parse_gp <- function(call, env) {
   list(
     type = "gp", inputs = inputs, by = by, variables = c(inputs, by),
     kernel = gp_kernel(options$kernel, env), kernel_call = options$kernel,
-    scale = if (is.null(options$scale)) FALSE else check_flag(eval(options$scale, env), "scale")
+    scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale")
   )
 }
 
@@ -82,15 +82,19 @@ check_gp_input <- function(input, call) {
   }
 }
 
+gp_option <- function(options, name, env) check_evaluates(eval(options[[name]], env), name)
+
 check_gp_approximation <- function(options, env) {
-  inducing <- if (!is.null(options$inducing)) eval(options$inducing, env)
+  inducing <- if (!is.null(options$inducing)) gp_option(options, "inducing", env)
   if (!is.null(inducing)) {
     stop_galvi(
       "argument", "`inducing` is not available in this version: only NULL, the full Gaussian process."
     )
   }
   if (is.null(options$approximation)) return(invisible())
-  choice <- check_choice(eval(options$approximation, env), c("variational", "fitc"), "approximation")
+  choice <- check_choice(
+    gp_option(options, "approximation", env), c("variational", "fitc"), "approximation"
+  )
   if (choice != "variational") {
     stop_galvi("argument", "`approximation = \"fitc\"` is not available in this version.")
   }
@@ -104,7 +108,7 @@ kernel_words <- function() {
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
-  kernel <- eval_galvi(expr, env)
+  kernel <- check_evaluates(eval_galvi(expr, env), "kernel", "kernel", kernel_words())
   if (is.function(kernel)) kernel <- kernel()
   if (!is_kernel(kernel)) {
     stop_galvi("kernel", sprintf(
@@ -158,7 +162,7 @@ newdata_gp <- function(spec, frame) {
 
 # What of a variable has to be remembered: its kind, levels and column names.
 input_facts <- function(x, name) {
-  if (is.character(x) || is.factor(x)) {
+  if ((is.character(x) || is.factor(x)) && is.null(dim(x))) {
     levels <- if (is.factor(x)) levels(x) else sort(unique(x))
     return(list(kind = "factor", levels = levels))
   }

@@ -68,5 +68,8 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]
-  if (evaluate) eval(call, parent.frame()) else call
+  if (!evaluate) return(call)
+  # the function itself: the package need not be attached
+  call[[1L]] <- galvi
+  eval(call, parent.frame())
 }
