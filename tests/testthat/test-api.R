@@ -1,0 +1,148 @@
+# What a user types and what comes back, from outside: promises of the interface that no other file holds.
+
+api_data <- function() {
+  data.frame(
+    y = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2), b = c(0, 1, 1, 0, 1, 0, 1, 0), x = c(1, 2, 3, 5, 4, 6, 7, 8.5),
+    z = c(2, 1, 0, 3, 1, 2, 2, 0), g = factor(c("u", "v", "u", "v", "u", "v", "v", "u")), k = c(8:1)
+  )
+}
+
+held <- function(...) galvi(..., hyper = "fixed", verbose = FALSE)
+
+test_that("a misspelt kernel, or an argument of one, is named in both front ends", {
+  d <- api_data()
+  expect_error(held(y ~ gp(x, kernel = see()), d), "Did you mean `se`", class = "galvi_error_kernel")
+  expect_error(held(d["x"], d$y, kernel = see()), "Did you mean `se`", class = "galvi_error_kernel")
+  for (call in expression(
+    held(y ~ gp(x, kernel = se(lenghtscale = 2)), d), held(d["x"], d$y, kernel = se(lenghtscale = 2))
+  )) {
+    expect_error(eval(call), "`lenghtscale`.*Did you mean `lengthscale`", class = "galvi_error_kernel")
+  }
+  expect_error(held(y ~ gp(x, kernel = nowhere), d), "'nowhere'", class = "galvi_error_kernel")
+  # columns of the data are not looked at
+  expect_error(held(y ~ gp(x, kernel = k), d), "`kernel`", class = "galvi_error_kernel")
+})
+
+test_that("arguments that cannot be evaluated are errors about them", {
+  d <- api_data()
+  expect_error(held(y ~ gp(x), nowhere), "`data`", class = "galvi_error_data")
+  expect_error(held(y ~ gp(x), d, binomal()), "`binomial`", class = "galvi_error_family")
+  expect_error(held(b ~ gp(x), d, binomial(lnk = "probit")), "`lnk`.*`link`", class = "galvi_error_family")
+  expect_error(held(y ~ x, d, prior = normall(0, 1)), "`normal`", class = "galvi_error_prior")
+  expect_error(held(y ~ x, d, prior = normal(0, sdd = 1)), "`sdd`.*`sd`", class = "galvi_error_prior")
+  expect_error(held(y ~ gp(x), d, start = nowhere), "`start`", class = "galvi_error_argument")
+  expect_error(held(y ~ gp(x, scale = nowhere), d), "`scale`", class = "galvi_error_argument")
+  expect_error(galvi_family(), "`family`", class = "galvi_error_family")
+  expect_error(held(y ~ gpp(x), d), "Did you mean `gp`", class = "galvi_error_formula")
+})
+
+test_that("na.action is a function or its name, when fitting and when predicting", {
+  d <- transform(api_data(), x = replace(x, 2, NA))
+  fit <- held(y ~ gp(x), d, na.action = "na.exclude")
+  expect_length(fitted(fit), 8L)
+  expect_length(predict(fit, d, na.action = "na.omit"), 7L)
+  expect_length(predict(fit, d, na.action = NULL), 8L)
+  expect_error(predict(fit, d, na.action = "na.fail"), "row 2", class = "galvi_error_newdata")
+  expect_error(predict(fit, d, na.action = 7), "`na.action`", class = "galvi_error_argument")
+  expect_error(held(y ~ gp(x), d, na.action = "nowhere"), "`na.action`", class = "galvi_error_argument")
+  # also where nothing is missing
+  expect_error(held(y ~ gp(z), d, na.action = 3), "`na.action`", class = "galvi_error_argument")
+})
+
+test_that("variables without columns in a model matrix are named", {
+  d <- api_data()
+  d$words <- matrix(letters[1:2], 8L, 2L)
+  d$complex <- 1i * d$x
+  expect_error(held(y ~ words, d), "`words`", class = "galvi_error_data")
+  expect_error(held(y ~ gp(words), d), "`words`", class = "galvi_error_data")
+  expect_error(held(y ~ complex, d), "`complex`", class = "galvi_error_data")
+  expect_error(held(y ~ g, d[1L, ]), "`g` has one level only", class = "galvi_error_data")
+  expect_error(held(y ~ x, d, offset = g), "`offset`", class = "galvi_error_data")
+  expect_error(held(y ~ x, transform(d, x = 1e200 * x)), "`x`", class = "galvi_error_data")
+})
+
+test_that("a dot does not stand for columns that names cannot tell apart", {
+  d <- api_data()[c("y", "x", "z")]
+  twice <- stats::setNames(d, c("y", "x", "x"))
+  nameless <- stats::setNames(d, c("y", "x", ""))
+  for (f in c(y ~ gp(.), y ~ .)) {
+    expect_error(held(f, twice), "several columns named `x`", class = "galvi_error_data")
+    expect_error(held(f, nameless), "without a name", class = "galvi_error_data")
+  }
+  inputs <- matrix(1:16 + 0, 8L, dimnames = list(NULL, c("a", "a")))
+  expect_error(held(inputs, d$y), "several columns named `a`", class = "galvi_error_data")
+  # no dot, no trouble
+  expect_s3_class(held(y ~ gp(x), nameless), "galvi")
+})
+
+test_that("new data that give no finite prediction are an error, never NaN", {
+  d <- api_data()
+  fit <- held(y ~ z + gp(x), d)
+  expect_error(predict(fit, data.frame(x = 1, z = -Inf)), "`z` must be finite", class = "galvi_error_newdata")
+  # positions are those of newdata, missing rows counted
+  newdata <- data.frame(x = c(NA, 1, 1), z = c(1, 1, 1e308))
+  expect_error(predict(fit, newdata), "row 3", class = "galvi_error_newdata")
+})
+
+test_that("confint() names what it was asked for", {
+  fit <- held(y ~ z, api_data())
+  expect_error(confint(fit, 7), "\"7\"", class = "galvi_error_argument")
+  expect_error(confint(fit, c("z", "q")), "\"q\"", class = "galvi_error_argument")
+})
+
+test_that("no steps of learning leave the hyperparameters at their starts", {
+  d <- api_data()
+  none <- galvi(b ~ gp(x), d, binomial(), control = galvi_control(hyper_iterations = 0), verbose = FALSE)
+  expect_identical(none$hyper$estimate, held(b ~ gp(x), d, binomial())$hyper$estimate)
+  expect_true(none$convergence$converged)
+})
+
+test_that("update() does not look the package up", {
+  d <- api_data()
+  fit <- held(y ~ gp(x), d)
+  # an environment in which no galvi() is found
+  local({
+    galvi <- function(...) stop("not this one")
+    expect_equal(formula(update(fit, . ~ . + z)), y ~ gp(x) + z, ignore_formula_env = TRUE)
+    expect_identical(update(fit, . ~ . + z)$call[[1L]], quote(galvi))
+    expect_identical(update(fit, family = poisson(), evaluate = FALSE)[[1L]], quote(galvi))
+  })
+})
+
+test_that("a row of weight two is two rows, in every family and with both kinds of prior", {
+  d <- api_data()
+  weight <- rep(1:2, 4L)
+  twice <- d[rep(seq_len(8L), weight), ]
+  prior <- list(intercept = normal(0, 3), default = normal(0, 2))
+  cases <- list(
+    list(y ~ z, galvi_family("gaussian", variance = fixed(0.5))), list(b ~ z, binomial()),
+    list(b ~ z, binomial("probit")), list(k ~ z, poisson())
+  )
+  for (case in cases) {
+    for (f in c(case[[1L]], stats::update(case[[1L]], . ~ . + gp(x, kernel = se(fixed(2), fixed(1)))))) {
+      weighted <- held(f, d, case[[2L]], prior = prior, weights = weight)
+      repeated <- held(f, twice, case[[2L]], prior = prior)
+      expect_equal(weighted$elbo, repeated$elbo, tolerance = 1e-7)
+      expect_equal(predict(weighted, d), predict(repeated, d), tolerance = 1e-5)
+    }
+  }
+})
+
+test_that("every type of prediction has the same shape for the observations and for new rows", {
+  d <- api_data()
+  fits <- list(
+    held(y ~ z + gp(x), d), held(factor(b) ~ z + gp(x), d, binomial()), held(k ~ gp(x), d, poisson())
+  )
+  for (fit in fits) {
+    classes <- fit$family$family == "binomial"
+    for (type in c("response", "link", "terms", "quantile", "density", if (classes) c("prob", "class"))) {
+      old <- predict(fit, type = type)
+      new <- predict(fit, d, type = type)
+      expect_equal(old, new, tolerance = 1e-6)
+      expect_identical(NROW(predict(fit, d[0L, ], type = type)), 0L)
+    }
+    sums <- predict(fit, d, type = "terms")
+    eta <- predict(fit, d, type = "link")
+    expect_equal(rowSums(sums) + attr(sums, "constant"), eta, tolerance = 1e-8)
+  }
+})
