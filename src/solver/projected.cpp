@@ -19,7 +19,10 @@ constexpr Index max_groups = 8;
 // Error of the bound, in nats, from which on means are refined, which costs two more passes over the rows.
 constexpr double refine_above = 1e-9;
 
-Index chunk_rows(Index latent) { return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096); }
+Index chunk_rows(const Context& context, Index latent) {
+  if (context.chunk_rows > 0) return context.chunk_rows;
+  return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096);
+}
 
 }  // namespace
 
@@ -64,7 +67,7 @@ void ProjectedSolver::update(const ConstVectorRef& hyper) {
 }
 
 Index ProjectedSolver::groups() const {
-  const Index chunks = (rows_ + chunk_rows(latent_) - 1) / chunk_rows(latent_);
+  const Index chunks = (rows_ + chunk_rows(context_, latent_) - 1) / chunk_rows(context_, latent_);
   return std::min(max_groups, chunks);
 }
 
@@ -80,7 +83,7 @@ void ProjectedSolver::fill(Index begin, MatrixRef chunk) const {
 }
 
 void ProjectedSolver::for_chunks(const ChunkBody& body) const {
-  const Index size = chunk_rows(latent_), number = groups();
+  const Index size = chunk_rows(context_, latent_), number = groups();
   const Index chunks = (rows_ + size - 1) / size;
   parallel_for(context_, number, 4.0 * static_cast<double>(rows_ * latent_), [&](Index group) {
     Matrix buffer(std::min(size, rows_), latent_);

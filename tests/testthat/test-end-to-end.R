@@ -177,3 +177,12 @@ test_that("an interrupt ends a long fit within a second and R goes on", {
   expect_match(paste(child$read_all_output_lines(), collapse = " "), "stopped and well")
   expect_lt(seconds, 2)  # a second to stop, and a small fit on a busy machine
 })
+
+test_that("the size of row chunks changes nothing beyond rounding", {
+  set.seed(8)
+  d <- data.frame(x = rnorm(300), z = rnorm(300))
+  d$y <- rbinom(300, 1, plogis(d$x - 0.5))
+  fit <- function(rows) galvi(y ~ x + z, d, family = binomial(), control = galvi_control(chunk_rows = rows))
+  expect_equal(fit(7)$elbo, fit("auto")$elbo, tolerance = 1e-12)
+  expect_equal(coef(fit(7)), coef(fit("auto")), tolerance = 1e-9)
+})
