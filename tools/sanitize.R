@@ -1,7 +1,7 @@
 # Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a library of
 # its own, and runs the tests with it. Slower than `make test` by a factor of ten or so.
 source("tools/packages.R")
-install_missing(c(described(c("Imports", "LinkingTo")), described("Suggests")[c("testthat", "numDeriv", "generics")]))
+install_missing(c(described(c("Imports", "LinkingTo")), described("Suggests")[c("testthat", "numDeriv", "generics", "processx")]))
 
 copy <- file.path(tempdir(), "galvi")
 dir.create(copy)
