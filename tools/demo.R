@@ -13,16 +13,20 @@ train <- data[-test_rows, ]
 test <- data[test_rows, ]
 
 cat("\n> fit <- galvi(Class ~ gp(.), data = train, family = binomial())\n\n")
-seconds <- system.time(fit <- galvi(Class ~ gp(.), data = train, family = binomial(), verbose = TRUE))[["elapsed"]]
+seconds <- system.time(
+  fit <- galvi(Class ~ gp(.), data = train, family = binomial(), verbose = TRUE)
+)[["elapsed"]]
 print(summary(fit))
 
 error <- mean(predict(fit, test, type = "class") != test$Class)
 log_loss <- -mean(predict(fit, test, type = "density"))
 cat(sprintf("\nBound on the log evidence     %.4f nats, at most %.1g below its optimum (certificate)\n",
             fit$elbo, fit$convergence$gap))
-cat(sprintf("Test error                    %.3f (%d of %d returns)\n", error, round(error * nrow(test)), nrow(test)))
+cat(sprintf("Test error                    %.3f (%d of %d returns)\n", error, round(error * nrow(test)),
+            nrow(test)))
+guess <- prop.table(table(train$Class))[as.character(test$Class)]
 cat(sprintf("Test log loss                 %.3f nats (%.3f for guessing the classes' frequencies)\n", log_loss,
-            -mean(log(prop.table(table(train$Class))[as.character(test$Class)]))))
+            -mean(log(guess))))
 cat(sprintf("Time to learn                 %.1f s\n", seconds))
 
 picture <- function(name, panels = 1) {

@@ -3,7 +3,9 @@ source("tools/packages.R")
 
 wanted <- described(c("Imports", "LinkingTo"))
 suggested <- described("Suggests")
-if ("test" %in% commandArgs(TRUE)) wanted <- c(wanted, suggested[c("testthat", "numDeriv", "generics", "processx", "MASS", "mgcv")])
+if ("test" %in% commandArgs(TRUE)) {
+  wanted <- c(wanted, suggested[c("testthat", "numDeriv", "generics", "processx", "MASS", "mgcv")])
+}
 if ("bench" %in% commandArgs(TRUE)) wanted <- c(wanted, suggested["MASS"])
 library <- install_missing(wanted)
 

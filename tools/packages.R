@@ -1,4 +1,4 @@
-# Installing R packages on a machine about which nothing is known. Sourced by the other scripts of this folder.
+# Installing R packages on a machine about which nothing is known. Sourced by the other scripts here.
 source("tools/libuv.R")
 
 # The first writable library that is not R's own; the user's library, created, if there is none.
@@ -6,8 +6,9 @@ writable_library <- function() {
   candidates <- setdiff(.libPaths(), .Library)
   writable <- candidates[file.access(candidates, mode = 2) == 0]
   if (length(writable)) return(writable[1])
-  user <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep, fixed = TRUE)[[1]][1])
+  user <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep, fixed = TRUE)[[1]][1]
   if (is.na(user) || user == "NULL") stop("No library is writable: set R_LIBS_USER to a folder.", call. = FALSE)
+  user <- path.expand(user)
   if (!dir.create(user, recursive = TRUE, showWarnings = FALSE) && !dir.exists(user)) {
     stop("Cannot create the library ", user, ".", call. = FALSE)
   }

@@ -1,7 +1,9 @@
-# Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a library of
-# its own, and runs the tests with it. Slower than `make test` by a factor of ten or so.
+# Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a
+# library of its own, and runs the tests with it. Slower than `make test` by a factor of ten or so.
 source("tools/packages.R")
-install_missing(c(described(c("Imports", "LinkingTo")), described("Suggests")[c("testthat", "numDeriv", "generics", "processx")]))
+suggested <- described("Suggests")
+install_missing(c(described(c("Imports", "LinkingTo")),
+                  suggested[c("testthat", "numDeriv", "generics", "processx")]))
 
 copy <- file.path(tempdir(), "galvi")
 dir.create(copy)
