@@ -25,8 +25,8 @@ cat(sprintf("\nBound on the log evidence     %.4f nats, at most %.1g below its o
 cat(sprintf("Test error                    %.3f (%d of %d returns)\n", error, round(error * nrow(test)),
             nrow(test)))
 guess <- prop.table(table(train$Class))[as.character(test$Class)]
-cat(sprintf("Test log loss                 %.3f nats (%.3f for guessing the classes' frequencies)\n", log_loss,
-            -mean(log(guess))))
+cat(sprintf("Test log loss                 %.3f nats (%.3f for guessing the classes' frequencies)\n",
+            log_loss, -mean(log(guess))))
 cat(sprintf("Time to learn                 %.1f s\n", seconds))
 
 picture <- function(name, panels = 1) {

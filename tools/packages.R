@@ -7,7 +7,9 @@ writable_library <- function() {
   writable <- candidates[file.access(candidates, mode = 2) == 0]
   if (length(writable)) return(writable[1])
   user <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep, fixed = TRUE)[[1]][1]
-  if (is.na(user) || user == "NULL") stop("No library is writable: set R_LIBS_USER to a folder.", call. = FALSE)
+  if (is.na(user) || user == "NULL") {
+    stop("No library is writable: set R_LIBS_USER to a folder.", call. = FALSE)
+  }
   user <- path.expand(user)
   if (!dir.create(user, recursive = TRUE, showWarnings = FALSE) && !dir.exists(user)) {
     stop("Cannot create the library ", user, ".", call. = FALSE)

@@ -45,7 +45,9 @@ reference_elbo <- function(K, alpha, lambda, y, log_density, offset = 0, weights
   B <- diag(n) + K * rep(lambda, each = n)
   variance <- diag(solve(B, K))
   mean <- offset + drop(K %*% alpha)
-  expected <- mapply(function(y, m, v) gaussian_expectation(function(eta) log_density(y, eta), m, v), y, mean, variance)
+  expected <- mapply(function(y, m, v) {
+    gaussian_expectation(function(eta) log_density(y, eta), m, v)
+  }, y, mean, variance)
   kl <- (sum(alpha * (K %*% alpha)) + as.numeric(determinant(B)$modulus) + sum(diag(solve(B))) - n) / 2
   sum(weights * expected) - kl
 }
@@ -80,8 +82,9 @@ elliptical_slice_sample <- function(n, log_likelihood, draws, burn_in = 500, sta
 batch_standard_error <- function(chain, batches = 30) {
   chain <- as.matrix(chain)
   size <- nrow(chain) %/% batches
-  means <- vapply(seq_len(batches), function(b) colMeans(chain[(b - 1) * size + seq_len(size), , drop = FALSE]),
-                  numeric(ncol(chain)))
+  means <- vapply(seq_len(batches), function(b) {
+    colMeans(chain[(b - 1) * size + seq_len(size), , drop = FALSE])
+  }, numeric(ncol(chain)))
   apply(matrix(means, ncol = batches), 1, sd) / sqrt(batches)
 }
 

@@ -22,15 +22,15 @@ expect_close <- function(object, expected, tolerance = tol$identity) {
   worst <- which.max(replace(error, is.na(error), Inf))
   testthat::expect(
     length(error) == 0L || isTRUE(error[worst] <= tolerance),
-    paste0(label, " is off by ", format(error[worst], digits = 3), " (allowed ", format(tolerance, digits = 3),
-           "), at element ", worst, ": ", format(value[worst], digits = 12), " instead of ",
-           format(rep_len(wanted, length(error))[worst], digits = 12), ".")
+    paste0(label, " is off by ", format(error[worst], digits = 3), " (allowed ",
+           format(tolerance, digits = 3), "), at element ", worst, ": ", format(value[worst], digits = 12),
+           " instead of ", format(rep_len(wanted, length(error))[worst], digits = 12), ".")
   )
   invisible(object)
 }
 
-# How far the posterior may be from the optimum's when the bound is within `gap` nats of it. minus the bound is
-# 1-strongly convex in the whitened mean and Cholesky factor, so with C the prior covariance
+# How far the posterior may be from the optimum's when the bound is within `gap` nats of it. Minus the bound
+# is 1-strongly convex in the whitened mean and Cholesky factor, so with C the prior covariance
 #   |dm_n| <= sqrt(2 gap C_nn)   and   |dv_n| <= 2 sqrt(v_n) sqrt(2 gap C_nn) + 2 gap C_nn.
 posterior_tolerance <- function(gap, prior_variance, variance) {
   mean <- sqrt(2 * gap * prior_variance)

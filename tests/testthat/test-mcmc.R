@@ -50,8 +50,9 @@ for (name in c("binary", "counts")) {
     expect_lt(run$elbo, evidence + 0.01)
     expect_gt(run$elbo, evidence - 0.06)
 
-    # In units of the posterior's standard deviation, of which the chain's mean is good to 0.03. The best Gaussian's
-    # mean is not the posterior's, but off by a few hundredths; its variances, fitted from within, are a little small.
+    # In units of the posterior's standard deviation, of which the chain's mean is good to 0.03. The best
+    # Gaussian's mean is not the posterior's, but off by a few hundredths; its variances, fitted from within,
+    # are a little small.
     sd <- apply(run$chain, 2, sd)
     error <- (colMeans(run$chain) - run$mean) / sd
     noise <- batch_standard_error(run$chain) / sd

@@ -11,7 +11,8 @@ oracle_case <- function(id) {
   list(
     id = id, gold = subset(oracle_file("gold.csv"), job == id),
     posterior = subset(oracle_file("posteriors.csv.gz"), job == id),
-    train = coded(oracle_file(paste0(job$dataset, ".csv.gz"))), new = coded(oracle_file(paste0(job$dataset, "_new.csv"))),
+    train = coded(oracle_file(paste0(job$dataset, ".csv.gz"))),
+    new = coded(oracle_file(paste0(job$dataset, "_new.csv"))),
     lengthscale = exp(job$log_s / 2), variance = exp(2 * job$log_sigma),
     family = switch(job$lik, logistic = binomial(), erf = binomial("probit"), poisson = poisson())
   )
