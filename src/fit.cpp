@@ -44,7 +44,8 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, b
     columns[k] = solver.coefficients(state);
     if (state.latent_mean.size() > 0) {
       has_latent = true;
-      latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean), Rcpp::_["chol"] = to_r(state.latent_chol));
+      latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean),
+                                     Rcpp::_["chol"] = to_r(state.latent_chol));
     }
     if (state.factor.size() > 0) {
       has_factor = true;
@@ -58,7 +59,8 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, b
       mean.col(k) = columns[k][t].mean;
       covariance[k] = to_r(columns[k][t].covariance);
     }
-    coefficients.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label, Rcpp::_["mean"] = to_r(mean),
+    coefficients.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label,
+                                              Rcpp::_["mean"] = to_r(mean),
                                               Rcpp::_["covariance"] = covariance));
   }
   return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients,
@@ -71,9 +73,10 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   if (!fit.inference.converged) {
     const double reached = fit.inference.stationarity.measure();
     out = "inference stopped " +
-          std::string(fit.inference.iterations >= control.max_iterations ? "at max_iterations" : "where no step raised the bound") +
-          " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") + " of " +
-          std::to_string(reached) + " nats; raise max_iterations or tol, or try another method";
+          std::string(fit.inference.iterations >= control.max_iterations ? "at max_iterations"
+                                                                         : "where no step raised the bound") +
+          " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") +
+          " of " + std::to_string(reached) + " nats; raise max_iterations or tol, or try another method";
   }
   if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
   return out;
@@ -88,7 +91,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
                      Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue) {
   RMonitor monitor(report);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  if (has(control, "chunk_rows") && Rf_isNumeric(control["chunk_rows"])) context.chunk_rows = get<int>(control, "chunk_rows");
+  if (has(control, "chunk_rows") && Rf_isNumeric(control["chunk_rows"]))
+    context.chunk_rows = get<int>(control, "chunk_rows");
   LatentGaussianModel core = model_from_list(context, model);
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
@@ -118,7 +122,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
       table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
     }
-    Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference, hyper_control(control), trace);
+    Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference,
+                        hyper_control(control), trace);
     points.row(s) = fit.hyper.transpose();
     elbos[s] = fit.objective;
     converged[s] = fit.inference.converged && fit.hyper_converged;
@@ -157,8 +162,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["gap"] = std::isnan(s.gap) ? NA_REAL : s.gap;
   out["jitter"] = jitter;
   out["backend"] = context.backend.name();
-  out["cost"] = Rcpp::List::create(Rcpp::_["flops"] = cost.flops, Rcpp::_["factorisations"] = cost.factorisations,
-                                   Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
+  out["cost"] =
+      Rcpp::List::create(Rcpp::_["flops"] = cost.flops, Rcpp::_["factorisations"] = cost.factorisations,
+                         Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
   if (number > 1) {
     out["starts"] = Rcpp::List::create(Rcpp::_["elbo"] = to_r(elbos), Rcpp::_["converged"] = converged,
                                        Rcpp::_["hyper"] = to_r(points));

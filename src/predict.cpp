@@ -42,7 +42,8 @@ TermRows slice(const TermRows& rows, Index begin, Index count) {
 
 Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
   Rcpp::NumericVector out(rows * columns * slices);
-  out.attr("dim") = Rcpp::IntegerVector::create(static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(slices));
+  out.attr("dim") = Rcpp::IntegerVector::create(static_cast<int>(rows), static_cast<int>(columns),
+                                                static_cast<int>(slices));
   return out;
 }
 
@@ -56,7 +57,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   Context context{backend("auto"), monitor, has(want, "threads") ? get<int>(want, "threads") : 1};
   const Index K = get_matrix(model, "offset").cols(), N = get_vector(model, "y").size();
   const Vector hyper = get_vector(posterior, "hyper");
-  const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"), has(want, "terms") && get<bool>(want, "terms"),
+  const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"),
+                                   has(want, "terms") && get<bool>(want, "terms"),
                                    has(want, "covariance") && get<bool>(want, "covariance")};
   std::vector<TermRows> others;
   for (const auto& entry : Rcpp::List(field(rows, "terms"))) others.push_back(rows_from_list(entry));
@@ -65,7 +67,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   const Index number = T == 0 ? 0 : rows_of(others[0]);
   const Index block = request.covariance ? std::max<Index>(number, 1) : block_rows;
   Matrix mean(number, K), variance(number, K);
-  Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K), term_variance = Rcpp::clone(term_mean);
+  Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K),
+                      term_variance = Rcpp::clone(term_mean);
   Rcpp::List covariance(K);
   for (Index k = 0; k < K; ++k) {
     Terms terms = terms_from_list(model, k);
@@ -83,7 +86,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
       mean.col(k).segment(begin, count) = out.mean;
       variance.col(k).segment(begin, count) = out.variance;
       if (request.terms) {
-        Eigen::Map<Matrix>(term_mean.begin() + k * number * T, number, T).middleRows(begin, count) = out.term_mean;
+        Eigen::Map<Matrix>(term_mean.begin() + k * number * T, number, T).middleRows(begin, count) =
+            out.term_mean;
         Eigen::Map<Matrix>(term_variance.begin() + k * number * T, number, T).middleRows(begin, count) =
             out.term_variance;
       }
@@ -91,7 +95,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     }
   }
   Rcpp::List out = Rcpp::List::create(Rcpp::_["mean"] = to_r(mean), Rcpp::_["variance"] = to_r(variance));
-  if (request.terms) out["terms"] = Rcpp::List::create(Rcpp::_["mean"] = term_mean, Rcpp::_["variance"] = term_variance);
+  if (request.terms)
+    out["terms"] = Rcpp::List::create(Rcpp::_["mean"] = term_mean, Rcpp::_["variance"] = term_variance);
   if (request.covariance) out["covariance"] = covariance;
   return out;
 }

@@ -11,14 +11,16 @@ using namespace galvi;
 //' Every verb of a model's first solver at the sites (lambda, b)
 //' @noRd
 // [[Rcpp::export(rng = false)]]
-Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x,
-                        int threads, std::string backend_name, Rcpp::NumericVector rank_one) {
+Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b,
+                        Rcpp::NumericVector x, int threads, std::string backend_name,
+                        Rcpp::NumericVector rank_one) {
   RMonitor monitor(R_NilValue);
   Context context{backend(backend_name), monitor, threads};
   const Vector sites = Eigen::Map<const Vector>(lambda.begin(), lambda.size());
   const Vector linear = Eigen::Map<const Vector>(b.begin(), b.size());
   const Vector v = Eigen::Map<const Vector>(x.begin(), x.size());
-  auto solver = make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, 0), sites.size());
+  auto solver =
+      make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, 0), sites.size());
   solver->update(hyper_from_list(model).values());
   const bool ok = solver->factorise(sites);
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
@@ -41,8 +43,8 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
       Rcpp::_["jitter"] = solver->jitter());
 }
 
-//' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at the
-//' given sites if `sites` is a list(lambda, b), where q is not the optimum and the gradient is that at fixed sites
+//' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at
+//' the given sites if `sites` is a list(lambda, b), where q is not the optimum and the sites are held
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method = "auto",
@@ -62,7 +64,8 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     stationarity = core.stationarity(q);
   } else {
     Trace trace(context);
-    InferenceResult result = choose_algorithm(method, core).run(core, std::nullopt, inference_control(control), trace);
+    InferenceResult result =
+        choose_algorithm(method, core).run(core, std::nullopt, inference_control(control), trace);
     q = std::move(result.posterior);
     stationarity = result.stationarity;
   }

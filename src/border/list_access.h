@@ -42,13 +42,16 @@ inline std::vector<Index> positions(SEXP x) {
   const Rcpp::IntegerVector from_r(x);
   std::vector<Index> out(from_r.size());
   for (R_xlen_t i = 0; i < from_r.size(); ++i) {
-    if (from_r[i] == NA_INTEGER || from_r[i] < 0) throw std::invalid_argument("a position is not a whole number");
+    if (from_r[i] == NA_INTEGER || from_r[i] < 0)
+      throw std::invalid_argument("a position is not a whole number");
     out[i] = from_r[i] - 1;
   }
   return out;
 }
 
-inline Rcpp::NumericVector to_r(const Vector& x) { return Rcpp::NumericVector(x.data(), x.data() + x.size()); }
+inline Rcpp::NumericVector to_r(const Vector& x) {
+  return Rcpp::NumericVector(x.data(), x.data() + x.size());
+}
 
 inline Rcpp::NumericMatrix to_r(const Matrix& X) {
   Rcpp::NumericMatrix out(static_cast<int>(X.rows()), static_cast<int>(X.cols()));

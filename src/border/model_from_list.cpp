@@ -21,7 +21,8 @@ std::map<std::string, double> numbers(const Rcpp::List& list) {
   if (list.size() == 0) return out;
   const Rcpp::CharacterVector names = list.names();
   for (R_xlen_t i = 0; i < list.size(); ++i)
-    if (Rf_isNumeric(list[i]) && Rf_length(list[i]) == 1) out[Rcpp::as<std::string>(names[i])] = Rcpp::as<double>(list[i]);
+    if (Rf_isNumeric(list[i]) && Rf_length(list[i]) == 1)
+      out[Rcpp::as<std::string>(names[i])] = Rcpp::as<double>(list[i]);
   return out;
 }
 
@@ -99,7 +100,8 @@ Terms terms_from_list(const Rcpp::List& model, Index latent) {
     if (has(term, "mean")) spec.mean = get_vector(term, "mean");
     if (has(term, "factors")) {
       const Rcpp::IntegerMatrix factors = term["factors"];
-      spec.factors = Eigen::Map<const Eigen::MatrixXi>(factors.begin(), factors.nrow(), factors.ncol()).array() - 1;
+      spec.factors =
+          Eigen::Map<const Eigen::MatrixXi>(factors.begin(), factors.nrow(), factors.ncol()).array() - 1;
     }
     if (spec.type == "columns" &&
         (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
@@ -117,7 +119,11 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model) {
   for (Index k = 0; k < offset.cols(); ++k)
     solvers.push_back(
         make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, k), offset.rows()));
-  return {context, data_from_list(model), std::move(likelihood), std::move(expectation), std::move(solvers),
+  return {context,
+          data_from_list(model),
+          std::move(likelihood),
+          std::move(expectation),
+          std::move(solvers),
           std::move(offset)};
 }
 

@@ -1,4 +1,5 @@
-// q and the hyperparameters by one L-BFGS (002, section 3.3: KLSp as published optimises all parameters together).
+// q and the hyperparameters by one L-BFGS (002, section 3.3: KLSp as published optimises all parameters
+// together).
 #pragma once
 
 #include "hyper/optimise.h"

@@ -52,8 +52,8 @@ class Profile {
   void warm(const Sites& sites) { sites_ = sites; }
 
  private:
-  /// The envelope gradient's error grows as the square root of the gap that inference leaves: far from the best
-  /// hyperparameters, where the gradient is large, a rough optimum of q serves as well.
+  /// The envelope gradient's error grows as the square root of the gap that inference leaves: far from the
+  /// best hyperparameters, where the gradient is large, a rough optimum of q serves as well.
   double tolerance() const {
     if (gradient_.size() == 0) return std::max(control_.tol, loosest);
     return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, std::max(control_.tol, loosest));
@@ -73,8 +73,8 @@ class Profile {
 }  // namespace
 
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
-              const std::optional<Sites>& start, const InferenceControl& inference, const HyperControl& control,
-              Trace& trace) {
+              const std::optional<Sites>& start, const InferenceControl& inference,
+              const HyperControl& control, Trace& trace) {
   Fit out;
   Profile final_profile(model, algorithm, table, inference, trace);
   if (!optimise || table.learned() == 0) {
@@ -107,20 +107,23 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
       if (!std::isfinite(result.value)) {
         table.set_unconstrained(x0);
         final_profile.infer(start);  // throws the reason
-        throw std::domain_error("the bound is not finite at the starting hyperparameters; set others by `start`");
+        throw std::domain_error(
+            "the bound is not finite at the starting hyperparameters; set others by `start`");
       }
       table.set_unconstrained(result.x);
       sites = profile.sites();
       // A search may end at rounding level: what counts is the projected gradient at the best point.
       const Vector projected =
           (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-      out.hyper_converged = result.converged || projected.cwiseAbs().maxCoeff() <= 20 * lbfgs.gradient_tolerance;
+      out.hyper_converged =
+          result.converged || projected.cwiseAbs().maxCoeff() <= 20 * lbfgs.gradient_tolerance;
     }
     trace.stage("final inference");
     out.inference = final_profile.infer(sites);
     if (!out.hyper_converged)
-      out.hyper_message = "the hyperparameters did not settle within hyper_iterations; raise it, try starts = 5, or "
-                          "give priors to weakly identified ones";
+      out.hyper_message =
+          "the hyperparameters did not settle within hyper_iterations; raise it, try starts = 5, or "
+          "give priors to weakly identified ones";
   }
   out.hyper = table.values();
   out.objective = out.inference.posterior.elbo + table.log_prior();

@@ -7,26 +7,26 @@
 namespace galvi {
 
 struct HyperControl {
-  double tol = 1e-6;     // nats of the objective
+  double tol = 1e-6;  // nats of the objective
   int max_iterations = 200;
-  int freeze = 10;       // joint: steps of q before the hyperparameters move (002, section 5)
-  bool joint = false;    // optimise q and hyperparameters together
+  int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
+  bool joint = false;  // optimise q and hyperparameters together
 };
 
 /// A fit from one starting point.
 struct Fit {
   InferenceResult inference;
-  Vector hyper;              // natural scale, whole table
-  double objective = 0;      // bound + log prior of the hyperparameters
+  Vector hyper;          // natural scale, whole table
+  double objective = 0;  // bound + log prior of the hyperparameters
   bool hyper_converged = true;
   std::string hyper_message;
 };
 
-/// Inference at the table's values; if any is learned and `optimise`, L-BFGS-B on the unconstrained scale with the
-/// envelope gradient, every inference started from the sites (lambda, b) of the last. The table ends at the result,
-/// the model's solvers factorised at its posterior.
+/// Inference at the table's values; if any is learned and `optimise`, L-BFGS-B on the unconstrained scale
+/// with the envelope gradient, every inference started from the sites (lambda, b) of the last. The table ends
+/// at the result, the model's solvers factorised at its posterior.
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
-              const std::optional<Sites>& start, const InferenceControl& inference, const HyperControl& control,
-              Trace& trace);
+              const std::optional<Sites>& start, const InferenceControl& inference,
+              const HyperControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -42,7 +42,8 @@ class HalfNormal final : public PriorDensity {
 /// Penalised complexity prior: the standard deviation s is exponential with P(s > upper) = prob.
 class PenalisedComplexity final : public PriorDensity {
  public:
-  PenalisedComplexity(double upper, double prob, bool is_sd) : rate_(-std::log(prob) / upper), is_sd_(is_sd) {}
+  PenalisedComplexity(double upper, double prob, bool is_sd)
+      : rate_(-std::log(prob) / upper), is_sd_(is_sd) {}
   double log_density(double theta) const override {
     if (is_sd_) return std::log(rate_) - rate_ * theta;
     const double s = std::sqrt(theta);
@@ -88,7 +89,8 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec) {
   };
   if (spec.type == "log_normal") return std::make_unique<LogNormal>(number("meanlog"), number("sdlog"));
   if (spec.type == "half_normal") return std::make_unique<HalfNormal>(number("sd"));
-  if (spec.type == "pc") return std::make_unique<PenalisedComplexity>(number("upper"), number("prob"), spec.is_sd);
+  if (spec.type == "pc")
+    return std::make_unique<PenalisedComplexity>(number("upper"), number("prob"), spec.is_sd);
   if (spec.type == "gamma_prior")
     return std::make_unique<GammaPrecision>(number("shape"), number("rate"), spec.is_sd);
   throw std::invalid_argument("unknown prior \"" + spec.type + "\"");

@@ -10,20 +10,28 @@ namespace {
 
 double forward(Transform transform, double theta) {
   switch (transform) {
-    case Transform::log: return std::log(theta);
-    case Transform::logit: return std::log(theta) - std::log1p(-theta);
-    case Transform::atanh: return std::atanh(theta);
-    case Transform::identity: break;
+    case Transform::log:
+      return std::log(theta);
+    case Transform::logit:
+      return std::log(theta) - std::log1p(-theta);
+    case Transform::atanh:
+      return std::atanh(theta);
+    case Transform::identity:
+      break;
   }
   return theta;
 }
 
 double backward(Transform transform, double x) {
   switch (transform) {
-    case Transform::log: return std::exp(x);
-    case Transform::logit: return 1 / (1 + std::exp(-x));
-    case Transform::atanh: return std::tanh(x);
-    case Transform::identity: break;
+    case Transform::log:
+      return std::exp(x);
+    case Transform::logit:
+      return 1 / (1 + std::exp(-x));
+    case Transform::atanh:
+      return std::tanh(x);
+    case Transform::identity:
+      break;
   }
   return x;
 }
@@ -35,10 +43,14 @@ struct Jacobian {
 
 Jacobian jacobian(Transform transform, double theta) {
   switch (transform) {
-    case Transform::log: return {theta, 1};
-    case Transform::logit: return {theta * (1 - theta), 1 - 2 * theta};
-    case Transform::atanh: return {1 - theta * theta, -2 * theta};
-    case Transform::identity: break;
+    case Transform::log:
+      return {theta, 1};
+    case Transform::logit:
+      return {theta * (1 - theta), 1 - 2 * theta};
+    case Transform::atanh:
+      return {1 - theta * theta, -2 * theta};
+    case Transform::identity:
+      break;
   }
   return {1, 0};
 }
@@ -92,7 +104,8 @@ double HyperTable::log_prior() const {
   double sum = 0;
   for (Index h : learned_)
     if (rows_[h].prior)
-      sum += rows_[h].prior->log_density(values_[h]) + std::log(jacobian(rows_[h].transform, values_[h]).slope);
+      sum +=
+          rows_[h].prior->log_density(values_[h]) + std::log(jacobian(rows_[h].transform, values_[h]).slope);
   return sum;
 }
 

@@ -18,7 +18,7 @@ struct Hyperparameter {
   double value;
   Transform transform;
   bool learned;
-  double lower, upper;                         // natural scale, for learned ones
+  double lower, upper;                        // natural scale, for learned ones
   std::shared_ptr<const PriorDensity> prior;  // null for none
 };
 
@@ -39,9 +39,11 @@ class HyperTable {
   /// Which entries of the whole table are learned and sit at a bound.
   std::vector<bool> at_bound() const;
 
-  /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained scale.
+  /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained
+  /// scale.
   double log_prior() const;
-  /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table), priors added.
+  /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table),
+  /// priors added.
   Vector chain(const Vector& natural_gradient) const;
 
  private:

@@ -11,9 +11,9 @@
 namespace galvi {
 
 struct InferenceControl {
-  double tol = 1e-7;         // nats: stop when the bound can rise by no more (Stationarity::measure)
+  double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
   int max_iterations = 500;
-  bool cold = false;         // opper_archambeau only: raw coordinates from a cold start, as the papers ran it
+  bool cold = false;  // opper_archambeau only: raw coordinates from a cold start, as the papers ran it
 };
 
 struct InferenceResult {
@@ -37,8 +37,8 @@ struct Algorithm {
 };
 
 const std::vector<Algorithm>& algorithms();
-/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name, std::domain_error
-/// with the reason if the algorithm cannot serve the model.
+/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name,
+/// std::domain_error with the reason if the algorithm cannot serve the model.
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model);
 
 }  // namespace galvi

@@ -11,8 +11,8 @@ class Anderson {
  public:
   explicit Anderson(Index memory) : memory_(memory) {}
 
-  /// From x and G(x), the next point to try: G(x) - sum_i gamma_i (G(x_i+1) - G(x_i)), where gamma makes the residual
-  /// G(x) - x, combined in the same way, smallest.
+  /// From x and G(x), the next point to try: G(x) - sum_i gamma_i (G(x_i+1) - G(x_i)), where gamma makes the
+  /// residual G(x) - x, combined in the same way, smallest.
   Vector next(const Vector& x, const Vector& image) {
     const Vector residual = image - x;
     if (last_image_.size() > 0) {

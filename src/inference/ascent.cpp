@@ -2,7 +2,8 @@
 
 namespace galvi {
 
-bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order, Posterior& current) {
+bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
+                  Posterior& current) {
   constexpr double smallest = 1e-6;
   for (; step >= smallest; step *= 0.5) {
     const Sites sites{(1 - step) * current.sites.lambda + step * target.lambda,

@@ -42,7 +42,8 @@ NaturalCoordinates::NaturalCoordinates(const Posterior& start, const Matrix& lam
       log_lambda_(start.sites.lambda.cwiseMax(lambda_floor).array().log()),
       scale_b_(start.variance.cwiseSqrt().cwiseInverse()),
       // curvature in log lambda is about (lambda v)^2 / 2; a site that hardly matters must not run off
-      scale_log_((1 / start.sites.lambda.cwiseMax(lambda_floor).cwiseProduct(start.variance).array()).min(1e3)) {}
+      scale_log_(
+          (1 / start.sites.lambda.cwiseMax(lambda_floor).cwiseProduct(start.variance).array()).min(1e3)) {}
 
 std::optional<Posterior> NaturalCoordinates::at(LatentGaussianModel& model, const Vector& x) const {
   const Index N = model.rows(), K = model.latents();

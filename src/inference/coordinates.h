@@ -16,7 +16,8 @@ class Coordinates {
   virtual Vector gradient(LatentGaussianModel& model, const Posterior& q) const = 0;
 };
 
-/// (alpha, lambda), lambda >= 0: gradients Sigma (g - alpha) and -(V o V)(lambda / 2 + g_v)   (000 eq. 9 and 10).
+/// (alpha, lambda), lambda >= 0: gradients Sigma (g - alpha) and -(V o V)(lambda / 2 + g_v)   (000 eq. 9 and
+/// 10).
 class RawCoordinates final : public Coordinates {
  public:
   explicit RawCoordinates(const Posterior& start);
@@ -28,8 +29,8 @@ class RawCoordinates final : public Coordinates {
   Vector origin_;
 };
 
-/// (b, log lambda) around a posterior, scaled so that the curvature is of order one. As m = V b, a change of lambda
-/// moves the mean too: dm = -V diag(d lambda) m.
+/// (b, log lambda) around a posterior, scaled so that the curvature is of order one. As m = V b, a change of
+/// lambda moves the mean too: dm = -V diag(d lambda) m.
 class NaturalCoordinates final : public Coordinates {
  public:
   NaturalCoordinates(const Posterior& start, const Matrix& lambda_floor);

@@ -25,12 +25,13 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
-    // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free response,
-    // observations contradict each other.
+    // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free
+    // response, observations contradict each other.
     const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();
     if (!lambda.allFinite() && explained > 1e-3 * r.cwiseAbs().maxCoeff())
       throw std::domain_error(
-          "noise-free observations contradict each other: rows with (almost) the same inputs differ in the response; "
+          "noise-free observations contradict each other: rows with (almost) the same inputs differ in the "
+          "response; "
           "give the gaussian a positive variance");
     q.sites.lambda.col(k) = lambda;
     q.sites.b.col(k) = lambda.cwiseProduct(r);
@@ -46,7 +47,8 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     q.elbo += log_evidence;
   }
   q.mean = model.prior_mean() + q.centred;
-  if (!std::isfinite(q.elbo)) throw std::domain_error("the log evidence is not finite; check the noise variance");
+  if (!std::isfinite(q.elbo))
+    throw std::domain_error("the log evidence is not finite; check the noise variance");
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * q.sites.lambda;
   out.stationarity = {0, 0};

@@ -4,9 +4,9 @@
 
 namespace galvi {
 
-/// Gaussian likelihood: the posterior is Gaussian and the bound is the log evidence, log N(y | prior mean, C + noise).
-/// Noise of zero (interpolation) is legal where the solver holds C.
-InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
-                      Trace& trace);
+/// Gaussian likelihood: the posterior is Gaussian and the bound is the log evidence, log N(y | prior mean, C
+/// + noise). Noise of zero (interpolation) is legal where the solver holds C.
+InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -8,8 +8,8 @@ namespace galvi {
 
 namespace {
 
-// Newton's step for m with V held: alpha of V_h (g + h f), where V_h is the posterior covariance with the solvers'
-// present sites h. Halved until the bound does not fall. True if it moved.
+// Newton's step for m with V held: alpha of V_h (g + h f), where V_h is the posterior covariance with the
+// solvers' present sites h. Halved until the bound does not fall. True if it moved.
 bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) {
   const Matrix b = current.expectations.d_mean + h.cwiseProduct(current.centred);
   Matrix target(model.rows(), model.latents());
@@ -24,8 +24,9 @@ bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) 
   return false;
 }
 
-// V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in gamma
-// until the bound does not fall. Negative gamma is set to zero (004, section 3.1): it only proposes a step.
+// V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in
+// gamma until the bound does not fall. Negative gamma is set to zero (004, section 3.1): it only proposes a
+// step.
 bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   const Matrix target = (-2.0 * current.expectations.d_variance).cwiseMax(0.0);
   for (double step = 1; step > 1e-6; step *= 0.5) {
@@ -41,7 +42,8 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
 }
 
 // Records the point; true when there is nothing left to do.
-bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace, InferenceResult& out) {
+bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
+              InferenceResult& out) {
   out.stationarity = model.stationarity(out.posterior);
   trace.add(out.posterior.elbo, out.stationarity.gap);
   out.converged = out.stationarity.measure() <= control.tol;
@@ -68,7 +70,8 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
     Sites next;
     next.b = Eigen::Map<const Matrix>(guess.data(), N, K);
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
-    next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K).cwiseMax(0.1 * target.lambda.cwiseMax(0.0));
+    next.lambda =
+        Eigen::Map<const Matrix>(guess.data() + size, N, K).cwiseMax(0.1 * target.lambda.cwiseMax(0.0));
     auto candidate = model.at_sites(next, 1);
     if (candidate && candidate->elbo >= out.posterior.elbo - rounding(out.posterior)) {
       out.posterior = std::move(*candidate);

@@ -25,13 +25,18 @@ class FrozenModel {
     Matrix mean;               // N x K, of f
     Matrix variance;           // N x K, modelled
     Expectations e;
-    Vector residual;           // 2 N K: scaled alpha part, then log lambda part
+    Vector residual;  // 2 N K: scaled alpha part, then log lambda part
     double norm = 0;
   };
 
   FrozenModel(LatentGaussianModel& model, const Posterior& at)
-      : model_(model), N_(model.rows()), K_(model.latents()), lambda0_(at.sites.lambda), v0_(at.variance),
-        scale_(at.variance.cwiseSqrt()), floor_(model.lambda_floor()) {}
+      : model_(model),
+        N_(model.rows()),
+        K_(model.latents()),
+        lambda0_(at.sites.lambda),
+        v0_(at.variance),
+        scale_(at.variance.cwiseSqrt()),
+        floor_(model.lambda_floor()) {}
 
   /// Empty where the modelled variance is not positive or the expectation overflows.
   std::optional<Point> at(const Matrix& alpha, const Matrix& log_lambda, const Matrix& mean) const;
@@ -114,10 +119,10 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
       for (Index k = 0; k < K_; ++k) d_mv_transposed.col(l * K_ + k) = p.e.d_mv.col(k * K_ + l);
     Vector out(2 * size);
     Eigen::Map<Matrix>(out.data(), N_, K_) =
-        Map(d.data(), N_, K_) -
-        scale_.cwiseProduct(blocks(p.e.d_mm, d_mean) + blocks(p.e.d_mv, d_variance));
+        Map(d.data(), N_, K_) - scale_.cwiseProduct(blocks(p.e.d_mm, d_mean) + blocks(p.e.d_mv, d_variance));
     Eigen::Map<Matrix>(out.data() + size, N_, K_) =
-        d_log - inverse_curvature.cwiseProduct(blocks(d_mv_transposed, d_mean) + blocks(p.e.d_vv, d_variance));
+        d_log -
+        inverse_curvature.cwiseProduct(blocks(d_mv_transposed, d_mean) + blocks(p.e.d_vv, d_variance));
     return out;
   };
   // (I + Lambda C)^-1 = I - Lambda V on alpha, diagonal on log lambda
@@ -125,8 +130,8 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
     Vector out(2 * size);
     const Matrix u = Map(r.data(), N_, K_).cwiseQuotient(scale_);
     for (Index k = 0; k < K_; ++k)
-      Eigen::Map<Matrix>(out.data(), N_, K_).col(k) =
-          scale_.col(k).cwiseProduct(u.col(k) - lambda0_.col(k).cwiseProduct(model_.solver(k).apply_covariance(u.col(k))));
+      Eigen::Map<Matrix>(out.data(), N_, K_).col(k) = scale_.col(k).cwiseProduct(
+          u.col(k) - lambda0_.col(k).cwiseProduct(model_.solver(k).apply_covariance(u.col(k))));
     Eigen::Map<Matrix>(out.data() + size, N_, K_) = Map(r.data() + size, N_, K_).cwiseQuotient(diagonal);
     return out;
   };
@@ -135,10 +140,11 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
   return d;
 }
 
-/// The first point along a direction where the residual falls, halving `step`; empty after `halvings` of them.
-std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const FrozenModel::Point& from, const Matrix& d_alpha,
-                                         const Matrix& d_mean, const Matrix& d_log, const Matrix& lowest, int halvings,
-                                         double& step) {
+/// The first point along a direction where the residual falls, halving `step`; empty after `halvings` of
+/// them.
+std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const FrozenModel::Point& from,
+                                         const Matrix& d_alpha, const Matrix& d_mean, const Matrix& d_log,
+                                         const Matrix& lowest, int halvings, double& step) {
   for (int i = 0; i <= halvings; ++i, step *= 0.5) {
     auto next = frozen.at(from.alpha + step * d_alpha, (from.log_lambda + step * d_log).cwiseMax(lowest),
                           from.mean + step * d_mean);
@@ -147,10 +153,10 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
   return std::nullopt;
 }
 
-/// Moves (alpha, log lambda) towards the frozen model's solution. False if it got less than half of the way there,
-/// measured by the residual.
-bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current, Matrix& alpha,
-                  Matrix& log_lambda) {
+/// Moves (alpha, log lambda) towards the frozen model's solution. False if it got less than half of the way
+/// there, measured by the residual.
+bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
+                  Matrix& alpha, Matrix& log_lambda) {
   const Index N = model.rows(), K = model.latents();
   auto point = frozen.at(current.alpha, log_lambda, current.centred);
   if (!point) return false;
@@ -169,8 +175,8 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
     // trust region for means: one plus two standard deviations
     const double mean_move = (d_mean.array().abs() / (1 + 2 * point->variance.array().sqrt())).maxCoeff();
     const double longest = std::min(1.0, 1 / std::max(mean_move, 1e-300));
-    // and for lambda: one site that the frozen model sends far away must not hold the others back; a site that hardly
-    // matters may vanish at once
+    // and for lambda: one site that the frozen model sends far away must not hold the others back; a site
+    // that hardly matters may vanish at once
     const auto matters = point->log_lambda.array().exp() * point->variance.array() > 1e-2;
     const Matrix clipped = matters.select(d_log.cwiseMax(-max_log_lambda_move), d_log.cwiseMax(-50.0))
                                .cwiseMin(max_log_lambda_move);
@@ -195,8 +201,8 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
 
 }  // namespace
 
-InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
-                       Trace& trace) {
+InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
+                       const InferenceControl& control, Trace& trace) {
   const Matrix floor = model.lambda_floor();
   InferenceResult out;
   Posterior& current = out.posterior;

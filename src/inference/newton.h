@@ -6,15 +6,15 @@ namespace galvi {
 
 /// Newton's method on a model of how variances follow sites (ARCHITECTURE.md, "newton").
 ///
-/// At the last factorisation, lambda_0 with posterior covariance V_0, the mean is m = C alpha exactly and the marginal
-/// variances are modelled by 1/v^(lambda) = 1/v_0 + (V_0 o V_0)(lambda - lambda_0) / v_0^2, which is right to first
-/// order. The optimality conditions under that model,
+/// At the last factorisation, lambda_0 with posterior covariance V_0, the mean is m = C alpha exactly and the
+/// marginal variances are modelled by 1/v^(lambda) = 1/v_0 + (V_0 o V_0)(lambda - lambda_0) / v_0^2, which is
+/// right to first order. The optimality conditions under that model,
 ///     alpha = dE/dm(m, v^),    log lambda = log(-2 dE/dv(m, v^)),
-/// are solved by Newton-GMRES with matrix-vector products alone; then the posterior is factorised there. Two to six
-/// factorisations reach the optimum where sites moved one step at a time take dozens.
+/// are solved by Newton-GMRES with matrix-vector products alone; then the posterior is factorised there. Two
+/// to six factorisations reach the optimum where sites moved one step at a time take dozens.
 ///
 /// Needs a solver with cheap products and a log-concave likelihood (lambda > 0).
-InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
-                       Trace& trace);
+InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
+                       const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

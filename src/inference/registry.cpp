@@ -16,7 +16,8 @@ std::string any(const LatentGaussianModel&) { return ""; }
 
 std::string needs_proper_log_concave(const LatentGaussianModel& model) {
   if (!model.likelihood().log_concave())
-    return "its steps keep lambda positive, which a likelihood that is not log-concave does not; use natural_gradient";
+    return "its steps keep lambda positive, which a likelihood that is not log-concave does not; use "
+           "natural_gradient";
   return "";
 }
 
@@ -27,7 +28,8 @@ std::string needs_covariance(const LatentGaussianModel& model) {
 }
 
 std::string needs_alpha(const LatentGaussianModel& model) {
-  if (model.null_dimension() > 0) return "it moves in alpha, which a flat prior does not determine; use fixed_point";
+  if (model.null_dimension() > 0)
+    return "it moves in alpha, which a flat prior does not determine; use fixed_point";
   return "";
 }
 
@@ -37,7 +39,8 @@ std::string needs_prior_covariance(const LatentGaussianModel& model) {
 }
 
 std::string needs_gaussian(const LatentGaussianModel& model) {
-  if (!model.likelihood().conjugate()) return "the posterior is Gaussian for a gaussian likelihood only; use newton";
+  if (!model.likelihood().conjugate())
+    return "the posterior is Gaussian for a gaussian likelihood only; use newton";
   return "";
 }
 
@@ -49,7 +52,8 @@ const std::vector<Algorithm>& algorithms() {
       {"newton", newton, needs_covariance,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
       {"fixed_point", fixed_point, any,
-       "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon 2016)"},
+       "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon "
+       "2016)"},
       {"fixed_point_batch", fixed_point_batch, needs_alpha,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
       {"natural_gradient", natural_gradient, any, "natural-gradient ascent with a line search"},

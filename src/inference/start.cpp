@@ -14,7 +14,8 @@ Sites initial_sites(LatentGaussianModel& model) {
   model.expect(m0, v0, 1, e);
   Sites sites{-2.0 * e.d_variance, e.d_mean};
   if (K > 1) return sites;
-  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row says.
+  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
+  // says.
   const bool narrow = !model.solver(0).cheap_products();
 
   for (Index n = 0; n < N; ++n) {
@@ -51,7 +52,8 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
     sites.b *= 0.5;
   }
   throw std::domain_error(
-      "no starting point with a finite bound was found; check the scale of the response, the offset and the inputs");
+      "no starting point with a finite bound was found; check the scale of the response, the offset and the "
+      "inputs");
 }
 
 }  // namespace galvi

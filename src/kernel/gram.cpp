@@ -60,7 +60,7 @@ void apply_by_and_group(const KernelRows& rows, const Band& a, const KernelRows&
 double flops_per_entry(const KernelRows& rows) { return 3.0 * rows.inputs.cols() + 20.0; }
 
 double rough_work(const KernelRows& rows, const KernelRows& others) {
-  return flops_per_entry(rows) * static_cast<double>(rows.inputs.rows()) * static_cast<double>(others.inputs.rows());
+  return flops_per_entry(rows) * static_cast<double>(rows.inputs.rows() * others.inputs.rows());
 }
 
 }  // namespace

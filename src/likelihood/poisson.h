@@ -21,8 +21,8 @@ class Poisson final : public Likelihood {
     out[2] = out[3] = out[4] = -rate;
   }
   Smoothness smoothness() const override { return {infinity, 1.0}; }
-  // E exp(eta) = exp(mean + variance / 2): the log-normal mean. Near the optimum of a large count, y mean, the rate and
-  // log y! are huge and cancel; around delta = mean - log y they do not meet.
+  // E exp(eta) = exp(mean + variance / 2): the log-normal mean. Near the optimum of a large count, y mean,
+  // the rate and log y! are huge and cancel; around delta = mean - log y they do not meet.
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
     const double y = datum.y, rate = std::exp(mean + 0.5 * variance);

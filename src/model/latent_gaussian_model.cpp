@@ -67,7 +67,8 @@ std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int or
   expect(posterior.mean, posterior.variance, order, posterior.expectations);
   const Expectations& e = posterior.expectations;
   posterior.elbo = e.value.sum() - posterior.kl;
-  if (!std::isfinite(posterior.elbo) || !e.d_mean.allFinite() || !e.d_variance.allFinite()) return std::nullopt;
+  if (!std::isfinite(posterior.elbo) || !e.d_mean.allFinite() || !e.d_variance.allFinite())
+    return std::nullopt;
   return posterior;
 }
 
@@ -99,12 +100,14 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   return finish(std::move(out), order);
 }
 
-std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current, const Matrix& alpha, int order) {
+std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current, const Matrix& alpha,
+                                                        int order) {
   if (!alpha.allFinite()) return std::nullopt;
   Posterior out = current;
   set_mean(alpha, out);
   // KL depends on the mean through alpha' C alpha / 2 alone.
-  out.kl += 0.5 * (out.alpha.cwiseProduct(out.centred).sum() - current.alpha.cwiseProduct(current.centred).sum());
+  out.kl +=
+      0.5 * (out.alpha.cwiseProduct(out.centred).sum() - current.alpha.cwiseProduct(current.centred).sum());
   return finish(std::move(out), order);
 }
 
@@ -145,7 +148,8 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
 Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
   Vector out = Vector::Zero(hypers);
   for (Index k = 0; k < latents(); ++k) {
-    const Vector b = posterior.sites.b.col(k), alpha = posterior.alpha.col(k), mean = posterior.centred.col(k);
+    const Vector b = posterior.sites.b.col(k), alpha = posterior.alpha.col(k),
+                 mean = posterior.centred.col(k);
     const Vector d_mean = posterior.expectations.d_mean.col(k);
     const Vector d_variance = posterior.expectations.d_variance.col(k);
     solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal}, out);

@@ -6,7 +6,8 @@
 
 namespace galvi {
 
-/// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K each.
+/// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K
+/// each.
 struct Sites {
   Matrix lambda;
   Matrix b;

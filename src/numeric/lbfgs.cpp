@@ -1,10 +1,10 @@
 #include "numeric/lbfgs.h"
 
+#include <optimization/LBFGS.h>
+#include <optimization/LBFGSB.h>
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <optimization/LBFGS.h>
-#include <optimization/LBFGSB.h>
 #include <stdexcept>
 
 namespace galvi {
@@ -74,8 +74,8 @@ Param parameters(const LbfgsControl& control) {
 
 }  // namespace
 
-LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper,
-                     const LbfgsControl& control) {
+LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower,
+                     const Vector& upper, const LbfgsControl& control) {
   Recorder recorder(objective, start, control.patience);
   Vector x = start;
   double value;

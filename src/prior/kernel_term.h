@@ -12,7 +12,9 @@ class KernelTerm final : public Term {
 
   void update(const ConstVectorRef& hyper) override { kernel_->update(hyper); }
   void add_covariance(Context& context, MatrixRef K) const override { add_gram(context, *kernel_, rows_, K); }
-  void add_variances(Context& context, VectorRef d) const override { add_diagonal(context, *kernel_, rows_, d); }
+  void add_variances(Context& context, VectorRef d) const override {
+    add_diagonal(context, *kernel_, rows_, d);
+  }
   void add_cross(Context& context, const TermRows& others, MatrixRef K) const override {
     galvi::add_cross(context, *kernel_, rows_, others.kernel, K);
   }

@@ -18,8 +18,9 @@ struct TermRows {
   Matrix W;  // n x q
 };
 
-/// What R says about a term. Column j of a columns term has a N(mean_j, variance_j) coefficient, where variance_j is
-/// the product of hyper[factors(j, .)] (-1: no factor); an infinite variance means a flat prior.
+/// What R says about a term. Column j of a columns term has a N(mean_j, variance_j) coefficient, where
+/// variance_j is the product of hyper[factors(j, .)] (-1: no factor); an infinite variance means a flat
+/// prior.
 struct TermSpec {
   std::string type;
   std::string label;
@@ -57,7 +58,7 @@ class Term {
   // The finite view.
   /// How many columns the term has; 0 for an infinite-dimensional one.
   virtual Index columns() const { return 0; }
-  virtual const Matrix& design() const { return empty_; }          // n x q
+  virtual const Matrix& design() const { return empty_; }               // n x q
   virtual const Vector& coefficient_mean() const { return none_; }      // q
   virtual const Vector& coefficient_variance() const { return none_; }  // q, may be infinite
   /// hyper[h] += sum_j d_variance_j d variance_j / dh.

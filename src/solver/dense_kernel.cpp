@@ -35,7 +35,8 @@ void DenseKernelSolver::update(const ConstVectorRef& hyper) {
   prior_variances_ = Vector::Zero(rows_);
   for (auto& term : terms_) term->add_variances(context_, prior_variances_);
   if (!prior_variances_.allFinite())
-    throw std::domain_error("a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
+    throw std::domain_error(
+        "a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
   stale_ = true;
   content_ = Content::nothing;
 }
@@ -77,7 +78,8 @@ bool DenseKernelSolver::factor_scaled(MatrixRef B) {
     if (natural) {
       B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(prior_.col(j).tail(length));
     } else {
-      for (Index i = j; i < rows_; ++i) B(i, j) = scale_[order_[i]] * scale_[column] * prior_(order_[i], column);
+      for (Index i = j; i < rows_; ++i)
+        B(i, j) = scale_[order_[i]] * scale_[column] * prior_(order_[i], column);
     }
     B(j, j) += diagonal_[column];
   }
@@ -99,8 +101,9 @@ bool DenseKernelSolver::factor_with_jitter() {
     jitter_ += added;
     if (factor_scaled(work_)) return true;
   }
-  throw std::domain_error("the covariance matrix is not positive definite, even with jitter; rescale the inputs or "
-                          "add a white() kernel");
+  throw std::domain_error(
+      "the covariance matrix is not positive definite, even with jitter; rescale the inputs or "
+      "add a white() kernel");
 }
 
 bool DenseKernelSolver::factorise(const Vector& lambda) {
@@ -203,17 +206,21 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
       variances_[n] = std::isinf(lambda[n]) ? 0 : noise - noise * noise * scale_[n] * scale_[n] * work_(n, n);
     } else {
       // C_nn - C_n' P C_n
-      const Vector Pc = scale_.cwiseProduct(
-          symmetric_product(context_, work_, scale_.cwiseProduct(prior_.col(n))));
+      const Vector Pc =
+          scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(prior_.col(n))));
       variances_[n] = prior_(n, n) - prior_.col(n).dot(Pc);
     }
   }
   return out;
 }
 
-Vector DenseKernelSolver::apply_prior(const Vector& x) const { return symmetric_product(context_, prior_, x); }
+Vector DenseKernelSolver::apply_prior(const Vector& x) const {
+  return symmetric_product(context_, prior_, x);
+}
 
-Vector DenseKernelSolver::apply_covariance(const Vector& x) const { return symmetric_product(context_, work_, x); }
+Vector DenseKernelSolver::apply_covariance(const Vector& x) const {
+  return symmetric_product(context_, work_, x);
+}
 
 Vector DenseKernelSolver::apply_squared_covariance(const Vector& x) const {
   return squared_symmetric_product(context_, work_, x);
@@ -287,10 +294,10 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
     Matrix out(rows_, X.cols());
     for (Index j = 0; j < X.cols(); ++j) {
       const Vector x = X.col(j);
-      Vector Px = inverse ? Vector(scale_.cwiseProduct(
-                                symmetric_product(context_, work_, scale_.cwiseProduct(x))))
-                          : Vector(lambda_.cwiseProduct(
-                                x - symmetric_product(context_, work_, lambda_.cwiseProduct(x))));
+      Vector Px =
+          inverse
+              ? Vector(scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(x))))
+              : Vector(lambda_.cwiseProduct(x - symmetric_product(context_, work_, lambda_.cwiseProduct(x))));
       out.col(j) = 0.5 * (u * site.alpha.dot(x) + site.alpha * u.dot(x) - Px);
       if (middle.size() > 0) out.col(j) += middle * x;
     }

@@ -6,8 +6,8 @@
 namespace galvi {
 
 /// Works on B = D + T C T with T = diag(sqrt|lambda|) and D = diag(sign lambda), so that C is never inverted.
-/// Rows with negative lambda come last in B, which is then L J L' (design: section 2). Where lambda is infinite
-/// (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
+/// Rows with negative lambda come last in B, which is then L J L' (design: section 2). Where lambda is
+/// infinite (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
 class DenseKernelSolver final : public Solver {
  public:
   DenseKernelSolver(Context& context, Terms terms, Index rows);
@@ -61,9 +61,9 @@ class DenseKernelSolver final : public Solver {
 
   Matrix work_;  // see Content; lower triangle
   Content content_ = Content::nothing;
-  Vector scale_;             // T
-  Vector diagonal_;          // D
-  std::vector<Index> order_; // row of B -> row of the data; non-negative lambda first
+  Vector scale_;              // T
+  Vector diagonal_;           // D
+  std::vector<Index> order_;  // row of B -> row of the data; non-negative lambda first
   Index positive_ = 0;
   double log_det_ = 0;
   Vector variances_;

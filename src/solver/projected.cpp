@@ -58,8 +58,7 @@ void ProjectedSolver::update(const ConstVectorRef& hyper) {
   for_chunks([&](Index, Index begin, MatrixRef chunk) {
     for (Index i = 0; i < chunk.rows(); ++i) {
       double flat = 0, proper = 0;
-      for (Index j = 0; j < latent_; ++j)
-        (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
+      for (Index j = 0; j < latent_; ++j) (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
       prior_variances_[begin + i] = flat > 0 ? std::numeric_limits<double>::infinity() : proper;
     }
   });
@@ -106,7 +105,8 @@ Vector ProjectedSolver::project(const Vector& x) const {
 
 Vector ProjectedSolver::expand(const Vector& u) const {
   Vector out(rows_);
-  for_chunks([&](Index, Index begin, MatrixRef chunk) { out.segment(begin, chunk.rows()).noalias() = chunk * u; });
+  for_chunks(
+      [&](Index, Index begin, MatrixRef chunk) { out.segment(begin, chunk.rows()).noalias() = chunk * u; });
   return out;
 }
 
@@ -181,8 +181,8 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   const Vector u = inverse_ * project(b);
   out.mean = expand(u);  // W~ A^-1 W~' b
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  // The explicit inverse loses digits of the mean, which alpha = b - lambda mean turns into an error of the bound of
-  // lambda |mean| d mean. One step of refinement brings them back: at the solution W~' alpha = P u.
+  // The explicit inverse loses digits of the mean, which alpha = b - lambda mean turns into an error of the
+  // bound of lambda |mean| d mean. One step of refinement brings them back: at the solution W~' alpha = P u.
   const double error = std::numeric_limits<double>::epsilon() * condition_ * b.norm() * out.mean.norm();
   if (error < refine_above) return out;
   const Vector rest = project(out.alpha) - precision_.cwiseProduct(u);
@@ -233,7 +233,8 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   Matrix columns(latent_, static_cast<Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * whitened_row(rows[k]);
   Matrix out(rows_, columns.cols());
-  for_chunks([&](Index, Index begin, MatrixRef chunk) { out.middleRows(begin, chunk.rows()) = chunk * columns; });
+  for_chunks(
+      [&](Index, Index begin, MatrixRef chunk) { out.middleRows(begin, chunk.rows()) = chunk * columns; });
   return out;
 }
 
@@ -258,7 +259,8 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
     const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
     const Vector u = w - lambda_.cwiseProduct(apply_covariance(w));
     const Matrix H = weighted_crossproduct(site.d_variance + 0.5 * lambda_);
-    diagonal = 2 * project(u).cwiseProduct(projected) + 2 * (inverse_ * H).cwiseProduct(inverse_).rowwise().sum();
+    diagonal =
+        2 * project(u).cwiseProduct(projected) + 2 * (inverse_ * H).cwiseProduct(inverse_).rowwise().sum();
   }
   diagonal -= Vector::Ones(latent_) - inverse_.diagonal();
   const Vector d_variance = 0.5 * diagonal.cwiseQuotient(scale_.cwiseAbs2()).cwiseProduct(precision_);

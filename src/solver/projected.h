@@ -5,8 +5,9 @@
 
 namespace galvi {
 
-/// Works in whitened coordinates u = (z - mu) / sd, where the prior precision is one (zero in flat directions, which
-/// keep unit scale), so that A = P + W~' Lambda W~ with W~ = W diag(sd) is as well conditioned as the problem allows.
+/// Works in whitened coordinates u = (z - mu) / sd, where the prior precision is one (zero in flat
+/// directions, which keep unit scale), so that A = P + W~' Lambda W~ with W~ = W diag(sd) is as well
+/// conditioned as the problem allows.
 class ProjectedSolver final : public Solver {
  public:
   ProjectedSolver(Context& context, Terms terms, Index rows);
@@ -44,10 +45,10 @@ class ProjectedSolver final : public Solver {
   void fill(Index begin, MatrixRef chunk) const;
   Vector whitened_row(Index n) const;
 
-  Vector project(const Vector& x) const;                 // W~' x
-  Vector expand(const Vector& u) const;                  // W~ u
-  Matrix weighted_crossproduct(const Vector& d) const;   // W~' diag(d) W~, both triangles
-  Vector quadratic_forms(const Matrix& M) const;         // diag(W~ M W~')
+  Vector project(const Vector& x) const;                // W~' x
+  Vector expand(const Vector& u) const;                 // W~ u
+  Matrix weighted_crossproduct(const Vector& d) const;  // W~' diag(d) W~, both triangles
+  Vector quadratic_forms(const Matrix& M) const;        // diag(W~ M W~')
 
   Context& context_;
   Terms terms_;
@@ -57,8 +58,8 @@ class ProjectedSolver final : public Solver {
   Vector precision_;  // 1, 0 where flat
   Vector latent_prior_mean_, prior_mean_, prior_variances_, none_;
 
-  Matrix inverse_;       // A^-1, both triangles
-  Matrix inverse_chol_;  // L^-1 with A = L L', while it is that of inverse_
+  Matrix inverse_;        // A^-1, both triangles
+  Matrix inverse_chol_;   // L^-1 with A = L L', while it is that of inverse_
   double condition_ = 1;  // of A, roughly
   double log_det_ = 0;
   mutable Vector variances_;

@@ -33,8 +33,8 @@ std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, T
   return found->second(context, std::move(terms), rows);
 }
 
-// KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a
-// flat direction has the density 1 and not (2 pi)^(-1/2).
+// KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda
+// V); a flat direction has the density 1 and not (2 pi)^(-1/2).
 double Solver::prior_kl(const SiteMean& site_mean) const {
   Vector v = marginal_variances();
   if (extra_variances().size() > 0) v -= extra_variances();

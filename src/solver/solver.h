@@ -1,7 +1,8 @@
-// The linear algebra of one latent Gaussian vector, in one place. Algorithms hold no matrix of their own: they
-// move sites (lambda, b) and ask the solver what follows for eta = prior mean + W (z - mu).
+// The linear algebra of one latent Gaussian vector, in one place. Algorithms hold no matrix of their own:
+// they move sites (lambda, b) and ask the solver what follows for eta = prior mean + W (z - mu).
 //
-//   C = W Sigma W'                       prior covariance of eta given through z  (N x N, never promised to be held)
+//   C = W Sigma W'                       prior covariance of eta given through z  (N x N, never promised to
+// be held)
 //   A = Sigma^-1 + W' diag(lambda) W     posterior precision of z
 //   V = W A^-1 W'                        posterior covariance of eta through z
 //   c                                    variance of eta given z (zero except in sparse Gaussian processes)
@@ -42,8 +43,8 @@ struct Coefficients {
   Matrix covariance;  // q x q
 };
 
-/// What a posterior needs to be kept for predictions. The dense solver keeps alpha and lambda (and, on request, a
-/// factor); solvers with a latent vector keep its mean and factor.
+/// What a posterior needs to be kept for predictions. The dense solver keeps alpha and lambda (and, on
+/// request, a factor); solvers with a latent vector keep its mean and factor.
 struct SolverState {
   Vector alpha, lambda;
   Vector latent_mean;  // L
@@ -53,8 +54,8 @@ struct SolverState {
 
 /// How far from the optimum a point is, in nats.
 struct Distance {
-  /// [ r' C r + d' (C o V) d ] / 2: no optimum is further where the bound is strongly concave in the whitened mean and
-  /// factor of q (ARCHITECTURE.md, "Certificate"). Infinite with a null space.
+  /// [ r' C r + d' (C o V) d ] / 2: no optimum is further where the bound is strongly concave in the whitened
+  /// mean and factor of q (ARCHITECTURE.md, "Certificate"). Infinite with a null space.
   double gap_bound;
   /// r' V r + d' (V o V) d / 2: the squared natural-gradient norm.
   double squared_norm;
@@ -62,10 +63,10 @@ struct Distance {
 
 /// Predictions at new rows, through z and without the offset.
 struct Conditional {
-  Vector mean;                          // N*
-  Vector variance;                      // N*, on request
-  Matrix term_mean, term_variance;      // N* x T, on request
-  Matrix covariance;                    // N* x N*, on request
+  Vector mean;                      // N*
+  Vector variance;                  // N*, on request
+  Matrix term_mean, term_variance;  // N* x T, on request
+  Matrix covariance;                // N* x N*, on request
 };
 struct ConditionalRequest {
   bool variance = true;  // without it no factorisation is needed
@@ -89,7 +90,8 @@ class Solver {
   virtual const Vector& extra_variances() const = 0;
   /// Dimension of the directions of z with a flat prior.
   virtual Index null_dimension() const { return 0; }
-  /// V and C are at hand as matrices, so that products with them, and with V o V, cost O(N^2) once factorised.
+  /// V and C are at hand as matrices, so that products with them, and with V o V, cost O(N^2) once
+  /// factorised.
   virtual bool cheap_products() const = 0;
 
   /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).
@@ -102,8 +104,8 @@ class Solver {
   /// KL(q || prior) for the factorised lambda and a mean = C alpha.
   double prior_kl(const SiteMean& site_mean) const;
 
-  /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite allowed
-  /// where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
+  /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
+  /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
   virtual SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) = 0;
 
   virtual Vector apply_prior(const Vector& x) const = 0;               // C x
