@@ -93,8 +93,8 @@ probe_solver <- function(model, lambda, b, x, threads, backend_name, rank_one) {
     .Call(`_galvi_probe_solver`, model, lambda, b, x, threads, backend_name, rank_one)
 }
 
-#' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at the
-#' given sites if `sites` is a list(lambda, b), where q is not the optimum and the gradient is that at fixed sites
+#' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at
+#' the given sites if `sites` is a list(lambda, b), where q is not the optimum and the sites are held
 #' @noRd
 probe_bound <- function(model, control, method = "auto", sites = NULL) {
     .Call(`_galvi_probe_bound`, model, control, method, sites)
