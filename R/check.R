@@ -143,11 +143,15 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open_lower = FALSE, 
   stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
 }
 
+# What C++ can count, unless `upper` says less.
 check_whole <- function(x, arg, lower = 1, upper = Inf, what = "argument") {
-  ok <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= lower && x <= upper
+  ok <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= lower &&
+    x <= min(upper, .Machine$integer.max)
   if (ok) return(as.numeric(x))
+  too_large <- is.numeric(x) && length(x) == 1L && !is.na(x) && x > .Machine$integer.max
+  if (too_large && upper == Inf) upper <- .Machine$integer.max
   range <- if (upper < Inf) {
-    sprintf("a whole number from %g to %g", lower, upper)
+    sprintf("a whole number from %g to %s", lower, format(upper, digits = 10L))
   } else if (lower == 1) "a positive whole number" else sprintf("a whole number of at least %g", lower)
   stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
 }

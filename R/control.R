@@ -57,13 +57,12 @@ check_chunk_rows <- function(x) {
   ))
 }
 
-# galvi(control = ): what galvi_control() makes, or a list of its arguments.
+# galvi(control = ): what galvi_control() makes, perhaps changed since, or a list of its arguments.
 as_control <- function(control) {
-  if (inherits(control, "galvi_control")) return(control)
   if (!is.list(control) || (length(control) && is.null(names(control)))) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
   }
-  do.call(galvi_control, control)
+  do.call(galvi_control, unclass(control))
 }
 
 #' @export

@@ -112,7 +112,7 @@ frame_offset <- function(frame) {
   if (!is.numeric(offset) || NCOL(offset) != 1L) {
     stop_galvi("data", sprintf("`offset` must be one column of numbers, not %s.", describe(offset)))
   }
-  offset <- matrix(as.numeric(offset), n)
+  offset <- matrix(as.numeric(offset), n, 1L)
   if (!all(is.finite(offset))) {
     at <- which(!is.finite(offset))[1L]
     stop_galvi("data", sprintf("`offset` must be finite; row %d has %s.", at, format(offset[at])))
@@ -438,6 +438,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
 match_classes <- function(frame, classes, xlevels) {
   for (v in intersect(names(frame), names(classes))) {
     x <- frame[[v]]
+    check_width(x, v, classes[[v]])
     is_class <- is.factor(x) || is.character(x)
     if (v %in% names(xlevels)) {
       known <- xlevels[[v]]
@@ -451,11 +452,27 @@ match_classes <- function(frame, classes, xlevels) {
       frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
     } else if (is_class && classes[[v]] %in% c("numeric", "logical")) {
       stop_galvi("newdata", sprintf(
-        "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", v, describe(x)
+        "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", sub("^\\((.*)\\)$", "\\1", v),
+        describe(x)
       ))
+    } else if (is.numeric(x) && classes[[v]] == "logical") {
+      stop_galvi("newdata", sprintf("`%s` must be TRUE or FALSE in `newdata`, as it was in the fit.", v))
+    } else if (is.logical(x) && classes[[v]] == "numeric") {
+      # a column of nothing but NA
+      frame[[v]][] <- as.numeric(x)
     }
   }
   frame
+}
+
+# Class "nmatrix.2" is R's word for two columns of numbers.
+check_width <- function(x, name, class) {
+  width <- if (grepl("^nmatrix[.]", class)) as.integer(sub("^nmatrix[.]", "", class)) else 1L
+  if (class == "other" || NCOL(x) == width) return(invisible())
+  stop_galvi("newdata", sprintf(
+    "`%s` must have %d column%s in `newdata`, as it had in the fit, not %d.", name, width,
+    if (width > 1L) "s" else "", NCOL(x)
+  ))
 }
 
 missing_rows <- function(frame) {

@@ -91,7 +91,8 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   given <- if ("formula" %in% names(extra)) list(...)$formula
   formula <- if (!missing(y) && inherits(y, "formula")) y else given
   if (is.null(formula)) {
-    check_no_dots(extra, setdiff(names(formals(galvi.data.frame)), "..."), "galvi()")
+    known <- c(setdiff(names(formals(galvi.data.frame)), "..."), "formula", "data")
+    check_no_dots(extra, known, "galvi()")
     check_inputs(missing(x), missing(y))
     if (is.character(x)) {
       stop_galvi("data", sprintf("`x` must be numbers or a data frame, not %s.", describe(x)))

@@ -140,6 +140,12 @@ average_variance <- function(kernel, x) {
     polynomial = mean((known_start(kernel$settings$constant) + squares)^kernel$constants$degree),
     1
   )
+  if (kernel$type == "polynomial" && !is.finite(average)) {
+    stop_galvi("kernel", sprintf(
+      "`degree` of polynomial() is too high for these inputs, %g: the variance at the data is no number.",
+      kernel$constants$degree
+    ))
+  }
   if (is.finite(average) && average > 0) average else 1
 }
 

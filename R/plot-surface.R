@@ -83,7 +83,9 @@ colour_key <- function(colours, title) {
   width <- usr[2L] - usr[1L]
   left <- usr[2L] + 0.035 * width
   right <- left + 0.035 * width
-  graphics::rasterImage(as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA)
+  graphics::rasterImage(
+    as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA
+  )
   graphics::rect(left, usr[3L], right, usr[4L], border = "grey30", xpd = NA)
   ticks <- pretty(colours$reach, 5)
   ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]

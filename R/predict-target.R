@@ -61,8 +61,21 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
     return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
       covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
+  check_shapes(rows, training_rows(fit), n)
   predict_latent(fit$model, fit$posterior, rows,
     list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
+}
+
+# The core trusts the shapes of what it gets.
+check_shapes <- function(rows, training, n) {
+  width <- function(rows) {
+    lapply(rows$terms, function(term) vapply(term[lengths(term) > 0L], NCOL, 1L))
+  }
+  tall <- unlist(lapply(rows$terms, function(term) lapply(term[lengths(term) > 0L], NROW)))
+  stopifnot(
+    "new rows must have the columns of the observations" = identical(width(rows), width(training)),
+    "every term must have all rows" = all(tall == n)
+  )
 }
 
 #' Marginal means and variances of eta at a target, N* x K, offset included

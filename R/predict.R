@@ -98,12 +98,15 @@ check_prediction_request <- function(type, entry, options) {
     paste0("\"", names(types)[vapply(types, what, NA)], "\"", collapse = ", ")
   }
   refuse <- function(argument, types) {
-    stop_galvi("argument", sprintf("%s is not available with type = \"%s\", only with %s.", argument, type, types))
+    stop_galvi("argument", sprintf(
+      "%s is not available with type = \"%s\", only with %s.", argument, type, types
+    ))
   }
   if (options$se.fit && !entry$se.fit) refuse("`se.fit = TRUE`", can(function(x) x$se.fit))
   if (options$covariance && !entry$covariance) refuse("`covariance = TRUE`", can(function(x) x$covariance))
   if (!options$interval %in% entry$interval) {
-    refuse(sprintf("`interval = \"%s\"`", options$interval), can(function(x) options$interval %in% x$interval))
+    allowed <- can(function(x) options$interval %in% x$interval)
+    refuse(sprintf("`interval = \"%s\"`", options$interval), allowed)
   }
 }
 

@@ -57,7 +57,8 @@ response_residuals <- function(fit, target) {
 
 pearson_residuals <- function(fit, target) {
   # of the count; over size, of the proportion
-  sd <- sqrt(response_moment(fit, latent_marginals(fit, target), "variance", size = target$size)) / target$size
+  variance <- response_moment(fit, latent_marginals(fit, target), "variance", size = target$size)
+  sd <- sqrt(variance) / target$size
   sqrt(fit$model$weights) * response_residuals(fit, target) / sd
 }
 

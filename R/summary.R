@@ -31,7 +31,9 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_hyper(x$hyper, digits)
   cat("\n")
   print_evidence(x$logLik, x$certificate, digits)
-  print_wrapped(sprintf("Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)))
+  print_wrapped(sprintf(
+    "Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
+  ))
   if (!is.null(x$starts)) {
     bounds <- paste(format(x$starts$elbo, digits = 6L), collapse = ", ")
     print_wrapped(sprintf("%d starts; their bounds: %s.", nrow(x$starts), bounds))

@@ -48,6 +48,12 @@ design_fixed <- function(terms, frame, context, prior) {
 
 newdata_fixed <- function(spec, frame) {
   W <- fixed_matrix(spec$terms, frame, spec$contrasts)$W
+  if (!identical(colnames(W), spec$columns)) {
+    stop_galvi("newdata", sprintf(
+      "The variables of `newdata` must be what they were in the fit: they give the columns %s, not %s.",
+      quote_names(colnames(W)), quote_names(spec$columns)
+    ))
+  }
   check_finite_columns(W)
   list(W = strip_matrix(W))
 }

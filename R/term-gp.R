@@ -205,7 +205,7 @@ input_columns <- function(x, fact, name) {
     if (NCOL(x) != max(1L, length(fact$columns))) {
       stop_galvi("data", sprintf("`%s` must have %d columns, not %d.", name, length(fact$columns), NCOL(x)))
     }
-    return(matrix(as.numeric(x), NROW(x)))
+    return(matrix(as.numeric(x), NROW(x), NCOL(x)))
   }
   (outer(as.character(x), fact$levels, "==") + 0) / sqrt(2)
 }

@@ -53,8 +53,8 @@ glance.galvi <- function(x, ...) {
 
 #' @rdname tidy.galvi
 #' @exportS3Method generics::augment
-augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL, type.predict = c("response", "link"),
-                          ...) {
+augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
+                          type.predict = c("response", "link"), ...) {
   type <- first_choice(type.predict, c("response", "link"), "type.predict")
   check_one_latent(x, "augment")
   out <- if (is.null(newdata)) data else newdata

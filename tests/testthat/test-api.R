@@ -146,3 +146,50 @@ test_that("every type of prediction has the same shape for the observations and 
     expect_equal(rowSums(sums) + attr(sums, "constant"), eta, tolerance = 1e-8)
   }
 })
+
+test_that("settings are checked however they came", {
+  d <- api_data()
+  control <- galvi_control()
+  control$threads <- "a"
+  expect_error(held(y ~ z, d, control = control), "`threads`", class = "galvi_error_argument")
+  control <- galvi_control()
+  control$bogus <- 1
+  expect_error(held(y ~ z, d, control = control), "`bogus`", class = "galvi_error_argument")
+  expect_error(galvi_control(max_iterations = 1e10), "2147483647", class = "galvi_error_argument")
+  expect_error(held(y ~ gp(x, kernel = polynomial(1e6)), d), "`degree`", class = "galvi_error_kernel")
+})
+
+test_that("a column of newdata with nothing but NA predicts NA", {
+  d <- api_data()
+  fit <- held(y ~ x, d, offset = z)
+  expect_identical(unname(predict(fit, transform(d[1:2, ], z = NA))), c(NA_real_, NA_real_))
+  expect_identical(unname(predict(fit, transform(d[1:2, ], x = NA))), c(NA_real_, NA_real_))
+  expect_length(predict(fit, d[0L, ]), 0L)
+  expect_error(predict(fit, transform(d, z = "a")), "`offset` must be numbers", class = "galvi_error_newdata")
+})
+
+test_that("new rows of another width than the fit's are refused before they reach the core", {
+  d <- api_data()
+  d$m <- cbind(d$x, d$z)
+  for (fit in list(held(y ~ m, d), held(y ~ gp(m), d))) {
+    expect_length(predict(fit, d), 8L)
+    expect_error(predict(fit, data.frame(m = 1:2)), "`m` must have 2 columns", class = "galvi_error_newdata")
+    wide <- data.frame(row = 1:2)
+    wide$m <- matrix(1, 2L, 3L)
+    expect_error(predict(fit, wide), "`m` must have 2 columns", class = "galvi_error_newdata")
+  }
+  flags <- held(y ~ flag, transform(d, flag = x > 4))
+  expect_error(predict(flags, data.frame(flag = 1)), "`flag` must be TRUE", class = "galvi_error_newdata")
+})
+
+test_that("no rows, and none without missing values, work for every kind of term", {
+  d <- api_data()
+  for (f in c(y ~ z + gp(x), y ~ gp(x, kernel = linear()), y ~ g + gp(x, by = g), y ~ 1)) {
+    fit <- held(f, d)
+    missing <- transform(d[1:2, ], x = NA_real_, z = NA_real_)
+    for (type in c("response", "link", "terms", "quantile", "density")) {
+      expect_identical(NROW(predict(fit, d[0L, ], type = type)), 0L)
+      expect_identical(NROW(predict(fit, missing, type = type)), 2L)
+    }
+  }
+})
