@@ -2,6 +2,7 @@
 #include <Rcpp/Lightest>
 
 #include <cmath>
+#include <cstdio>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
@@ -68,6 +69,12 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, b
                             Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
 }
 
+std::string digits(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", x);
+  return text;
+}
+
 std::string message_of(const Fit& fit, const InferenceControl& control) {
   std::string out;
   if (!fit.inference.converged) {
@@ -76,7 +83,7 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
           std::string(fit.inference.iterations >= control.max_iterations ? "at max_iterations"
                                                                          : "where no step raised the bound") +
           " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") +
-          " of " + std::to_string(reached) + " nats; raise max_iterations or tol, or try another method";
+          " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
   }
   if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
   return out;
@@ -137,6 +144,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     core.update(best.hyper);
     best.inference = algorithm.run(core, best.inference.posterior.sites, inference, trace);
   }
+
+  if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 
   Rcpp::List out = states_to_r(core, best.inference.posterior, get<bool>(control, "keep_factor"));
   const Posterior& q = best.inference.posterior;

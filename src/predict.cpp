@@ -40,6 +40,24 @@ TermRows slice(const TermRows& rows, Index begin, Index count) {
   return out;
 }
 
+int columns_of(const Rcpp::List& term, const char* name) {
+  return has(term, name) ? Rf_ncols(term[name]) : 0;
+}
+
+void check_widths(const Rcpp::List& model, const std::vector<TermRows>& others) {
+  const Rcpp::List prior = get<Rcpp::List>(model, "priors")[0];
+  const Rcpp::List terms = get<Rcpp::List>(prior, "terms");
+  if (terms.size() != static_cast<R_xlen_t>(others.size()))
+    throw std::invalid_argument("newdata has another number of terms than the model");
+  for (R_xlen_t t = 0; t < terms.size(); ++t) {
+    const Rcpp::List term = terms[t];
+    if (columns_of(term, "W") != others[t].W.cols() ||
+        columns_of(term, "inputs") != others[t].kernel.inputs.cols() ||
+        rows_of(others[t]) != rows_of(others[0]))
+      throw std::invalid_argument("newdata has another number of columns or rows than the model's terms");
+  }
+}
+
 Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
   Rcpp::NumericVector out(rows * columns * slices);
   out.attr("dim") = Rcpp::IntegerVector::create(static_cast<int>(rows), static_cast<int>(columns),
@@ -64,6 +82,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   for (const auto& entry : Rcpp::List(field(rows, "terms"))) others.push_back(rows_from_list(entry));
 
   const Index T = static_cast<Index>(others.size());
+  check_widths(model, others);
   const Index number = T == 0 ? 0 : rows_of(others[0]);
   const Index block = request.covariance ? std::max<Index>(number, 1) : block_rows;
   Matrix mean(number, K), variance(number, K);
@@ -72,8 +91,6 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   Rcpp::List covariance(K);
   for (Index k = 0; k < K; ++k) {
     Terms terms = terms_from_list(model, k);
-    if (static_cast<Index>(terms.size()) != T)
-      throw std::invalid_argument("newdata has another number of terms than the model");
     auto solver = make_solver(get<std::string>(model, "solver"), context, std::move(terms), N);
     solver->update(hyper);
     const SolverState state = state_from_list(posterior, k);

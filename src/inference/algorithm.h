@@ -21,6 +21,7 @@ struct InferenceResult {
   Stationarity stationarity;
   bool converged = false;
   int iterations = 0;
+  std::string message;  // what makes the result useless, though a search may pass through here
 };
 
 using InferenceFunction = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,

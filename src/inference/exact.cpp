@@ -29,10 +29,9 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     // response, observations contradict each other.
     const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();
     if (!lambda.allFinite() && explained > 1e-3 * r.cwiseAbs().maxCoeff())
-      throw std::domain_error(
+      out.message =
           "noise-free observations contradict each other: rows with (almost) the same inputs differ in the "
-          "response; "
-          "give the gaussian a positive variance");
+          "response; give the gaussian a positive variance";
     q.sites.lambda.col(k) = lambda;
     q.sites.b.col(k) = lambda.cwiseProduct(r);
     q.alpha.col(k) = site_mean.alpha;
@@ -52,7 +51,7 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * q.sites.lambda;
   out.stationarity = {0, 0};
-  out.converged = true;
+  out.converged = out.message.empty();
   trace.add(q.elbo, 0);
   return out;
 }

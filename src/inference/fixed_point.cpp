@@ -88,7 +88,8 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
 
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
-  if (!model.solver(0).cheap_products()) return accelerated(model, start, control, trace);
+  if (model.solver(0).latent_dimension() < model.rows() || model.null_dimension() > 0)
+    return accelerated(model, start, control, trace);
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);
   while (!finished(model, control, trace, out)) {

@@ -21,16 +21,17 @@ std::string needs_proper_log_concave(const LatentGaussianModel& model) {
   return "";
 }
 
-std::string needs_covariance(const LatentGaussianModel& model) {
-  if (!model.solver(0).cheap_products())
-    return "it multiplies by V o V many times, which costs a pass over the data each here; use fixed_point";
-  return needs_proper_log_concave(model);
-}
-
 std::string needs_alpha(const LatentGaussianModel& model) {
   if (model.null_dimension() > 0)
     return "it moves in alpha, which a flat prior does not determine; use fixed_point";
   return "";
+}
+
+std::string needs_covariance(const LatentGaussianModel& model) {
+  if (!model.solver(0).cheap_products())
+    return "it multiplies by V o V many times, which costs a pass over the many rows each here; use fixed_point";
+  const std::string reason = needs_alpha(model);
+  return reason.empty() ? needs_proper_log_concave(model) : reason;
 }
 
 std::string needs_prior_covariance(const LatentGaussianModel& model) {
@@ -64,10 +65,11 @@ const std::vector<Algorithm>& algorithms() {
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies; newton where products with V are cheap; else the accelerated fixed point.
-  static const char* preference[] = {"exact", "newton", "fixed_point"};
+  // auto: exact where it applies; newton where z is as long as the data; else the accelerated fixed point,
+  // which moves in b and so keeps its digits where coefficients have wide priors.
   if (name == "auto") {
-    for (const char* candidate : preference)
+    const bool full = model.solver(0).latent_dimension() == model.rows();
+    for (const std::string candidate : {"exact", full ? "newton" : "fixed_point", "fixed_point"})
       for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == candidate && algorithm.refuses(model).empty()) return algorithm;
   }

@@ -16,7 +16,7 @@ Sites initial_sites(LatentGaussianModel& model) {
   if (K > 1) return sites;
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
   // says.
-  const bool narrow = !model.solver(0).cheap_products();
+  const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
 
   for (Index n = 0; n < N; ++n) {
     const double weight = model.data().weight[n];

@@ -18,6 +18,7 @@ class DenseKernelSolver final : public Solver {
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return none_; }
+  Index latent_dimension() const override { return rows_; }
   bool cheap_products() const override { return true; }
 
   bool factorise(const Vector& lambda) override;

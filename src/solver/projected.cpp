@@ -141,21 +141,33 @@ Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
   return out;
 }
 
+void ProjectedSolver::throw_collinear() {
+  throw std::domain_error(
+      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd in "
+      "`prior`");
+}
+
 bool ProjectedSolver::factorise(const Vector& lambda) {
   lambda_ = lambda;
   variances_known_ = false;
   // A = P + W~' Lambda W~
   inverse_ = weighted_crossproduct(lambda);
   inverse_.diagonal() += precision_;
-  const double largest = inverse_.diagonal().maxCoeff();
-  if (!cholesky(context_, inverse_)) return false;
+  const Vector diagonal = inverse_.diagonal();
+  if (!cholesky(context_, inverse_)) {
+    if (null_dimension_ > 0 && lambda.minCoeff() >= 0) throw_collinear();
+    return false;
+  }
   log_det_ = 2 * inverse_.diagonal().array().log().sum();
   inverse_.triangularView<Eigen::StrictlyUpper>().setZero();
   inverse_chol_ = inverse_;
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  condition_ = largest * inverse_.diagonal().maxCoeff();
+  condition_ = diagonal.maxCoeff() * inverse_.diagonal().maxCoeff();
+  // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
+  if (((1 - precision_.array()) * diagonal.array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
+    throw_collinear();
   return true;
 }
 

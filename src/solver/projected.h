@@ -19,7 +19,10 @@ class ProjectedSolver final : public Solver {
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return none_; }
   Index null_dimension() const override { return null_dimension_; }
-  bool cheap_products() const override { return false; }
+  Index latent_dimension() const override { return latent_; }
+  bool cheap_products() const override {
+    return static_cast<double>(rows_) * static_cast<double>(latent_ * latent_) <= max_product_cost;
+  }
 
   bool factorise(const Vector& lambda) override;
   double log_det() const override { return log_det_; }
@@ -39,11 +42,14 @@ class ProjectedSolver final : public Solver {
                           const ConditionalRequest& request) override;
 
  private:
+  /// Flops up to which a product with V o V, a pass over the rows, takes about a millisecond.
+  static constexpr double max_product_cost = 2e6;
   using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
   void for_chunks(const ChunkBody& body) const;
   Index groups() const;
   void fill(Index begin, MatrixRef chunk) const;
   Vector whitened_row(Index n) const;
+  [[noreturn]] static void throw_collinear();
 
   Vector project(const Vector& x) const;                // W~' x
   Vector expand(const Vector& u) const;                 // W~ u

@@ -90,8 +90,9 @@ class Solver {
   virtual const Vector& extra_variances() const = 0;
   /// Dimension of the directions of z with a flat prior.
   virtual Index null_dimension() const { return 0; }
-  /// V and C are at hand as matrices, so that products with them, and with V o V, cost O(N^2) once
-  /// factorised.
+  /// Length of z (N for a full Gaussian process).
+  virtual Index latent_dimension() const = 0;
+  /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are few.
   virtual bool cheap_products() const = 0;
 
   /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).
