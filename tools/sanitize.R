@@ -7,7 +7,7 @@ install_missing(c(described(c("Imports", "LinkingTo")),
 
 copy <- file.path(tempdir(), "galvi")
 dir.create(copy)
-file.copy(c("DESCRIPTION", "NAMESPACE", "R", "src", "data", "man"), copy, recursive = TRUE)
+invisible(file.copy(c("DESCRIPTION", "NAMESPACE", "R", "src", "data", "man"), copy, recursive = TRUE))
 unlink(list.files(file.path(copy, "src"), "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
 
 flags <- paste("-O1 -g -UNDEBUG -D_GLIBCXX_ASSERTIONS -Wno-ignored-attributes -fsanitize=undefined",
