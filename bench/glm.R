@@ -39,5 +39,5 @@ cat(sprintf("%s: %d sweeps, gap %.1g; coefficients differ by %.4f at most (large
             max(standard_errors)))
 target("logistic regression, N = 100,000, 50 columns", ratio[["galvi"]], 3, "glm.fit")
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): 1.15 times
-# glm.fit() (1.36 against 1.15 s; glm() 1.07), 10 sweeps.
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): 1.27 times
+# glm.fit() (1.27 against 0.99 s; glm() 1.08), 10 sweeps.

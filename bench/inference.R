@@ -46,6 +46,6 @@ target("one inference, n = 2000", at_large$chol, 20, "chol")
 limit <- max(30, 0.005 / attr(at_small, "chol"))
 target("one inference, n = 281 (30 chol or 5 ms)", at_small$chol, limit, "chol")
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): n = 2000
-# takes 8.0 chol (3 factorisations, 9.2 units, gap 2e-9), n = 281 takes 26 chol (3 factorisations, 11.0
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): n = 2000
+# takes 7.4 chol (3 factorisations, 9.2 units, gap 2e-9), n = 281 takes 24 chol (3 factorisations, 11.0
 # units; the prior's covariance of 33 inputs, the sweeps and R around it are the rest).

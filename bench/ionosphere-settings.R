@@ -46,6 +46,6 @@ target("units, log sigma <= 1", max(table$units[!wide]), 18)
 target("factorisations, log sigma = 3", max(table$factorisations[wide]), 8)
 target("units, log sigma = 3", max(table$units[wide]), 30)
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): within
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): within
 # 3e-10 nats of the known optima and 3e-8 of natural_gradient's; 3 to 4 factorisations and 10.1 to 15.0 units
 # where log sigma <= 1, 4 to 5 and 15.4 to 26.9 where it is 3; 31 to 359 products of a matrix with a vector.

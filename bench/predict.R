@@ -57,6 +57,6 @@ limit <- 1 + 2 * solve_seconds / unit
 target("without it, more than with it (one chol and two solves)", (without - cpu_with) / unit, limit, "chol")
 target("peak memory of the fit", peak, 5, "n x n doubles")
 
-# Answer (2 cores of a busy x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread; to be repeated): 0.93 s
-# with the factor, 2.0 s without it (1.1 chol more); the fit takes 9.0 chol and 1.7 matrices of n x n doubles
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): 0.92 s
+# with the factor, 1.9 s without it (1.03 chol more); the fit takes 8.7 chol and 1.7 matrices of n x n doubles
 # at its peak.
