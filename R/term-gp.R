@@ -100,11 +100,8 @@ check_gp_approximation <- function(options, env) {
   }
 }
 
-# Constructors that a formula may call; kept with the term that takes them.
-kernel_words <- function() {
-  c("se", "matern12", "matern32", "matern52", "rational_quadratic", "periodic", "linear", "polynomial",
-    "constant", "white")
-}
+# Constructors that a formula may call: the registry's kernels without the two operators.
+kernel_words <- function() setdiff(probe_kernel_types(), c("sum", "product"))
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
