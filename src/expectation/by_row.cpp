@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "expectation/gaussian_rule.h"
 #include "numeric/parallel.h"
@@ -12,61 +13,91 @@ namespace galvi {
 namespace {
 
 constexpr Index block_rows = 1024;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr PointExpectation not_a_gaussian{nan, nan, nan, nan, nan, nan};
+constexpr double row_work = 200.0;  // flops, roughly
 
 Index blocks_of(Index rows) { return (rows + block_rows - 1) / block_rows; }
 
-void check_sizes(const Data& data, const Matrix& mean, const Matrix& variance) {
-  const Index N = data.y.size();
-  if (mean.rows() != N || variance.rows() != N || mean.cols() != 1 || variance.cols() != 1 ||
+void check_sizes(const Likelihood& likelihood, const Data& data, const Matrix& mean, const Matrix& variance) {
+  const Index N = data.y.size(), K = likelihood.latents();
+  if (mean.rows() != N || variance.rows() != N || mean.cols() != K || variance.cols() != K ||
       data.size.size() != N || data.weight.size() != N) {
-    throw std::invalid_argument("mean and variance must be N x 1, y, size and weight of length N");
+    throw std::invalid_argument("mean and variance must be N x K, y, size and weight of length N");
   }
 }
 
-// sum over nodes of weight times d log p / d hyper
-void add_quadrature_gradient(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
-                             double weight, GaussianRule& rule, VectorRef gradient) {
-  rule.place(mean, variance, likelihood.smoothness());
-  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
-    likelihood.add_gradient(datum, &rule.nodes()[j], weight * rule.weights()[j], gradient);
+/// Room for one row's marginals and derivatives.
+class RowScratch {
+ public:
+  explicit RowScratch(Index K) : K_(K), numbers_(4 * K + 3 * K * K) {
+    double* at = numbers_.data();
+    for (double** part : {&mean, &variance, &row.d_m, &row.d_v}) {
+      *part = at;
+      at += K;
+    }
+    for (double** part : {&row.d_mm, &row.d_mv, &row.d_vv}) {
+      *part = at;
+      at += K * K;
+    }
   }
-}
+  /// False if the marginals of row n are not those of Gaussians.
+  bool gather(const Matrix& means, const Matrix& variances, Index n) {
+    for (Index k = 0; k < K_; ++k) {
+      mean[k] = means(n, k);
+      variance[k] = variances(n, k);
+      if (!(std::isfinite(mean[k]) && variance[k] >= 0.0 && variance[k] < infinity)) return false;
+    }
+    return true;
+  }
+  void fill(double value) {
+    row.value = value;
+    std::fill(row.d_m, numbers_.data() + numbers_.size(), value);
+  }
+
+  RowExpectation row;
+  double *mean, *variance;
+
+ private:
+  Index K_;
+  std::vector<double> numbers_;
+};
 
 }  // namespace
 
 void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                      const Matrix& variance, int order, Expectations& out) const {
-  check_sizes(data, mean, variance);
-  const Index N = data.y.size();
+  check_sizes(likelihood, data, mean, variance);
+  const Index N = data.y.size(), K = mean.cols();
   out.value.resize(N);
-  for (Matrix* part : {&out.d_mean, &out.d_variance}) part->resize(N, 1);
+  for (Matrix* part : {&out.d_mean, &out.d_variance}) part->resize(N, K);
   if (order > 1) {
-    for (Matrix* part : {&out.d_mm, &out.d_mv, &out.d_vv}) part->resize(N, 1);
+    for (Matrix* part : {&out.d_mm, &out.d_mv, &out.d_vv}) part->resize(N, K * K);
   }
-  parallel_for(context, blocks_of(N), 200.0 * static_cast<double>(N), [&](Index block) {
+  parallel_for(context, blocks_of(N), row_work * static_cast<double>(N * K), [&](Index block) {
+    RowScratch scratch(K);
+    const RowExpectation& row = scratch.row;
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {
       // A row of weight 0 says nothing, even where its own value has overflown.
       const double weight = data.weight[n];
-      PointExpectation row{0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+      scratch.fill(0.0);
       if (weight != 0.0) {
-        const double m = mean(n, 0), v = variance(n, 0);
-        if (std::isfinite(m) && v >= 0.0 && v < infinity) {
-          evaluate_row(likelihood, data[n], m, v, order, row);
+        if (scratch.gather(mean, variance, n)) {
+          evaluate_row(likelihood, data[n], scratch.mean, scratch.variance, order, scratch.row);
         } else {
-          row = not_a_gaussian;
+          scratch.fill(std::numeric_limits<double>::quiet_NaN());
         }
       }
       out.value[n] = weight * row.value;
-      out.d_mean(n, 0) = weight * row.d_m;
-      out.d_variance(n, 0) = weight * row.d_v;
+      for (Index k = 0; k < K; ++k) {
+        out.d_mean(n, k) = weight * row.d_m[k];
+        out.d_variance(n, k) = weight * row.d_v[k];
+      }
       if (order > 1) {
-        out.d_mm(n, 0) = weight * row.d_mm;
-        out.d_mv(n, 0) = weight * row.d_mv;
-        out.d_vv(n, 0) = weight * row.d_vv;
+        for (Index k = 0; k < K * K; ++k) {
+          out.d_mm(n, k) = weight * row.d_mm[k];
+          out.d_mv(n, k) = weight * row.d_mv[k];
+          out.d_vv(n, k) = weight * row.d_vv[k];
+        }
       }
     }
   });
@@ -76,22 +107,40 @@ void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data&
 void ByRow::add_gradient(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                          const Matrix& variance, VectorRef gradient) const {
   if (!likelihood.has_hyper()) return;
-  check_sizes(data, mean, variance);
-  const Index N = data.y.size();
+  check_sizes(likelihood, data, mean, variance);
+  const Index N = data.y.size(), K = mean.cols();
   Matrix parts = Matrix::Zero(gradient.size(), blocks_of(N));  // one column per block, summed in order
-  parallel_for(context, blocks_of(N), 200.0 * static_cast<double>(N), [&](Index block) {
-    GaussianRule rule;
+  parallel_for(context, blocks_of(N), row_work * static_cast<double>(N * K), [&](Index block) {
+    RowScratch scratch(K);
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {
-      const double weight = data.weight[n], m = mean(n, 0), v = variance(n, 0);
-      if (weight == 0.0) continue;
-      if (!likelihood.add_expected_gradient(data[n], m, v, weight, parts.col(block))) {
-        add_quadrature_gradient(likelihood, data[n], m, v, weight, rule, parts.col(block));
-      }
+      if (data.weight[n] == 0.0 || !scratch.gather(mean, variance, n)) continue;
+      add_row_gradient(likelihood, data[n], scratch.mean, scratch.variance, data.weight[n], parts.col(block));
     }
   });
   for (Index block = 0; block < parts.cols(); ++block) gradient += parts.col(block);
   ++context.cost.sweeps;
+}
+
+void ScalarByRow::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                               const double* variance, int order, RowExpectation& out) const {
+  PointExpectation point{};
+  evaluate_point(likelihood, datum, *mean, *variance, order, point);
+  out.value = point.value;
+  *out.d_m = point.d_m;
+  *out.d_v = point.d_v;
+  *out.d_mm = point.d_mm;
+  *out.d_mv = point.d_mv;
+  *out.d_vv = point.d_vv;
+}
+
+void ScalarByRow::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                                   const double* variance, double weight, VectorRef gradient) const {
+  if (likelihood.add_expected_gradient(datum, *mean, *variance, weight, gradient)) return;
+  thread_local GaussianRule rule;
+  rule.place(*mean, *variance, likelihood.smoothness(datum));
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j)
+    likelihood.add_gradient(datum, &rule.nodes()[j], weight * rule.weights()[j], gradient);
 }
 
 }  // namespace galvi

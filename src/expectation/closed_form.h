@@ -5,7 +5,7 @@
 
 namespace galvi {
 
-class ClosedForm final : public ByRow {
+class ClosedForm final : public ScalarByRow {
  public:
   std::string name() const override { return "closed_form"; }
   std::string refuses(const Likelihood& likelihood) const override {
@@ -17,8 +17,8 @@ class ClosedForm final : public ByRow {
   bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
 
  protected:
-  void evaluate_row(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
-                    int /*order*/, PointExpectation& out) const override {
+  void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
+                      int /*order*/, PointExpectation& out) const override {
     out = *likelihood.closed_form(datum, mean, variance);
   }
 };

@@ -41,8 +41,14 @@ class Expectation {
   virtual bool one_optimum(const Likelihood& likelihood) const = 0;
 };
 
-/// "auto" picks the exact one: closed form where it exists, else quadrature.
-std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood);
+struct ExpectationControl {
+  int pieces = 20;  // of the piecewise bound, 3 to 20
+};
+
+/// "auto" picks the exact one: closed form where it exists, else quadrature. Throws std::invalid_argument, with
+/// the reason, where the expectation does not serve the likelihood.
+std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
+                                              const ExpectationControl& control = {});
 std::vector<std::string> expectation_types();
 
 /// Predictive quantities under eta ~ N(mean, variance), by quadrature to 1e-9 (absolute or relative). K = 1.
@@ -57,5 +63,10 @@ double predictive_cdf(const Likelihood& likelihood, const Datum& datum, double m
 /// The smallest y (integer for a discrete response) with P(Y <= y) >= probability.
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
                            double probability);
+
+/// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
+/// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()
+void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
+                        double* probability, double* second_moment);
 
 }  // namespace galvi

@@ -2,34 +2,57 @@
 #include <stdexcept>
 
 #include "expectation/closed_form.h"
+#include "expectation/composed.h"
 #include "expectation/expectation.h"
+#include "expectation/jaakkola.h"
 #include "expectation/quadrature.h"
+#include "expectation/sampled_mean.h"
 
 namespace galvi {
 namespace {
 
+using Maker = std::function<std::unique_ptr<Expectation>(const Likelihood&, const ExpectationControl&)>;
+
 struct Entry {
   std::string name;
-  std::function<std::unique_ptr<Expectation>(const Likelihood&)> make;
+  Maker make;
 };
+
+template <class T>
+std::unique_ptr<Expectation> plain(const Likelihood&, const ExpectationControl&) {
+  return std::make_unique<T>();
+}
+
+template <class Mean>
+std::unique_ptr<Expectation> composed(const Likelihood&, const ExpectationControl&) {
+  return std::make_unique<ComposedExpectation>(std::make_unique<Mean>());
+}
+
+std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const ExpectationControl&) {
+  if (const StandardFunction* f = likelihood.standard_function())
+    return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));
+  return std::make_unique<Quadrature>();
+}
 
 // The exact ones in the order in which "auto" tries them, then bounds and approximations.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
-      {"closed_form", [](const Likelihood&) { return std::make_unique<ClosedForm>(); }},
-      {"quadrature", [](const Likelihood& likelihood) { return std::make_unique<Quadrature>(likelihood); }},
+      {"closed_form", plain<ClosedForm>},
+      {"quadrature", quadrature},
+      {"jaakkola", composed<Jaakkola>},
   };
   return table;
 }
 
 }  // namespace
 
-std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood) {
+std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
+                                              const ExpectationControl& control) {
   std::string known = "auto";
   for (const Entry& entry : registry()) {
     known += ", " + entry.name;
     if (name != "auto" && name != entry.name) continue;
-    auto expectation = entry.make(likelihood);
+    auto expectation = entry.make(likelihood, control);
     const std::string reason = expectation->refuses(likelihood);
     if (reason.empty()) return expectation;
     if (name != "auto") throw std::invalid_argument(reason);

@@ -6,14 +6,6 @@
 
 namespace galvi {
 
-/// f(x) = log Phi(x); the zeros of Phi nearest to the real line are at 1.916 +- 2.816i.
-class LogNormalCdf final : public StandardFunction {
- public:
-  double value(double x) const override { return log_normal_cdf(x); }
-  void derivatives(double x, double out[5]) const override { log_normal_cdf_derivatives(x, out); }
-  Smoothness smoothness() const override { return {2.816, 0.0}; }
-};
-
 class BinomialProbit final : public Binomial {
  public:
   BinomialProbit() : Binomial(log_phi()) {}
@@ -29,12 +21,6 @@ class BinomialProbit final : public Binomial {
                                                double variance) const override {
     if (datum.size != 1.0) return std::nullopt;
     return log_normal_cdf((datum.y > 0.0 ? mean : -mean) / std::sqrt(1.0 + variance));
-  }
-
- private:
-  static const StandardFunction& log_phi() {
-    static const LogNormalCdf function;
-    return function;
   }
 };
 

@@ -14,7 +14,8 @@ namespace galvi {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// One response. `size` is the number of trials of a binomial count and 1 elsewhere.
+/// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with classes y
+/// is the class, 0, 1, ..
 struct Datum {
   double y;
   double size;
@@ -46,26 +47,26 @@ struct PointExpectation {
 struct Smoothness {
   double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
   double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
+  double centre = 0.0;  // the singularities' real part
 };
 
-/// A function of one variable of which log densities are made. Expectations that are called often sample it.
-class StandardFunction {
- public:
-  virtual ~StandardFunction() = default;
-  virtual double value(double x) const = 0;
-  /// d^k f / d x^k, k = 0..4.
-  virtual void derivatives(double x, double out[5]) const = 0;
-  virtual Smoothness smoothness() const = 0;
-};
+class StandardFunction;
+struct Composition;
+struct CompositionAdjoint;
 
 /// The smallest and the largest response there can be.
 struct Support {
   double low, high;
 };
 
-/// log p(y | eta) = constant + plus f(eta) + minus f(-eta), f the likelihood's standard function.
-struct SignedCounts {
-  double constant, plus, minus;
+/// log p(y | eta) = eta_y - log sum_c exp(eta_c), where eta of the `reference` class is 0 (K = classes - 1) or,
+/// for reference = -1, every class has its own latent value (K = classes).
+struct Softmax {
+  Index classes;
+  Index reference;
+  Index latents() const { return reference < 0 ? classes : classes - 1; }
+  /// -1 for the reference.
+  Index latent_of(Index c) const { return c == reference ? -1 : reference >= 0 && c > reference ? c - 1 : c; }
 };
 
 class Likelihood {
@@ -80,9 +81,18 @@ class Likelihood {
   /// d^k log p / d eta^k, k = 0..4, for K = 1.
   virtual void derivatives(const Datum& datum, double eta, double out[5]) const = 0;
   virtual Smoothness smoothness() const = 0;
-  /// The one function that log p consists of, where it has this form; lives as long as the program.
+  /// Of this datum's log p, where it is known better.
+  virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
+
+  // Forms that expectations ask for.
+  /// The one function that log p is a weighted sum of (likelihood/composed.h); null where it has not this form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
-  virtual SignedCounts signed_counts(const Datum&) const { return {0.0, 0.0, 0.0}; }
+  virtual void compose(const Datum&, Composition&) const {}
+  virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&, VectorRef /*gradient*/) const {
+  }
+  virtual std::optional<Softmax> softmax() const { return std::nullopt; }
+  /// log p is a convex function of (y - eta)^2.
+  virtual bool super_gaussian() const { return false; }
   /// The expectation in closed form, where there is one.
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
                                                       double /*variance*/) const {
@@ -94,15 +104,17 @@ class Likelihood {
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
 
-  /// A value of eta that fits this datum alone, shrunk to finite; where inference may start.
+  /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
 
-  /// E[y | eta] and Var[y | eta] of a new response with `size` trials.
+  /// E[y | eta] and Var[y | eta] of a new response with `size` trials, where y is a number.
   virtual double conditional_mean(double size, const double* eta) const = 0;
   virtual double conditional_variance(double size, const double* eta) const = 0;
   /// P(Y <= y | eta).
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
   virtual bool discrete() const = 0;
+  /// Number of classes where the response is one of several, 0 where it is a number.
+  virtual Index classes() const { return 0; }
   virtual Support support(double size) const = 0;
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.

@@ -1,0 +1,33 @@
+// The expectation of a composed likelihood, part by part (likelihood/composed.h).
+#pragma once
+
+#include <memory>
+
+#include "expectation/by_row.h"
+#include "expectation/function_mean.h"
+
+namespace galvi {
+
+/// E log p = constant + sum_j weight_j E f(sign_j eta_j + shift_j), any number of latents: each mean of f is had,
+/// or bounded, by one FunctionMean.
+class ComposedExpectation final : public ByRow {
+ public:
+  explicit ComposedExpectation(std::unique_ptr<FunctionMean> mean) : mean_(std::move(mean)) {}
+
+  std::string name() const override { return mean_->name(); }
+  std::string refuses(const Likelihood& likelihood) const override;
+  bool exact() const override { return mean_->exact(); }
+  bool is_bound() const override { return true; }
+  bool one_optimum(const Likelihood& /*likelihood*/) const override { return mean_->concave(); }
+
+ protected:
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                    const double* variance, int order, RowExpectation& out) const override;
+  void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                        const double* variance, double weight, VectorRef gradient) const override;
+
+ private:
+  std::unique_ptr<FunctionMean> mean_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,26 @@
+// The mean of a standard function under a Gaussian: what expectations of composed likelihoods are made of.
+#pragma once
+
+#include <string>
+
+#include "likelihood/standard_function.h"
+
+namespace galvi {
+
+class FunctionMean {
+ public:
+  virtual ~FunctionMean() = default;
+  /// The name of the expectation that it gives.
+  virtual std::string name() const = 0;
+  /// The function whose mean it is.
+  virtual const StandardFunction& function() const = 0;
+  /// E f(sign x) under x ~ N(mean, variance), or its bound, sign = 1 or -1, and the derivatives in mean and
+  /// variance; second derivatives for order = 2 only. Called from threads.
+  virtual void evaluate(double sign, double mean, double variance, int order, PointExpectation& out) const = 0;
+  virtual bool exact() const { return false; }
+  /// Concave in (mean, square root of the variance) and falling in the variance, hence one optimum in
+  /// (m, chol V).
+  virtual bool concave() const { return true; }
+};
+
+}  // namespace galvi
