@@ -16,8 +16,8 @@ const Composition& composition(const Likelihood& likelihood, const Datum& datum)
 
 std::string ComposedExpectation::refuses(const Likelihood& likelihood) const {
   if (likelihood.standard_function() == &mean_->function()) return "";
-  const std::string what =
-      &mean_->function() == &log_phi() ? "log Phi, as binomial(\"probit\")" : "log(1 + exp(x)), as logit links";
+  const std::string what = &mean_->function() == &log_phi() ? "log Phi, as binomial(\"probit\")"
+                                                            : "log(1 + exp(x)), as logit links";
   return "expectation = \"" + name() + "\" is for likelihoods made of " + what + "; use \"auto\".";
 }
 

@@ -35,6 +35,9 @@ class Expectation {
                             const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
   /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
   virtual bool exact() const = 0;
+  /// d_mean and d_variance are the derivatives of value. Else they are those of value at variance 0 and its
+  /// curvature there, and fixed points are maxima of the log joint density.
+  virtual bool consistent() const { return true; }
   /// value <= E log p, so that the ELBO is a bound on the evidence.
   virtual bool is_bound() const = 0;
   /// The bound has one optimum in (m, chol V) with this likelihood.

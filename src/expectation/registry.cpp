@@ -5,8 +5,12 @@
 #include "expectation/composed.h"
 #include "expectation/expectation.h"
 #include "expectation/jaakkola.h"
+#include "expectation/log_bound.h"
 #include "expectation/quadrature.h"
 #include "expectation/sampled_mean.h"
+#include "expectation/super_gaussian.h"
+#include "expectation/taylor.h"
+#include "expectation/two_stage.h"
 
 namespace galvi {
 namespace {
@@ -37,9 +41,9 @@ std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const Expe
 // The exact ones in the order in which "auto" tries them, then bounds and approximations.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
-      {"closed_form", plain<ClosedForm>},
-      {"quadrature", quadrature},
-      {"jaakkola", composed<Jaakkola>},
+      {"closed_form", plain<ClosedForm>},       {"quadrature", quadrature}, {"log", composed<LogBound>},
+      {"jaakkola", composed<Jaakkola>},         {"taylor", plain<Taylor>},  {"two_stage", composed<TwoStage>},
+      {"super_gaussian", plain<SuperGaussian>},
   };
   return table;
 }

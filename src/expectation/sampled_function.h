@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/standard_function.h"
 
 namespace galvi {
 

@@ -11,6 +11,7 @@ namespace {
 double forward(Transform transform, double theta) {
   switch (transform) {
     case Transform::log:
+    case Transform::above:
       return std::log(theta);
     case Transform::logit:
       return std::log(theta) - std::log1p(-theta);
@@ -25,6 +26,7 @@ double forward(Transform transform, double theta) {
 double backward(Transform transform, double x) {
   switch (transform) {
     case Transform::log:
+    case Transform::above:
       return std::exp(x);
     case Transform::logit:
       return 1 / (1 + std::exp(-x));
@@ -44,6 +46,7 @@ struct Jacobian {
 Jacobian jacobian(Transform transform, double theta) {
   switch (transform) {
     case Transform::log:
+    case Transform::above:
       return {theta, 1};
     case Transform::logit:
       return {theta * (1 - theta), 1 - 2 * theta};
@@ -62,16 +65,26 @@ Transform transform_from(const std::string& name) {
   if (name == "identity") return Transform::identity;
   if (name == "logit") return Transform::logit;
   if (name == "atanh") return Transform::atanh;
+  if (name == "above") return Transform::above;
   throw std::invalid_argument("unknown transform \"" + name + "\"");
 }
 
 HyperTable::HyperTable(std::vector<Hyperparameter> rows) : rows_(std::move(rows)), values_(rows_.size()) {
   for (Index h = 0; h < size(); ++h) {
     values_[h] = rows_[h].value;
+    const bool above = rows_[h].transform == Transform::above;
+    if (above && (h == 0 || rows_[h].learned != rows_[h - 1].learned))
+      throw std::invalid_argument("numbers in order must follow one another and be learned or held together");
     if (!rows_[h].learned) continue;
     learned_.push_back(h);
-    values_[h] = std::clamp(values_[h], rows_[h].lower, rows_[h].upper);
+    const double base = above ? values_[h - 1] : 0;
+    values_[h] =
+        base + std::clamp(rows_[h].value - (above ? rows_[h - 1].value : 0), rows_[h].lower, rows_[h].upper);
   }
+}
+
+double HyperTable::argument(Index h) const {
+  return rows_[h].transform == Transform::above ? values_[h] - values_[h - 1] : values_[h];
 }
 
 Vector HyperTable::bounds(double Hyperparameter::*bound) const {
@@ -85,12 +98,16 @@ Vector HyperTable::bounds(double Hyperparameter::*bound) const {
 
 Vector HyperTable::unconstrained() const {
   Vector out(learned());
-  for (Index i = 0; i < learned(); ++i) out[i] = forward(rows_[learned_[i]].transform, values_[learned_[i]]);
+  for (Index i = 0; i < learned(); ++i) out[i] = forward(rows_[learned_[i]].transform, argument(learned_[i]));
   return out;
 }
 
 void HyperTable::set_unconstrained(const Vector& x) {
-  for (Index i = 0; i < learned(); ++i) values_[learned_[i]] = backward(rows_[learned_[i]].transform, x[i]);
+  for (Index i = 0; i < learned(); ++i) {
+    const Index h = learned_[i];
+    values_[h] = backward(rows_[h].transform, x[i]);
+    if (rows_[h].transform == Transform::above) values_[h] += values_[h - 1];
+  }
 }
 
 std::vector<bool> HyperTable::at_bound() const {
@@ -110,11 +127,15 @@ double HyperTable::log_prior() const {
 }
 
 Vector HyperTable::chain(const Vector& natural_gradient) const {
+  // A value carries those above it along.
+  Vector carried = natural_gradient;
+  for (Index h = size() - 1; h > 0; --h)
+    if (rows_[h].transform == Transform::above) carried[h - 1] += carried[h];
   Vector out(learned());
   for (Index i = 0; i < learned(); ++i) {
     const Index h = learned_[i];
-    const Jacobian j = jacobian(rows_[h].transform, values_[h]);
-    out[i] = natural_gradient[h] * j.slope;
+    const Jacobian j = jacobian(rows_[h].transform, argument(h));
+    out[i] = carried[h] * j.slope;
     if (rows_[h].prior) out[i] += rows_[h].prior->derivative(values_[h]) * j.slope + j.log_slope_derivative;
   }
   return out;

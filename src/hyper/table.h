@@ -10,15 +10,17 @@
 
 namespace galvi {
 
-enum class Transform { log, identity, logit, atanh };
-/// "log", "identity", "logit" (0 to 1) or "atanh" (-1 to 1). Throws std::invalid_argument for anything else.
+/// above: the log of the distance from the value in the row before, for numbers in order.
+enum class Transform { log, identity, logit, atanh, above };
+/// "log", "identity", "logit" (0 to 1), "atanh" (-1 to 1) or "above". Throws std::invalid_argument for anything
+/// else.
 Transform transform_from(const std::string& name);
 
 struct Hyperparameter {
   double value;
   Transform transform;
   bool learned;
-  double lower, upper;                        // natural scale, for learned ones
+  double lower, upper;                        // natural scale, for learned ones; of the distance for `above`
   std::shared_ptr<const PriorDensity> prior;  // null for none
 };
 
@@ -48,6 +50,8 @@ class HyperTable {
 
  private:
   Vector bounds(double Hyperparameter::*bound) const;
+  /// What the transform acts on: the value, or its distance from the one before.
+  double argument(Index h) const;
 
   std::vector<Hyperparameter> rows_;
   std::vector<Index> learned_;

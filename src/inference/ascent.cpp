@@ -9,7 +9,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
     const Sites sites{(1 - step) * current.sites.lambda + step * target.lambda,
                       (1 - step) * current.sites.b + step * target.b};
     auto next = model.at_sites(sites, order);
-    if (next && next->elbo >= current.elbo - rounding(current)) {
+    if (next && next->merit >= current.merit - rounding(current)) {
       current = std::move(*next);
       return true;
     }

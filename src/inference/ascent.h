@@ -6,7 +6,7 @@
 namespace galvi {
 
 /// Moves `current` towards `target` in the natural parameters, by `step` or less: the step is halved until
-/// the bound does not fall. True if it moved; `step` is what was taken. The solvers end factorised at
+/// the bound (Posterior::merit) does not fall. True if it moved; `step` is what was taken. The solvers end factorised at
 /// `current`.
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
                   Posterior& current);
@@ -14,7 +14,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
 /// How much the bound may fall by rounding alone and still count as not falling. Sites that say much more
 /// than the prior (large counts) make it a small difference of terms as large as b' f.
 inline double rounding(const Posterior& q) {
-  return 1e-13 * (1 + std::abs(q.elbo)) + 2e-16 * q.sites.b.cwiseProduct(q.centred).cwiseAbs().sum();
+  return 1e-13 * (1 + std::abs(q.merit)) + 2e-16 * q.sites.b.cwiseProduct(q.centred).cwiseAbs().sum();
 }
 
 }  // namespace galvi

@@ -16,7 +16,7 @@ bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) 
   for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
   for (double step = 1; step > 1e-6; step *= 0.5) {
     auto next = model.move_mean(current, current.alpha + step * (target - current.alpha), 2);
-    if (next && next->elbo >= current.elbo - rounding(current)) {
+    if (next && next->merit >= current.merit - rounding(current)) {
       current = std::move(*next);
       return true;
     }
@@ -32,7 +32,7 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   for (double step = 1; step > 1e-6; step *= 0.5) {
     const Matrix lambda = current.sites.lambda + step * (target - current.sites.lambda);
     auto next = model.at_alpha(lambda, current.alpha, 2);
-    if (next && next->elbo >= current.elbo - rounding(current)) {
+    if (next && next->merit >= current.merit - rounding(current)) {
       current = std::move(*next);
       return true;
     }
@@ -73,7 +73,7 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
     next.lambda =
         Eigen::Map<const Matrix>(guess.data() + size, N, K).cwiseMax(0.1 * target.lambda.cwiseMax(0.0));
     auto candidate = model.at_sites(next, 1);
-    if (candidate && candidate->elbo >= out.posterior.elbo - rounding(out.posterior)) {
+    if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
       out.posterior = std::move(*candidate);
       continue;
     }
@@ -109,7 +109,7 @@ InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optiona
   Posterior& current = out.posterior;
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
-    const double before = current.elbo;
+    const double before = current.merit;
     bool moved = false;
     for (int i = 0; i < inner_iterations; ++i) {
       // Newton's matrix for m alone: Sigma^-1 + W' diag(-d^2E/dm^2) W
@@ -118,18 +118,18 @@ InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optiona
         h.col(k) = (-current.expectations.d_mm.col(k * (model.latents() + 1))).cwiseMax(0.0);
       bool ready = true;
       for (Index k = 0; k < model.latents(); ++k) ready = model.solver(k).factorise(h.col(k)) && ready;
-      const double elbo = current.elbo;
+      const double before_step = current.merit;
       if (!ready || !mean_step(model, h, current)) break;
       moved = true;
-      if (current.elbo - elbo <= 0.1 * control.tol) break;
+      if (current.merit - before_step <= 0.1 * control.tol) break;
     }
     for (int i = 0; i < inner_iterations; ++i) {
-      const double elbo = current.elbo;
+      const double before_step = current.merit;
       if (!covariance_step(model, current)) break;
       moved = true;
-      if (current.elbo - elbo <= 0.1 * control.tol) break;
+      if (current.merit - before_step <= 0.1 * control.tol) break;
     }
-    if (!moved || current.elbo - before < rounding(current)) {
+    if (!moved || current.merit - before < rounding(current)) {
       finished(model, control, trace, out);
       return out;
     }

@@ -88,8 +88,8 @@ class Likelihood {
   /// The one function that log p is a weighted sum of (likelihood/composed.h); null where it has not this form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
   virtual void compose(const Datum&, Composition&) const {}
-  virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&, VectorRef /*gradient*/) const {
-  }
+  virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,
+                                        VectorRef /*gradient*/) const {}
   virtual std::optional<Softmax> softmax() const { return std::nullopt; }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }

@@ -66,7 +66,10 @@ std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int or
     return std::nullopt;
   expect(posterior.mean, posterior.variance, order, posterior.expectations);
   const Expectations& e = posterior.expectations;
-  posterior.elbo = e.value.sum() - posterior.kl;
+  posterior.elbo = posterior.merit = e.value.sum() - posterior.kl;
+  if (!expectation_->consistent())
+    posterior.merit = (e.value - posterior.variance.cwiseProduct(e.d_variance).rowwise().sum()).sum() -
+                      0.5 * posterior.alpha.cwiseProduct(posterior.centred).sum();
   if (!std::isfinite(posterior.elbo) || !e.d_mean.allFinite() || !e.d_variance.allFinite())
     return std::nullopt;
   return posterior;
@@ -147,15 +150,42 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
 
 Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
   Vector out = Vector::Zero(hypers);
+  const Expectations& e = posterior.expectations;
+  // d value / dm where d_mean is something else; q is then no stationary point of the bound.
+  Matrix slope = e.d_mean;
+  if (!expectation_->consistent()) {
+    Expectations second;
+    expect(posterior.mean, posterior.variance, 2, second);
+    slope += posterior.variance.cwiseProduct(second.d_mv);
+    optimal = false;
+  }
   for (Index k = 0; k < latents(); ++k) {
     const Vector b = posterior.sites.b.col(k), alpha = posterior.alpha.col(k),
                  mean = posterior.centred.col(k);
-    const Vector d_mean = posterior.expectations.d_mean.col(k);
-    const Vector d_variance = posterior.expectations.d_variance.col(k);
+    const Vector d_mean = slope.col(k), d_variance = e.d_variance.col(k);
     solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal}, out);
   }
-  if (likelihood_->has_hyper())
-    expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
+  if (!likelihood_->has_hyper()) return out;
+  expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
+  if (!expectation_->consistent()) out += gradient_through_mean(posterior, slope - e.d_mean, hypers);
+  return out;
+}
+
+// The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm: the
+// derivative of d l / d hyper along V u, by differences of fourth order.
+Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
+  const Vector direction = solvers_[0]->apply_covariance(u.col(0));
+  const double largest = direction.cwiseAbs().maxCoeff();
+  Vector out = Vector::Zero(hypers);
+  if (!(largest > 0)) return out;
+  const double h = 0.01 / largest;
+  const Matrix none = Matrix::Zero(rows(), 1);
+  for (const auto& [steps, share] : {std::pair(-2, 1.0), {-1, -8.0}, {1, 8.0}, {2, -1.0}}) {
+    Vector at = Vector::Zero(hypers);
+    const Matrix mean = posterior.mean + steps * h * direction;
+    expectation_->add_gradient(context_, *likelihood_, data_, mean, none, at);
+    out += share / (12 * h) * at;
+  }
   return out;
 }
 

@@ -65,6 +65,7 @@ class LatentGaussianModel {
   bool factorise(const Matrix& lambda);
   void set_mean(const Matrix& alpha, Posterior& posterior);
   std::optional<Posterior> finish(Posterior posterior, int order);
+  Vector gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers);
 
   Context& context_;
   Data data_;
