@@ -85,6 +85,7 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
           " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") +
           " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
   }
+  if (!fit.inference.note.empty()) out += (out.empty() ? "" : "; ") + fit.inference.note;
   if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
   return out;
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "hyper/joint.h"
+#include "inference/several_starts.h"
 #include "numeric/lbfgs.h"
 
 namespace galvi {
@@ -83,6 +84,10 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     trace.stage("hyperparameters");
     std::optional<Sites> sites = start;
     if (control.joint && !model.likelihood().conjugate()) {
+      if (!model.likelihood().log_concave() || !model.expectation().consistent())
+        throw std::domain_error(
+            "joint = TRUE keeps lambda positive and climbs the bound, which this likelihood or "
+            "expectation does not allow: leave it FALSE");
       InferenceControl frozen = inference;
       frozen.max_iterations = control.freeze;
       Profile freezing(model, algorithm, table, frozen, trace);
@@ -125,6 +130,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
           "the hyperparameters did not settle within hyper_iterations; raise it, try starts = 5, or "
           "give priors to weakly identified ones";
   }
+  out.inference = best_of_starts(model, algorithm, std::move(out.inference), inference, trace);
   out.hyper = table.values();
   out.objective = out.inference.posterior.elbo + table.log_prior();
   return out;

@@ -22,6 +22,7 @@ struct InferenceResult {
   bool converged = false;
   int iterations = 0;
   std::string message;  // what makes the result useless, though a search may pass through here
+  std::string note;     // what users should know about a result that is fine
 };
 
 using InferenceFunction = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,

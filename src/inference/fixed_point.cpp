@@ -25,16 +25,20 @@ bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) 
 }
 
 // V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in
-// gamma until the bound does not fall. Negative gamma is set to zero (004, section 3.1): it only proposes a
-// step.
+// gamma until the bound does not fall. Where gamma is negative and no step along it raises the bound, it is set
+// to zero (004, section 3.1).
 bool covariance_step(LatentGaussianModel& model, Posterior& current) {
-  const Matrix target = (-2.0 * current.expectations.d_variance).cwiseMax(0.0);
-  for (double step = 1; step > 1e-6; step *= 0.5) {
-    const Matrix lambda = current.sites.lambda + step * (target - current.sites.lambda);
-    auto next = model.at_alpha(lambda, current.alpha, 2);
-    if (next && next->merit >= current.merit - rounding(current)) {
-      current = std::move(*next);
-      return true;
+  const Matrix gamma = -2.0 * current.expectations.d_variance;
+  std::vector<Matrix> targets{gamma};
+  if (gamma.minCoeff() < 0) targets.push_back(gamma.cwiseMax(0.0));
+  for (const Matrix& target : targets) {
+    for (double step = 1; step > 1e-6; step *= 0.5) {
+      const Matrix lambda = current.sites.lambda + step * (target - current.sites.lambda);
+      auto next = model.at_alpha(lambda, current.alpha, 2);
+      if (next && next->merit >= current.merit - rounding(current)) {
+        current = std::move(*next);
+        return true;
+      }
     }
   }
   model.restore(current);
@@ -69,9 +73,9 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
     const Vector guess = anderson.next(x, image);
     Sites next;
     next.b = Eigen::Map<const Matrix>(guess.data(), N, K);
+    next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K);
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
-    next.lambda =
-        Eigen::Map<const Matrix>(guess.data() + size, N, K).cwiseMax(0.1 * target.lambda.cwiseMax(0.0));
+    next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
     auto candidate = model.at_sites(next, 1);
     if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
       out.posterior = std::move(*candidate);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "inference/ascent.h"
+#include "inference/natural_gradient.h"
 #include "inference/start.h"
 #include "numeric/gmres.h"
 
@@ -215,12 +216,23 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       current = initial_posterior(model, lifted, 1);
     }
   }
+  // Where a bound is convex at some observation its best lambda may be negative, which has no logarithm: the
+  // natural gradient goes on from here.
+  const auto hand_over = [&] {
+    if (model.one_optimum()) return out;
+    InferenceControl rest = control;
+    rest.max_iterations -= out.iterations;
+    InferenceResult end = natural_gradient(model, current.sites, rest, trace);
+    end.iterations += out.iterations;
+    return end;
+  };
   int stalled = 0;  // steps in a row that raised the bound by rounding only
   for (;;) {
     out.stationarity = model.stationarity(current);
     trace.add(current.elbo, out.stationarity.gap);
     out.converged = out.stationarity.measure() <= control.tol;
-    if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
+    if (out.converged || out.iterations == control.max_iterations) return out;
+    if (stalled == 3) return hand_over();
     ++out.iterations;
     const double before = current.elbo;
 
@@ -247,7 +259,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       stalled = current.elbo - before <= rounding(current) ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);
-      return out;
+      return hand_over();
     }
   }
 }

@@ -12,34 +12,46 @@ namespace galvi {
 
 namespace {
 
-std::string any(const LatentGaussianModel&) { return ""; }
+using Model = LatentGaussianModel;
 
-std::string needs_proper_log_concave(const LatentGaussianModel& model) {
-  if (!model.likelihood().log_concave())
-    return "its steps keep lambda positive, which a likelihood that is not log-concave does not; use "
-           "natural_gradient";
+// The first reason that is not empty.
+template <std::string (*... Checks)(const Model&)>
+std::string all_of(const Model& model) {
+  std::string reason;
+  (void)((reason = Checks(model), reason.empty()) && ...);
+  return reason;
+}
+
+std::string any(const Model&) { return ""; }
+
+std::string needs_consistent(const Model& model) {
+  if (!model.expectation().consistent())
+    return "expectation \"" + model.expectation().name() +
+           "\" is no function that it could climb; use fixed_point";
   return "";
 }
 
-std::string needs_alpha(const LatentGaussianModel& model) {
+std::string needs_positive_sites(const Model& model) {
+  if (!model.likelihood().log_concave())
+    return "its steps keep lambda positive, which a likelihood that is not log-concave does not; use "
+           "fixed_point";
+  return "";
+}
+
+std::string needs_alpha(const Model& model) {
   if (model.null_dimension() > 0)
     return "it moves in alpha, which a flat prior does not determine; use fixed_point";
   return "";
 }
 
-std::string needs_covariance(const LatentGaussianModel& model) {
+std::string needs_cheap_products(const Model& model) {
   if (!model.solver(0).cheap_products())
-    return "it multiplies by V o V many times, which costs a pass over the many rows each here; use fixed_point";
-  const std::string reason = needs_alpha(model);
-  return reason.empty() ? needs_proper_log_concave(model) : reason;
+    return "it multiplies by V o V many times, which costs a pass over the many rows each here; use "
+           "fixed_point";
+  return "";
 }
 
-std::string needs_prior_covariance(const LatentGaussianModel& model) {
-  const std::string reason = needs_alpha(model);
-  return reason.empty() ? needs_proper_log_concave(model) : reason;
-}
-
-std::string needs_gaussian(const LatentGaussianModel& model) {
+std::string needs_gaussian(const Model& model) {
   if (!model.likelihood().conjugate())
     return "the posterior is Gaussian for a gaussian likelihood only; use newton";
   return "";
@@ -50,15 +62,15 @@ std::string needs_gaussian(const LatentGaussianModel& model) {
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
       {"exact", exact, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
-      {"newton", newton, needs_covariance,
+      {"newton", newton, all_of<needs_cheap_products, needs_alpha, needs_consistent, needs_positive_sites>,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
       {"fixed_point", fixed_point, any,
        "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon "
        "2016)"},
-      {"fixed_point_batch", fixed_point_batch, needs_alpha,
+      {"fixed_point_batch", fixed_point_batch, all_of<needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
-      {"natural_gradient", natural_gradient, any, "natural-gradient ascent with a line search"},
-      {"opper_archambeau", opper_archambeau, needs_prior_covariance,
+      {"natural_gradient", natural_gradient, needs_consistent, "natural-gradient ascent with a line search"},
+      {"opper_archambeau", opper_archambeau, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},
   };
   return table;

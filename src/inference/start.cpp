@@ -5,6 +5,37 @@
 
 namespace galvi {
 
+namespace {
+
+struct Site {
+  double lambda, b;
+};
+
+// The quadratic expansion of row n's log likelihood around the value of eta that fits it best.   K = 1
+Site expand_at_datum(const LatentGaussianModel& model, Index n) {
+  const double eta = model.likelihood().starting_eta(model.data()[n]), weight = model.data().weight[n];
+  double l[5];
+  model.likelihood().derivatives(model.data()[n], eta, l);
+  const double lambda = weight * std::max(-l[2], 0.0);
+  return {lambda, weight * l[1] + lambda * (eta - model.prior_mean()(n))};
+}
+
+}  // namespace
+
+std::vector<Sites> other_starts(LatentGaussianModel& model) {
+  const Index N = model.rows(), K = model.latents();
+  std::vector<Sites> out{{Matrix::Zero(N, K), Matrix::Zero(N, K)}};
+  if (K > 1) return out;
+  out.push_back(out[0]);
+  for (Index n = 0; n < N; ++n) {
+    if (model.data().weight[n] == 0) continue;
+    const Site site = expand_at_datum(model, n);
+    out[1].lambda(n) = site.lambda;
+    out[1].b(n) = site.b;
+  }
+  return out;
+}
+
 Sites initial_sites(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
   const Matrix& m0 = model.prior_mean();
@@ -18,24 +49,24 @@ Sites initial_sites(LatentGaussianModel& model) {
   // says.
   const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
 
+  const bool explosive = model.likelihood().smoothness().growth > 0;
+
   for (Index n = 0; n < N; ++n) {
-    const double weight = model.data().weight[n];
-    if (weight == 0) {
+    if (model.data().weight[n] == 0) {
       sites.lambda(n) = sites.b(n) = 0;
       continue;
     }
-    const double eta = model.likelihood().starting_eta(model.data()[n]);
-    double l[5];
-    model.likelihood().derivatives(model.data()[n], eta, l);
-    const double curvature = -weight * l[2];
+    const Site own = expand_at_datum(model, n);
     const double lambda = sites.lambda(n), b = sites.b(n), v = v0(n);
     // what this observation alone would do to its own mean
     const double move = v * b / (1 + lambda * v);
     const bool moderate =
         std::isfinite(lambda) && std::isfinite(move) && lambda >= 0 && std::abs(move) <= 3 * std::sqrt(v);
-    if (!narrow && moderate && (lambda <= 10 * curvature || lambda * v < 1)) continue;
-    sites.lambda(n) = std::max(curvature, 0.0);
-    sites.b(n) = weight * l[1] + sites.lambda(n) * (eta - m0(n));
+    // a kink has no expansion, nor has a log likelihood that is convex where it is largest
+    const bool keep = narrow ? own.lambda == 0 : !explosive || lambda <= 10 * own.lambda || lambda * v < 1;
+    if (moderate && keep) continue;
+    sites.lambda(n) = own.lambda;
+    sites.b(n) = own.b;
   }
   return sites;
 }

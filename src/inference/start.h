@@ -1,6 +1,8 @@
 // Where inference begins when nobody says.
 #pragma once
 
+#include <vector>
+
 #include "model/latent_gaussian_model.h"
 
 namespace galvi {
@@ -10,6 +12,9 @@ namespace galvi {
 /// the expectation at the prior overflows (counts under a wide prior), and for coefficients that many rows
 /// share.
 Sites initial_sites(LatentGaussianModel& model);
+
+/// Other places to start from, for bounds with several optima: the prior, and every observation taken at its word.
+std::vector<Sites> other_starts(LatentGaussianModel& model);
 
 /// The posterior of the given start, or of initial_sites(); shrunk towards the prior until its bound is
 /// finite.

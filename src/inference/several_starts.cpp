@@ -1,0 +1,60 @@
+#include "inference/several_starts.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "inference/start.h"
+
+namespace galvi {
+
+namespace {
+
+constexpr double agreement = 1e-4;  // nats: what starts may differ by and still have found the same optimum
+
+std::string list_of(const std::vector<double>& bounds) {
+  std::string out;
+  for (double bound : bounds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%s%.3f", out.empty() ? "" : ", ", bound);
+    out += text;
+  }
+  return out;
+}
+
+}  // namespace
+
+InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algorithm, InferenceResult first,
+                               const InferenceControl& control, Trace& trace) {
+  const bool bends_up = first.posterior.sites.lambda.minCoeff() < 0;
+  if (model.one_optimum() || !model.expectation().consistent()) return first;
+  // piecewise bounds are convex somewhere, but matter only where a site's precision is negative
+  if (model.likelihood().log_concave() && !bends_up) return first;
+
+  std::vector<double> bounds{first.posterior.elbo};
+  InferenceResult best = first;
+  for (const Sites& sites : other_starts(model)) {
+    Trace aside(model.context());
+    InferenceResult other;
+    try {
+      other = algorithm.run(model, sites, control, aside);
+    } catch (const std::domain_error&) {
+      continue;  // no posterior there
+    }
+    bounds.push_back(other.posterior.elbo);
+    if (other.posterior.elbo > best.posterior.elbo + agreement) best = std::move(other);
+  }
+  if (best.posterior.elbo > first.posterior.elbo)
+    best = algorithm.run(model, best.posterior.sites, control, trace);
+  else
+    model.restore(best.posterior);
+  const auto [lowest, highest] = std::minmax_element(bounds.begin(), bounds.end());
+  if (*highest - *lowest > agreement)
+    best.note = "this bound has several optima, of which the best found is reported: inference from " +
+                std::to_string(bounds.size()) + " starts ended at " + list_of(bounds) + " nats";
+  else if (bends_up && model.likelihood().log_concave())
+    best.note = "the piecewise bound is convex at some observations, so this may be a local optimum; " +
+                std::to_string(bounds.size()) + " starts agree";
+  return best;
+}
+
+}  // namespace galvi
