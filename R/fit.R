@@ -10,8 +10,9 @@
 #'   \item{`method`, `expectation`}{what ran, where `"auto"` was asked for.}
 #'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
 #'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`),
-#'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched), `status`
-#'     (`"learned"`, `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
+#'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched; for an ordinal
+#'     family's thresholds after the first, of the distance to the one before), `status` (`"learned"`,
+#'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
 #'     it, they are in `log_prior`.}
 #'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is
@@ -54,7 +55,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
-      hyper = hyper_table(model$hyper, result, term_labels(model)),
+      hyper = hyper_table(model$hyper, result, c(term_labels(model), family$family)),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
@@ -156,6 +157,32 @@ term_labels <- function(model) {
 #' classes
 #' @noRd
 response_levels <- function(fit) fit$design$response$levels
+
+#' Is the response one of several classes, by a likelihood of classes? Not so binomial ones, which count
+#' successes, of a single trial too.
+#' @noRd
+has_classes <- function(fit) !is.null(response_levels(fit)) && fit$family$family != "binomial"
+
+#' Have the classes an order?
+#' @noRd
+is_ordinal <- function(fit) has_classes(fit) && fit$family$family == "cumulative"
+
+#' Is the response a noise of mean zero whose size is modelled?
+#' @noRd
+is_volatility <- function(fit) fit$family$family == "stochastic_volatility"
+
+#' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative
+#' @noRd
+family_parameter <- function(fit, name) fit$posterior$hyper[fit$model$likelihood$hyper[[name]]]
+
+#' Thresholds between the levels of an ordinal response, named like `low|medium`; NULL for other families
+#' @noRd
+thresholds <- function(fit) {
+  if (!is_ordinal(fit)) return(NULL)
+  stats::setNames(family_parameter(fit, "thresholds"), threshold_names(response_levels(fit)))
+}
+
+threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], sep = "|")
 
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
 #' @noRd

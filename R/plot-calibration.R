@@ -1,5 +1,5 @@
 calibration_panels <- function(fit, newdata, bins) {
-  check_one_latent(fit, "calibration")
+  check_no_classes(fit, "`which = \"calibration\"`")
   target <- if (is.null(newdata)) training_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")

@@ -54,7 +54,7 @@ effect_data <- function(fit, frame, settings, series = NULL) {
     mean <- one$mean[, 1L]
     if (settings$scale == "response") {
       mean <- response_moment(fit, one, "mean")
-      limits <- matrix(conditional_mean(limits, fit), ncol = 2L)
+      limits <- response_limits(fit, one, settings$level)
     }
     data.frame(fit = mean, lwr = limits[, 1L], upr = limits[, 2L])
   })

@@ -53,7 +53,7 @@ plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibratio
     scale = first_choice(scale, c("link", "response"), "scale"), level = check_level(level),
     n = check_whole(n, "n", 3), max_inputs = check_whole(max_inputs, "max_inputs")
   )
-  if (settings$scale == "response") check_one_latent(x, "response")
+  if (settings$scale == "response") check_no_classes(x, "`scale = \"response\"`")
   panels <- switch(which,
     effects = effect_panels(x, terms, settings),
     trace = trace_panels(x),

@@ -7,36 +7,41 @@
 #' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's
 #'   variables if the formula has an offset. Without it, predictions are for the observations.
 #' @param type
-#' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one.
+#' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
+#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there.
 #' * `"link"`: the linear predictor eta, offset included.
-#' * `"class"`: the most probable class, a factor.
-#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response).
+#' * `"class"`: the most probable class, a factor with the response's levels, ordered if they are.
+#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response); rows add up
+#'   to one.
 #' * `"terms"`: what each term contributes to eta, a column per term, as [predict.glm()] gives it. The
 #'   intercept is in attribute `constant`; fixed effects are centred at their means over the observations if
 #'   there is an intercept; `gp()` and other terms have prior mean zero and are left as they are. Rows add up,
 #'   with the constant and the offset, to eta.
 #' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of
 #'   `probs`.
-#' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`.
+#' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`;
+#'   a class must be one of the fit's levels.
 #'
 #'   Predictions of a response are for one trial each if the response is binary. If it counts successes in
 #'   trials, quantiles and prediction intervals are for the proportion in as many trials as the row has: one,
 #'   if `newdata` has no response (or weights, for a proportion) that tells.
-#' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"` and
-#'   `"prob"`, of each contribution for `"terms"`.
+#' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"`, of
+#'   P(class given eta) for `"prob"`, of each contribution for `"terms"`.
 #' @param interval For `"link"` and `"response"`: `"credible"` is for eta or E\[y given eta\], `"prediction"`
-#'   (`"response"` only) for a new y. Limits cut off equal probabilities.
+#'   (`"response"` only) for a new y. Limits cut off equal probabilities. Responses of several classes have
+#'   neither, but for the linear predictor of an ordinal one.
 #' @param level Probability of the interval.
 #' @param probs Probabilities for `type = "quantile"`.
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
 #' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
 #'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
 #' @param ... Must be empty.
-#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; a matrix
-#'   with a column per class for multi-class families and for `"prob"`, a column per term or quantile for
-#'   these. With `interval`, a matrix with columns `fit`, `lwr` and `upr`. With `se.fit` or `covariance`, a
-#'   list of `fit` and `se.fit` (same shape as the prediction) and `covariance` (a square matrix; a list of
-#'   them, one per latent, for multi-class families).
+#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; or a
+#'   matrix, with a column per class for `"prob"` and for `"response"` where it has classes, per latent value
+#'   for `"link"` of multi-class families, per term or quantile for these (terms of multi-class families: an
+#'   array, rows x terms x latents). With `interval`, a matrix with columns `fit`, `lwr` and `upr`. With
+#'   `se.fit` or `covariance`, a list of `fit` and `se.fit` (same shape as the prediction) and `covariance` (a
+#'   square matrix; a list of them, one per latent, for multi-class families).
 #' @seealso [plot.galvi()], [residuals.galvi()], [simulate.galvi()]
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
@@ -119,7 +124,7 @@ predict_link <- function(fit, target, options) {
   colnames(mean) <- colnames(sd) <- latent_names(fit)
   result <- list(fit = drop_latent(mean), se.fit = drop_latent(sd))
   if (options$interval == "credible") {
-    check_one_latent(fit, "interval")
+    check_one_latent(fit, "`interval = \"credible\"`")
     result$fit <- with_limits(mean, credible_limits(marginals, options$level))
   }
   if (options$covariance) result$covariance <- joint_covariance(fit, target)
@@ -127,33 +132,18 @@ predict_link <- function(fit, target, options) {
 }
 
 predict_response_mean <- function(fit, target, options) {
-  if (n_latents(fit) > 1L || length(response_levels(fit)) > 2L) return(predict_prob(fit, target, options))
+  if (options$interval != "none") check_no_classes(fit, sprintf("`interval = \"%s\"`", options$interval))
+  if (has_classes(fit)) return(predict_prob(fit, target, options))
   marginals <- latent_marginals(fit, target)
-  mean <- response_moment(fit, marginals, "mean")
+  mean <- response_mean(fit, marginals)
   result <- list(fit = mean)
-  if (options$se.fit) result$se.fit <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  if (options$se.fit) result$se.fit <- response_sd(fit, marginals)
   limits <- switch(options$interval,
-    # E[y | eta] is monotone in eta, so its quantiles are those of eta, transformed.
-    credible = apply(credible_limits(marginals, options$level), 2L, conditional_mean, fit = fit),
+    credible = response_limits(fit, marginals, options$level),
     prediction = response_quantiles(fit, target, marginals, tails(options$level))
   )
   if (!is.null(limits)) result$fit <- with_limits(mean, limits)
   result
-}
-
-predict_prob <- function(fit, target, options) {
-  levels <- check_classes(fit, "prob")
-  marginals <- latent_marginals(fit, target)
-  success <- response_moment(fit, marginals, "mean")
-  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
-  name <- function(x) `colnames<-`(x, levels)
-  list(fit = name(cbind(1 - success, success)), se.fit = name(cbind(sd, sd)))
-}
-
-predict_class <- function(fit, target, options) {
-  levels <- check_classes(fit, "class")
-  prob <- predict_prob(fit, target, options)$fit
-  list(fit = factor(levels[max.col(prob, ties.method = "last")], levels))
 }
 
 predict_quantile <- function(fit, target, options) {
@@ -167,6 +157,7 @@ predict_density <- function(fit, target, options) {
     stop_galvi("newdata", "type = \"density\" needs the response in `newdata`, as the formula names it.")
   }
   marginals <- latent_marginals(fit, target)
+  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target$y)))
   list(fit = response_moment(fit, marginals, "log_density", size = target$size, y = target$y))
 }
 
@@ -199,17 +190,41 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
   )
 }
 
-#' E[y | eta] at values of eta: the mean under a q without variance
+# What `type = "response"` is about is E[y | eta], or where that is zero whatever eta is, sd(y | eta) =
+# exp(eta / 2). Under q, eta / 2 is N(mean / 2, variance / 4).
+
+#' E[y], or sd(y) of a volatility: the root of E exp(eta)
 #' @noRd
-conditional_mean <- function(eta, fit) {
-  eta <- matrix(eta, ncol = n_latents(fit))
-  response_moment(fit, list(mean = eta, variance = 0 * eta), "mean")
+response_mean <- function(fit, marginals) {
+  if (!is_volatility(fit)) return(response_moment(fit, marginals, "mean"))
+  exp(marginals$mean[, 1L] / 2 + marginals$variance[, 1L] / 4)
+}
+
+#' The sd of E[y | eta], or of exp(eta / 2), under q
+#' @noRd
+response_sd <- function(fit, marginals) {
+  if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
+  v <- marginals$variance[, 1L]
+  exp(marginals$mean[, 1L] / 2 + v / 8) * sqrt(expm1(v / 4))
+}
+
+#' It is monotone in eta, so its quantiles are those of eta, transformed
+#' @noRd
+response_limits <- function(fit, marginals, level) {
+  matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
+}
+
+#' Its value at values of eta: the mean under a q without variance
+#' @noRd
+response_given <- function(fit, eta) {
+  eta <- matrix(eta, ncol = 1L)
+  response_mean(fit, list(mean = eta, variance = 0 * eta))
 }
 
 #' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes
 #' @noRd
 response_quantiles <- function(fit, target, marginals, probs) {
-  check_one_latent(fit, "quantile")
+  check_no_classes(fit, "type = \"quantile\"")
   columns <- lapply(probs, function(p) {
     response_moment(fit, marginals, "quantile", size = target$size, probability = p) / target$size
   })
@@ -229,23 +244,12 @@ finish_covariance <- function(covariance, finish) {
 }
 
 check_one_latent <- function(fit, what) {
-  if (n_latents(fit) > 1L) {
-    stop_galvi("argument", paste0(
-      "\"", what, "\" is for responses that are numbers; this fit has ", n_latents(fit),
-      " latent values per observation. Use type = \"prob\"."
-    ))
-  }
-}
-
-check_classes <- function(fit, type) {
-  levels <- response_levels(fit)
-  if (is.null(levels)) {
-    stop_galvi("argument", paste0(
-      "type = \"", type, "\" needs a response with classes; this fit's family is ", family_label(fit),
-      ". Use type = \"response\", \"quantile\" or \"density\"."
-    ))
-  }
-  levels
+  k <- n_latents(fit)
+  if (k == 1L) return(invisible())
+  stop_galvi("argument", sprintf(paste(
+    "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"link\", se.fit =",
+    "TRUE): their posteriors are Gaussian."
+  ), what, k))
 }
 
 #' A default that lists all choices means the first one

@@ -6,8 +6,10 @@
 #' @param ... Passed on to [print.data.frame()], or not used.
 #' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
 #'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible
-#'   interval), `hyper` (as in the fit, with a column `sd`: the square root of what is a variance, else NA),
-#'   `logLik`, `convergence`, `certificate` (a sentence) and `cost`.
+#'   interval), `thresholds` (of an ordinal response, as a data frame, else NULL), `hyper` (as in the fit,
+#'   with a column `sd`: the square root of what is a variance, else NA), `logLik`, `convergence`,
+#'   `certificate` (a sentence), `cost` and, if there were several, `starts` and `starts_agree` (do they reach
+#'   the same bound?).
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' fit
@@ -24,10 +26,11 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
     cat("\nFixed effects (posterior means):\n")
     print(beta, digits = digits)
   }
+  print_thresholds(threshold_table(x), digits)
   print_hyper(with_sds(x$hyper), digits)
   cat("\n")
   print_evidence(logLik.galvi(x), certificate(x), digits)
-  if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
+  print_message(x$convergence)
   invisible(x)
 }
 
@@ -35,6 +38,15 @@ print_heading <- function(formula, family, nobs, na.action) {
   cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
     if (length(na.action)) paste0(" (", length(na.action), " left out for missing values)"), "\n", sep = "")
   print_wrapped(deparse_one(formula), 4L)
+}
+
+#' What the fit has to say, if anything; in the summary it always says whether it converged
+#' @noRd
+print_message <- function(convergence, always = FALSE) {
+  said <- length(convergence$message) && nzchar(convergence$message)
+  if (convergence$converged && !said && !always) return(invisible())
+  state <- if (convergence$converged) "Converged" else "NOT CONVERGED"
+  print_wrapped(paste0(state, if (said) paste0(": ", convergence$message), if (always) "."))
 }
 
 print_wrapped <- function(text, indent = 2L) {
@@ -72,11 +84,27 @@ with_sds <- function(hyper) {
   hyper
 }
 
-#' Held prior sds of fixed effects are in `fit$prior`, one for each; here they would hide the rest
+#' The thresholds of an ordinal response: a data frame with columns between, estimate, status; else NULL
+#' @noRd
+threshold_table <- function(fit) {
+  estimate <- thresholds(fit)
+  if (is.null(estimate)) return(NULL)
+  at <- fit$model$likelihood$hyper$thresholds
+  data.frame(between = names(estimate), estimate = unname(estimate), status = fit$hyper$status[at])
+}
+
+print_thresholds <- function(table, digits) {
+  if (is.null(table)) return(invisible())
+  cat("\nThresholds", if (all(table$status == "fixed")) " (fixed)", ":\n", sep = "")
+  print(stats::setNames(table$estimate, table$between), digits = digits)
+}
+
+#' Held prior sds of fixed effects are in `fit$prior`, one for each; here they would hide the rest. Thresholds
+#' have a block of their own
 #' @noRd
 print_hyper <- function(hyper, digits) {
   of_prior <- hyper$parameter == "sd" & hyper$status == "fixed"
-  shown <- hyper[!of_prior, ]
+  shown <- hyper[!of_prior & hyper$term != "cumulative", ]
   cat("\nHyperparameters", if (!nrow(shown)) ": none", "\n", sep = "")
   if (!nrow(shown)) return(invisible())
   table <- data.frame(

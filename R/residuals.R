@@ -4,12 +4,19 @@
 #' With mu = E\[y\] under the posterior and w the weights of the rows (times the trials, for proportions),
 #' residuals are
 #' * `"response"`: y - mu; for binary responses y is 0 or 1, for successes in trials the proportion.
-#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution.
-#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, as [glm()]
-#'   has it, at mu; for multi-class families sqrt(-2 w log P(y)), which has no sign.
+#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution, which
+#'   the student family has for df > 2 only.
+#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, which is
+#'   2 w (the largest log likelihood that any mean gives y - the log likelihood at mu). As [glm()] has it for
+#'   its families (without the dispersion), with Gamma's for `exponential`; as MASS's `negative.binomial()` at
+#'   the fitted size; `laplace`, `student` and `beta_family` at their fitted parameters. Of responses with
+#'   several classes it is sqrt(-2 w log P(y)), which has no sign.
 #' * `"quantile"`: the normal quantile of the predictive distribution function at y. For discrete responses a
-#'   uniform draw between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]. Standard
-#'   normal if the model is right.
+#'   uniform draw between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]; classes
+#'   are taken in the order of their levels. Standard normal if the model is right.
+#'
+#' Responses of several classes have `"deviance"` and `"quantile"` alone. [stochastic_volatility()], whose y
+#' is its own response residual, has all but `"deviance"`, which y = 0 would make infinite.
 #'
 #' The observations were used by the posterior, so residuals are a little small; `plot(fit, which =
 #' "calibration", newdata = )` looks at new data.
@@ -18,8 +25,8 @@
 #' @param type Kind of residual.
 #' @param ... Not used.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
-#'   `na.action = na.exclude`); `fitted` of a multi-class family is a matrix of probabilities; `deviance` is
-#'   the sum of the squared deviance residuals.
+#'   `na.action = na.exclude`); `fitted` of responses with several classes is a matrix of probabilities;
+#'   `deviance` is the sum of the squared deviance residuals.
 #' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational
 #'   and Graphical Statistics 5, 236-244.
 #' @examples
@@ -28,10 +35,11 @@
 #' @export
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
-  if (n_latents(object) > 1L && type %in% c("response", "pearson")) {
-    stop_galvi("argument", sprintf(
-      "`type = \"%s\"` is for responses that are numbers; this one has classes: use \"deviance\".", type
-    ))
+  if (has_classes(object) && type %in% c("response", "pearson")) {
+    stop_galvi("argument", sprintf(paste(
+      "`type = \"%s\"` is for responses that are numbers; this one has %d classes: use \"deviance\" or",
+      "\"quantile\"."
+    ), type, length(response_levels(object))))
   }
   target <- training_target(object)
   residual <- switch(type,
@@ -58,6 +66,12 @@ response_residuals <- function(fit, target) {
 pearson_residuals <- function(fit, target) {
   # of the count; over size, of the proportion
   variance <- response_moment(fit, latent_marginals(fit, target), "variance", size = target$size)
+  if (!all(is.finite(variance))) {
+    stop_galvi("argument", sprintf(
+      "The predictive distribution of %s has no finite variance: use type = \"quantile\" or \"deviance\".",
+      family_label(fit)
+    ))
+  }
   sd <- sqrt(variance) / target$size
   sqrt(fit$model$weights) * response_residuals(fit, target) / sd
 }
@@ -65,10 +79,9 @@ pearson_residuals <- function(fit, target) {
 deviance_residuals <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
   weights <- fit$model$weights
-  units <- unit_deviance(fit$family)
+  if (has_classes(fit)) return(sqrt(-2 * weights * class_log_probability(fit, marginals, target$y)))
+  units <- unit_deviance(fit)
   if (is.null(units)) {
-    log_p <- response_moment(fit, marginals, "log_density", size = target$size, y = target$y)
-    if (n_latents(fit) > 1L) return(sqrt(-2 * weights * log_p))
     stop_galvi("argument", sprintf(
       "The family %s has no deviance: use type = \"quantile\" or \"pearson\".", family_label(fit)
     ))
@@ -76,15 +89,6 @@ deviance_residuals <- function(fit, target) {
   y <- target$y / target$size
   mu <- response_moment(fit, marginals, "mean")
   sign(y - mu) * sqrt(pmax(units(y, mu, weights * target$size), 0))
-}
-
-#' function(y, mu, wt): the deviance's contributions, as base R's family of that name has them; NULL if there
-#' is none
-#' @noRd
-unit_deviance <- function(family) {
-  if (!is.null(family$dev.resids)) return(family$dev.resids)
-  base <- get0(family$family, envir = asNamespace("stats"), mode = "function", inherits = FALSE)
-  if (!is.null(base)) base()$dev.resids
 }
 
 quantile_residuals <- function(fit, target) {
@@ -104,6 +108,7 @@ randomised_pit <- function(fit, target) {
 #' @noRd
 pit_limits <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
+  if (has_classes(fit)) return(class_limits(fit, marginals, target$y))
   cdf <- function(y) response_moment(fit, marginals, "cdf", size = target$size, y = y)
   upper <- cdf(target$y)
   if (!is_discrete(fit)) return(list(lower = upper, upper = upper))

@@ -1,16 +1,16 @@
 #' Simulate responses from a fit
 #'
-#' Draws eta for all observations jointly from the posterior and then a response for each, at the
-#' hyperparameters of the fit. Package DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)),
-#' fit$model$y, fitted(fit))`.
+#' Draws eta for all observations jointly from the posterior (the latents of a multi-class family one by one,
+#' as they are independent there) and then a response for each, at the hyperparameters of the fit. Package
+#' DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)), fit$model$y, fitted(fit))`.
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of responses to draw.
 #' @param seed NULL, or a number for [set.seed()]. The generator is left where the draws end.
 #' @param ... Not used.
-#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation: numbers, factors if
-#'   the response is one, proportions or two-column matrices if the response is given so. Attribute `seed` as
-#'   for [stats::simulate()].
+#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation, in the shape of the
+#'   response: numbers, whole numbers, factors (ordered ones too), text, proportions, two-column matrices.
+#'   Attribute `seed` as for [stats::simulate()].
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' head(simulate(fit, 3, seed = 1))
@@ -18,7 +18,6 @@
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
   nsim <- check_whole(nsim, "nsim")
-  check_one_latent(object, "simulate")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
     state <- get(".Random.seed", envir = globalenv())
@@ -35,20 +34,22 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
 }
 
-#' A function that draws eta jointly at a target: N* x 1
+#' A function that draws eta jointly at a target: N* x K
 #' @noRd
 latent_sampler <- function(fit, target) {
   latent <- fit$posterior$latent
   W <- lapply(target$rows$terms, `[[`, "W")
   if (!is.null(latent) && !any(vapply(W, is.null, NA))) {
-    # eta = offset + W z, z = mean + chol e: no N x N matrix.
+    # eta_k = offset_k + W z_k, z_k = mean + chol e: no N x N matrix.
     W <- do.call(cbind, W)
-    z <- latent[[1L]]
-    return(function() target$offset + W %*% (z$mean + z$chol %*% stats::rnorm(length(z$mean))))
+    draw_one <- function(z) z$mean + z$chol %*% stats::rnorm(length(z$mean))
+    return(function() target$offset + W %*% do.call(cbind, lapply(latent, draw_one)))
   }
   mean <- latent_marginals(fit, target)$mean
-  root <- covariance_root(joint_covariance(fit, target))
-  function() mean + root %*% stats::rnorm(ncol(root))
+  covariance <- joint_covariance(fit, target)
+  if (!is.list(covariance)) covariance <- list(covariance)
+  roots <- lapply(covariance, covariance_root)
+  function() mean + do.call(cbind, lapply(roots, function(root) root %*% stats::rnorm(ncol(root))))
 }
 
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky
@@ -63,8 +64,10 @@ covariance_root <- function(V) {
 #' One response per row, given eta: the quantile function at a uniform draw
 #' @noRd
 draw_response <- function(fit, target, eta) {
-  response_moment(fit, list(mean = eta, variance = 0 * eta), "quantile",
-    size = target$size, probability = stats::runif(target$n))
+  given <- list(mean = eta, variance = 0 * eta)
+  u <- stats::runif(target$n)
+  if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
+  response_moment(fit, given, "quantile", size = target$size, probability = u)
 }
 
 #' Numbers of the likelihood as the response was given
@@ -74,7 +77,11 @@ as_response <- function(fit, target, y) {
   if (is.matrix(given) && ncol(given) == 2L) {
     return(`colnames<-`(cbind(y, target$size - y), colnames(given)))
   }
-  if (is.factor(given)) return(factor(response_levels(fit)[y + 1], levels(given)))
-  if (is.logical(given)) return(y > 0.5)
-  y / target$size
+  labels <- response_levels(fit)[y + 1]
+  if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
+  if (is.character(given)) return(labels)
+  if (is.logical(given)) return(labels == "TRUE")
+  if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
+  y <- y / target$size
+  if (is.integer(given) && is_discrete(fit)) as.integer(y) else y
 }

@@ -13,10 +13,10 @@ summary.galvi <- function(object, level = 0.95, ...) {
       call = object$call, formula = object$formula, family = family_label(object),
       nobs = object$nobs, na.action = object$na.action,
       method = object$method, expectation = object$expectation, backend = object$backend,
-      coefficients = coefficients, hyper = with_sds(object$hyper),
+      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_sds(object$hyper),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
-      starts = object$starts
+      starts = object$starts, starts_agree = starts_agree(object$starts)
     ),
     class = "summary.galvi"
   )
@@ -28,19 +28,15 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_heading(x$formula, x$family, x$nobs, x$na.action)
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
+  print_thresholds(x$thresholds, digits)
   print_hyper(x$hyper, digits)
   cat("\n")
   print_evidence(x$logLik, x$certificate, digits)
   print_wrapped(sprintf(
     "Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
-  if (!is.null(x$starts)) {
-    bounds <- paste(format(x$starts$elbo, digits = 6L), collapse = ", ")
-    print_wrapped(sprintf("%d starts; their bounds: %s.", nrow(x$starts), bounds))
-  }
-  state <- if (x$convergence$converged) "Converged" else "NOT CONVERGED"
-  message <- x$convergence$message
-  print_wrapped(paste0(state, if (length(message) && nzchar(message)) paste0(": ", message), "."))
+  if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
+  print_message(x$convergence, always = TRUE)
   invisible(x)
 }
 
@@ -53,4 +49,19 @@ cost_words <- function(x) {
     paste(format(x$seconds, digits = 2L), "seconds")
   )
   paste(parts, collapse = ", ")
+}
+
+#' Do several starts reach the same bound? NA if there was one
+#' @noRd
+starts_agree <- function(starts) {
+  if (is.null(starts) || nrow(starts) < 2L) return(NA)
+  # in nats: less than what a factor of 1.001 of the evidence is
+  diff(range(starts$elbo)) < 1e-3
+}
+
+starts_words <- function(starts, agree) {
+  if (isTRUE(agree)) return(sprintf("%d starts, which reach the same bound.", nrow(starts)))
+  bounds <- paste(format(starts$elbo, digits = 6L), collapse = ", ")
+  if (is.na(agree)) return(sprintf("1 start; its bound: %s.", bounds))
+  sprintf("%d starts, which do not agree; the best is kept. Their bounds: %s.", nrow(starts), bounds)
 }

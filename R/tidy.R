@@ -12,7 +12,8 @@
 #' @return Data frames. `tidy`: `effect`, `term`, `estimate`, `std.error` and, on request, `conf.low` and
 #'   `conf.high` (NA for hyperparameters, which have point estimates). `glance`: one row with `nobs`, `df`,
 #'   `logLik` (the bound), `AIC`, `BIC`, `gap` and `converged`. `augment`: the data with `.fitted`, `.se.fit`
-#'   and, without `newdata`, `.resid`.
+#'   and, without `newdata`, `.resid`; where the response has classes, `.fitted` is the most probable one,
+#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual.
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
 #' generics::tidy(fit, conf.int = TRUE)
@@ -56,11 +57,25 @@ glance.galvi <- function(x, ...) {
 augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
                           type.predict = c("response", "link"), ...) {
   type <- first_choice(type.predict, c("response", "link"), "type.predict")
-  check_one_latent(x, "augment")
   out <- if (is.null(newdata)) data else newdata
-  predicted <- predict.galvi(x, newdata, type = type, se.fit = TRUE)
-  out$.fitted <- unname(predicted$fit)
-  out$.se.fit <- unname(predicted$se.fit)
-  if (is.null(newdata)) out$.resid <- unname(residuals.galvi(x))
+  classes <- has_classes(x) && type == "response"
+  if (!classes) check_one_latent(x, "augment(type.predict = \"link\")")
+  added <- if (classes) augment_classes(x, newdata) else augment_numbers(x, newdata, type)
+  out[names(added)] <- added
+  if (!is.null(newdata)) return(out)
+  out$.resid <- unname(residuals.galvi(x, if (has_classes(x)) "deviance" else "response"))
   out
+}
+
+augment_numbers <- function(fit, newdata, type) {
+  predicted <- predict.galvi(fit, newdata, type = type, se.fit = TRUE)
+  list(.fitted = unname(predicted$fit), .se.fit = unname(predicted$se.fit))
+}
+
+augment_classes <- function(fit, newdata) {
+  prob <- predict.galvi(fit, newdata, type = "prob")
+  columns <- lapply(stats::setNames(seq_len(ncol(prob)), paste0(".prob_", colnames(prob))), function(j) {
+    unname(prob[, j])
+  })
+  c(list(.fitted = unname(predict.galvi(fit, newdata, type = "class"))), columns)
 }

@@ -10,8 +10,9 @@
 #' @param evaluate If FALSE, return the call instead of the fit.
 #' @return `nobs`: observations used. `formula`, `family`: as in the fit. `terms`: the terms object of the
 #'   fixed effects. `model.frame`: the data used, response, weights and offset included. `weights`: one weight
-#'   per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian model,
-#'   the scale of families that have one, else 1. `update`: a fit.
+#'   per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian model;
+#'   the scale of student and laplace (no standard deviation: sqrt(2) times the scale is that of laplace, and
+#'   sqrt(df / (df - 2)) times that of student); else 1. `update`: a fit.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' nobs(fit)

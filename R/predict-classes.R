@@ -1,0 +1,100 @@
+# Responses that are one of several classes: probabilities of all of them, from the marginals of the latents.
+
+predict_prob <- function(fit, target, options) {
+  levels <- check_classes(fit, "prob")
+  marginals <- latent_marginals(fit, target)
+  if (!has_classes(fit)) return(two_probabilities(fit, marginals, levels))
+  if (!options$se.fit) return(list(fit = class_probabilities(fit, marginals)))
+  moments <- class_moments(fit, marginals)
+  list(fit = moments$mean, se.fit = moments$sd)
+}
+
+#' A binomial family's: success is the second level
+#' @noRd
+two_probabilities <- function(fit, marginals, levels) {
+  success <- response_moment(fit, marginals, "mean")
+  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  name <- function(x) `colnames<-`(x, levels)
+  list(fit = name(cbind(1 - success, success)), se.fit = name(cbind(sd, sd)))
+}
+
+predict_class <- function(fit, target, options) {
+  levels <- check_classes(fit, "class")
+  prob <- predict_prob(fit, target, list(se.fit = FALSE))$fit
+  ties <- if (has_classes(fit)) "first" else "last"
+  list(fit = factor(levels[max.col(prob, ties.method = ties)], levels, ordered = is_ordinal(fit)))
+}
+
+#' P(y = class), an N* x C matrix with the levels as column names
+#' @noRd
+class_probabilities <- function(fit, marginals) {
+  classes_of_core(fit, marginals, second = FALSE)$mean
+}
+
+#' Mean and sd of P(y = class | eta) under q: N* x C matrices
+#' @noRd
+class_moments <- function(fit, marginals) {
+  moments <- classes_of_core(fit, marginals, second = TRUE)
+  list(mean = moments$mean, sd = sqrt(pmax(moments$second - moments$mean^2, 0)))
+}
+
+classes_of_core <- function(fit, marginals, second) {
+  levels <- response_levels(fit)
+  if (!nrow(marginals$mean)) {
+    none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
+    return(list(mean = none, second = none))
+  }
+  out <- predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
+    unname(marginals$variance), second)
+  if (!second) out <- list(probability = out)
+  # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
+  sums <- rowSums(out$probability)
+  list(
+    mean = `colnames<-`(out$probability / sums, levels),
+    second = if (second) `colnames<-`(out$second, levels)
+  )
+}
+
+#' log P(y), y the classes 0, 1, .. of the rows
+#' @noRd
+class_log_probability <- function(fit, marginals, y) {
+  if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
+  log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
+}
+
+#' P(Y < y) and P(Y <= y) in the order of the levels
+#' @noRd
+class_limits <- function(fit, marginals, y) {
+  upto <- cumulated(class_probabilities(fit, marginals))
+  row <- seq_along(y)
+  list(lower = ifelse(y > 0, upto[cbind(row, pmax(y, 1L))], 0), upper = upto[cbind(row, y + 1L)])
+}
+
+#' Sums along the rows of a matrix of probabilities; the last column is one
+#' @noRd
+cumulated <- function(prob) {
+  for (j in seq_len(ncol(prob))[-1L]) prob[, j] <- prob[, j - 1L] + prob[, j]
+  prob[, ncol(prob)] <- 1
+  prob
+}
+
+check_classes <- function(fit, type) {
+  levels <- response_levels(fit)
+  if (is.null(levels)) {
+    stop_galvi("argument", paste0(
+      "type = \"", type, "\" needs a response with classes; this fit's family is ", family_label(fit),
+      ". Use type = \"response\", \"quantile\" or \"density\"."
+    ))
+  }
+  levels
+}
+
+#' Quantiles, intervals and the like are of numbers
+#' @noRd
+check_no_classes <- function(fit, what) {
+  if (!has_classes(fit)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s is for responses that are numbers; this one has %d classes. Use type = \"prob\" with `se.fit`.",
+    what, length(response_levels(fit))
+  ))
+}
