@@ -1,9 +1,9 @@
 #include "inference/newton.h"
 
 #include <cmath>
+#include <limits>
 
 #include "inference/ascent.h"
-#include "inference/natural_gradient.h"
 #include "inference/start.h"
 #include "numeric/gmres.h"
 
@@ -14,19 +14,62 @@ namespace {
 constexpr double inner_reduction = 1e-2;  // of the residual, per factorisation
 constexpr int inner_iterations = 40;
 constexpr int krylov_dimension = 30;
-constexpr double max_log_lambda_move = 2;
+constexpr double max_site_move = 2;
 
 using Map = Eigen::Map<const Matrix>;
+
+/// The coordinate x in which lambda moves: log lambda where the best lambda is positive, lambda v0 with v0 the
+/// variance at the last factorisation where it may be negative.
+class SiteScale {
+ public:
+  SiteScale(bool positive, const Matrix& v0, const Matrix& floor)
+      : positive_(positive), v0_(v0), floor_(floor) {}
+
+  Matrix of(const Matrix& lambda) const {
+    if (positive_) return lambda.cwiseMax(floor_).array().log();
+    return lambda.cwiseProduct(v0_);
+  }
+  Matrix lambda(const Matrix& x) const {
+    if (positive_) return x.array().exp();
+    return x.cwiseQuotient(v0_);
+  }
+  /// d lambda / dx
+  Matrix slope(const Matrix& x) const {
+    if (positive_) return x.array().exp();
+    return v0_.cwiseInverse();
+  }
+  /// dx / dE_v of lambda = -2 E_v; zero where lambda sits at its floor.
+  Matrix target_slope(const Matrix& d_variance) const {
+    if (positive_) return (-2 * d_variance.array() > floor_.array()).select(d_variance.cwiseInverse(), 0.0);
+    return -2 * v0_;
+  }
+  Matrix lowest() const {
+    if (positive_) return floor_.array().log();
+    return Matrix::Constant(v0_.rows(), v0_.cols(), -std::numeric_limits<double>::infinity());
+  }
+  /// A move as far as the frozen model can be trusted, site by site: one that it sends far away must not hold the
+  /// others back. A site that hardly matters may vanish at once.
+  Matrix limited(const Matrix& move, const Matrix& x, const Matrix& variance) const {
+    const Matrix within = move.cwiseMax(-max_site_move).cwiseMin(max_site_move);
+    if (!positive_) return within;
+    return (x.array().exp() * variance.array() > 1e-2)
+        .select(within, move.cwiseMax(-50.0).cwiseMin(max_site_move));
+  }
+
+ private:
+  bool positive_;
+  const Matrix &v0_, &floor_;
+};
 
 /// The optimality conditions with the covariance frozen to first order around one factorisation.
 class FrozenModel {
  public:
   struct Point {
-    Matrix alpha, log_lambda;  // N x K
-    Matrix mean;               // N x K, of f
-    Matrix variance;           // N x K, modelled
+    Matrix alpha, x;  // N x K; x: lambda's coordinate
+    Matrix mean;      // N x K, of f
+    Matrix variance;  // N x K, modelled
     Expectations e;
-    Vector residual;  // 2 N K: scaled alpha part, then log lambda part
+    Vector residual;  // 2 N K: scaled alpha part, then x part
     double norm = 0;
   };
 
@@ -37,13 +80,15 @@ class FrozenModel {
         lambda0_(at.sites.lambda),
         v0_(at.variance),
         scale_(at.variance.cwiseSqrt()),
-        floor_(model.lambda_floor()) {}
+        floor_(model.lambda_floor()),
+        sites_(model.one_optimum(), v0_, floor_) {}
 
   /// Empty where the modelled variance is not positive or the expectation overflows.
-  std::optional<Point> at(const Matrix& alpha, const Matrix& log_lambda, const Matrix& mean) const;
-  /// The Newton direction in (alpha, log lambda), to relative accuracy `tolerance`.
+  std::optional<Point> at(const Matrix& alpha, const Matrix& x, const Matrix& mean) const;
+  /// The Newton direction in (alpha, x), to relative accuracy `tolerance`.
   Vector direction(const Point& point, double tolerance) const;
   Matrix apply_prior(const Matrix& x) const;
+  const SiteScale& sites() const { return sites_; }
 
  private:
   Matrix squared_product(const Matrix& x) const;
@@ -52,6 +97,7 @@ class FrozenModel {
   LatentGaussianModel& model_;
   Index N_, K_;
   const Matrix lambda0_, v0_, scale_, floor_;
+  const SiteScale sites_;
 };
 
 Matrix FrozenModel::apply_prior(const Matrix& x) const {
@@ -74,13 +120,13 @@ Matrix FrozenModel::blocks(const Matrix& second, const Matrix& x) const {
   return out;
 }
 
-std::optional<FrozenModel::Point> FrozenModel::at(const Matrix& alpha, const Matrix& log_lambda,
+std::optional<FrozenModel::Point> FrozenModel::at(const Matrix& alpha, const Matrix& x,
                                                   const Matrix& mean) const {
   Point p;
   p.alpha = alpha;
-  p.log_lambda = log_lambda;
+  p.x = x;
   p.mean = mean;
-  const Matrix change = log_lambda.array().exp().matrix() - lambda0_;
+  const Matrix change = sites_.lambda(x) - lambda0_;
   // 1 / v^ = 1 / v0 + (V0 o V0)(lambda - lambda0) / v0^2
   const Matrix precision = (1 + squared_product(change).array() / v0_.array()) / v0_.array();
   if (!(precision.minCoeff() > 0)) return std::nullopt;
@@ -88,9 +134,8 @@ std::optional<FrozenModel::Point> FrozenModel::at(const Matrix& alpha, const Mat
   model_.expect(model_.prior_mean() + mean, p.variance, 2, p.e);
   if (!p.e.value.allFinite() || !p.e.d_mean.allFinite() || !p.e.d_variance.allFinite()) return std::nullopt;
   p.residual.resize(2 * N_ * K_);
-  const Matrix target = (-2 * p.e.d_variance).cwiseMax(floor_).array().log();
   Eigen::Map<Matrix>(p.residual.data(), N_, K_) = (alpha - p.e.d_mean).cwiseProduct(scale_);
-  Eigen::Map<Matrix>(p.residual.data() + N_ * K_, N_, K_) = log_lambda - target;
+  Eigen::Map<Matrix>(p.residual.data() + N_ * K_, N_, K_) = x - sites_.of(-2 * p.e.d_variance);
   p.norm = p.residual.norm();
   if (!std::isfinite(p.norm)) return std::nullopt;
   return p;
@@ -98,23 +143,20 @@ std::optional<FrozenModel::Point> FrozenModel::at(const Matrix& alpha, const Mat
 
 Vector FrozenModel::direction(const Point& p, double tolerance) const {
   const Index size = N_ * K_;
-  // d v^ = -(v^ / v0)^2 (V0 o V0)(lambda o d log lambda)
+  // d v^ = -(v^ / v0)^2 (V0 o V0)(d lambda)
   const Matrix dv = -(p.variance.array() / v0_.array()).square();
-  // d log(-2 E_v) = d E_v / E_v, zero where lambda sits at its floor
-  const Matrix inverse_curvature =
-      (-2 * p.e.d_variance.array() > floor_.array()).select(p.e.d_variance.cwiseInverse(), 0.0);
-  const Matrix lambda = p.log_lambda.array().exp();
+  const Matrix target_slope = sites_.target_slope(p.e.d_variance), slope = sites_.slope(p.x);
 
-  Matrix diagonal(N_, K_);  // of the log lambda block
+  Matrix diagonal(N_, K_);  // of the x block
   for (Index k = 0; k < K_; ++k)
-    diagonal.col(k) = 1 - inverse_curvature.col(k).array() * p.e.d_vv.col(k * (K_ + 1)).array() *
-                              dv.col(k).array() * v0_.col(k).array().square() * lambda.col(k).array();
+    diagonal.col(k) = 1 - target_slope.col(k).array() * p.e.d_vv.col(k * (K_ + 1)).array() *
+                              dv.col(k).array() * v0_.col(k).array().square() * slope.col(k).array();
   diagonal = (diagonal.array() > 0.2).select(diagonal, 1.0);
 
   const LinearMap jacobian = [&](const Vector& d) {
     const Matrix d_mean = apply_prior(Map(d.data(), N_, K_).cwiseQuotient(scale_));
-    const Matrix d_log = Map(d.data() + size, N_, K_);
-    const Matrix d_variance = dv.cwiseProduct(squared_product(lambda.cwiseProduct(d_log)));
+    const Matrix d_x = Map(d.data() + size, N_, K_);
+    const Matrix d_variance = dv.cwiseProduct(squared_product(slope.cwiseProduct(d_x)));
     Matrix d_mv_transposed(N_, K_ * K_);  // the blocks hold d^2E / dm_k dv_l
     for (Index l = 0; l < K_; ++l)
       for (Index k = 0; k < K_; ++k) d_mv_transposed.col(l * K_ + k) = p.e.d_mv.col(k * K_ + l);
@@ -122,11 +164,10 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
     Eigen::Map<Matrix>(out.data(), N_, K_) =
         Map(d.data(), N_, K_) - scale_.cwiseProduct(blocks(p.e.d_mm, d_mean) + blocks(p.e.d_mv, d_variance));
     Eigen::Map<Matrix>(out.data() + size, N_, K_) =
-        d_log -
-        inverse_curvature.cwiseProduct(blocks(d_mv_transposed, d_mean) + blocks(p.e.d_vv, d_variance));
+        d_x - target_slope.cwiseProduct(blocks(d_mv_transposed, d_mean) + blocks(p.e.d_vv, d_variance));
     return out;
   };
-  // (I + Lambda C)^-1 = I - Lambda V on alpha, diagonal on log lambda
+  // (I + Lambda C)^-1 = I - Lambda V on alpha, diagonal on x
   const LinearMap preconditioner = [&](const Vector& r) {
     Vector out(2 * size);
     const Matrix u = Map(r.data(), N_, K_).cwiseQuotient(scale_);
@@ -144,25 +185,25 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
 /// The first point along a direction where the residual falls, halving `step`; empty after `halvings` of
 /// them.
 std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const FrozenModel::Point& from,
-                                         const Matrix& d_alpha, const Matrix& d_mean, const Matrix& d_log,
-                                         const Matrix& lowest, int halvings, double& step) {
+                                         const Matrix& d_alpha, const Matrix& d_mean, const Matrix& d_x,
+                                         int halvings, double& step) {
+  const Matrix lowest = frozen.sites().lowest();
   for (int i = 0; i <= halvings; ++i, step *= 0.5) {
-    auto next = frozen.at(from.alpha + step * d_alpha, (from.log_lambda + step * d_log).cwiseMax(lowest),
+    auto next = frozen.at(from.alpha + step * d_alpha, (from.x + step * d_x).cwiseMax(lowest),
                           from.mean + step * d_mean);
     if (next && next->norm < (1 - 1e-4 * step) * from.norm) return next;
   }
   return std::nullopt;
 }
 
-/// Moves (alpha, log lambda) towards the frozen model's solution. False if it got less than half of the way
-/// there, measured by the residual.
+/// Moves (alpha, x) towards the frozen model's solution. False if it got less than half of the way there, measured
+/// by the residual.
 bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
-                  Matrix& alpha, Matrix& log_lambda) {
+                  Matrix& alpha, Matrix& x) {
   const Index N = model.rows(), K = model.latents();
-  auto point = frozen.at(current.alpha, log_lambda, current.centred);
+  auto point = frozen.at(current.alpha, x, current.centred);
   if (!point) return false;
   const double start = point->norm;
-  const Matrix lowest = model.lambda_floor().array().log();
   double last_step = 0;
   for (int i = 0; i < inner_iterations && point->norm > inner_reduction * start && point->norm > 1e-11; ++i) {
     model.context().monitor.poll();
@@ -171,22 +212,18 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
         last_step < 1 ? 0.1 : std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
     const Vector d = frozen.direction(*point, tolerance);
     if (!d.allFinite()) break;
-    const Matrix d_alpha = Map(d.data(), N, K), d_log = Map(d.data() + N * K, N, K);
+    const Matrix d_alpha = Map(d.data(), N, K), d_x = Map(d.data() + N * K, N, K);
     const Matrix d_mean = frozen.apply_prior(d_alpha);
     // trust region for means: one plus two standard deviations
     const double mean_move = (d_mean.array().abs() / (1 + 2 * point->variance.array().sqrt())).maxCoeff();
     const double longest = std::min(1.0, 1 / std::max(mean_move, 1e-300));
-    // and for lambda: one site that the frozen model sends far away must not hold the others back; a site
-    // that hardly matters may vanish at once
-    const auto matters = point->log_lambda.array().exp() * point->variance.array() > 1e-2;
-    const Matrix clipped = matters.select(d_log.cwiseMax(-max_log_lambda_move), d_log.cwiseMax(-50.0))
-                               .cwiseMin(max_log_lambda_move);
     double step = longest;
-    auto next = search(frozen, *point, d_alpha, d_mean, clipped, lowest, 4, step);
+    const Matrix limited = frozen.sites().limited(d_x, point->x, point->variance);
+    auto next = search(frozen, *point, d_alpha, d_mean, limited, 4, step);
     if (!next) {
       // clipped, it need not be a descent direction; scaled down as a whole it is
-      step = std::min(longest, max_log_lambda_move / std::max(d_log.cwiseAbs().maxCoeff(), 1e-300));
-      next = search(frozen, *point, d_alpha, d_mean, d_log, lowest, 12, step);
+      step = std::min(longest, max_site_move / std::max(d_x.cwiseAbs().maxCoeff(), 1e-300));
+      next = search(frozen, *point, d_alpha, d_mean, d_x, 12, step);
     }
     if (!next) break;
     last_step = step;
@@ -196,7 +233,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
     if (i >= 10 && gain > 0.99) break;
   }
   alpha = point->alpha;
-  log_lambda = point->log_lambda;
+  x = point->x;
   return point->norm < 0.5 * start;
 }
 
@@ -204,48 +241,36 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
 
 InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
                        const InferenceControl& control, Trace& trace) {
+  const bool positive = model.one_optimum();
   const Matrix floor = model.lambda_floor();
   InferenceResult out;
   Posterior& current = out.posterior;
-  {
-    std::optional<Sites> positive = start;
-    if (positive) positive->lambda = positive->lambda.cwiseMax(floor);
-    current = initial_posterior(model, positive, 1);
-    if (current.sites.lambda.minCoeff() <= 0) {
-      Sites lifted{current.sites.lambda.cwiseMax(floor), current.sites.b};
-      current = initial_posterior(model, lifted, 1);
-    }
-  }
-  // Where a bound is convex at some observation its best lambda may be negative, which has no logarithm: the
-  // natural gradient goes on from here.
-  const auto hand_over = [&] {
-    if (model.one_optimum()) return out;
-    InferenceControl rest = control;
-    rest.max_iterations -= out.iterations;
-    InferenceResult end = natural_gradient(model, current.sites, rest, trace);
-    end.iterations += out.iterations;
-    return end;
-  };
+  current = initial_posterior(model, start, 1);
+  if (positive && current.sites.lambda.minCoeff() <= 0)
+    current = initial_posterior(model, Sites{current.sites.lambda.cwiseMax(floor), current.sites.b}, 1);
   int stalled = 0;  // steps in a row that raised the bound by rounding only
   for (;;) {
     out.stationarity = model.stationarity(current);
     trace.add(current.elbo, out.stationarity.gap);
     out.converged = out.stationarity.measure() <= control.tol;
-    if (out.converged || out.iterations == control.max_iterations) return out;
-    if (stalled == 3) return hand_over();
+    if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
     ++out.iterations;
     const double before = current.elbo;
 
-    const Matrix log_lambda = current.sites.lambda.array().log();
-    Matrix alpha = current.alpha, target = log_lambda;
-    const bool solved = solve_frozen(model, FrozenModel(model, current), current, alpha, target);
-    bool moved = false;
-    for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
-      const Matrix lambda = (log_lambda + step * (target - log_lambda)).array().exp();
-      auto next = model.at_alpha(lambda, current.alpha + step * (alpha - current.alpha), 1);
-      if (next && next->elbo >= current.elbo - rounding(current)) {
-        moved = true;
-        current = std::move(*next);
+    bool moved = false, solved = false;
+    {
+      const FrozenModel frozen(model, current);
+      const Matrix x = frozen.sites().of(current.sites.lambda);
+      Matrix alpha = current.alpha, target = x;
+      solved = solve_frozen(model, frozen, current, alpha, target);
+      const Matrix from = current.alpha;
+      for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
+        const Matrix lambda = frozen.sites().lambda(x + step * (target - x));
+        auto next = model.at_alpha(lambda, from + step * (alpha - from), 1);
+        if (next && next->elbo >= current.elbo - rounding(current)) {
+          moved = true;
+          current = std::move(*next);
+        }
       }
     }
     stalled = current.elbo - before <= rounding(current) ? stalled + 1 : 0;
@@ -253,13 +278,13 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
     model.restore(current);
     Sites natural = model.natural_target(current);
-    natural.lambda = natural.lambda.cwiseMax(floor);
+    if (positive) natural.lambda = natural.lambda.cwiseMax(floor);
     double step = 1;
     if (natural_step(model, natural, step, 1, current)) {
       stalled = current.elbo - before <= rounding(current) ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);
-      return hand_over();
+      return out;
     }
   }
 }

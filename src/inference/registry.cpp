@@ -62,7 +62,7 @@ std::string needs_gaussian(const Model& model) {
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
       {"exact", exact, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
-      {"newton", newton, all_of<needs_cheap_products, needs_alpha, needs_consistent, needs_positive_sites>,
+      {"newton", newton, all_of<needs_cheap_products, needs_alpha, needs_consistent>,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
       {"fixed_point", fixed_point, any,
        "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon "
@@ -77,11 +77,15 @@ const std::vector<Algorithm>& algorithms() {
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies; newton where z is as long as the data; else the accelerated fixed point,
+  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not log-concave,
+  // whose bends newton's model of the variances misjudges, the natural gradient. Else the accelerated fixed point,
   // which moves in b and so keeps its digits where coefficients have wide priors.
   if (name == "auto") {
     const bool full = model.solver(0).latent_dimension() == model.rows();
-    for (const std::string candidate : {"exact", full ? "newton" : "fixed_point", "fixed_point"})
+    const std::string best = !full                              ? "fixed_point"
+                             : model.likelihood().log_concave() ? "newton"
+                                                                : "natural_gradient";
+    for (const std::string& candidate : {std::string("exact"), best, std::string("fixed_point")})
       for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == candidate && algorithm.refuses(model).empty()) return algorithm;
   }

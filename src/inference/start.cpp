@@ -24,16 +24,16 @@ Site expand_at_datum(const LatentGaussianModel& model, Index n) {
 
 std::vector<Sites> other_starts(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
-  std::vector<Sites> out{{Matrix::Zero(N, K), Matrix::Zero(N, K)}};
-  if (K > 1) return out;
-  out.push_back(out[0]);
+  Sites start{Matrix::Zero(N, K), Matrix::Zero(N, K)};
+  if (K > 1) return {start};
   for (Index n = 0; n < N; ++n) {
     if (model.data().weight[n] == 0) continue;
     const Site site = expand_at_datum(model, n);
-    out[1].lambda(n) = site.lambda;
-    out[1].b(n) = site.b;
+    start.lambda(n) = site.lambda;
+    start.b(n) = site.b;
   }
-  return out;
+  constexpr double blurred = 0.01;
+  return {start, {blurred * start.lambda, blurred * start.b}};
 }
 
 Sites initial_sites(LatentGaussianModel& model) {

@@ -13,7 +13,8 @@ namespace galvi {
 /// share.
 Sites initial_sites(LatentGaussianModel& model);
 
-/// Other places to start from, for bounds with several optima: the prior, and every observation taken at its word.
+/// Other places to start from, for bounds with several optima: every observation taken at its word, and with
+/// a hundredth of its weight, which is a smoother fit. The prior for K > 1.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
 /// The posterior of the given start, or of initial_sites(); shrunk towards the prior until its bound is
