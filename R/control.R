@@ -14,7 +14,7 @@
 #' @param joint Optimise posterior and hyperparameters together rather than in turn?
 #' @param move_inducing Move inducing points together with the hyperparameters? No use in this version.
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance. No use in this version.
-#' @param pieces Pieces of the piecewise bound, 3 to 20. No use in this version.
+#' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
 #' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole
 #'   number. Results do not depend on it beyond rounding.
 #' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all.

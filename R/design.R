@@ -103,21 +103,34 @@ check_variables <- function(terms, data, args) {
   for (arg in names(args)) uses(args[[arg]], sprintf("`%s`", arg))
 }
 
-frame_offset <- function(frame) {
-  offset <- tryCatch(stats::model.offset(frame), error = function(e) {
-    stop_galvi("data", "`offset` must be numbers.")
-  })
-  n <- nrow(frame)
-  if (is.null(offset)) return(matrix(0, n, 1L))
-  if (!is.numeric(offset) || NCOL(offset) != 1L) {
-    stop_galvi("data", sprintf("`offset` must be one column of numbers, not %s.", describe(offset)))
+# The sum of all offsets, N x K: one column is added to every latent value. latents: their names, NULL for
+# one.
+frame_offset <- function(frame, latents = NULL) {
+  k <- max(1L, length(latents))
+  total <- matrix(0, nrow(frame), k)
+  at <- c(attr(attr(frame, "terms"), "offset"), match("(offset)", names(frame), 0L))
+  for (j in at[at > 0L]) total <- total + offset_columns(frame[[j]], latents, k)
+  total
+}
+
+offset_columns <- function(offset, latents, k) {
+  if (!is.numeric(offset)) stop_galvi("data", "`offset` must be numbers.")
+  if (!NCOL(offset) %in% c(1L, k)) {
+    stop_galvi("data", sprintf(
+      "`offset` must be one column of numbers%s, not %s.",
+      if (k > 1L) sprintf(" or a matrix of %d, for %s", k, quote_names(latents, max = 6L)) else "",
+      describe(offset)
+    ))
   }
-  offset <- matrix(as.numeric(offset), n, 1L)
-  if (!all(is.finite(offset))) {
-    at <- which(!is.finite(offset))[1L]
-    stop_galvi("data", sprintf("`offset` must be finite; row %d has %s.", at, format(offset[at])))
+  bad <- which(!is.finite(offset))
+  if (length(bad)) {
+    stop_galvi("data", sprintf(
+      "`offset` must be finite; row %d has %s.", (bad[1L] - 1L) %% NROW(offset) + 1L, format(offset[bad[1L]])
+    ))
   }
-  offset
+  # columns that are named like the latent values go where they belong
+  if (NCOL(offset) > 1L && setequal(colnames(offset), latents)) offset <- offset[, latents, drop = FALSE]
+  matrix(as.numeric(offset), NROW(offset), k)
 }
 
 # ---- hyperparameters ----
@@ -128,21 +141,16 @@ new_registry <- function() {
   rows <- list()
   # owner: whose parameter it is in its name, such as `x1` in x1.sd; term: the label of the term it belongs to
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner) {
-    # the range always has the start well inside
-    if (value$learned) {
-      lower <- min(lower, value$value / 10)
-      upper <- max(upper, value$value * 10)
-    }
     rows[[length(rows) + 1L]] <<- list(
       name = paste0(owner, ".", parameter), term = term, parameter = parameter, value = value$value,
       transform = transform, learned = value$learned, lower = lower, upper = upper, prior = value$prior
     )
     length(rows)
   }
-  # what kernel_spec() calls; see R/kernel.R
-  for_term <- function(label) {
+  # what kernel_spec() calls; see R/kernel.R. owner: the term, and the class where each has its own
+  for_term <- function(label, owner = label) {
     function(parameter, value, default, lower, upper, learned = TRUE, transform = "log") {
-      shown <- paste0(label, ".", parameter)
+      shown <- paste0(owner, ".", parameter)
       entry <- if (is.null(value) && !learned) {
         list(value = default, learned = FALSE, prior = NULL)
       } else {
@@ -150,19 +158,31 @@ new_registry <- function() {
           value, shown, default, variance = grepl("variance", parameter), zero_ok = TRUE, what = "kernel"
         )
       }
-      add(label, parameter, entry, lower, upper, transform)
+      add(owner, parameter, entry, lower, upper, transform, term = label)
     }
   }
   table <- function() {
     column <- function(field, type) vapply(rows, `[[`, type, field)
-    list(
+    widen_ranges(list(
       name = column("name", ""), term = column("term", ""), parameter = column("parameter", ""),
       value = column("value", 0), transform = column("transform", ""),
       learned = column("learned", NA), lower = column("lower", 0), upper = column("upper", 0),
       prior = lapply(rows, `[[`, "prior")
-    )
+    ))
   }
   list(add = add, for_term = for_term, table = table)
+}
+
+# Ranges have the starts well inside. Numbers in order (transform "above") are ranged by their distances.
+widen_ranges <- function(hyper) {
+  above <- which(hyper$transform == "above")
+  size <- replace(hyper$value, above, hyper$value[above] - hyper$value[above - 1L])
+  free <- hyper$transform == "identity"
+  low <- ifelse(free, size - 10, size / 10)
+  high <- ifelse(free, size + 10, size * 10)
+  hyper$lower <- ifelse(hyper$learned, pmin(hyper$lower, low), hyper$lower)
+  hyper$upper <- ifelse(hyper$learned, pmax(hyper$upper, high), hyper$upper)
+  hyper
 }
 
 # `start =`: a fit or named numbers. Held values stay held.
@@ -185,18 +205,31 @@ apply_start <- function(hyper, start) {
     ))
   }
   at <- match(hyper$name, names(values))
+  in_order <- hyper$transform %in% c("identity", "above")
+  # thresholds between other classes than the fit's are of no use
+  if (from_fit && anyNA(at[in_order])) at[in_order] <- NA
   set <- which(!is.na(at) & hyper$learned)
-  bad <- set[!is.finite(values[at[set]]) | values[at[set]] <= 0]
-  if (length(bad)) {
+  given <- as.numeric(values[at[set]])
+  bad <- which(!is.finite(given) | given <= 0 & !in_order[set])[1L]
+  if (!is.na(bad)) {
     stop_galvi("argument", sprintf(
-      "`start` must be positive and finite, not %s (`%s`).", format(values[[at[bad[1L]]]]),
-      hyper$name[bad[1L]]
+      "`start` must be %sfinite, not %s (`%s`).", if (in_order[set[bad]]) "" else "positive and ",
+      format(given[bad]), hyper$name[set[bad]]
     ))
   }
-  hyper$value[set] <- as.numeric(values[at[set]])
-  hyper$lower[set] <- pmin(hyper$lower[set], hyper$value[set] / 10)
-  hyper$upper[set] <- pmax(hyper$upper[set], hyper$value[set] * 10)
-  hyper
+  hyper$value[set] <- given
+  check_order(hyper)
+  widen_ranges(hyper)
+}
+
+check_order <- function(hyper) {
+  above <- which(hyper$transform == "above")
+  bad <- above[hyper$value[above] <= hyper$value[above - 1L]]
+  if (!length(bad)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "`start` must leave `%s` (%s) below `%s` (%s).", hyper$name[bad[1L] - 1L],
+    format(hyper$value[bad[1L] - 1L]), hyper$name[bad[1L]], format(hyper$value[bad[1L]])
+  ))
 }
 
 check_start <- function(start) {
@@ -216,12 +249,13 @@ check_start <- function(start) {
 #'
 #' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it
 #' grows with N.
+#' @param settings list(expectation, pieces, start, held: are the hyperparameters held?), each with a default.
 #' @noRd
-build_model <- function(parsed, frame, family, prior = NULL, args = list(), expectation = "auto",
-                        start = NULL) {
+build_model <- function(parsed, frame, family, prior = NULL, args = list(), settings = list()) {
   name <- variable_name(parsed$response)
   response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
-  offset <- frame_offset(frame)
+  response$latents <- family_type(family)$latents(response$levels, family)
+  offset <- frame_offset(frame, response$latents)
   registry <- new_registry()
   context <- model_context(family, response, registry)
   fixed <- design_fixed(parsed$fixed, frame, context, prior)
@@ -230,31 +264,44 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), expe
   }))
   if (!length(built)) {
     stop_galvi("formula", sprintf(
-      "`%s` has no term: add an intercept, a column or gp().", deparse_one(parsed$formula)
+      "`%s` has no term: add %sa column or gp().", deparse_one(parsed$formula),
+      if (context$intercept) "an intercept, " else ""
     ))
   }
-  likelihood <- family_likelihood(family, response$y / response$size, registry)
+  likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))
   full <- any(vapply(built, function(b) b$term$type == "kernel", NA))
-  if (full) check_dense_size(nrow(frame), built)
+  if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
   model <- list(
     y = response$y, size = response$size, weights = response$weights, offset = offset,
-    likelihood = likelihood, expectation = expectation,
-    solver = if (full) "dense_kernel" else "projected",
-    priors = list(list(terms = lapply(built, function(b) c(b$term, b$rows)))),
-    hyper = apply_start(registry$table(), start)
+    likelihood = likelihood,
+    expectation = if (is.null(settings$expectation)) "auto" else settings$expectation,
+    pieces = if (is.null(settings$pieces)) 20 else settings$pieces,
+    solver = if (full) "dense_kernel" else "projected", priors = class_priors(built),
+    hyper = apply_start(registry$table(), settings$start)
   )
-  if (full) check_proper(fixed$priors)
+  check_proper(fixed$priors, full, likelihood$constants)
   list(design = design, model = model, prior = fixed$priors)
 }
 
-# What terms may know of the response: location and spread for default priors, default variance for kernels.
+# One prior that all latent values share, or one for each where a kernel is per_class().
+class_priors <- function(built) {
+  count <- max(lengths(lapply(built, `[[`, "per_class")), 1L)
+  lapply(seq_len(count), function(k) {
+    list(terms = lapply(built, function(b) c(if (length(b$per_class)) b$per_class[[k]] else b$term, b$rows)))
+  })
+}
+
+# What terms may know of the response: location and spread for default priors, default variance for kernels,
+# the names of several latent values.
 model_context <- function(family, response, registry) {
   identity <- family$link == "identity"
   variance <- if (identity) response_variance(response$y) else 1
   list(
     registry = registry, default_variance = variance,
-    centre = if (identity) stats::median(response$y) else 0, spread = sqrt(variance)
+    centre = if (identity) stats::median(response$y) else 0, spread = sqrt(variance),
+    latents = if (length(response$latents) > 1L) response$latents,
+    intercept = family_type(family)$intercept(family)
   )
 }
 
@@ -265,8 +312,10 @@ new_design <- function(parsed, frame, family, args, fixed, specs, response) {
     frame_terms = terms, xlevels = stats::.getXlevels(without_response(terms), frame),
     terms = parsed$fixed, assign = fixed$spec$assign, contrasts = fixed$spec$contrasts,
     specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
-    family = family,
-    response = list(name = variable_name(parsed$response), levels = response$levels, latents = NULL), K = 1L
+    family = family, K = max(1L, length(response$latents)),
+    response = list(
+      name = variable_name(parsed$response), levels = response$levels, latents = response$latents
+    )
   ), class = "galvi_design")
 }
 
@@ -282,23 +331,27 @@ without_response <- function(terms) {
   terms
 }
 
-check_proper <- function(priors) {
+check_proper <- function(priors, full, constants) {
   flat <- vapply(priors, function(p) identical(p$sd, Inf), NA)
-  if (any(flat)) {
-    stop_galvi("prior", sprintf(
-      "%s: a flat prior (sd = Inf) does not go with a full gp(). Give a large sd instead.",
-      quote_names(names(priors)[flat])
-    ))
+  if (!any(flat)) return(invisible())
+  what <- if (full) {
+    "does not go with a full gp()"
+  } else if (identical(constants$reference, -1)) {
+    "does not go with one latent value per class, of which only differences count: name a `refcat`"
   }
+  if (is.null(what)) return(invisible())
+  stop_galvi("prior", sprintf(
+    "%s: a flat prior (sd = Inf) %s. Give a large sd instead.", quote_names(names(priors)[flat]), what
+  ))
 }
 
 # ---- size ----
 
 gib <- function(bytes) format(round(bytes / 2^30, if (bytes < 2^33) 1L else 0L), nsmall = 0, big.mark = ",")
 
-# Three N x N matrices of doubles is what a full GP needs at least.
-check_dense_size <- function(n, built, available = available_memory()) {
-  need <- 3 * 8 * n^2
+# Three N x N matrices of doubles is what a full GP needs at least, and two more for each further latent.
+check_dense_size <- function(n, built, available = available_memory(), k = 1L) {
+  need <- (1 + 2 * k) * 8 * n^2
   if (is.na(available) && n <= 20000 || !is.na(available) && need <= available) return(invisible())
   label <- built[[which(vapply(built, function(b) b$term$type == "kernel", NA))[1L]]]$term$label
   call <- sub("\\)$", ", inducing = 200)", label)
@@ -354,7 +407,8 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     spec_rows(spec, frame)
   ))
   out <- list(
-    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame)), frame = frame,
+    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame, design$response$latents)),
+    frame = frame,
     omitted = missing, n = nrow(newdata)
   )
   if (response) {

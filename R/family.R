@@ -1,133 +1,205 @@
-# Families: what the user names -> which likelihood runs, with which parameters, on which responses.
-
-# ---- the table ----
-
-# One entry per family. links: R's link -> the core's likelihood, the first is the default; parameters: name
-# -> function(y) giving start and bounds; response: see below; example: three legal responses.
-family_types <- function() {
-  list(
-    gaussian = list(
-      links = c(identity = "gaussian"), parameters = list(variance = noise_variance),
-      response = number_response, example = c(0, 1, 1)
-    ),
-    binomial = list(
-      links = c(logit = "binomial_logit", probit = "binomial_probit"), parameters = list(),
-      response = binomial_response, example = c(0, 1, 1)
-    ),
-    poisson = list(
-      links = c(log = "poisson"), parameters = list(), response = count_response, example = c(0, 1, 1)
-    )
-  )
-}
-
-# Families of other packages, by a pattern for their `$family`, and their name here.
-family_translations <- function() {
-  data.frame(
-    pattern = c(
-      "^bernoulli$", "^negative binomial|^negbinomial2?$", "^ordered categorical|^cumulative$",
-      "^scaled t|^student$", "^beta regression|^beta$", "^categorical$|^multinom", "^gamma$", "^exponential$"
-    ),
-    family = c(
-      "binomial", "negbinomial", "cumulative", "student", "beta_family", "categorical", "Gamma", "exponential"
-    )
-  )
-}
-
-# Families that galvi's interface names and this version does not have.
-unavailable_families <- function() {
-  c(
-    "categorical", "stick_breaking", "cumulative", "student", "laplace", "exponential", "negbinomial",
-    "beta_family", "stochastic_volatility", "Gamma"
-  )
-}
-
-# Refused for good, with the reason.
-refused_families <- function() {
-  c(
-    quasi = "a quasi family has no likelihood, and the bound is on one",
-    quasibinomial = "a quasi family has no likelihood, and the bound is on one: use binomial()",
-    quasipoisson = "a quasi family has no likelihood, and the bound is on one: use poisson()",
-    inverse.gaussian = "its likelihood is not among galvi's"
-  )
-}
-
-# ---- constructors ----
+# What a user may call a family -> an object of class galvi_family. The families themselves are in
+# family-types.R, their parameters in family-parameters.R, responses in family-response.R and
+# family-classes.R, families of other packages in family-translate.R.
 
 #' Families
 #'
 #' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
-#' with links `"logit"` and `"probit"`, [stats::poisson()]. `galvi_family()` builds any of them with
-#' parameters, and no other package can mask it.
+#' with links `"logit"` and `"probit"`, [stats::poisson()] and `Gamma("log")`, or one of the functions here.
+#' `galvi_family()` builds any of them with parameters, and no other package can mask it.
 #'
-#' | family | links | response | parameters |
-#' |:--|:--|:--|:--|
-#' | `gaussian` | identity | numbers | `variance`: of the noise |
-#' | `binomial` | logit, probit | two classes or counts of successes, see below | |
-#' | `poisson` | log | counts | |
+#' With eta the linear predictor:
 #'
-#' A binomial response is 0 and 1, logical, a factor or text of two levels (the second is the success),
-#' `cbind(successes, failures)`, or a proportion with the trials as `weights`.
+#' | family | links | response | given eta | parameters |
+#' |:--|:--|:--|:--|:--|
+#' | `gaussian` | identity | numbers | normal, mean eta | `variance` |
+#' | `student` | identity | numbers with outliers | eta + scale * t(df) | `df`, `scale` |
+#' | `laplace` | identity | numbers | density `exp(-|y - eta| / scale) / (2 scale)` | `scale` |
+#' | `binomial` | logit, probit | two classes or successes | P(success) = logistic or Phi(eta) | |
+#' | `poisson` | log | counts | mean exp(eta) | |
+#' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
+#' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
+#' | `exponential` | log | positive numbers | mean exp(eta) | |
+#' | `beta_family` | logit | fractions | mean m = logistic(eta); variance below | `precision` |
+#' | `stochastic_volatility` | log | numbers about zero | normal, mean 0, variance exp(eta) | |
+#' | `cumulative` | logit, probit | ordered classes | P(y <= k) = F(threshold_k - eta) | `thresholds` |
+#' | `categorical` | logit | classes | P(y = c) proportional to exp(eta_c) | |
+#' | `stick_breaking` | logit | classes | P(y = c, given y >= c) = logistic(eta_c) | |
 #'
+#' @section Log densities:
+#' * `gaussian`: `-(y - eta)^2 / (2 variance) - log(2 pi variance) / 2`
+#' * `student`: `lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 log(1 + ((y - eta) / scale)^2 / df) -
+#'   log(pi df scale^2) / 2`
+#' * `laplace`: `-|y - eta| / scale - log(2 scale)`
+#' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)`, p = logistic(eta) or Phi(eta)
+#' * `poisson`: `y eta - exp(eta) - log y!`
+#' * `negbinomial`: `y log(mu / (mu + size)) + size log(size / (mu + size)) + lgamma(y + size) -
+#'   lgamma(size) - log y!`, mu = exp(eta)
+#' * `Gamma`: `-shape (eta + y exp(-eta)) + shape log(shape) - lgamma(shape) + (shape - 1) log y`
+#' * `exponential`: `-eta - y exp(-eta)`
+#' * `beta_family`: that of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
+#'   logistic(eta): the variance is m (1 - m) / (1 + precision)
+#' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
+#' * `cumulative`: `log(F(threshold_y - eta) - F(threshold_(y-1) - eta))`, F logistic or Phi, the outer
+#'   thresholds infinite
+#' * `categorical`: `eta_y - log sum_c exp(eta_c)`, eta of the reference 0
+#' * `stick_breaking`: `log logistic(eta_y) + sum_(c < y) log logistic(-eta_c)`, the first term missing for
+#'   the last class
+#'
+#' @section Responses:
+#' * `binomial`: 0 and 1, logical, a factor or text of two levels (the second is the success),
+#'   `cbind(successes, failures)`, or a proportion with the trials as `weights`.
+#' * `cumulative`: an ordered factor, or whole numbers, whose order is theirs. An unordered factor has no
+#'   order to go by and is refused. Two levels are enough.
+#' * `categorical`, `stick_breaking`: a factor, text, logical or whole numbers; counts of a class are rows
+#'   with `weights`. Levels without rows are refused: [droplevels()].
+#' * `poisson` and `negbinomial` take counts that are all zero: the prior of the intercept then decides how
+#'   small the mean can be.
+#' * `beta_family` refuses 0 and 1, whose density is 0 or infinite; `(y * (n - 1) + 0.5) / n` squeezes n
+#'   observations into the open interval.
+#' * `stochastic_volatility` takes a y of exactly 0, but not nothing else.
+#'
+#' @section Classes:
+#' `categorical` and `stick_breaking` have several latent values per observation, each with its own copy of
+#' all terms: `categorical()` one per level, `categorical(refcat = "a")` one per level but `a`,
+#' `stick_breaking()` one per level but the last. The copies share kernel parameters unless the kernel is
+#' [per_class()]; priors of fixed effects, see `prior` in [galvi()], are the same for all. An offset is one
+#' column, which is added to every latent value, or a matrix with one column each.
+#'
+#' `stick_breaking` goes through the levels in their order: is it the first, if not, is it the second, ...
+#' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.
+#'
+#' `cumulative` with free thresholds has no intercept, with or without `0 +` in the formula: the thresholds
+#' stand for it. They are learned in order, from the starts at which a model without terms has the classes'
+#' shares, or from your numbers; `fixed()` holds them, and then there is an intercept. Their names are those
+#' of the levels they divide, such as `cumulative.low|medium`.
+#'
+#' @section Parameters:
 #' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such
-#' as [log_normal()] makes the estimate a posterior mode. They are learned from a start read off the data if
-#' they are not given. `variance = fixed(0)` is noise-free interpolation.
+#' as [log_normal()] makes the estimate a posterior mode; learning is on the log scale. One that is not given
+#' starts from a value read off the data: half of var(y) for `variance`, the median absolute deviation for
+#' `scale`, moments for `size`, `shape` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
+#' default in Usage (`variance` and `shape` at that start). `df` is held at 4 unless you give a number or a
+#' prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
 #'
-#' Objects of class `brmsfamily`, mgcv's and MASS's families are translated by name and link, or refused with
-#' a message that names the call to use.
+#' `student` and `beta_family` are not log-concave: the bound may have several optima, and a fit that was not
+#' proven best says so.
+#'
+#' @section Other packages:
+#' Objects of class `brmsfamily`, mgcv's `nb`, `negbin`, `ocat`, `scat`, `betar`, `multinom` and MASS's
+#' `negative.binomial` are translated by name and link, with parameters that they hold: `negbinomial(size =
+#' fixed(2))` for `negative.binomial(2)`. Others are refused with a message that names the call to use.
 #'
 #' @param family A name, a family function or a family object.
 #' @param ... Parameters by name, such as `variance = fixed(0.25)`.
 #' @param link Link; NULL for the one of `family`.
+#' @param df Degrees of freedom, positive. They are held at 4; a number or a prior learns them.
+#' @param scale Scale of the noise in units of y, positive.
+#' @param size,precision Positive; see the table.
+#' @param thresholds NULL, increasing numbers where learning starts, or [fixed()] of them: one fewer than
+#'   levels.
+#' @param refcat The level whose latent value is 0; NA for none, one latent value per level; NULL for the
+#'   first.
 #' @return An object of class `galvi_family` and `family`: a list with `family`, `link`, `linkfun`, `linkinv`,
-#'   `mu.eta` and `parameters`.
+#'   `mu.eta`, `parameters` (those given) and `options`.
+#' @references
+#' Khan, Mohamed and Murphy (2012) *Fast Bayesian inference for non-conjugate Gaussian process regression*
+#' (`categorical`, `cumulative`, `stick_breaking`).
+#'
+#' Khan, Aravkin, Friedlander and Seeger (2013) *Fast dual variational inference for non-conjugate latent
+#' Gaussian models* (`poisson`, `Gamma`, `exponential`, `negbinomial`, `stochastic_volatility`).
+#'
+#' Sheth and Khardon (2016) *A fixed-point operator for inference in variational Bayesian latent Gaussian
+#' models* (`student`, `laplace`, `beta_family`).
+#'
+#' McCullagh (1980) *Regression models for ordinal data* (`cumulative`).
 #' @examples
 #' galvi_family("gaussian", variance = fixed(0.25))
 #' galvi_family(binomial("probit"))
+#' student(df = 6)
+#' cumulative("probit", thresholds = fixed(c(-1, 0, 1)))
+#' categorical(refcat = "setosa")
+#'
+#' # outliers
+#' fit <- galvi(stack.loss ~ ., data = stackloss, family = laplace())
+#' coef(fit)
+#'
+#' # ordered classes
+#' d <- transform(mtcars, gear = factor(gear, ordered = TRUE))
+#' galvi(gear ~ wt, data = d, family = cumulative())$hyper
 #' @export
 galvi_family <- function(family, ..., link = NULL) {
   if (missing(family)) stop_galvi("family", "galvi_family() needs `family`: a name, a function or an object.")
-  family <- as_galvi_family(family, link = link)
-  parameters <- list(...)
-  known <- names(family_types()[[family$family]]$parameters)
-  given <- names(parameters)
-  if (length(parameters) && (is.null(given) || !all(nzchar(given)))) {
-    stop_galvi("family", sprintf(
-      "Parameters of a family need names%s.",
-      if (length(known)) sprintf(", as in galvi_family(\"%s\", %s = 1)", family$family, known[1L]) else ""
-    ))
-  }
-  for (name in given) {
-    if (!name %in% known) {
-      stop_galvi("family", sprintf(
-        "The %s family has no parameter `%s`.%s", family$family, name,
-        if (length(known)) sprintf(" It has %s.", quote_names(known)) else " It has none."
-      ))
-    }
-    as_parameter(parameters[[name]], name, zero_ok = TRUE, variance = name == "variance", what = "family")
-  }
-  family$parameters[given] <- parameters
-  family
+  set_parameters(as_galvi_family(family, link = link), list(...))
 }
 
-new_family <- function(family, link, parameters = list()) {
+# A family of ours by name, from its constructor.
+own_family <- function(name, ..., link = NULL) set_parameters(family_by_name(name, link, "family"), list(...))
+
+new_family <- function(family, link, parameters = list(), options = list()) {
   structure(
     c(
       list(family = family, link = link),
       stats::make.link(link)[c("linkfun", "linkinv", "mu.eta")],
-      list(parameters = parameters)
+      list(parameters = parameters, options = options)
     ),
     class = c("galvi_family", "family")
   )
 }
 
+# given: parameters and options by name; a parameter of NULL is not given.
+set_parameters <- function(family, given) {
+  type <- family_type(family)
+  known <- c(names(type$parameters), names(type$options))
+  check_parameter_names(given, family$family, known)
+  for (name in intersect(names(given), names(type$options))) {
+    family$options[[name]] <- type$options[[name]](given[[name]])
+  }
+  given <- Filter(Negate(is.null), given[names(given) %in% names(type$parameters)])
+  for (name in names(given)) {
+    type$parameters[[name]]$check(type$parameters[[name]], given[[name]], name)
+  }
+  family$parameters[names(given)] <- given
+  family
+}
+
+check_parameter_names <- function(given, family, known) {
+  names <- names(given)
+  if (length(given) && (is.null(names) || !all(nzchar(names)))) {
+    stop_galvi("family", sprintf(
+      "Parameters of a family need names%s.",
+      if (length(known)) sprintf(", as in galvi_family(\"%s\", %s = 1)", family, known[1L]) else ""
+    ))
+  }
+  unknown <- setdiff(names, known)
+  if (length(unknown)) {
+    stop_galvi("family", sprintf(
+      "The %s family has no parameter `%s`.%s", family, unknown[1L],
+      if (length(known)) sprintf(" It has %s.", quote_names(known)) else " It has none."
+    ))
+  }
+}
+
 #' @export
 print.galvi_family <- function(x, ...) {
   cat("Family:", x$family, "\nLink function:", x$link, "\n")
-  for (name in names(x$parameters)) {
-    value <- x$parameters[[name]]
-    cat(sprintf("%s: %s\n", name, format(value)))
+  type <- family_type(x)
+  for (name in names(type$parameters)) {
+    cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], type$parameters[[name]]$default)))
   }
+  if ("refcat" %in% names(x$options)) cat(sprintf("refcat: %s\n", describe_refcat(x$options$refcat)))
   invisible(x)
+}
+
+describe_parameter <- function(value, default) {
+  if (is.null(value) && is_value(default)) value <- default
+  if (is.null(value)) return("learned, from a start read off the data")
+  if (is_value(value)) return(format(value))
+  sprintf("learned, from %s", paste(format(value, trim = TRUE), collapse = ", "))
+}
+
+describe_refcat <- function(refcat) {
+  if (is.na(refcat)) "none" else if (is.integer(refcat)) "the first level" else dQuote(refcat, FALSE)
 }
 
 #' Anything a user may call a family -> galvi_family; errors name what to use
@@ -140,250 +212,46 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
       ))
     })
   }
-  if (inherits(x, "galvi_family") && is.null(link)) return(x)
-  if (is.character(x) && length(x) == 1L) return(family_by_name(x, link, arg))
-  if (is.list(x) && is.character(x$family)) {
-    given <- if (is.null(link)) x$link else link
-    family <- family_by_name(x$family[1L], given[1L], arg, found = x$family[1L])
-    if (inherits(x, "galvi_family")) family$parameters <- x$parameters
+  if (inherits(x, "galvi_family")) {
+    if (is.null(link)) return(x)
+    family <- family_by_name(x$family, link, arg)
+    family[c("parameters", "options")] <- x[c("parameters", "options")]
     return(family)
   }
+  if (is.character(x) && length(x) == 1L) return(family_by_name(x, link, arg))
+  if (is.list(x) && is.character(x$family)) return(translate_family(x, link, arg))
   stop_galvi("family", sprintf(
     "`%s` must be a family such as binomial(), its name or its function, not %s.", arg, describe(x)
   ))
 }
 
-family_by_name <- function(name, link, arg, found = NULL) {
+family_by_name <- function(name, link, arg) {
   types <- family_types()
   if (!name %in% names(types)) {
-    translated <- translate_family(name)
-    if (is.null(translated)) refuse_family(name, link, arg)
-    if (!translated %in% names(types)) refuse_family(translated, link, arg, found = found)
-    name <- translated
+    known <- translation(name)
+    if (is.null(known)) refuse_family(name, arg)
+    return(set_parameters(family_by_name(known$family, link, arg), known$parameters))
   }
   links <- names(types[[name]]$links)
   if (is.null(link)) link <- links[1L]
-  if (!link %in% links) {
-    stop_galvi("family", sprintf(
-      "The %s family has link%s %s here, not \"%s\". Use %s(%s).", name, if (length(links) > 1L) "s" else "",
-      quote_names(links, "\""), link, name, paste0("\"", links[1L], "\"")
-    ))
-  }
-  new_family(name, link)
+  if (!is.character(link) || length(link) != 1L || !link %in% links) refuse_link(name, link, links)
+  options <- lapply(types[[name]]$options, function(check) check(NA))
+  new_family(name, link, options = if (length(options)) options else list())
 }
 
-translate_family <- function(name) {
-  table <- family_translations()
-  hit <- which(vapply(table$pattern, grepl, NA, x = name, ignore.case = TRUE))
-  if (length(hit)) table$family[hit[1L]] else NULL
-}
-
-refuse_family <- function(name, link, arg, found = NULL) {
-  available <- names(family_types())
-  refused <- refused_families()
-  if (name %in% names(refused)) {
-    stop_galvi("family", sprintf(
-      "The %s family is not for galvi: %s. Families are %s.", name, refused[[name]], quote_names(available)
+refuse_link <- function(name, link, links) {
+  if (name == "Gamma" && identical(link, "inverse")) {
+    stop_galvi("family", paste(
+      "Gamma() with the inverse link is refused, as its mean could turn negative: use Gamma(\"log\")."
     ))
   }
-  if (name == "Gamma" && !is.null(link) && link != "log") {
-    stop_galvi("family", sprintf(
-      "Gamma() with the %s link is refused, as its mean could turn negative: Gamma has \"log\" here.",
-      link
-    ))
-  }
-  if (name %in% unavailable_families()) {
-    was <- if (!is.null(found) && found != name) sprintf(" (here `%s`)", name) else ""
-    stop_galvi("family", sprintf(
-      "The %s family%s is not available in this version: families are %s.",
-      if (is.null(found)) name else found, was, quote_names(available)
-    ))
+  base <- if (name %in% c("gaussian", "binomial", "poisson", "Gamma", "cumulative")) {
+    sprintf("%s(\"%s\")", name, links[1L])
+  } else {
+    sprintf("%s()", name)
   }
   stop_galvi("family", sprintf(
-    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available), name, did_you_mean(name, available)
+    "The %s family has link%s %s here, not %s. Use %s.", name, if (length(links) > 1L) "s" else "",
+    quote_names(links, "\""), describe(link), base
   ))
-}
-
-# ---- parameters ----
-
-# Half of var(y) for the noise, half for the function; and room to move both ways.
-noise_variance <- function(y) {
-  total <- response_variance(y)
-  list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
-}
-
-# var(y), 1 where y does not vary.
-response_variance <- function(y) {
-  v <- if (length(y) > 1L) stats::var(as.numeric(y)) else 0
-  if (is.finite(v) && v > 1e-24 * mean(y)^2 && v > 0) v else 1
-}
-
-#' The family's part of the model: the border's likelihood, its parameters put into the registry
-#' @noRd
-family_likelihood <- function(family, y, registry) {
-  type <- family_types()[[family$family]]
-  hyper <- list()
-  for (name in names(type$parameters)) {
-    default <- type$parameters[[name]](y)
-    value <- as_parameter(family$parameters[[name]], name, default$start,
-      zero_ok = TRUE, variance = name == "variance", what = "family"
-    )
-    hyper[[name]] <- registry$add(family$family, name, value, default$lower, default$upper)
-  }
-  list(type = type$links[[family$link]], hyper = hyper, constants = list())
-}
-
-# ---- responses ----
-# response(y, weights, name, levels): the model frame's response -> list(y, size, weights, levels). `levels`
-# is given for new data, where one class alone is no error.
-
-family_response <- function(family, y, weights, name, levels = NULL) {
-  n <- NROW(y)
-  weights <- check_weights(weights, n)
-  if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
-  response <- family_types()[[family$family]]$response(y, weights, name, levels)
-  if (is.null(response$size)) response$size <- rep(1, n)
-  if (is.null(response$weights)) response$weights <- weights
-  response
-}
-
-response_error <- function(name, text) {
-  stop_galvi("response", sprintf("The response `%s` %s.", name, text))
-}
-
-check_weights <- function(weights, n) {
-  if (is.null(weights)) return(rep(1, n))
-  if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
-    stop_galvi("argument", sprintf("`weights` must be numbers, not %s.", describe(weights)))
-  }
-  weights <- as.numeric(weights)
-  bad <- which(!is.finite(weights) | weights < 0)
-  if (length(bad)) {
-    stop_galvi("argument", sprintf(
-      "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
-    ))
-  }
-  if (n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
-  weights
-}
-
-# Finite numbers in one column.
-check_numbers <- function(y, name, family) {
-  if (is.factor(y) || is.character(y)) {
-    response_error(name, sprintf(
-      "must be numbers for the %s family, not %s. For two classes use family = binomial()", family,
-      if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text"
-    ))
-  }
-  if (!is.numeric(y) && !is.logical(y)) {
-    response_error(name, sprintf("must be numbers for the %s family, not %s", family, describe(y)))
-  }
-  if (NCOL(y) != 1L) {
-    response_error(name, sprintf("must be one column for the %s family, not %d", family, NCOL(y)))
-  }
-  y <- as.numeric(y)
-  check_response(y, is.finite(y), name, "must be finite")
-  y
-}
-
-check_response <- function(y, ok, name, must) {
-  if (all(ok)) return(invisible())
-  bad <- which(!ok)
-  response_error(name, paste0(must, "; ", found_in_rows(y, bad)))
-}
-
-number_response <- function(y, weights, name, levels = NULL) {
-  list(y = check_numbers(y, name, "gaussian"))
-}
-
-count_response <- function(y, weights, name, levels = NULL) {
-  y <- check_numbers(y, name, "poisson")
-  check_response(y, y >= 0 & is_whole(y), name, "must be counts, whole numbers from 0")
-  list(y = round(y))
-}
-
-is_whole <- function(x) abs(x - round(x)) <= 1e-7 * pmax(1, abs(x))
-
-binomial_response <- function(y, weights, name, levels = NULL) {
-  if (is.matrix(y) && ncol(y) == 2L) return(successes_failures(y, weights, name))
-  if (is.character(y)) y <- factor(y)
-  if (is.factor(y)) return(two_classes(y, name, levels))
-  logical <- is.logical(y) || identical(levels, c("FALSE", "TRUE"))
-  y <- check_numbers(y, name, "binomial")
-  if (all(y == 0 | y == 1)) {
-    check_both_classes(y, name, levels)
-    return(list(y = y, levels = if (logical) c("FALSE", "TRUE") else c("0", "1")))
-  }
-  proportion_of_trials(y, weights, name)
-}
-
-two_classes <- function(y, name, levels) {
-  if (!is.null(levels)) {
-    check_known_classes(y, name, levels)
-    return(list(y = as.numeric(match(as.character(y), levels) - 1L), levels = levels))
-  }
-  if (nlevels(y) > 2L) y <- droplevels(y)
-  all_levels <- levels(y)
-  if (length(all_levels) > 2L) {
-    response_error(name, sprintf(
-      "must have two levels for the binomial family, not %d (%s): use two, such as I(%s == \"%s\")",
-      length(all_levels), quote_names(all_levels, "\"", 6L), name, all_levels[1L]
-    ))
-  }
-  code <- as.numeric(y) - 1
-  if (length(all_levels) == 1L) code[] <- 0
-  check_both_classes(code, name, NULL, all_levels)
-  list(y = code, levels = all_levels)
-}
-
-check_known_classes <- function(y, name, levels) {
-  unknown <- setdiff(as.character(y), c(levels, NA))
-  if (length(unknown)) {
-    stop_galvi("newdata", sprintf(
-      "The response `%s` in `newdata` has the level %s; the fit knows %s.", name,
-      quote_names(unknown[1L], "\""), quote_names(levels, "\"")
-    ))
-  }
-}
-
-# A single row can only have one class.
-check_both_classes <- function(y, name, levels, names = c("0", "1")) {
-  if (!is.null(levels) || length(y) < 2L || length(unique(y)) > 1L) return(invisible())
-  response_error(name, sprintf("has one class only (%s): two are needed", dQuote(names[y[1L] + 1L], FALSE)))
-}
-
-successes_failures <- function(y, weights, name) {
-  counts <- as.numeric(y)
-  rows <- rep(seq_len(nrow(y)), 2L)
-  bad <- which(!is.finite(counts) | counts < 0 | !is_whole(counts))
-  if (length(bad)) {
-    response_error(name, sprintf(
-      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]],
-      format(counts[bad[1L]])
-    ))
-  }
-  with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
-}
-
-# As in glm: a proportion's weights are its trials.
-proportion_of_trials <- function(y, weights, name) {
-  must <- "must be 0 and 1, a factor of two levels, cbind(successes, failures) or proportions from 0 to 1"
-  check_response(y, y >= 0 & y <= 1, name, must)
-  count <- y * weights
-  bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
-  if (length(bad)) {
-    response_error(name, sprintf(
-      "is a proportion, so `weights` must be the trials and %s x trials whole: row %d has %s of %s", name,
-      bad[1L], format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
-    ))
-  }
-  with_trials(round(count), weights, rep(1, length(y)))
-}
-
-# A row without trials says nothing: it stays with weight zero.
-with_trials <- function(y, size, weights) {
-  none <- size == 0
-  weights[none] <- 0
-  size[none] <- 1
-  list(y = as.numeric(y), size = as.numeric(size), weights = weights, levels = c("0", "1"))
 }

@@ -16,7 +16,9 @@
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
 #' with m = median(y) and s = sd(y) on identity links, m = 0 and s = 1 on others. `prior = normal(0, sd)` is
 #' for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number is held; `sd = learn(1)`
-#' learns it by the bound.
+#' learns it by the bound. Families of several classes (see [galvi_family()]) have these effects once per
+#' latent value, all with the same prior; an sd that is learned is shared by them. [cumulative()] with free
+#' thresholds has no intercept.
 #'
 #' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
 #'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
@@ -27,15 +29,16 @@
 #' @param intercept Is there an intercept beside `x`'s Gaussian process?
 #' @param family The distribution of the response: a name, a function or an object, see [galvi_family()].
 #' @param method Inference: `"auto"` or one of [galvi_methods()].
-#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of
-#'   [galvi_methods()].
+#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of those that
+#'   [galvi_methods()] describes.
 #' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts.
 #' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
 #' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
 #' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial
 #'   response they are the trials, as in [stats::glm()]. Looked up in `data` first, like `offset` and
 #'   `subset`.
-#' @param offset Added to eta.
+#' @param offset Added to eta; with several latent values per observation one column for all of them, or a
+#'   matrix with a column each.
 #' @param subset Rows to use.
 #' @param na.action What to do with missing values: [stats::na.omit()] by R's default option,
 #'   [stats::na.fail()], [stats::na.exclude()].
@@ -185,7 +188,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   verbose <- check_flag(verbose, "verbose")
   built <- prepare_model(
     formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
-    start
+    start, pieces = control$pieces, held = hyper == "fixed"
   )
   model <- built$model
   if (hyper == "fixed") model$hyper$learned[] <- FALSE
@@ -213,17 +216,20 @@ as_galvi_error <- function(expr) {
 
 # Everything before the numbers: list(design, model, prior, frame).
 prepare_model <- function(formula, data, family = gaussian(), args = list(),
-                          na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL) {
+                          na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
+                          pieces = 20, held = FALSE) {
   formula <- check_formula(formula)
   data <- check_data(check_evaluates(data, "data", "data"))
-  family <- as_galvi_family(check_evaluates(family, "family", "family", names(family_types())))
+  words <- c(names(family_types()), "galvi_family")
+  family <- as_galvi_family(check_evaluates(family, "family", "family", words))
   na.action <- check_na_action(na.action)
   prior <- check_evaluates(prior, "prior", "prior", prior_names())
   start <- check_evaluates(start, "start")
   args <- args[!vapply(args, is.null, NA)]
   parsed <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parsed), data, args, na.action)
-  c(build_model(parsed, frame, family, prior, args, expectation, start), list(frame = frame))
+  settings <- list(expectation = expectation, pieces = pieces, start = start, held = held)
+  c(build_model(parsed, frame, family, prior, args, settings), list(frame = frame))
 }
 
 check_formula <- function(formula) {

@@ -8,7 +8,8 @@ method_names <- function() {
 }
 
 expectation_names <- function() {
-  c("auto", "closed_form", "quadrature", "piecewise", "log", "jaakkola", "bouchard", "taylor", "two_stage")
+  c("auto", "closed_form", "quadrature", "piecewise", "log", "jaakkola", "bouchard", "bouchard_jaakkola",
+    "bouchard_piecewise", "taylor", "two_stage", "super_gaussian")
 }
 
 check_method <- function(method) {
@@ -34,7 +35,23 @@ check_available <- function(x, arg, names, available) {
 #'
 #' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms
 #' are fixed effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family,
-#' else `"newton"` for full Gaussian processes and `"fixed_point"` for columns.
+#' else `"newton"` for full Gaussian processes and `"fixed_point"` for columns, with one latent value per
+#' observation or several; where these do not run, the first method that does.
+#'
+#' Expectations of log p(y | eta):
+#'
+#' | expectation | |
+#' |:--|:--|
+#' | `auto` | exact: `closed_form` where there is one, else `quadrature` |
+#' | `quadrature` | exact to 1e-9; `categorical` to 1e-8 |
+#' | `piecewise` | bound: log(1 + exp(x)) by lines and parabolas, `galvi_control(pieces = )` of them |
+#' | `log` | bound: Jensen, E log(1 + exp(x)) <= log(1 + E exp(x)), and the same of log sum exp |
+#' | `jaakkola` | bound: log(1 + exp(x)) by a parabola (Jaakkola and Jordan 2000) |
+#' | `bouchard` | bound for `categorical`: log sum exp by a sum of log(1 + exp(x)), each exact |
+#' | `bouchard_jaakkola`, `bouchard_piecewise` | the same with each bounded in turn |
+#' | `two_stage` | bound for probit (Hensman, Matthews and Ghahramani 2015) |
+#' | `super_gaussian` | bound for `laplace` and `student`: a Gaussian of optimised width |
+#' | `taylor` | second-order approximation, no bound |
 #'
 #' @return A data frame of class `galvi_methods` with columns `family`, `link`, `prior`, `expectation`,
 #'   `method`, `runs` (logical) and `reason` (why not, empty where it runs).
@@ -45,27 +62,35 @@ check_available <- function(x, arg, names, available) {
 galvi_methods <- function() {
   cases <- do.call(rbind, lapply(names(family_types()), function(family) {
     expand.grid(
-      expectation = probe_expectation_types(), prior = c("full gp", "columns"),
-      link = names(family_types()[[family]]$links), family = family, stringsAsFactors = FALSE
+      prior = c("full gp", "columns"), link = names(family_types()[[family]]$links), family = family,
+      stringsAsFactors = FALSE
     )
   }))
   rows <- lapply(seq_len(nrow(cases)), function(i) {
-    reasons <- case_refusals(cases[i, ])
-    data.frame(
-      cases[i, c("family", "link", "prior", "expectation")], method = names(reasons), runs = !nzchar(reasons),
-      reason = unname(reasons), row.names = NULL
-    )
+    model <- case_model(cases[i, ])
+    lapply(probe_expectation_types(), function(expectation) {
+      reasons <- case_refusals(model, expectation)
+      data.frame(
+        cases[i, c("family", "link", "prior")], expectation = expectation, method = names(reasons),
+        runs = !nzchar(reasons), reason = unname(reasons), row.names = NULL
+      )
+    })
   })
-  structure(do.call(rbind, rows), class = c("galvi_methods", "data.frame"))
+  table <- do.call(rbind, unlist(rows, recursive = FALSE))
+  structure(table, class = c("galvi_methods", "data.frame"))
+}
+
+# A model of three rows.
+case_model <- function(case) {
+  family <- galvi_family(case$family, link = case$link)
+  data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
+  prepare_model(if (case$prior == "full gp") y ~ gp(x) else y ~ x, data, family)$model
 }
 
 # Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is
 # the same reason for all.
-case_refusals <- function(case) {
-  family <- galvi_family(case$family, link = case$link)
-  data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
-  formula <- if (case$prior == "full gp") y ~ gp(x) else y ~ x
-  model <- prepare_model(formula, data, family, expectation = case$expectation)$model
+case_refusals <- function(model, expectation) {
+  model$expectation <- expectation
   tryCatch(inference_refusals(model), error = function(e) {
     methods <- inference_facts()$name
     stats::setNames(rep(conditionMessage(e), length(methods)), methods)

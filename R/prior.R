@@ -106,7 +106,9 @@ is_value <- function(x) inherits(x, "galvi_value")
 #' @export
 format.galvi_value <- function(x, ...) {
   fields <- unclass(x)[-1L]
-  values <- vapply(fields, function(f) if (is_value(f)) format(f) else paste(format(f), collapse = ", "), "")
+  values <- vapply(fields, function(f) {
+    if (is_value(f)) format(f) else paste(format(f, trim = TRUE), collapse = ", ")
+  }, "")
   sprintf("%s(%s)", x$type, paste(values, collapse = ", "))
 }
 

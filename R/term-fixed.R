@@ -28,15 +28,25 @@ plain_matrix <- function(terms, frame) {
   W
 }
 
+# A family without an intercept (its thresholds stand for it) has the columns that go with one, `0 +` or not.
+without_intercept <- function(built) {
+  kept <- built$assign != 0L
+  built$W <- built$W[, kept, drop = FALSE]
+  built$assign <- built$assign[kept]
+  built
+}
+
 # -> list(spec, rows, term), as every term's design
 design_fixed <- function(terms, frame, context, prior) {
   check_fixed_variables(terms, frame)
+  if (!context$intercept) attr(terms, "intercept") <- 1L
   built <- fixed_matrix(terms, frame)
+  if (!context$intercept) built <- without_intercept(built)
   W <- built$W
   check_finite_columns(W)
   spec <- list(
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
-    contrasts = built$contrasts, columns = colnames(W)
+    contrasts = built$contrasts, columns = colnames(W), intercept = context$intercept
   )
   if (!ncol(W)) return(list(spec = spec))
   priors <- fixed_priors(prior, spec, W, context)
@@ -47,7 +57,8 @@ design_fixed <- function(terms, frame, context, prior) {
 }
 
 newdata_fixed <- function(spec, frame) {
-  W <- fixed_matrix(spec$terms, frame, spec$contrasts)$W
+  built <- fixed_matrix(spec$terms, frame, spec$contrasts)
+  W <- if (spec$intercept) built$W else without_intercept(built)$W
   if (!identical(colnames(W), spec$columns)) {
     stop_galvi("newdata", sprintf(
       "The variables of `newdata` must be what they were in the fit: they give the columns %s, not %s.",

@@ -119,7 +119,8 @@ gp_kernel <- function(expr, env) {
 # ---- design ----
 
 # Learns from the training frame what predictions need (levels, moments), then states the term's prior.
-# -> list(spec, rows, term: the border's term without its rows, hyperparameters through context$registry)
+# -> list(spec, rows, term: the border's term without its rows, hyperparameters through context$registry;
+# per_class: where each latent value has its own hyperparameters, the terms of all)
 design_gp <- function(spec, frame, context) {
   spec$facts <- lapply(spec$inputs, function(input) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
@@ -132,22 +133,28 @@ design_gp <- function(spec, frame, context) {
   inputs <- list(
     matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names
   )
-  register <- context$registry$for_term(spec$label)
+  own <- spec$kernel$per_class && length(context$latents)
+  owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
+  registers <- lapply(owners, function(owner) context$registry$for_term(spec$label, owner))
   if (is_finite_kernel(spec$kernel)) {
-    spec$finite <- finite_columns(spec$kernel, inputs, register, context$default_variance)
+    finite <- lapply(registers, function(register) {
+      finite_columns(spec$kernel, inputs, register, context$default_variance)
+    })
+    # the copies differ in their hyperparameters alone
+    spec$finite <- finite[[1L]]
     rows <- finite_rows(spec, inputs$matrix, frame)
-    term <- list(
-      type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(spec)
-    )
+    terms <- lapply(finite, function(one) list(
+      type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
+    ))
   } else {
-    term <- list(
+    terms <- lapply(registers, function(register) list(
       type = "kernel", label = spec$label,
       kernel = kernel_spec(spec$kernel, inputs, register, context$default_variance)
-    )
+    ))
     rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
-    if (!spec$scale) inform_scales(spec, term$kernel, block$matrix)
+    if (!spec$scale) inform_scales(spec, terms[[1L]]$kernel, block$matrix)
   }
-  list(spec = spec, rows = rows, term = term)
+  list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
 
 newdata_gp <- function(spec, frame) {
@@ -316,7 +323,7 @@ finite_rows <- function(spec, x, frame) {
   list(W = W)
 }
 
-finite_factors <- function(spec) {
+finite_factors <- function(finite, spec) {
   copies <- if (is.null(spec$by_levels)) 1L else length(spec$by_levels)
-  spec$finite$factors[rep(seq_len(nrow(spec$finite$factors)), copies), , drop = FALSE]
+  finite$factors[rep(seq_len(nrow(finite$factors)), copies), , drop = FALSE]
 }

@@ -1,0 +1,166 @@
+# Responses that are classes: of two, of several, in order.
+
+# ---- two classes, or successes of trials ----
+
+binomial_response <- function(y, weights, name, levels, family) {
+  if (is.matrix(y) && ncol(y) == 2L) return(successes_failures(y, weights, name))
+  if (is.character(y)) y <- factor(y)
+  if (is.factor(y)) return(two_classes(y, name, levels))
+  logical <- is.logical(y) || identical(levels, c("FALSE", "TRUE"))
+  y <- check_numbers(y, name, family)
+  if (all(y == 0 | y == 1)) {
+    check_both_classes(y, name, levels)
+    return(list(y = y, levels = if (logical) c("FALSE", "TRUE") else c("0", "1")))
+  }
+  proportion_of_trials(y, weights, name)
+}
+
+two_classes <- function(y, name, levels) {
+  if (!is.null(levels)) {
+    check_known_classes(y, name, levels)
+    return(list(y = as.numeric(match(as.character(y), levels) - 1L), levels = levels))
+  }
+  if (nlevels(y) > 2L) y <- droplevels(y)
+  all_levels <- levels(y)
+  if (length(all_levels) > 2L) {
+    response_error(name, sprintf(
+      "must have two levels for the binomial family, not %d (%s): use two, such as I(%s == \"%s\")",
+      length(all_levels), quote_names(all_levels, "\"", 6L), name, all_levels[1L]
+    ))
+  }
+  code <- as.numeric(y) - 1
+  if (length(all_levels) == 1L) code[] <- 0
+  check_both_classes(code, name, NULL, all_levels)
+  list(y = code, levels = all_levels)
+}
+
+check_known_classes <- function(y, name, levels) {
+  unknown <- setdiff(as.character(y), c(levels, NA))
+  if (length(unknown)) {
+    stop_galvi("newdata", sprintf(
+      "The response `%s` in `newdata` has the level %s; the fit knows %s.", name,
+      quote_names(unknown[1L], "\""), quote_names(levels, "\"")
+    ))
+  }
+}
+
+# A single row can only have one class.
+check_both_classes <- function(y, name, levels, names = c("0", "1")) {
+  if (!is.null(levels) || length(y) < 2L || length(unique(y)) > 1L) return(invisible())
+  response_error(name, sprintf("has one class only (%s): two are needed", dQuote(names[y[1L] + 1L], FALSE)))
+}
+
+successes_failures <- function(y, weights, name) {
+  counts <- as.numeric(y)
+  rows <- rep(seq_len(nrow(y)), 2L)
+  bad <- which(!is.finite(counts) | counts < 0 | !is_whole(counts))
+  if (length(bad)) {
+    response_error(name, sprintf(
+      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]],
+      format(counts[bad[1L]])
+    ))
+  }
+  with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
+}
+
+# As in glm: a proportion's weights are its trials.
+proportion_of_trials <- function(y, weights, name) {
+  must <- "must be 0 and 1, a factor of two levels, cbind(successes, failures) or proportions from 0 to 1"
+  check_response(y, y >= 0 & y <= 1, name, must)
+  count <- y * weights
+  bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
+  if (length(bad)) {
+    response_error(name, sprintf(
+      "is a proportion, so `weights` must be the trials and %s x trials whole: row %d has %s of %s", name,
+      bad[1L], format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
+    ))
+  }
+  with_trials(round(count), weights, rep(1, length(y)))
+}
+
+# A row without trials says nothing: it stays with weight zero.
+with_trials <- function(y, size, weights) {
+  none <- size == 0
+  weights[none] <- 0
+  size[none] <- 1
+  list(y = as.numeric(y), size = as.numeric(size), weights = weights, levels = c("0", "1"))
+}
+
+# ---- several classes ----
+# y is the class in the order of the levels, 0, 1, ...
+
+class_response <- function(y, weights, name, levels, family) {
+  if (!is.null(levels)) return(known_classes(y, name, levels))
+  check_one_class_per_row(y, name, family)
+  if (is.logical(y)) y <- factor(y, c(FALSE, TRUE))
+  if (is.character(y)) y <- factor(y)
+  if (!is.factor(y)) y <- factor(check_codes(y, name, family))
+  check_classes_have_rows(y, weights, name, family)
+  list(y = as.numeric(y) - 1, levels = levels(y))
+}
+
+# Numbers are in order, and so are FALSE and TRUE. Held thresholds need no rows to be learned from.
+ordered_response <- function(y, weights, name, levels, family) {
+  if (!is.null(levels)) return(known_classes(y, name, levels))
+  check_one_class_per_row(y, name, family)
+  if (is.character(y) || is.factor(y) && !is.ordered(y)) {
+    words <- if (is.factor(y)) levels(y) else sort(unique(y))
+    response_error(name, sprintf(
+      paste(
+        "must be an ordered factor for the %s family, not %s:",
+        "write factor(%s, levels = c(%s), ordered = TRUE) with the levels in their order"
+      ), family$family, if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text", name,
+      paste(c(dQuote(utils::head(words, 4L), FALSE), if (length(words) > 4L) "..."), collapse = ", ")
+    ))
+  }
+  if (is.logical(y)) y <- factor(y, c(FALSE, TRUE))
+  if (!is.factor(y)) y <- factor(check_codes(y, name, family))
+  check_classes_have_rows(y, weights, name, family, all = !has_held_thresholds(family))
+  list(y = as.numeric(y) - 1, levels = levels(y))
+}
+
+known_classes <- function(y, name, levels) {
+  check_known_classes(y, name, levels)
+  list(y = match(as.character(y), levels) - 1, levels = levels)
+}
+
+check_one_class_per_row <- function(y, name, family) {
+  if (NCOL(y) == 1L) return(invisible())
+  response_error(name, sprintf(
+    "must be a class per row for the %s family, not %d columns: write a row per class, its count in `weights`",
+    family$family, NCOL(y)
+  ))
+}
+
+check_codes <- function(y, name, family) {
+  if (!is.numeric(y)) {
+    response_error(name, sprintf("must be classes for the %s family, not %s", family$family, describe(y)))
+  }
+  y <- as.numeric(y)
+  check_response(y, is.finite(y), name, "must be finite")
+  must <- sprintf("must be classes for the %s family: a factor or whole numbers", family$family)
+  check_response(y, is_whole(y), name, must)
+  round(y)
+}
+
+# Weight of every class. y: codes from 0
+class_weights <- function(y, levels, weights) {
+  as.numeric(tapply(weights, factor(y, seq_along(levels) - 1), sum, default = 0))
+}
+
+check_classes_have_rows <- function(y, weights, name, family, all = TRUE) {
+  total <- class_weights(as.numeric(y) - 1, levels(y), weights)
+  if (all && sum(total > 0) < 2L || nlevels(y) < 2L) {
+    response_error(name, sprintf(
+      "has one class only (%s): two are needed", dQuote(levels(y)[total > 0][1L], FALSE)
+    ))
+  }
+  empty <- levels(y)[total == 0]
+  if (all && length(empty)) {
+    response_error(name, sprintf(
+      "has no row of the level%s %s, which the %s family cannot learn: droplevels() leaves %s out",
+      if (length(empty) > 1L) "s" else "", quote_names(empty, "\"", 6L), family$family,
+      if (length(empty) > 1L) "them" else "it"
+    ))
+  }
+}

@@ -1,0 +1,179 @@
+# Parameters of families: what users may give, where learning starts, and their rows of the hyperparameter
+# table.
+
+# ---- kinds of parameters ----
+
+# One positive number. range: function(y) giving start, lower and upper; default: what the constructor's help
+# promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
+positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
+  list(
+    range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
+    add = add_positive
+  )
+}
+
+# Numbers in order, between the levels of an ordered response. start: function(response, family).
+in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
+
+# ---- checks, when the family is made ----
+
+check_positive <- function(parameter, value, name) {
+  as_parameter(
+    value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
+  )
+}
+
+check_in_order <- function(parameter, value, name) {
+  values <- if (is_value(value) && value$type == "fixed") value$value else value
+  if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
+    stop_galvi("family", sprintf(
+      "`%s` must be increasing numbers where learning starts, or fixed() to hold them, not %s.", name,
+      if (is_value(value)) format(value) else describe(value)
+    ))
+  }
+  if (any(diff(values) <= 0)) {
+    at <- which(diff(values) <= 0)[1L]
+    stop_galvi("family", sprintf(
+      "`%s` must increase: %s is followed by %s.", name, format(values[at]), format(values[at + 1L])
+    ))
+  }
+}
+
+# ---- rows of the table ----
+
+#' The family's part of the model: the border's likelihood, its parameters put into the registry
+#'
+#' @param held Are the hyperparameters held? Then those that were not given are at their defaults.
+#' @noRd
+family_likelihood <- function(family, response, registry, held = FALSE) {
+  type <- family_type(family)
+  hyper <- lapply(stats::setNames(nm = names(type$parameters)), function(name) {
+    type$parameters[[name]]$add(type$parameters[[name]], name, family, response, registry, held)
+  })
+  list(
+    type = type$links[[family$link]], hyper = hyper, constants = type$constants(response$levels, family)
+  )
+}
+
+add_positive <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
+  range <- parameter$range(response$y / response$size)
+  value <- as_parameter(
+    given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
+  )
+  registry$add(family$family, name, value, range$lower, range$upper)
+}
+
+# The first as it is, the others by their distance from the one before, so that they stay in order.
+add_in_order <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  levels <- response$levels
+  count <- length(levels) - 1L
+  values <- if (is.null(given)) parameter$start(response, family) else as.numeric(unlist(given["value"]))
+  if (is.numeric(given)) values <- given
+  if (length(values) != count) {
+    stop_galvi("family", sprintf(
+      "`%s` of the %s family must be %d number%s for the %d levels of the response (%s), not %d.", name,
+      family$family, count, if (count > 1L) "s" else "", length(levels), quote_names(levels, "\"", 6L),
+      length(values)
+    ))
+  }
+  labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
+  vapply(seq_len(count), function(j) {
+    value <- list(value = values[j], learned = !is_held(given), prior = NULL)
+    if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity"))
+    registry$add(family$family, labels[j], value, 1e-6, 1e3, "above")
+  }, 1L)
+}
+
+is_held <- function(value) is_value(value) && value$type == "fixed"
+
+has_held_thresholds <- function(family) is_held(family$parameters$thresholds)
+
+# ---- starts from the data ----
+# y: the response, proportions for counts of trials. Half of what varies is the noise's share, half the
+# function's. The ranges leave room both ways.
+
+noise_variance <- function(y) {
+  total <- response_variance(y)
+  list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
+}
+
+# var(y), 1 where y does not vary.
+response_variance <- function(y) {
+  v <- if (length(y) > 1L) stats::var(as.numeric(y)) else 0
+  if (is.finite(v) && v > 1e-24 * mean(y)^2 && v > 0) v else 1
+}
+
+# A scale in units of y that a few wild values do not move: the median absolute deviation, sd(y) where more
+# than half of y is one value.
+spread_start <- function(y) {
+  spread <- stats::mad(y)
+  if (!is.finite(spread) || spread <= 1e-12 * abs(stats::median(y))) spread <- sqrt(response_variance(y))
+  list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
+}
+
+df_start <- function(y) list(start = 4, lower = 0.5, upper = 1e3)
+
+# var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
+shape_start <- function(y) {
+  v <- response_variance(log(y)) / 2
+  list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
+}
+
+# var(y) = mean + mean^2 / size; counts that vary less than Poisson's would have it infinite.
+size_start <- function(y) {
+  excess <- (response_variance(y) - mean(y)) / 2
+  size <- if (excess > 0) mean(y)^2 / excess else Inf
+  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
+}
+
+# var(y) = mean (1 - mean) / (1 + precision)
+precision_start <- function(y) {
+  noise <- if (length(y) > 1L) stats::var(y) / 2 else 0
+  list(start = clamp(mean(y) * (1 - mean(y)) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
+}
+
+clamp <- function(x, lower, upper) min(max(x, lower), upper)
+
+# The thresholds at which a model without terms has the classes' shares.
+threshold_starts <- function(response, family) {
+  rows <- class_weights(response$y, response$levels, response$weights)
+  family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
+}
+
+# ---- categorical ----
+
+# NA: none. NULL: the first level, as other packages have it. Else the level's name.
+check_refcat <- function(refcat) {
+  if (is.null(refcat)) return(1L)
+  if (is.atomic(refcat) && length(refcat) == 1L) return(if (is.na(refcat)) NA else as.character(refcat))
+  stop_galvi("family", sprintf(
+    "`refcat` must be the name of a level, or NA for no reference, not %s.", describe(refcat)
+  ))
+}
+
+# Position of the reference among the levels, NA if there is none.
+reference_level <- function(levels, family) {
+  refcat <- family$options$refcat
+  if (is.na(refcat) || is.integer(refcat)) return(as.integer(refcat))
+  at <- match(refcat, levels)
+  if (is.na(at)) {
+    stop_galvi("family", sprintf(
+      "`refcat` must be a level of the response, which are %s, not \"%s\".%s", quote_names(levels, "\""),
+      refcat, did_you_mean(refcat, levels)
+    ))
+  }
+  at
+}
+
+categorical_latents <- function(levels, family) {
+  reference <- reference_level(levels, family)
+  if (is.na(reference)) levels else levels[-reference]
+}
+
+categorical_constants <- function(levels, family) {
+  reference <- reference_level(levels, family)
+  list(classes = length(levels), reference = if (is.na(reference)) -1 else reference - 1)
+}

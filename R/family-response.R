@@ -1,0 +1,102 @@
+# Responses: the model frame's response -> what the core takes, or an error that says what is wrong with it.
+
+# response(y, weights, name, levels, family) -> list(y, size, weights, levels). `levels` is given for new
+# data, where one class alone is no error: those of the fit, character() where it has none.
+
+family_response <- function(family, y, weights, name, levels = NULL) {
+  n <- NROW(y)
+  weights <- check_weights(weights, n)
+  if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
+  response <- family_type(family)$response(y, weights, name, levels, family)
+  if (is.null(response$size)) response$size <- rep(1, n)
+  if (is.null(response$weights)) response$weights <- weights
+  response
+}
+
+response_error <- function(name, text) {
+  stop_galvi("response", sprintf("The response `%s` %s.", name, text))
+}
+
+check_weights <- function(weights, n) {
+  if (is.null(weights)) return(rep(1, n))
+  if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
+    stop_galvi("argument", sprintf("`weights` must be numbers, not %s.", describe(weights)))
+  }
+  weights <- as.numeric(weights)
+  bad <- which(!is.finite(weights) | weights < 0)
+  if (length(bad)) {
+    stop_galvi("argument", sprintf(
+      "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
+    ))
+  }
+  if (n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
+  weights
+}
+
+# Finite numbers in one column.
+check_numbers <- function(y, name, family) {
+  if (is.factor(y) || is.character(y)) {
+    response_error(name, sprintf(
+      "must be numbers for the %s family, not %s. For two classes use family = binomial()%s", family$family,
+      if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text",
+      if (length(unique(y)) > 2L) ", for more categorical() or cumulative()" else ""
+    ))
+  }
+  if (!is.numeric(y) && !is.logical(y)) {
+    response_error(name, sprintf("must be numbers for the %s family, not %s", family$family, describe(y)))
+  }
+  if (NCOL(y) != 1L) {
+    response_error(name, sprintf("must be one column for the %s family, not %d", family$family, NCOL(y)))
+  }
+  y <- as.numeric(y)
+  check_response(y, is.finite(y), name, "must be finite")
+  y
+}
+
+check_response <- function(y, ok, name, must) {
+  if (all(ok)) return(invisible())
+  bad <- which(!ok)
+  response_error(name, paste0(must, "; ", found_in_rows(y, bad)))
+}
+
+# ---- numbers ----
+
+number_response <- function(y, weights, name, levels, family) list(y = check_numbers(y, name, family))
+
+count_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  check_response(y, y >= 0 & is_whole(y), name, "must be counts, whole numbers from 0")
+  list(y = round(y))
+}
+
+is_whole <- function(x) abs(x - round(x)) <= 1e-7 * pmax(1, abs(x))
+
+positive_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  check_response(y, y > 0, name, sprintf("must be positive for the %s family", family$family))
+  list(y = y)
+}
+
+fraction_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  range <- sprintf("must be between 0 and 1, both excluded, for the %s family", family$family)
+  check_response(y, y >= 0 & y <= 1, name, range)
+  bad <- which(y == 0 | y == 1)
+  if (length(bad)) {
+    response_error(name, sprintf(
+      "%s; %s. Squeeze it, as in (%s * (n - 1) + 0.5) / n with n = %d", range, found_in_rows(y, bad), name,
+      length(y)
+    ))
+  }
+  list(y = y)
+}
+
+# A y of 0 is legal: its likelihood grows as the variance falls, which the prior ends. Nothing but zeros says
+# nothing of the variance's size.
+volatility_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  if (is.null(levels) && all(y[weights > 0] == 0)) {
+    response_error(name, sprintf("is 0 in every row: the %s family has no variance to find", family$family))
+  }
+  list(y = y)
+}

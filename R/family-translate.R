@@ -1,0 +1,118 @@
+# Families of other packages: which of ours they are, with the parameters that they hold, or why not.
+
+# ---- the table ----
+
+# pattern: of their `$family`, upper case or lower. parameters: what the name says; carry(x): what the object
+# says. link: where theirs is not named as ours is.
+family_translations <- function() {
+  list(
+    list(pattern = "^bernoulli$", family = "binomial"),
+    list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
+    list(pattern = "^negative binomial|^negbinomial2?$|^nb$|^negbin$", family = "negbinomial",
+      carry = carry_size),
+    list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
+      carry = carry_thresholds),
+    list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
+    list(pattern = "^scaled t|^scat$|^student$", family = "student", carry = carry_student),
+    list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
+    list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
+    # its classes are 0, 1, ..., and 0 is the reference
+    list(pattern = "^multinom$", family = "categorical", link = "logit",
+      carry = function(x) list(refcat = "0")),
+    list(pattern = "^gamma$", family = "Gamma"),
+    list(pattern = "^exponential$", family = "exponential")
+  )
+}
+
+# Refused for good: a pattern of the name, and what to use.
+refused_families <- function() {
+  c(
+    "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one: use binomial()",
+    "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one: use poisson()",
+    "^quasi" = "a quasi family has no likelihood, and the bound is on one",
+    "^inverse.gaussian$" = "its likelihood is not among galvi's: use Gamma(\"log\")",
+    "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's: use Gamma(\"log\") for y > 0",
+    "^lognormal$" = "use gaussian() on log(y)",
+    "^asym_laplace" = "only the symmetric one is among galvi's: use laplace()",
+    "zero.inflated|^zip|^hurdle|^com_poisson|^genpois" =
+      "its likelihood is not among galvi's: use negbinomial()",
+    "^beta_binomial|^zero_one_inflated" = "its likelihood is not among galvi's: use binomial()",
+    "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's: use cumulative()",
+    "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
+  )
+}
+
+# ---- use ----
+
+translation <- function(name) {
+  for (entry in family_translations()) if (grepl(entry$pattern, name, ignore.case = TRUE)) return(entry)
+  NULL
+}
+
+# A family object that is not ours, by its name and link.
+translate_family <- function(x, link, arg) {
+  name <- x$family[1L]
+  entry <- translation(name)
+  if (is.null(entry)) {
+    return(family_by_name(name, if (is.null(link)) x$link[1L] else link, arg))
+  }
+  if (is.null(link)) link <- if (is.null(entry$link)) x$link[1L] else entry$link
+  family <- set_parameters(family_by_name(entry$family, link, arg), entry$parameters)
+  if (is.null(entry$carry)) family else set_parameters(family, entry$carry(x))
+}
+
+refuse_family <- function(name, arg) {
+  refused <- refused_families()
+  hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
+  available <- names(family_types())
+  if (length(hit)) {
+    stop_galvi("family", sprintf("The %s family is not for galvi: %s.", name, refused[[hit[1L]]]))
+  }
+  stop_galvi("family", sprintf(
+    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 20L), name,
+    did_you_mean(name, available)
+  ))
+}
+
+# ---- parameters that other objects hold ----
+
+# mgcv's extended families: their parameters on the natural scale, and whether they are held.
+mgcv_parameters <- function(x) {
+  if (!is.function(x$getTheta)) return(NULL)
+  known <- tryCatch(x$getTheta(TRUE), error = function(e) x$getTheta())
+  list(value = as.numeric(known), held = is.null(x$n.theta) || x$n.theta == 0)
+}
+
+# negative.binomial(theta) keeps its theta where its functions are made.
+carry_size <- function(x) {
+  known <- mgcv_parameters(x)
+  if (!is.null(known)) return(list(size = if (known$held) fixed(known$value)))
+  theta <- if (is.function(x$variance)) get0(".Theta", environment(x$variance))
+  list(size = if (is.numeric(theta)) fixed(theta))
+}
+
+carry_thresholds <- function(x) {
+  known <- mgcv_parameters(x)
+  list(thresholds = if (!is.null(known) && known$held) fixed(known$value))
+}
+
+# Thresholds that are not free have no counterpart.
+carry_flexible <- function(x) {
+  if (is.null(x$threshold) || identical(x$threshold, "flexible")) return(list())
+  stop_galvi("family", sprintf(
+    "cumulative() with threshold = \"%s\" is refused: use cumulative(), whose thresholds are free.",
+    x$threshold
+  ))
+}
+
+# The others learn the degrees of freedom unless told not to.
+carry_student <- function(x) {
+  known <- mgcv_parameters(x)
+  if (is.null(known) || !known$held) return(list(df = 4))
+  list(df = fixed(known$value[1L]), scale = fixed(known$value[2L]))
+}
+
+carry_precision <- function(x) {
+  known <- mgcv_parameters(x)
+  list(precision = if (!is.null(known) && known$held) fixed(known$value))
+}
