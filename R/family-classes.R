@@ -127,7 +127,7 @@ known_classes <- function(y, name, levels) {
 check_one_class_per_row <- function(y, name, family) {
   if (NCOL(y) == 1L) return(invisible())
   response_error(name, sprintf(
-    "must be a class per row for the %s family, not %d columns: write a row per class, its count in `weights`",
+    "must be a class per row for the %s family, not %d columns: write rows of classes, counts as `weights`",
     family$family, NCOL(y)
   ))
 }

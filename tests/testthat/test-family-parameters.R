@@ -1,0 +1,137 @@
+# Where parameters of families start, what holds them, and their rows in the table.
+
+family_model <- function(family, y, ...) prepare_model(y ~ 1, data.frame(y = y), family, ...)$model
+family_row <- function(family, y, ...) {
+  h <- family_model(family, y, ...)$hyper
+  as.list(as.data.frame(h[c("name", "value", "learned", "lower", "upper")])[h$term != "fixed", ])
+}
+
+test_that("parameters start, are held or have a prior", {
+  learned <- family_row(gaussian(), mtcars$mpg)
+  expect_equal(learned$name, "gaussian.variance")
+  expect_equal(learned$value, var(mtcars$mpg) / 2)
+  expect_equal(c(learned$lower, learned$upper), c(1e-8, 1e2) * var(mtcars$mpg))
+  expect_true(learned$learned)
+  held <- family_row(galvi_family(gaussian(), variance = fixed(0)), mtcars$mpg)
+  expect_equal(held$value, 0)
+  expect_false(held$learned)
+  map <- family_model(galvi_family("gaussian", variance = gamma_prior(2, 3)), mtcars$mpg)
+  expect_equal(map$hyper$prior[[map$likelihood$hyper$variance]]$type, "gamma_prior")
+  expect_equal(family_row(gaussian(), rep(2, 5))$value, 0.5)
+})
+
+test_that("what is not given starts from the data, and is held at the documented default", {
+  y <- warpbreaks$breaks
+  cases <- list(
+    list(laplace(), mtcars$mpg, "laplace.scale", mad(mtcars$mpg) / sqrt(2)),
+    list(negbinomial(), y, "negbinomial.size", 2 * mean(y)^2 / (var(y) - mean(y))),
+    list(beta_family(), c(0.1, 0.3, 0.2, 0.6), "beta_family.precision",
+      0.3 * 0.7 / (var(c(0.1, 0.3, 0.2, 0.6)) / 2) - 1)
+  )
+  for (case in cases) {
+    free <- family_row(case[[1L]], case[[2L]])
+    expect_equal(free$name, case[[3L]])
+    expect_equal(free$value, case[[4L]], info = case[[3L]])
+    expect_true(free$learned && free$lower < free$value && free$value < free$upper)
+    expect_equal(family_row(case[[1L]], case[[2L]], held = TRUE)$value, 1, info = case[[3L]])
+  }
+  y <- rgamma(50, 3)
+  shape <- family_row(Gamma("log"), y)
+  # half of the variance of log y is the noise's
+  expect_equal(trigamma(shape$value), var(log(y)) / 2, tolerance = 0.05)
+  t <- family_row(student(), mtcars$mpg)
+  expect_equal(t$name, c("student.df", "student.scale"))
+  expect_equal(t$value, c(4, mad(mtcars$mpg) / sqrt(2)))
+  expect_equal(t$learned, c(FALSE, TRUE))
+  expect_equal(family_row(student(), mtcars$mpg, held = TRUE)$value, c(4, 1))
+})
+
+test_that("what is given is where learning starts, held or not", {
+  expect_equal(family_row(laplace(3), c(1, 2, 4), held = TRUE)$value, 3)
+  expect_equal(family_row(laplace(1), c(1, 2, 4))$value, 1)
+  expect_true(family_row(laplace(1), c(1, 2, 4))$learned)
+  expect_equal(family_row(student(df = 30), c(1, 2, 4))$learned, c(TRUE, TRUE))
+  expect_equal(family_row(negbinomial(log_normal(log(3), 1)), c(1, 2, 4))$value, 3)
+  wide <- family_row(negbinomial(1e7), c(1, 2, 4))
+  expect_gt(wide$upper, 1e7)
+})
+
+test_that("degenerate data give starts that are numbers", {
+  cases <- list(
+    list(student(), c(2, 2, 2)), list(student(), 5), list(laplace(), c(0, 0, 0, 0, 7)),
+    list(negbinomial(), c(0, 0, 0)), list(negbinomial(), c(3, 3, 3)), list(negbinomial(), 2),
+    list(Gamma("log"), c(2, 2, 2)), list(Gamma("log"), 1e-300), list(Gamma("log"), c(1e-300, 1e300)),
+    list(beta_family(), c(0.5, 0.5)), list(beta_family(), 0.2), list(beta_family(), c(1e-12, 1 - 1e-12))
+  )
+  for (case in cases) {
+    row <- family_row(case[[1L]], case[[2L]])
+    expect_true(all(is.finite(row$value) & row$value > 0), info = case[[1L]]$family)
+    expect_true(all(row$lower <= row$value & row$value <= row$upper), info = case[[1L]]$family)
+  }
+})
+
+test_that("thresholds are rows in order, named by the levels that they divide", {
+  y <- factor(c("low", "mid", "mid", "high", "low", "mid"), c("low", "mid", "high"), ordered = TRUE)
+  d <- data.frame(y, x = 1:6)
+  m <- prepare_model(y ~ x, d, cumulative())$model
+  at <- m$likelihood$hyper$thresholds
+  expect_equal(m$hyper$name[at], c("cumulative.low|mid", "cumulative.mid|high"))
+  expect_equal(m$hyper$transform[at], c("identity", "above"))
+  expect_equal(m$hyper$value[at], qlogis(c(2, 5) / 6))
+  expect_true(all(m$hyper$learned[at]))
+  probit <- prepare_model(y ~ x, d, cumulative("probit"))$model
+  expect_equal(probit$hyper$value[at], qnorm(c(2, 5) / 6))
+  weighted <- prepare_model(y ~ x, transform(d, w = c(1, 1, 1, 3, 1, 1)), cumulative(),
+    args = list(weights = quote(w)))$model
+  expect_equal(weighted$hyper$value[at], qlogis(c(2, 5) / 8))
+  given <- prepare_model(y ~ x, d, cumulative(thresholds = c(-3, 4)))$model
+  expect_equal(given$hyper$value[at], c(-3, 4))
+  expect_true(all(given$hyper$learned[at]))
+  held <- prepare_model(y ~ x, d, cumulative(thresholds = fixed(c(-3, 4))))$model
+  expect_false(any(held$hyper$learned[held$likelihood$hyper$thresholds]))
+  for (wrong in list(fixed(0), c(1, 2, 3))) {
+    expect_error(
+      prepare_model(y ~ x, d, cumulative(thresholds = wrong)), "2 numbers for the 3 levels",
+      class = "galvi_error_family"
+    )
+  }
+})
+
+test_that("free thresholds stand for the intercept, held ones do not", {
+  d <- data.frame(y = factor(c(1, 2, 3, 2, 1, 3), ordered = TRUE), x = 1:6, g = rep(c("u", "v"), each = 3))
+  columns <- function(formula, family) {
+    colnames(prepare_model(formula, d, family)$model$priors[[1L]]$terms[[1L]]$W)
+  }
+  held <- cumulative(thresholds = fixed(c(0, 1)))
+  expect_equal(columns(y ~ x, cumulative()), "x")
+  expect_equal(columns(y ~ 0 + x, cumulative()), "x")
+  expect_equal(columns(y ~ g, cumulative()), "gv")
+  expect_equal(columns(y ~ 0 + g + x, cumulative(thresholds = c(0, 1))), c("gv", "x"))
+  expect_equal(columns(y ~ g, held), c("(Intercept)", "gv"))
+  expect_equal(columns(y ~ 0 + g, held), c("gu", "gv"))
+  built <- prepare_model(y ~ g * x, d, cumulative())
+  new <- design_rows(built$design, d[6:5, ])
+  expect_equal(new$rows$terms[[1L]]$W, built$model$priors[[1L]]$terms[[1L]]$W[6:5, ])
+})
+
+test_that("starts keep thresholds in order, by name or from a fit", {
+  d <- data.frame(y = factor(c(1, 2, 3, 2, 1, 3), ordered = TRUE), x = 1:6)
+  hyper <- function(start, family = cumulative()) {
+    h <- prepare_model(y ~ x, d, family, start = start)$model$hyper
+    stats::setNames(h$value, h$name)[c("cumulative.1|2", "cumulative.2|3")]
+  }
+  both <- c("cumulative.1|2" = -5, "cumulative.2|3" = -4)
+  expect_equal(hyper(both), both)
+  expect_equal(hyper(as.list(both)), both)
+  expect_equal(hyper(both[1L])[[1L]], -5)
+  expect_error(hyper(c("cumulative.1|2" = 9)), "below `cumulative.2\\|3`", class = "galvi_error_argument")
+  expect_error(hyper(c("cumulative.1|2" = NA_real_)), "finite", class = "galvi_error_argument")
+  fit <- function(names, values) {
+    structure(list(hyper = data.frame(name = names, estimate = values)), class = "galvi")
+  }
+  expect_equal(hyper(fit(names(both), both)), both)
+  # a fit to other classes has no thresholds for these
+  expect_equal(hyper(fit(c("cumulative.1|2", "cumulative.2|4", "x.sd"), c(7, 8, 1))), hyper(NULL))
+  held <- cumulative(thresholds = fixed(c(0, 1)))
+  expect_equal(unname(hyper(both, held)), c(0, 1))
+})

@@ -1,0 +1,92 @@
+# Families of brms, mgcv and MASS.
+
+brms_family <- function(family, link, ...) {
+  structure(list(family = family, link = link, ...), class = c("brmsfamily", "family"))
+}
+
+expect_translated <- function(object, family, link, parameters = list()) {
+  ours <- as_galvi_family(object)
+  expect_s3_class(ours, "galvi_family")
+  expect_equal(ours[c("family", "link")], list(family = family, link = link))
+  expect_equal(unname(ours$parameters), unname(parameters))
+  expect_identical(as.character(names(ours$parameters)), as.character(names(parameters)))
+  ours
+}
+
+foreign_refused <- function(object, text) {
+  expect_error(as_galvi_family(object), text, class = "galvi_error_family")
+}
+
+test_that("families of brms are translated by name and link", {
+  expect_translated(brms_family("gaussian", "identity"), "gaussian", "identity")
+  expect_translated(brms_family("bernoulli", "probit"), "binomial", "probit")
+  expect_translated(brms_family("poisson", "log"), "poisson", "log")
+  expect_translated(brms_family("negbinomial", "log", link_shape = "log"), "negbinomial", "log")
+  expect_translated(brms_family("geometric", "log"), "negbinomial", "log", list(size = fixed(1)))
+  expect_translated(brms_family("student", "identity"), "student", "identity", list(df = 4))
+  expect_translated(brms_family("gamma", "log"), "Gamma", "log")
+  expect_translated(brms_family("exponential", "log"), "exponential", "log")
+  expect_translated(brms_family("beta", "logit"), "beta_family", "logit")
+  expect_translated(brms_family("cumulative", "probit", threshold = "flexible"), "cumulative", "probit")
+})
+
+test_that("the reference of brms's categorical is kept", {
+  refcat <- function(...) as_galvi_family(brms_family("categorical", "logit", ...))$options$refcat
+  expect_identical(refcat(refcat = "b"), "b")
+  expect_true(is.na(refcat(refcat = NA)))
+  # brms takes the first level without a word
+  first <- as_galvi_family(brms_family("categorical", "logit"))
+  expect_identical(categorical_latents(c("a", "b", "c"), first), c("b", "c"))
+})
+
+test_that("families of brms without a counterpart are refused with what to use", {
+  foreign_refused(brms_family("cumulative", "cloglog"), "cumulative\\(\"logit\"\\)")
+  foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
+  foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
+  foreign_refused(brms_family("lognormal", "identity"), "gaussian\\(\\) on log\\(y\\)")
+  foreign_refused(brms_family("zero_inflated_poisson", "log"), "negbinomial\\(\\)")
+  foreign_refused(brms_family("hurdle_negbinomial", "log"), "negbinomial\\(\\)")
+  foreign_refused(brms_family("asym_laplace", "identity"), "laplace\\(\\)")
+  foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
+  foreign_refused(brms_family("multinomial", "logit"), "categorical\\(\\).*weights")
+  foreign_refused(brms_family("weibull", "log"), "Gamma")
+  foreign_refused(brms_family("skew_normal", "identity"), "must be one of")
+})
+
+test_that("families of mgcv are translated with what they hold", {
+  skip_if_not_installed("mgcv")
+  expect_translated(mgcv::nb(), "negbinomial", "log")
+  expect_translated(mgcv::nb(theta = -2), "negbinomial", "log")
+  expect_translated(mgcv::nb(theta = 2), "negbinomial", "log", list(size = fixed(2)))
+  expect_translated(mgcv::nb, "negbinomial", "log")
+  expect_translated(mgcv::negbin(3), "negbinomial", "log", list(size = fixed(3)))
+  expect_translated(mgcv::ocat(R = 4), "cumulative", "logit")
+  held <- mgcv::ocat(theta = c(1, 2))
+  expect_translated(held, "cumulative", "logit", list(thresholds = fixed(c(-1, 0, 2))))
+  expect_translated(mgcv::scat(), "student", "identity", list(df = 4))
+  expect_translated(
+    mgcv::scat(theta = c(5, 2)), "student", "identity", list(df = fixed(5), scale = fixed(2))
+  )
+  expect_translated(mgcv::betar(), "beta_family", "logit")
+  expect_translated(mgcv::betar(theta = 3), "beta_family", "logit", list(precision = fixed(3)))
+  expect_equal(expect_translated(mgcv::multinom(2), "categorical", "logit")$options$refcat, "0")
+  foreign_refused(mgcv::nb(link = "sqrt"), "negbinomial\\(\\)")
+  foreign_refused(mgcv::betar(link = "probit"), "beta_family\\(\\)")
+  foreign_refused(mgcv::tw(), "Gamma")
+  foreign_refused(mgcv::ziP(), "negbinomial\\(\\)")
+  foreign_refused(mgcv::gaulss(), "must be one of")
+})
+
+test_that("MASS's negative binomial keeps its theta", {
+  skip_if_not_installed("MASS")
+  expect_translated(MASS::negative.binomial(2), "negbinomial", "log", list(size = fixed(2)))
+  foreign_refused(MASS::negative.binomial(2, link = "identity"), "negbinomial\\(\\)")
+})
+
+test_that("other packages' names are names", {
+  expect_translated("bernoulli", "binomial", "logit")
+  expect_translated("geometric", "negbinomial", "log", list(size = fixed(1)))
+  expect_translated("gamma", "Gamma", "log")
+  expect_translated("nb", "negbinomial", "log")
+  expect_true(is.na(as_galvi_family("categorical")$options$refcat))
+})
