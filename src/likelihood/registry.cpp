@@ -3,9 +3,11 @@
 
 #include "likelihood/binomial_logit.h"
 #include "likelihood/binomial_probit.h"
+#include "likelihood/categorical.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/poisson.h"
+#include "likelihood/stick_breaking.h"
 
 namespace galvi {
 namespace {
@@ -33,6 +35,8 @@ const std::vector<Entry>& registry() {
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
+      {"categorical", {"categorical", {}, {{"classes", 3}, {"reference", -1}}}, from_spec<Categorical>},
+      {"stick_breaking", {"stick_breaking", {}, {{"classes", 3}}}, from_spec<StickBreaking>},
   };
   return table;
 }
