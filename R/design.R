@@ -257,15 +257,14 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   response$latents <- family_type(family)$latents(response$levels, family)
   offset <- frame_offset(frame, response$latents)
   registry <- new_registry()
-  context <- model_context(family, response, registry)
+  context <- c(model_context(family, response, registry), alone = !length(parsed$specs))
   fixed <- design_fixed(parsed$fixed, frame, context, prior)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parsed$specs, function(spec) {
     term_types()[[spec$type]]$design(spec, frame, context)
   }))
   if (!length(built)) {
     stop_galvi("formula", sprintf(
-      "`%s` has no term: add %sa column or gp().", deparse_one(parsed$formula),
-      if (context$intercept) "an intercept, " else ""
+      "`%s` has no term: add an intercept, a column or gp().", deparse_one(parsed$formula)
     ))
   }
   likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))

@@ -57,7 +57,7 @@
 #'   small the mean can be.
 #' * `beta_family` refuses 0 and 1, whose density is 0 or infinite; `(y * (n - 1) + 0.5) / n` squeezes n
 #'   observations into the open interval.
-#' * `stochastic_volatility` takes a y of exactly 0, but not nothing else.
+#' * `stochastic_volatility` takes a y of exactly 0, but not in every row.
 #'
 #' @section Classes:
 #' `categorical` and `stick_breaking` have several latent values per observation, each with its own copy of
@@ -70,9 +70,10 @@
 #' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.
 #'
 #' `cumulative` with free thresholds has no intercept, with or without `0 +` in the formula: the thresholds
-#' stand for it. They are learned in order, from the starts at which a model without terms has the classes'
-#' shares, or from your numbers; `fixed()` holds them, and then there is an intercept. Their names are those
-#' of the levels they divide, such as `cumulative.low|medium`.
+#' stand for it; where the formula has nothing else (`y ~ 1`) it is held at 0. They are learned in order, from
+#' the starts at which a model without terms has the classes' shares, or from your numbers; `fixed()` holds
+#' them, and then there is an intercept. Their names are those of the levels they divide, such as
+#' `cumulative.low|medium`.
 #'
 #' @section Parameters:
 #' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such

@@ -34,9 +34,10 @@ check_available <- function(x, arg, names, available) {
 #' and, if not, why and what to use.
 #'
 #' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms
-#' are fixed effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family,
-#' else `"newton"` for full Gaussian processes and `"fixed_point"` for columns, with one latent value per
-#' observation or several; where these do not run, the first method that does.
+#' are fixed effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family;
+#' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
+#' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run. With several
+#' latent values per observation the choice is the same.
 #'
 #' Expectations of log p(y | eta):
 #'

@@ -41,12 +41,14 @@ design_fixed <- function(terms, frame, context, prior) {
   check_fixed_variables(terms, frame)
   if (!context$intercept) attr(terms, "intercept") <- 1L
   built <- fixed_matrix(terms, frame)
-  if (!context$intercept) built <- without_intercept(built)
+  # where nothing else is in the formula the intercept stays, held at 0
+  intercept <- context$intercept || context$alone && ncol(built$W) == 1L
+  if (!intercept) built <- without_intercept(built)
   W <- built$W
   check_finite_columns(W)
   spec <- list(
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
-    contrasts = built$contrasts, columns = colnames(W), intercept = context$intercept
+    contrasts = built$contrasts, columns = colnames(W), intercept = intercept
   )
   if (!ncol(W)) return(list(spec = spec))
   priors <- fixed_priors(prior, spec, W, context)
@@ -117,6 +119,7 @@ fixed_priors <- function(prior, spec, W, context) {
   one <- function(j) {
     column <- spec$columns[j]
     intercept <- spec$assign[j] == 0L
+    if (intercept && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
     keys <- c(column, labels[j], if (!intercept) "default")
     given <- prior[[c(keys[keys %in% names(prior)], "")[1L]]]
     if (!is.null(given)) return(given)
@@ -176,7 +179,11 @@ fixed_prior_columns <- function(priors, spec, registry) {
       position[j] <- seen[[owner]]
       next
     }
-    start <- as_parameter(sd, paste0(owner, ".sd"), number = "hold", sd = TRUE, infinite = TRUE)
+    start <- if (identical(sd, 0)) {
+      list(value = 0, learned = FALSE, prior = NULL)
+    } else {
+      as_parameter(sd, paste0(owner, ".sd"), number = "hold", sd = TRUE, infinite = TRUE)
+    }
     position[j] <- seen[[owner]] <- registry$add(
       owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value, term = fixed_label
     )

@@ -231,3 +231,127 @@ test_that("tables of 100,000 rows and 50 columns cost little before the numbers 
   # measured 0.2 s on two shared cores; the limit is loose for slow machines
   expect_lt(seconds, 2)
 })
+
+# ---- several latent values ----
+
+class_data <- function() {
+  data.frame(
+    y = factor(c("a", "b", "c", "a", "b", "c")), x = c(1, 2, 3, 5, 4, 6), z = c(2, 1, 4, 3, 6, 5),
+    g = rep(c("u", "v"), 3)
+  )
+}
+
+test_that("latent values share their terms, and a kernel per class has its own hyperparameters", {
+  d <- class_data()
+  shared <- model_of(y ~ x + gp(z), d, categorical())
+  expect_length(shared$priors, 1L)
+  expect_equal(dim(shared$offset), c(6L, 3L))
+  expect_equal(shared$y, c(0, 1, 2, 0, 1, 2))
+  own <- model_of(y ~ x + gp(z, kernel = per_class(se())), d, categorical("b"))
+  expect_length(own$priors, 2L)
+  expect_equal(own$hyper$name, c(
+    "intercept.sd", "x.sd", "gp(z)[a].variance", "gp(z)[a].lengthscale", "gp(z)[c].variance",
+    "gp(z)[c].lengthscale"
+  ))
+  expect_equal(own$hyper$term[3:6], rep("gp(z)", 4L))
+  kernel <- function(k) own$priors[[k]]$terms[[2L]]$kernel$hyper
+  expect_equal(kernel(1), list(variance = 3L, lengthscale = 4L))
+  expect_equal(kernel(2), list(variance = 5L, lengthscale = 6L))
+  for (part in c("inputs", "label")) {
+    expect_identical(own$priors[[1L]]$terms[[2L]][[part]], own$priors[[2L]]$terms[[2L]][[part]])
+  }
+  expect_identical(own$priors[[1L]]$terms[[1L]], own$priors[[2L]]$terms[[1L]])
+})
+
+test_that("per_class() reaches columns, several kernels and by, and is nothing to one latent value", {
+  d <- class_data()
+  columns <- model_of(y ~ 0 + gp(x, z, kernel = per_class(linear(ard = TRUE))), d, stick_breaking())
+  expect_equal(columns$solver, "projected")
+  expect_equal(columns$priors[[1L]]$terms[[1L]]$factors[, 1L], c(1L, 2L))
+  expect_equal(columns$priors[[2L]]$terms[[1L]]$factors[, 1L], c(3L, 4L))
+  expect_match(columns$hyper$name[3L], "gp(x, z)[b].variance[x]", fixed = TRUE)
+  both <- model_of(y ~ gp(x, by = g, kernel = per_class(se() + linear())) + gp(z), d, stick_breaking())
+  expect_length(both$priors, 2L)
+  expect_true("gp(x, by = g)[b].linear.variance" %in% both$hyper$name)
+  one <- model_of(y ~ gp(x, kernel = per_class(se())), transform(d, y = ordered(y)), cumulative())
+  expect_length(one$priors, 1L)
+  expect_equal(one$hyper$name[1:2], c("gp(x).variance", "gp(x).lengthscale"))
+  binary <- model_of(g ~ gp(x, kernel = per_class(se())), d, categorical("u"))
+  expect_equal(binary$hyper$name[2:3], c("gp(x).variance", "gp(x).lengthscale"))
+})
+
+test_that("an offset is added to all latent values, or has a column for each", {
+  d <- class_data()
+  one <- prepare_model(y ~ x + offset(z), d, categorical())
+  expect_equal(one$model$offset, matrix(d$z, 6L, 3L))
+  d$o <- cbind(d$z, 0, -d$z)
+  own <- prepare_model(y ~ x + offset(o) + offset(x), d, categorical())
+  expect_equal(own$model$offset, unname(d$o + d$x), ignore_attr = TRUE)
+  expect_equal(design_rows(own$design, d[4:3, ])$offset, own$model$offset[4:3, ])
+  by_argument <- prepare_model(y ~ x, d, categorical(), args = list(offset = quote(o)))
+  expect_equal(by_argument$model$offset, unname(d$o), ignore_attr = TRUE)
+  expect_equal(design_rows(by_argument$design, d[2L, ])$offset, by_argument$model$offset[2L, , drop = FALSE])
+  # columns named like the latent values go where they belong
+  d$named <- cbind(c = 3, a = 1, b = 2 * rep(1, 6))
+  named <- prepare_model(y ~ x + offset(named), d, categorical())$model
+  expect_equal(named$offset[1L, ], c(1, 2, 3))
+  expect_error(
+    prepare_model(y ~ x + offset(o), d, categorical("a")), "a matrix of 2, for `b`, `c`",
+    class = "galvi_error_data"
+  )
+  expect_error(prepare_model(x ~ z + offset(o), d), "one column", class = "galvi_error_data")
+  d$o[2L, 3L] <- Inf
+  expect_error(prepare_model(y ~ x + offset(o), d, categorical()), "row 2 has Inf")
+})
+
+test_that("missing values in a matrix of offsets leave the row out", {
+  d <- class_data()
+  d$o <- cbind(c(NA, rep(0, 5L)), 1, 2)
+  d <- rbind(d, d[2:4, ])
+  expect_equal(nrow(prepare_model(y ~ x + offset(o), d, categorical())$model$offset), 8L)
+})
+
+test_that("fixed effects of all latent values have the same prior", {
+  d <- class_data()
+  built <- prepare_model(y ~ x, d, categorical(), prior = list(x = normal(0, learn(2))))
+  expect_length(built$model$priors, 1L)
+  expect_equal(built$model$hyper$name, c("intercept.sd", "x.sd"))
+  expect_equal(built$prior[["(Intercept)"]], normal(0, 10))
+  default <- prepare_model(y ~ x, d, categorical())$prior
+  expect_equal(default$x, normal(0, 10 / sd(d$x)), ignore_attr = TRUE)
+})
+
+test_that("flat priors need a reference class", {
+  d <- class_data()
+  flat <- normal(0, Inf)
+  expect_error(prepare_model(y ~ x, d, categorical(), prior = flat), "`refcat`", class = "galvi_error_prior")
+  expect_silent(prepare_model(y ~ x, d, categorical("a"), prior = flat))
+  expect_silent(prepare_model(y ~ x, d, stick_breaking(), prior = flat))
+})
+
+test_that("classes of new data are read by the levels of the fit", {
+  d <- class_data()
+  design <- prepare_model(y ~ x, d, categorical())$design
+  expect_equal(design_rows(design, d[3L, ], response = TRUE)$y, 2)
+  expect_equal(design_rows(design, transform(d, y = as.character(y))[2L, ], response = TRUE)$y, 1)
+  expect_error(
+    design_rows(design, data.frame(y = "q", x = 1), response = TRUE), "\"q\"", class = "galvi_error_newdata"
+  )
+  ordinal <- prepare_model(ordered(y) ~ x, d, cumulative())$design
+  expect_equal(design_rows(ordinal, d[3L, ], response = TRUE)$y, 2)
+})
+
+test_that("what a dense kernel needs grows with the latent values", {
+  built <- list(list(term = list(type = "kernel", label = "gp(x)")))
+  expect_silent(check_dense_size(10000, built, 3 * 8e8))
+  expect_error(check_dense_size(10000, built, 3 * 8e8, k = 3L), class = "galvi_error_size")
+})
+
+test_that("held hyperparameters of a family are told apart from starts", {
+  d <- class_data()
+  held <- galvi_family("laplace", scale = 3)
+  expect_equal(model_of(x ~ z, d, held, held = TRUE)$hyper$value[3L], 3)
+  expect_equal(model_of(x ~ z, d, laplace(), held = TRUE)$hyper$value[3L], 1)
+  expect_equal(model_of(x ~ z, d, laplace())$pieces, 20)
+  expect_equal(model_of(x ~ z, d, laplace(), pieces = 5)$pieces, 5)
+})

@@ -114,6 +114,19 @@ test_that("free thresholds stand for the intercept, held ones do not", {
   expect_equal(new$rows$terms[[1L]]$W, built$model$priors[[1L]]$terms[[1L]]$W[6:5, ])
 })
 
+test_that("thresholds alone are a model: the intercept is there and 0", {
+  d <- data.frame(y = c(1, 2, 3, 2))
+  for (f in c(y ~ 1, y ~ 0)) {
+    m <- prepare_model(f, d, cumulative())$model
+    expect_equal(m$hyper$name[1L], "intercept.sd")
+    expect_equal(m$hyper$value[1L], 0)
+    expect_false(m$hyper$learned[1L])
+  }
+  expect_error(
+    prepare_model(y ~ 0, d, cumulative(thresholds = fixed(c(0, 1)))), "no term", class = "galvi_error_formula"
+  )
+})
+
 test_that("starts keep thresholds in order, by name or from a fit", {
   d <- data.frame(y = factor(c(1, 2, 3, 2, 1, 3), ordered = TRUE), x = 1:6)
   hyper <- function(start, family = cumulative()) {
