@@ -1,0 +1,81 @@
+# Random models of every registered likelihood: parameters, constants, and how responses are drawn given eta.
+
+draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)) - 1
+
+softmax <- function(eta) exp(eta - apply(eta, 1, max)) / rowSums(exp(eta - apply(eta, 1, max)))
+
+# cells of an ordered response: P(y <= c) = g(threshold_c - eta)
+draw_cell <- function(eta, thresholds, g) {
+  vapply(eta, function(e) findInterval(runif(1), g(thresholds - e)), 0)
+}
+
+likelihood_cases <- list(
+  gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) rnorm(length(eta), eta, sqrt(h))),
+  binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
+  binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
+  poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),
+  negbinomial = list(hyper = c(size = 1.7), draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))),
+  gamma = list(hyper = c(shape = 2.3), draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))),
+  exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
+  stochastic_volatility = list(draw = function(eta, h) rnorm(length(eta), 0, exp(eta / 2))),
+  laplace = list(hyper = c(scale = 0.6), draw = function(eta, h) {
+    eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)
+  }),
+  student = list(hyper = c(df = 4, scale = 0.7), draw = function(eta, h) {
+    eta + h[["scale"]] * rt(length(eta), h[["df"]])
+  }),
+  beta = list(hyper = c(precision = 5), draw = function(eta, h) {
+    p <- plogis(eta)
+    pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
+  }),
+  cumulative_logit = list(hyper = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE, draw = function(eta, h) {
+    draw_cell(eta, h, plogis)
+  }),
+  cumulative_probit = list(hyper = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE, draw = function(eta, h) {
+    draw_cell(eta, h, pnorm)
+  }),
+  categorical = list(latents = 3, constants = list(classes = 3, reference = -1), draw = function(eta, h) {
+    draw_class(softmax(eta))
+  }),
+  stick_breaking = list(latents = 2, constants = list(classes = 3), draw = function(eta, h) {
+    first <- plogis(eta[, 1])
+    second <- (1 - first) * plogis(eta[, 2])
+    draw_class(cbind(first, second, 1 - first - second))
+  })
+)
+
+# The border's list for a prior of helper-models.R and one of these; `expectation` as the interface names it.
+likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectation = "auto", weights = NULL) {
+  case <- likelihood_cases[[type]]
+  K <- if (is.null(case$latents)) 1 else case$latents
+  prior <- random_prior(kind, n, variance)
+  offset <- matrix(rnorm(n * K, sd = 0.3), n)
+  eta <- offset + rnorm(n * K)
+  y <- case$draw(if (K == 1) drop(eta) else eta, case$hyper)
+  settings <- list()
+  if (!is.null(case$ordered)) {
+    settings <- c(list(t1 = list(transform = "identity", lower = -1e3, upper = 1e3)), lapply(
+      stats::setNames(nm = names(case$hyper)[-1]),
+      function(name) list(transform = "above", lower = 1e-8, upper = 1e3)
+    ))
+  }
+  hyper <- c(prior$hyper, case$hyper)
+  model <- new_model(y, prior$terms, hyper, "poisson", offset = numeric(n), settings = settings)
+  model$offset <- offset
+  if (!is.null(weights)) model$weights <- weights
+  at <- as.list(length(prior$hyper) + seq_along(case$hyper))
+  names(at) <- names(case$hyper)
+  if (!is.null(case$ordered)) at <- list(thresholds = unlist(at, use.names = FALSE))
+  constants <- if (is.null(case$constants)) list() else case$constants
+  model$likelihood <- list(type = type, hyper = at, constants = constants)
+  model$expectation <- expectation
+  model
+}
+
+# The expectations that serve a likelihood.
+served_expectations <- function(type) {
+  set.seed(1)
+  likelihood <- likelihood_model(type, "gp", 3)$likelihood
+  names <- probe_expectation_types()
+  names[vapply(names, function(name) probe_expectation_refuses(name, likelihood) == "", NA)]
+}
