@@ -1,0 +1,57 @@
+// Jensen's bound on the multinomial logit (001, table 2).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "expectation/by_row.h"
+
+namespace galvi {
+
+/// E log sum_c exp(eta_c) <= log sum_c exp(m_c + v_c / 2); the reference class adds exp(0).
+/// With w the softmax of t = m + v / 2:  d_m = e_y - w,  d_v = -w / 2,  and d_mm, d_mv, d_vv are
+/// -(diag(w) - w w') times 1, 1/2 and 1/4.
+class SoftmaxLog final : public ByRow {
+ public:
+  std::string name() const override { return "log"; }
+  std::string refuses(const Likelihood& likelihood) const override {
+    if (likelihood.softmax()) return "";
+    return "The log bound of several classes is for categorical(); use \"auto\".";
+  }
+  bool exact() const override { return false; }
+  bool is_bound() const override { return true; }
+  bool one_optimum(const Likelihood& /*likelihood*/) const override { return true; }
+
+ protected:
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                    const double* variance, int order, RowExpectation& out) const override {
+    const Softmax classes = *likelihood.softmax();
+    const Index K = classes.latents(), own = classes.latent_of(static_cast<Index>(datum.y));
+    thread_local std::vector<double> w;
+    w.resize(K);
+    double top = classes.reference < 0 ? -infinity : 0.0;
+    for (Index k = 0; k < K; ++k) top = std::max(top, mean[k] + 0.5 * variance[k]);
+    double sum = classes.reference < 0 ? 0.0 : std::exp(-top);
+    for (Index k = 0; k < K; ++k) sum += w[k] = std::exp(mean[k] + 0.5 * variance[k] - top);
+    out.value = (own < 0 ? 0.0 : mean[own]) - top - std::log(sum);
+    for (Index k = 0; k < K; ++k) {
+      w[k] /= sum;
+      out.d_m[k] = (k == own ? 1.0 : 0.0) - w[k];
+      out.d_v[k] = -0.5 * w[k];
+    }
+    if (order < 2) return;
+    for (Index k = 0; k < K; ++k) {
+      for (Index l = 0; l < K; ++l) {
+        const double curvature = w[k] * w[l] - (k == l ? w[k] : 0.0);
+        out.d_mm[k + K * l] = curvature;
+        out.d_mv[k + K * l] = 0.5 * curvature;
+        out.d_vv[k + K * l] = 0.25 * curvature;
+      }
+    }
+  }
+  void add_row_gradient(const Likelihood&, const Datum&, const double*, const double*, double,
+                        VectorRef) const override {}
+};
+
+}  // namespace galvi
