@@ -1,6 +1,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "expectation/bouchard.h"
 #include "expectation/closed_form.h"
 #include "expectation/composed.h"
 #include "expectation/expectation.h"
@@ -8,6 +9,7 @@
 #include "expectation/log_bound.h"
 #include "expectation/quadrature.h"
 #include "expectation/sampled_mean.h"
+#include "expectation/softmax_log.h"
 #include "expectation/super_gaussian.h"
 #include "expectation/taylor.h"
 #include "expectation/two_stage.h"
@@ -30,6 +32,19 @@ std::unique_ptr<Expectation> plain(const Likelihood&, const ExpectationControl&)
 template <class Mean>
 std::unique_ptr<Expectation> composed(const Likelihood&, const ExpectationControl&) {
   return std::make_unique<ComposedExpectation>(std::make_unique<Mean>());
+}
+
+std::unique_ptr<Expectation> log_bound(const Likelihood& likelihood, const ExpectationControl&) {
+  if (likelihood.softmax()) return std::make_unique<SoftmaxLog>();
+  return std::make_unique<ComposedExpectation>(std::make_unique<LogBound>());
+}
+
+std::unique_ptr<Expectation> bouchard(const Likelihood&, const ExpectationControl&) {
+  return std::make_unique<Bouchard>(std::make_unique<SampledMean>(log_sigmoid()));
+}
+
+std::unique_ptr<Expectation> bouchard_jaakkola(const Likelihood&, const ExpectationControl&) {
+  return std::make_unique<Bouchard>(std::make_unique<Jaakkola>());
 }
 
 std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const ExpectationControl&) {
