@@ -107,9 +107,9 @@ ordered_response <- function(y, weights, name, levels, family) {
     words <- if (is.factor(y)) levels(y) else sort(unique(y))
     response_error(name, sprintf(
       paste(
-        "must be an ordered factor for the %s family, not %s:",
+        "must be an ordered factor for %s, not %s:",
         "write factor(%s, levels = c(%s), ordered = TRUE) with the levels in their order"
-      ), family$family, if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text", name,
+      ), the_family(family), if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text", name,
       paste(c(dQuote(utils::head(words, 4L), FALSE), if (length(words) > 4L) "..."), collapse = ", ")
     ))
   }
@@ -127,18 +127,18 @@ known_classes <- function(y, name, levels) {
 check_one_class_per_row <- function(y, name, family) {
   if (NCOL(y) == 1L) return(invisible())
   response_error(name, sprintf(
-    "must be a class per row for the %s family, not %d columns: write rows of classes, counts as `weights`",
-    family$family, NCOL(y)
+    "must be a class per row for %s, not %d columns: write a row per class with its count in `weights`",
+    the_family(family), NCOL(y)
   ))
 }
 
 check_codes <- function(y, name, family) {
   if (!is.numeric(y)) {
-    response_error(name, sprintf("must be classes for the %s family, not %s", family$family, describe(y)))
+    response_error(name, sprintf("must be classes for %s, not %s", the_family(family), describe(y)))
   }
   y <- as.numeric(y)
   check_response(y, is.finite(y), name, "must be finite")
-  must <- sprintf("must be classes for the %s family: a factor or whole numbers", family$family)
+  must <- sprintf("must be classes for %s: a factor or whole numbers", the_family(family))
   check_response(y, is_whole(y), name, must)
   round(y)
 }
@@ -158,8 +158,8 @@ check_classes_have_rows <- function(y, weights, name, family, all = TRUE) {
   empty <- levels(y)[total == 0]
   if (all && length(empty)) {
     response_error(name, sprintf(
-      "has no row of the level%s %s, which the %s family cannot learn: droplevels() leaves %s out",
-      if (length(empty) > 1L) "s" else "", quote_names(empty, "\"", 6L), family$family,
+      "has no row of the level%s %s, which %s cannot learn: droplevels(), after any subset, leaves %s out",
+      if (length(empty) > 1L) "s" else "", quote_names(empty, "\"", 6L), the_family(family),
       if (length(empty) > 1L) "them" else "it"
     ))
   }

@@ -17,6 +17,8 @@ response_error <- function(name, text) {
   stop_galvi("response", sprintf("The response `%s` %s.", name, text))
 }
 
+the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
+
 check_weights <- function(weights, n) {
   if (is.null(weights)) return(rep(1, n))
   if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
@@ -37,16 +39,16 @@ check_weights <- function(weights, n) {
 check_numbers <- function(y, name, family) {
   if (is.factor(y) || is.character(y)) {
     response_error(name, sprintf(
-      "must be numbers for the %s family, not %s. For two classes use family = binomial()%s", family$family,
+      "must be numbers for %s, not %s. For two classes use family = binomial()%s", the_family(family),
       if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text",
       if (length(unique(y)) > 2L) ", for more categorical() or cumulative()" else ""
     ))
   }
   if (!is.numeric(y) && !is.logical(y)) {
-    response_error(name, sprintf("must be numbers for the %s family, not %s", family$family, describe(y)))
+    response_error(name, sprintf("must be numbers for %s, not %s", the_family(family), describe(y)))
   }
   if (NCOL(y) != 1L) {
-    response_error(name, sprintf("must be one column for the %s family, not %d", family$family, NCOL(y)))
+    response_error(name, sprintf("must be one column for %s, not %d", the_family(family), NCOL(y)))
   }
   y <- as.numeric(y)
   check_response(y, is.finite(y), name, "must be finite")
@@ -73,13 +75,13 @@ is_whole <- function(x) abs(x - round(x)) <= 1e-7 * pmax(1, abs(x))
 
 positive_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
-  check_response(y, y > 0, name, sprintf("must be positive for the %s family", family$family))
+  check_response(y, y > 0, name, paste("must be positive for", the_family(family)))
   list(y = y)
 }
 
 fraction_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
-  range <- sprintf("must be between 0 and 1, both excluded, for the %s family", family$family)
+  range <- paste("must be between 0 and 1, both excluded, for", the_family(family))
   check_response(y, y >= 0 & y <= 1, name, range)
   bad <- which(y == 0 | y == 1)
   if (length(bad)) {
@@ -96,7 +98,7 @@ fraction_response <- function(y, weights, name, levels, family) {
 volatility_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
   if (is.null(levels) && all(y[weights > 0] == 0)) {
-    response_error(name, sprintf("is 0 in every row: the %s family has no variance to find", family$family))
+    response_error(name, sprintf("is 0 in every row: %s has no variance to find", the_family(family)))
   }
   list(y = y)
 }

@@ -21,7 +21,7 @@ check_expectation <- function(expectation) {
 }
 
 check_available <- function(x, arg, names, available) {
-  x <- check_choice(x, union(available, names), arg, "method")
+  x <- check_choice(x, union(names, available), arg, "method")
   if (x %in% available) return(x)
   stop_galvi("method", sprintf(
     "%s = \"%s\" is not available in this version: use one of %s.", arg, x, quote_names(available, "\"", 30L)

@@ -3,7 +3,7 @@
 d <- function() {
   data.frame(
     y = c(1.5, 2, 4, 3, 5, 6), n = c(0, 1, 3, 2, 5, 4), b = c(0, 1, 1, 0, 1, 0), x = c(1, 2, 3, 5, 4, 6),
-    g = factor(c("u", "v", "u", "v", "u", "v"))
+    g = factor(c("u", "v", "u", "v", "u", "v")), h = factor(c("p", "q", "r", "p", "q", "r"))
   )
 }
 
@@ -30,6 +30,7 @@ test_that("misspelt choices", {
     galvi(y ~ gp(x), d(), method = 1)
     galvi(y ~ gp(x), d(), expectation = "quadratur")
     galvi(y ~ gp(x), d(), expectation = "jaakkola")
+    galvi(y ~ gp(x), d(), student(), expectation = "bouchard")
     galvi(y ~ gp(x), d(), hyper = "optimize")
     galvi(y ~ gp(x), d(), verbose = "yes")
     galvi(y ~ gp(x), d(), control = list(tol = -1))
@@ -44,12 +45,32 @@ test_that("families", {
     galvi(b ~ gp(x), d(), family = binomial("cloglog"))
     galvi(b ~ gp(x), d(), family = quasibinomial())
     galvi(y ~ gp(x), d(), family = Gamma())
-    galvi(y ~ gp(x), d(), family = Gamma("log"))
     galvi(y ~ gp(x), d(), family = inverse.gaussian())
-    galvi(y ~ gp(x), d(), family = "cumulative")
+    galvi(y ~ gp(x), d(), family = studnt())
+    galvi(y ~ gp(x), d(), family = student(dof = 3))
     galvi(y ~ gp(x), d(), family = 3)
     galvi_family("gaussian", varance = 1)
     galvi_family("gaussian", variance = -1)
+    galvi_family("categorical", reference = "a")
+  })
+})
+
+test_that("parameters of families", {
+  expect_error_snapshot({
+    student(df = 0)
+    student(df = fixed(-2))
+    laplace(0)
+    laplace(normal(0, 1))
+    negbinomial("many")
+    beta_family(pc(1))
+    cumulative("cloglog")
+    cumulative(thresholds = fixed(c(1, 0)))
+    cumulative(thresholds = learn(2))
+    galvi(h ~ gp(x), d(), family = categorical("s"))
+    categorical(c("p", "q"))
+    galvi(ordered(h) ~ gp(x), d(), family = cumulative(thresholds = fixed(0)))
+    galvi(ordered(h) ~ gp(x), d(), family = cumulative(), start = c("cumulative.p|q" = 5))
+    galvi(h ~ x, d(), family = categorical(), prior = normal(0, Inf))
   })
 })
 
@@ -64,8 +85,32 @@ test_that("responses", {
     galvi(cbind(b, y) ~ gp(x), d(), family = binomial())
     galvi(I(n - 1) ~ gp(x), d(), family = poisson())
     galvi(y ~ gp(x), d(), family = poisson())
+    galvi(y ~ gp(x), d(), family = negbinomial())
     galvi(log(n) ~ gp(x), d())
     galvi(b / 2 ~ gp(x), d(), family = binomial(), weights = n)
+    galvi(h ~ gp(x), d(), family = laplace())
+    galvi(n ~ gp(x), d(), family = Gamma("log"))
+    galvi(I(y - 4) ~ gp(x), d(), family = exponential())
+    galvi(b ~ gp(x), d(), family = beta_family())
+    galvi(y ~ gp(x), d(), family = beta_family())
+    galvi(I(0 * y) ~ gp(x), d(), family = stochastic_volatility())
+  })
+})
+
+test_that("classes", {
+  expect_error_snapshot({
+    galvi(h ~ gp(x), d(), family = cumulative())
+    galvi(as.character(h) ~ gp(x), d(), family = cumulative())
+    galvi(y ~ gp(x), d(), family = cumulative())
+    galvi(factor(h, c("p", "q", "r", "s"), ordered = TRUE) ~ gp(x), d(), family = cumulative())
+    galvi(I(0 * n) ~ gp(x), d(), family = cumulative())
+    galvi(h ~ gp(x), d(), family = categorical(), subset = h != "q")
+    galvi(h ~ gp(x), d(), family = stick_breaking(), subset = h == "q")
+    galvi(y ~ gp(x), d(), family = categorical())
+    galvi(cbind(b, n) ~ gp(x), d(), family = categorical())
+    galvi(h ~ gp(x), d(), family = binomial())
+    galvi(h ~ gp(x), d(), family = categorical(), offset = cbind(x, n))
+    galvi(h ~ gp(x, kernel = per_class(se()) + linear()), d(), family = categorical())
   })
 })
 
