@@ -56,9 +56,15 @@ std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const Expe
 // The exact ones in the order in which "auto" tries them, then bounds and approximations.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
-      {"closed_form", plain<ClosedForm>},       {"quadrature", quadrature}, {"log", composed<LogBound>},
-      {"jaakkola", composed<Jaakkola>},         {"taylor", plain<Taylor>},  {"two_stage", composed<TwoStage>},
-      {"super_gaussian", plain<SuperGaussian>},
+      {"closed_form", plain<ClosedForm>},
+      {"quadrature", quadrature},
+      {"log", log_bound},                        // 001, table 2
+      {"jaakkola", composed<Jaakkola>},          // 003, section 2.3
+      {"bouchard", bouchard},                    // a product of sigmoids (000, reference 4)
+      {"bouchard_jaakkola", bouchard_jaakkola},  // its sigmoids bounded in turn
+      {"taylor", plain<Taylor>},                 // 003, section 2.3
+      {"two_stage", composed<TwoStage>},         // 002, eq. 14
+      {"super_gaussian", plain<SuperGaussian>},  // 001, section 4: local variational bounds
   };
   return table;
 }
