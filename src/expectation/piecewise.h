@@ -7,9 +7,9 @@
 
 namespace galvi {
 
-/// f(x) = -llp(-x) >= -B(-x), where B >= llp, llp(x) = log(1 + exp(x)), has linear and quadratic pieces, so that
+/// f(x) = -llp(-x) >= -B(-x), llp(x) = log(1 + exp(x)), where B >= llp has linear and quadratic pieces, so that
 /// its Gaussian mean is a sum over knots. B is the best bound that is continuous (data-raw/llp_pieces.R), and
-/// as such convex: E B'' > 0, and the bound has one optimum.
+/// as such convex: the precision -2 dE / dv = E B'' is never negative and the ELBO has one optimum.
 class Piecewise final : public FunctionMean {
  public:
   /// pieces: 3 to 20.
