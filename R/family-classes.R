@@ -35,6 +35,8 @@ two_classes <- function(y, name, levels) {
 }
 
 check_known_classes <- function(y, name, levels) {
+  # 100000L and 1e5 are one class
+  if (is.numeric(y)) y <- ifelse(is_whole(y), round(as.numeric(y)), y)
   unknown <- setdiff(as.character(y), c(levels, NA))
   if (length(unknown)) {
     stop_galvi("newdata", sprintf(
@@ -120,6 +122,8 @@ ordered_response <- function(y, weights, name, levels, family) {
 }
 
 known_classes <- function(y, name, levels) {
+  # 100000L and 1e5 are one class
+  if (is.numeric(y)) y <- ifelse(is_whole(y), round(as.numeric(y)), y)
   check_known_classes(y, name, levels)
   list(y = match(as.character(y), levels) - 1, levels = levels)
 }

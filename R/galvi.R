@@ -5,9 +5,10 @@
 #' Finds the Gaussian posterior that maximises the evidence lower bound (ELBO) of a model with
 #' Gaussian-process terms, fixed effects, or both, and learns the hyperparameters by maximising that bound.
 #'
-#' The model is eta = offset + sum of terms, and y given eta as the family says. Fixed effects have
-#' independent normal priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian
-#' q that maximises ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
+#' The model is eta = offset + sum of terms, and y given eta as the family says; families of several classes
+#' have several eta per observation, each with its own copy of the terms. Fixed effects have independent
+#' normal priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian q that
+#' maximises ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
 #'
 #' **Formulas** follow R: an intercept is there unless `0 +` removes it, `offset()` and `offset =` add up.
 #' Names of kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's
@@ -31,7 +32,8 @@
 #' @param method Inference: `"auto"` or one of [galvi_methods()].
 #' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of those that
 #'   [galvi_methods()] describes.
-#' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts.
+#' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts (parameters of
+#'   families that have a default: at that).
 #' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
 #' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
 #' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial

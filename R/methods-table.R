@@ -98,17 +98,27 @@ case_refusals <- function(model, expectation) {
   })
 }
 
+# Lines for one family and prior; expectations with the same methods share one.
+case_lines <- function(x) {
+  methods <- tapply(x$method, factor(x$expectation, unique(x$expectation)), paste, collapse = ", ")
+  if (!length(methods)) return("  none")
+  unlist(lapply(unique(methods), function(same) {
+    text <- sprintf("%s: %s", paste(names(methods)[methods == same], collapse = ", "), same)
+    strwrap(text, 100L, indent = 2L, exdent = 4L)
+  }))
+}
+
 #' @export
 print.galvi_methods <- function(x, ...) {
   columns <- c("family", "link", "prior", "expectation", "method", "runs", "reason")
   if (!all(columns %in% names(x))) return(NextMethod())
-  groups <- split(seq_len(nrow(x)), interaction(x$family, x$link, x$prior, drop = TRUE, lex.order = TRUE))
-  for (at in groups) {
-    cat(sprintf("%s(\"%s\"), %s\n", x$family[at[1L]], x$link[at[1L]], x$prior[at[1L]]))
-    for (expectation in unique(x$expectation[at])) {
-      these <- at[x$expectation[at] == expectation]
-      runs <- x$method[these][x$runs[these]]
-      cat(sprintf("  %s: %s\n", expectation, if (length(runs)) paste(runs, collapse = ", ") else "none"))
+  families <- sprintf("%s(\"%s\")", x$family, x$link)
+  for (family in unique(families)) {
+    priors <- unique(x$prior[families == family])
+    lines <- lapply(priors, function(prior) case_lines(x[families == family & x$prior == prior & x$runs, ]))
+    for (same in unique(lines)) {
+      which <- vapply(lines, identical, NA, same)
+      cat(sprintf("%s, %s", family, paste(priors[which], collapse = " or ")), same, sep = "\n")
     }
   }
   here <- c("auto", inference_facts()$name, probe_expectation_types())

@@ -88,6 +88,22 @@ test_that("refusals of the core have galvi's classes", {
   expect_error(quick(n ~ gp(x), d, family = poisson(), method = "exact"), class = "galvi_error_method")
 })
 
+test_that("a factor goes with columns as with a formula, and so do its classes", {
+  x <- iris[c(1:8, 51:58, 101:108), 1:2]
+  y <- iris$Species[c(1:8, 51:58, 101:108)]
+  held <- se(fixed(4), fixed(1.5))
+  by_columns <- quick(x, y, family = stick_breaking(), kernel = held)
+  formula <- y ~ gp(Sepal.Length, Sepal.Width, kernel = held)
+  by_formula <- quick(formula, cbind(x, y), family = "stick_breaking")
+  same_fit(by_columns, by_formula)
+  expect_equal(by_columns$design$response$levels, levels(y))
+  expect_equal(by_columns$design$response$latents, c("setosa", "versicolor"))
+  text <- quick(x, as.character(y), family = stick_breaking, kernel = held)
+  same_fit(text, by_columns)
+  weighted <- quick(x, y, family = stick_breaking(), kernel = held, offset = cbind(0, x[[1L]] / 10))
+  expect_gt(abs(weighted$elbo - by_columns$elbo), 1e-3)
+})
+
 test_that("the table of methods has every combination and a reason for each that does not run", {
   table <- galvi_methods()
   expect_s3_class(table, "galvi_methods")
@@ -97,4 +113,37 @@ test_that("the table of methods has every combination and a reason for each that
   expect_true(all(table$runs[table$method == "natural_gradient" & table$expectation == "quadrature"]))
   expect_false(any(table$runs[table$method == "exact" & table$family != "gaussian"]))
   expect_output(print(table), "Why not")
+  # measured 0.3 s
+  expect_lt(system.time(galvi_methods())[["elapsed"]], 3)
+})
+
+test_that("every expectation runs with the families that its form is for, and with no other", {
+  table <- galvi_methods()
+  runs <- function(expectation) {
+    sort(unique(table$family[table$runs & table$expectation == expectation]))
+  }
+  expect_setequal(unique(table$expectation), probe_expectation_types())
+  sigmoids <- c("binomial", "cumulative", "negbinomial", "stick_breaking")
+  closed <- c("exponential", "Gamma", "gaussian", "laplace", "poisson", "stochastic_volatility")
+  expect_equal(runs("closed_form"), sort(closed))
+  expect_setequal(runs("quadrature"), names(family_types()))
+  for (name in c("piecewise", "jaakkola")) expect_equal(runs(name), sigmoids)
+  expect_equal(runs("log"), sort(c("categorical", sigmoids)))
+  for (name in c("bouchard", "bouchard_jaakkola", "bouchard_piecewise")) {
+    expect_equal(runs(name), "categorical")
+  }
+  expect_equal(runs("two_stage"), "binomial")
+  expect_equal(runs("super_gaussian"), c("laplace", "student"))
+  # names of the interface are those of the core
+  expect_setequal(setdiff(expectation_names(), "auto"), probe_expectation_types())
+})
+
+test_that("settings reach the expectation", {
+  d <- data.frame(y = c(0, 1, 1, 0, 1, 0), x = c(1, 2, 3, 5, 4, 6))
+  bound <- function(pieces) {
+    quick(y ~ gp(x), d, family = binomial(), expectation = "piecewise", control = list(pieces = pieces))$elbo
+  }
+  exact <- quick(y ~ gp(x), d, family = binomial())$elbo
+  expect_lt(bound(3), bound(20))
+  expect_lt(bound(20), exact)
 })
