@@ -100,9 +100,10 @@ Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyp
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
                              Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
-                             Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads) {
+                             Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads,
+                             int pieces = 20) {
   const auto made = likelihood_at(likelihood, hyper);
-  const auto expected = galvi::make_expectation(expectation, *made);
+  const auto expected = galvi::make_expectation(expectation, *made, {pieces});
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("eigen"), monitor, threads};
   const galvi::Data data = data_of(y, size, weight);

@@ -3,7 +3,7 @@
 
 namespace galvi {
 
-/// log y! = log Gamma(y + 1), y > -1. (std::lgamma writes a global variable, which threads must not.)
+/// log y! = log Gamma(y + 1), y > -1.
 double log_factorial(double y);
 /// log of size! / (y! (size - y)!)
 double log_choose(double size, double y);
@@ -12,5 +12,7 @@ double log_choose(double size, double y);
 double poisson_cdf(double y, double rate);
 /// P(Y <= y) for Y ~ Binomial(size, p); `q` = 1 - p is handed over because p may be within rounding of 1.
 double binomial_cdf(double y, double size, double p, double q);
+/// P(Y <= y) for the number Y of failures before `size` successes, each of probability p; q = 1 - p.
+double negbinomial_cdf(double y, double size, double p, double q);
 
 }  // namespace galvi

@@ -34,6 +34,11 @@ double log_normal_cdf(double x) {
   return -0.5 * x * x - log_sqrt_2pi - std::log(-x + hazard_excess(-x).d);
 }
 
+double log_mills_ratio(double t) {
+  if (t < tail_start) return std::log(0.5 * std::erfc(t * sqrt_half)) + 0.5 * t * t + log_sqrt_2pi;
+  return -std::log(t + hazard_excess(t).d);
+}
+
 void log_normal_cdf_derivatives(double x, double out[5]) {
   // With r = phi / Phi, d = r + x:  f' = r,  f'' = -r d,  d' = 1 - r d,
   // f''' = r (d^2 - d'),  f'''' = r (3 d d' - d^3 - f''').

@@ -9,6 +9,7 @@ double normal_density(double x);
 double normal_cdf(double x);      // Phi(x)
 double log_normal_cdf(double x);  // log Phi(x), about -x^2 / 2 far on the left
 double normal_quantile(double probability);
+double log_mills_ratio(double t);  // log [Phi(-t) / phi(t)], t >= 0
 
 /// d^k log Phi / d x^k, k = 0..4.
 void log_normal_cdf_derivatives(double x, double out[5]);

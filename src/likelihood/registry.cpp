@@ -1,13 +1,22 @@
 #include <functional>
 #include <stdexcept>
 
+#include "likelihood/beta.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/binomial_probit.h"
 #include "likelihood/categorical.h"
+#include "likelihood/cumulative_logit.h"
+#include "likelihood/cumulative_probit.h"
+#include "likelihood/exponential.h"
+#include "likelihood/gamma.h"
 #include "likelihood/gaussian.h"
+#include "likelihood/laplace.h"
 #include "likelihood/likelihood.h"
+#include "likelihood/negbinomial.h"
 #include "likelihood/poisson.h"
 #include "likelihood/stick_breaking.h"
+#include "likelihood/stochastic_volatility.h"
+#include "likelihood/student.h"
 
 namespace galvi {
 namespace {
@@ -35,6 +44,15 @@ const std::vector<Entry>& registry() {
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
+      {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
+      {"exponential", {"exponential", {}, {}}, plain<Exponential>},
+      {"negbinomial", {"negbinomial", {{"size", {0}}}, {}}, from_spec<NegativeBinomial>},
+      {"stochastic_volatility", {"stochastic_volatility", {}, {}}, plain<StochasticVolatility>},
+      {"laplace", {"laplace", {{"scale", {0}}}, {}}, from_spec<Laplace>},
+      {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
+      {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
+      {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},
+      {"cumulative_probit", {"cumulative_probit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeProbit>},
       {"categorical", {"categorical", {}, {{"classes", 3}, {"reference", -1}}}, from_spec<Categorical>},
       {"stick_breaking", {"stick_breaking", {}, {{"classes", 3}}}, from_spec<StickBreaking>},
   };

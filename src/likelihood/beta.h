@@ -1,0 +1,101 @@
+// Proportions, logit link, with a precision that may be learned.
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/composed.h"
+#include "likelihood/positive_parameter.h"
+#include "numeric/special_functions.h"
+
+namespace galvi {
+
+/// Mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
+/// b = (1 - mu) precision, log p(y | eta) = log Gamma(precision) - log Gamma(a) - log Gamma(b) + (a - 1) log y +
+/// (b - 1) log(1 - y),  0 < y < 1.
+class Beta final : public Likelihood {
+ public:
+  explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
+  void update(const ConstVectorRef& hyper) override {
+    precision_ = parameter_.read(hyper);
+    log_precision_ = std::log(precision_);
+    stirling_ = stirling_error(precision_);
+    digamma_ = digamma(precision_);
+  }
+
+  // a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y) + what
+  // Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme mu cancels.
+  double log_density(const Datum& datum, const double* eta) const override {
+    const double log_y = std::log(datum.y), log_rest = std::log1p(-datum.y);
+    const double log_mu = log_sigmoid().value(*eta), log_nu = log_sigmoid().value(-*eta);
+    const double log_a = log_precision_ + log_mu, log_b = log_precision_ + log_nu;
+    const double a = std::exp(log_a), b = std::exp(log_b);
+    return a * (log_y - log_mu) + b * (log_rest - log_nu) + 0.5 * (log_a + log_nu) - log_y - log_rest -
+           0.91893853320467274178 + stirling_ - stirling_error(a, log_a) - stirling_error(b, log_b);
+  }
+  // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a), which
+  // is smooth at a = 0. With s_k the k-th derivative of mu, a and b have the derivatives +-precision s_k.
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    double f[5], at_a[4], at_b[4];
+    log_sigmoid().derivatives(eta, f);
+    const double nu = f[1], mu = std::exp(f[0]), s1 = -f[2], s2 = -f[3], s3 = -f[4];
+    const double s4 = s2 * (1.0 - 12.0 * s1);
+    polygamma(1.0 + precision_ * mu, at_a);
+    polygamma(1.0 + precision_ * nu, at_b);
+    const double slope = precision_ * (std::log(datum.y) - std::log1p(-datum.y) - at_a[0] + at_b[0]);
+    const double p2 = precision_ * precision_, p3 = precision_ * p2;
+    const double second = p2 * (at_a[1] + at_b[1]), third = p3 * (at_a[2] - at_b[2]);
+    const double fourth = p2 * p2 * (at_a[3] + at_b[3]);
+    out[0] = log_density(datum, &eta);
+    out[1] = nu - mu + slope * s1;
+    out[2] = -2.0 * s1 + slope * s2 - second * s1 * s1;
+    out[3] = -2.0 * s2 + slope * s3 - third * s1 * s1 * s1 - 3.0 * second * s1 * s2;
+    out[4] = -2.0 * s3 + slope * s4 - fourth * s1 * s1 * s1 * s1 - 6.0 * third * s1 * s1 * s2 -
+             second * (3.0 * s2 * s2 + 4.0 * s1 * s3);
+  }
+  // The poles of mu are at odd multiples of i pi, those of the gamma functions on the same lines.
+  Smoothness smoothness() const override { return {3.14159265358979323846, 0.0}; }
+  bool log_concave() const override { return false; }
+  // log p is concave in mu: its one stationary point has psi(a) - psi(b) = logit(y), rising in eta.
+  double starting_eta(const Datum& datum) const override {
+    const double target = std::log(datum.y) - std::log1p(-datum.y);
+    double low = -700.0, high = 700.0;
+    for (int i = 0; i < 40; ++i) {
+      const double eta = 0.5 * (low + high);
+      const double a = precision_ * std::exp(log_sigmoid().value(eta));
+      const double b = precision_ * std::exp(log_sigmoid().value(-eta));
+      (digamma(a) - digamma(b) < target ? low : high) = eta;
+    }
+    return 0.5 * (low + high);
+  }
+
+  double conditional_mean(double /*size*/, const double* eta) const override {
+    return std::exp(log_sigmoid().value(*eta));
+  }
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return std::exp(log_sigmoid().value(*eta) + log_sigmoid().value(-*eta)) / (1.0 + precision_);
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    if (!(datum.y > 0.0)) return 0.0;
+    const double a = precision_ * std::exp(log_sigmoid().value(*eta));
+    const double b = precision_ * std::exp(log_sigmoid().value(-*eta));
+    if (a == 0.0 || b == 0.0) return a == 0.0 || datum.y >= 1.0 ? 1.0 : 0.0;  // all of it at 0, or at 1
+    return incomplete_beta(a, b, datum.y, 1.0 - datum.y);
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {0.0, 1.0}; }
+
+  // d log p / d precision, with mu psi(a) = mu psi(1 + a) - 1 / precision
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double mu = std::exp(log_sigmoid().value(*eta)), nu = std::exp(log_sigmoid().value(-*eta));
+    gradient[parameter_.position()] +=
+        weight * (digamma_ + 2.0 / precision_ + mu * (std::log(datum.y) - digamma(1.0 + precision_ * mu)) +
+                  nu * (std::log1p(-datum.y) - digamma(1.0 + precision_ * nu)));
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  PositiveParameter parameter_;
+  double precision_ = 1.0, log_precision_ = 0.0, stirling_ = 0.0, digamma_ = 0.0;
+};
+
+}  // namespace galvi

@@ -1,0 +1,61 @@
+// Ordered classes, logit link: proportional odds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/composed.h"
+#include "likelihood/thresholds.h"
+
+namespace galvi {
+
+/// P(y <= c | eta) = 1 / (1 + exp(eta - threshold_c)): with f = log sigmoid a class between the thresholds a < b has
+/// log p = log(1 - exp(a - b)) + f(b - eta) + f(eta - a), the first f(b - eta), the last f(eta - a).
+class CumulativeLogit final : public Composed {
+ public:
+  explicit CumulativeLogit(const LikelihoodSpec& spec) : Composed(log_sigmoid()), thresholds_(spec) {}
+  void update(const ConstVectorRef& hyper) override { thresholds_.update(hyper); }
+
+  void compose(const Datum& datum, Composition& sum) const override {
+    const bool first = thresholds_.first(datum), last = thresholds_.last(datum);
+    if (!first && !last)
+      sum.constant = std::log(-std::expm1(thresholds_.below(datum) - thresholds_.above(datum)));
+    if (!last) sum.add(0, 1.0, -1.0, thresholds_.above(datum));
+    if (!first) sum.add(0, 1.0, 1.0, -thresholds_.below(datum));
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    const bool first = thresholds_.first(datum), last = thresholds_.last(datum);
+    // d log(1 - exp(a - b)) / db = 1 / (exp(b - a) - 1) = -d / da
+    const double apart =
+        first || last ? 0.0
+                      : adjoint.constant / std::expm1(thresholds_.above(datum) - thresholds_.below(datum));
+    if (!last) gradient[thresholds_.above_position(datum)] += adjoint.shift.front() + apart;
+    if (!first) gradient[thresholds_.below_position(datum)] -= adjoint.shift.back() + apart;
+  }
+  bool has_hyper() const override { return true; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum); }
+
+  Index classes() const override { return thresholds_.classes(); }
+  double conditional_mean(double /*size*/, const double* eta) const override { return moments(*eta).mean; }
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return moments(*eta).variance;
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    if (datum.y < 0.0) return 0.0;
+    const Datum whole{std::floor(datum.y), 1.0};
+    return thresholds_.last(whole) ? 1.0 : std::exp(f_.value(thresholds_.above(whole) - *eta));
+  }
+  bool discrete() const override { return true; }
+  Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
+
+ private:
+  ClassMoments moments(double eta) const {
+    return class_moments(thresholds_, [&](double threshold) { return std::exp(f_.value(eta - threshold)); });
+  }
+
+  Thresholds thresholds_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,98 @@
+// Ordered classes, probit link.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/normal.h"
+#include "likelihood/normal_interval.h"
+#include "likelihood/thresholds.h"
+
+namespace galvi {
+
+/// P(y <= c | eta) = Phi(threshold_c - eta):  log p(y | eta) = log [Phi(b - eta) - Phi(a - eta)] between the
+/// thresholds a < b, log Phi(b - eta) in the first class and log Phi(eta - a) in the last.
+class CumulativeProbit final : public Likelihood {
+ public:
+  explicit CumulativeProbit(const LikelihoodSpec& spec) : thresholds_(spec) {}
+  void update(const ConstVectorRef& hyper) override { thresholds_.update(hyper); }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return log_probability(datum, *eta, 1.0);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    if (thresholds_.last(datum)) return log_normal_cdf_derivatives(eta - thresholds_.below(datum), out);
+    if (thresholds_.first(datum)) {
+      log_normal_cdf_derivatives(thresholds_.above(datum) - eta, out);
+      out[1] = -out[1];
+      out[3] = -out[3];
+      return;
+    }
+    log_normal_interval_derivatives(thresholds_.below(datum), thresholds_.above(datum), eta, out);
+  }
+  // The zeros of Phi nearest to the real line are at +-2.816i, those of an interval's probability for no width
+  // nearer than 2.58 and beyond 2 pi / width (found numerically).
+  Smoothness smoothness() const override { return {nearest_zero, 0.0}; }
+  Smoothness smoothness(const Datum& datum) const override {
+    if (thresholds_.first(datum)) return {2.816, 0.0, thresholds_.above(datum)};
+    if (thresholds_.last(datum)) return {2.816, 0.0, thresholds_.below(datum)};
+    const double width = thresholds_.above(datum) - thresholds_.below(datum);
+    return {std::max(nearest_zero, 6.28318530717958647692 / width), 0.0, thresholds_.inside(datum)};
+  }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum); }
+
+  Index classes() const override { return thresholds_.classes(); }
+  double conditional_mean(double /*size*/, const double* eta) const override { return moments(*eta).mean; }
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return moments(*eta).variance;
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return *predictive_cdf(datum, *eta, 0.0);
+  }
+  bool discrete() const override { return true; }
+  Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
+
+  // E Phi(b - eta) = Phi((b - mean) / sqrt(1 + variance))
+  std::optional<double> predictive_log_density(const Datum& datum, double mean,
+                                               double variance) const override {
+    return log_probability(datum, mean, 1.0 / std::sqrt(1.0 + variance));
+  }
+  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
+    if (datum.y < 0.0) return 0.0;
+    const Datum whole{std::floor(datum.y), 1.0};
+    if (thresholds_.last(whole)) return 1.0;
+    return normal_cdf((thresholds_.above(whole) - mean) / std::sqrt(1.0 + variance));
+  }
+
+  // d log p / db = phi(b - eta) / p,  d log p / da = -phi(a - eta) / p
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double log_p = log_density(datum, eta);
+    auto ratio = [&](double threshold) {
+      const double t = threshold - *eta;
+      return std::exp(-0.5 * t * t - log_sqrt_2pi - log_p);
+    };
+    if (!thresholds_.last(datum))
+      gradient[thresholds_.above_position(datum)] += weight * ratio(thresholds_.above(datum));
+    if (!thresholds_.first(datum))
+      gradient[thresholds_.below_position(datum)] -= weight * ratio(thresholds_.below(datum));
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  static constexpr double nearest_zero = 2.58;
+  // With eta and the thresholds divided by the sd of the response's latent value.
+  double log_probability(const Datum& datum, double eta, double scale) const {
+    if (thresholds_.last(datum)) return log_normal_cdf(scale * (eta - thresholds_.below(datum)));
+    if (thresholds_.first(datum)) return log_normal_cdf(scale * (thresholds_.above(datum) - eta));
+    return log_normal_interval(scale * thresholds_.below(datum), scale * thresholds_.above(datum),
+                               scale * eta);
+  }
+  ClassMoments moments(double eta) const {
+    return class_moments(thresholds_, [&](double threshold) { return normal_cdf(eta - threshold); });
+  }
+
+  Thresholds thresholds_;
+};
+
+}  // namespace galvi

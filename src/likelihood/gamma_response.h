@@ -1,0 +1,71 @@
+// Positive responses with a log link and a coefficient of variation that does not depend on the mean.
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/likelihood.h"
+#include "numeric/special_functions.h"
+
+namespace galvi {
+
+/// Mean exp(eta), shape a:  log p(y | eta) = a log a - log Gamma(a) + (a - 1) log y - a eta - a y exp(-eta), y > 0.
+/// With d = log y - eta this is constant - log y + a (1 + d - exp(d)), where nothing large cancels:
+/// constant = log(a) / 2 - log(2 pi) / 2 - (what Stirling's formula leaves of log Gamma(a)).
+class GammaResponse : public Likelihood {
+ public:
+  double log_density(const Datum& datum, const double* eta) const override {
+    const double log_y = std::log(datum.y), d = log_y - *eta;
+    return constant_ - log_y + shape_ * (d - std::expm1(d));
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const double log_y = std::log(datum.y), d = log_y - eta;
+    const double rise = std::expm1(d), rate = shape_ * std::exp(d);
+    out[0] = constant_ - log_y + shape_ * (d - rise);
+    out[1] = shape_ * rise;
+    out[2] = out[4] = -rate;
+    out[3] = rate;
+  }
+  Smoothness smoothness() const override { return {infinity, 1.0}; }
+  // E exp(-eta) = exp(-mean + variance / 2)
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    const double log_y = std::log(datum.y), d = log_y - mean;
+    const double rise = std::expm1(d + 0.5 * variance), rate = shape_ * std::exp(d + 0.5 * variance);
+    return PointExpectation{
+        constant_ - log_y + shape_ * (d - rise), shape_ * rise, -0.5 * rate, -rate, 0.5 * rate, -0.25 * rate};
+  }
+  bool has_closed_form() const override { return true; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return std::exp(2.0 * *eta) / shape_;
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return datum.y > 0.0 ? lower_gamma(shape_, shape_ * std::exp(std::log(datum.y) - *eta)) : 0.0;
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {0.0, infinity}; }
+
+  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance);
+  }
+  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
+  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
+                                                 double variance) const override {
+    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
+  }
+  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+    return std::exp(2.0 * (mean + variance)) / shape_;
+  }
+
+ protected:
+  void set_shape(double shape) {
+    shape_ = shape;
+    constant_ = 0.5 * std::log(shape) - 0.91893853320467274178 - stirling_error(shape);
+  }
+  double shape_ = 1.0, constant_ = -1.0;
+};
+
+}  // namespace galvi

@@ -1,0 +1,124 @@
+// A response with double exponential noise, identity link, with a scale that may be learned.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/likelihood.h"
+#include "likelihood/normal.h"
+#include "likelihood/positive_parameter.h"
+
+namespace galvi {
+
+/// log p(y | eta) = -log(2 scale) - |y - eta| / scale.
+class Laplace final : public Likelihood {
+ public:
+  explicit Laplace(const LikelihoodSpec& spec) : parameter_(spec, "scale") {}
+  void update(const ConstVectorRef& hyper) override {
+    scale_ = parameter_.read(hyper);
+    constant_ = -std::log(2.0 * scale_);
+  }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return constant_ - std::fabs(datum.y - *eta) / scale_;
+  }
+  // At the kink, and for its curvature, those to the left and to the right of it.
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const double residual = datum.y - eta;
+    out[0] = constant_ - std::fabs(residual) / scale_;
+    out[1] = residual == 0.0 ? 0.0 : std::copysign(1.0 / scale_, residual);
+    out[2] = out[3] = out[4] = 0.0;
+  }
+  Smoothness smoothness() const override { return {0.0, 0.0}; }
+  bool super_gaussian() const override { return true; }
+  // With x = y - eta, d = (y - mean) / sd:  E|x| = sd [d erf(d / sqrt 2) + 2 phi(d)],  dE|x| / dmean =
+  // -erf(d / sqrt 2),  d^2 E|x| / dmean^2 = 2 phi(d) / sd.
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    const double residual = datum.y - mean, sd = std::sqrt(variance), rate = 1.0 / scale_;
+    const double d = sd > 0.0 ? residual / sd : std::copysign(infinity, residual);
+    const double density = normal_density(d);
+    if (density == 0.0) {
+      return PointExpectation{
+          constant_ - std::fabs(residual) * rate, std::copysign(rate, residual), 0.0, 0.0, 0.0, 0.0};
+    }
+    const double curvature = 2.0 * density / sd * rate;
+    return PointExpectation{constant_ - mean_distance(residual, sd, d, density) * rate,
+                            std::erf(d * sqrt_half) * rate,
+                            -0.5 * curvature,
+                            -curvature,
+                            -0.5 * curvature * d / sd,
+                            -0.25 * curvature * (d - 1.0) * (d + 1.0) / variance};
+  }
+  bool has_closed_form() const override { return true; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return datum.y; }
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return *eta; }
+  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
+    return 2.0 * scale_ * scale_;
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    const double z = (datum.y - *eta) / scale_;
+    return z < 0.0 ? 0.5 * std::exp(z) : 1.0 - 0.5 * std::exp(-z);
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {-infinity, infinity}; }
+
+  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
+    return mean;
+  }
+  std::optional<double> predictive_mean_variance(double, double /*mean*/, double variance) const override {
+    return variance;
+  }
+  std::optional<double> predictive_noise(double, double, double) const override {
+    return 2.0 * scale_ * scale_;
+  }
+  // p(y) = (T(r) + T(-r)) / (2 scale), r = y - mean, T as below
+  std::optional<double> predictive_log_density(const Datum& datum, double mean,
+                                               double variance) const override {
+    const double r = datum.y - mean, sd = std::sqrt(variance);
+    if (sd == 0.0) return log_density(datum, &mean);
+    const double one = log_half(r, sd), other = log_half(-r, sd);
+    return constant_ + std::max(one, other) + std::log1p(std::exp(-std::fabs(one - other)));
+  }
+  // P(Y <= y) = Phi(r / sd) - (T(r) - T(-r)) / 2 for r <= 0, by symmetry beyond.
+  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
+    const double r = -std::fabs(datum.y - mean), sd = std::sqrt(variance);
+    if (sd == 0.0) return conditional_cdf(datum, &mean);
+    const double low = normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd)) - std::exp(log_half(-r, sd)));
+    return datum.y < mean ? low : 1.0 - low;
+  }
+
+  // d log p / d scale = (|y - eta| / scale - 1) / scale
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    gradient[parameter_.position()] += weight * (std::fabs(datum.y - *eta) / scale_ - 1.0) / scale_;
+  }
+  bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
+                             VectorRef gradient) const override {
+    const double residual = datum.y - mean, sd = std::sqrt(variance);
+    const double d = sd > 0.0 ? residual / sd : infinity;
+    const double distance = mean_distance(residual, sd, d, normal_density(d));
+    gradient[parameter_.position()] += weight * (distance / scale_ - 1.0) / scale_;
+    return true;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  static constexpr double sqrt_half = 0.70710678118654752440;
+  static double mean_distance(double residual, double sd, double d, double density) {
+    return std::fabs(residual) * std::erf(std::fabs(d) * sqrt_half) + 2.0 * sd * density;
+  }
+  // log T(r), T(r) = exp(sd^2 / (2 scale^2) - r / scale) Phi(-t) = exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t) phi(0),
+  // t = sd / scale - r / sd: twice the scale times the part of the predictive density from the noise above 0.
+  double log_half(double r, double sd) const {
+    const double ratio = sd / scale_, z = r / sd, t = ratio - z;
+    return t > 0.0 ? -0.5 * z * z - log_sqrt_2pi + log_mills_ratio(t)
+                   : 0.5 * ratio * ratio - r / scale_ + log_normal_cdf(-t);
+  }
+
+  PositiveParameter parameter_;
+  double scale_ = 1.0, constant_ = -0.69314718055994530942;
+};
+
+}  // namespace galvi

@@ -1,0 +1,78 @@
+// Overdispersed counts, log link, with a size that may be learned.
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/composed.h"
+#include "likelihood/counts.h"
+#include "likelihood/positive_parameter.h"
+#include "numeric/special_functions.h"
+
+namespace galvi {
+
+/// Mean exp(eta), variance exp(eta) + exp(2 eta) / r, r = size: with f = log sigmoid
+/// log p(y | eta) = log Gamma(y + r) - log Gamma(r) - log y! + y f(eta - log r) + r f(log r - eta),  y = 0, 1, ..
+class NegativeBinomial final : public Composed {
+ public:
+  explicit NegativeBinomial(const LikelihoodSpec& spec) : Composed(log_sigmoid()), parameter_(spec, "size") {}
+  void update(const ConstVectorRef& hyper) override {
+    size_ = parameter_.read(hyper);
+    log_size_ = std::log(size_);
+    log_gamma_size_ = log_gamma(size_);
+    digamma_size_ = digamma(size_);
+  }
+
+  void compose(const Datum& datum, Composition& sum) const override {
+    sum.constant = log_combinations(datum.y);
+    sum.add(0, datum.y, 1.0, -log_size_);
+    sum.add(0, size_, -1.0, log_size_);
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    // The part of weight r is the last one; y = 0 has no other.
+    const bool both = datum.y > 0.0;
+    double slope = adjoint.weight[both ? 1 : 0] + adjoint.shift[both ? 1 : 0] / size_;
+    if (both)
+      slope += adjoint.constant * (digamma(datum.y + size_) - digamma_size_) - adjoint.shift[0] / size_;
+    gradient[parameter_.position()] += slope;
+  }
+  bool has_hyper() const override { return true; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return std::exp(*eta) + std::exp(2.0 * *eta) / size_;
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    const double x = log_size_ - *eta;
+    return negbinomial_cdf(datum.y, size_, std::exp(f_.value(x)), std::exp(f_.value(-x)));
+  }
+  bool discrete() const override { return true; }
+  Support support(double /*size*/) const override { return {0.0, infinity}; }
+
+  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance);
+  }
+  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
+  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
+                                                 double variance) const override {
+    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
+  }
+  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance) + std::exp(2.0 * (mean + variance)) / size_;
+  }
+
+ private:
+  // log Gamma(y + r) / (Gamma(r) y!): the larger of y and r is differenced.
+  double log_combinations(double y) const {
+    if (y == 0.0) return 0.0;
+    if (y < size_) return log_gamma_ratio(size_, y) - log_factorial(y);
+    return log_gamma_ratio(y + 1.0, size_ - 1.0) - log_gamma_size_;
+  }
+
+  PositiveParameter parameter_;
+  double size_ = 1.0, log_size_ = 0.0, log_gamma_size_ = 0.0, digamma_size_ = -0.57721566490153286061;
+};
+
+}  // namespace galvi

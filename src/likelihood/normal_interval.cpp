@@ -1,0 +1,130 @@
+#include "likelihood/normal_interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "likelihood/normal.h"
+
+namespace galvi {
+namespace {
+
+// The Gauss-Legendre rule on (0, 1).
+struct Legendre {
+  explicit Legendre(int n) : node(n), weight(n) {
+    for (int i = 0; i < n; ++i) {
+      double x = std::cos(3.14159265358979323846 * (i + 0.75) / (n + 0.5)), slope = 1.0;
+      for (int newton = 0; newton < 10; ++newton) {
+        double p = x, before = 1.0;  // P_k(x) by its recurrence
+        for (int k = 2; k <= n; ++k) {
+          const double next = ((2 * k - 1) * x * p - (k - 1) * before) / k;
+          before = p;
+          p = next;
+        }
+        slope = n * (x * p - before) / (x * x - 1.0);
+        x -= p / slope;
+      }
+      node[i] = 0.5 * (1.0 - x);
+      weight[i] = 1.0 / ((1.0 - x * x) * slope * slope);
+    }
+  }
+  std::vector<double> node, weight;
+};
+
+constexpr double wide = 1.0;         // an interval around 0 that is wider has Phi at both ends
+constexpr double negligible = 40.0;  // exp(-40) of the density at the end nearer to 0
+constexpr double short_drop = 3.0;   // a density that falls by less than exp(-3) needs few nodes
+
+// The interval as seen from its end nearer to 0, at distance `near`: density exp(-near e - e^2 / 2), 0 < e < length.
+struct Tail {
+  double near, length;
+  const Legendre* rule;
+
+  Tail(double near, double width) : near(near) {
+    // where near e + e^2 / 2 = negligible
+    const double reach = 2.0 * negligible / (near + std::hypot(near, std::sqrt(2.0 * negligible)));
+    length = std::min(width, reach);
+    static const Legendre few(12), many(32);
+    rule = (near + 0.5 * length) * length < short_drop ? &few : &many;
+  }
+  double density(double e) const { return std::exp(-(near + 0.5 * e) * e); }
+  double log_probability(double mass) const {
+    return -0.5 * near * near - log_sqrt_2pi + std::log(length) + std::log(mass);
+  }
+};
+
+double log_tail(const Tail& tail) {
+  double mass = 0.0;
+  for (std::size_t j = 0; j < tail.rule->node.size(); ++j)
+    mass += tail.rule->weight[j] * tail.density(tail.length * tail.rule->node[j]);
+  return tail.log_probability(mass);
+}
+
+// Moments of e, hence those of t = side (near + e).
+void tail_derivatives(const Tail& tail, double side, double out[5]) {
+  const std::vector<double>&node = tail.rule->node, &weight = tail.rule->weight;
+  double share[32], mass = 0.0, first = 0.0;
+  for (std::size_t j = 0; j < node.size(); ++j) {
+    share[j] = weight[j] * tail.density(tail.length * node[j]);
+    mass += share[j];
+    first += share[j] * node[j];
+  }
+  const double centre = first / mass;
+  double m2 = 0.0, m3 = 0.0, m4 = 0.0;  // central moments in units of the length
+  for (std::size_t j = 0; j < node.size(); ++j) {
+    const double d = node[j] - centre, d2 = d * d;
+    m2 += share[j] * d2;
+    m3 += share[j] * d2 * d;
+    m4 += share[j] * d2 * d2;
+  }
+  m2 /= mass;
+  m3 /= mass;
+  m4 /= mass;
+  const double l2 = tail.length * tail.length;
+  out[0] = tail.log_probability(mass);
+  out[1] = side * (tail.near + tail.length * centre);
+  out[2] = l2 * m2 - 1.0;
+  out[3] = side * l2 * tail.length * m3;
+  out[4] = l2 * l2 * (m4 - 3.0 * m2 * m2);
+}
+
+// low < 0 < high. With A = phi(low) / Z and B = phi(high) / Z, Z the probability: A' = A (low - l'), l' = A - B,
+// and the rest by differentiating A - B.
+void central_derivatives(double low, double high, double out[5]) {
+  out[0] = std::log1p(-normal_cdf(low) - normal_cdf(-high));
+  const double A = std::exp(-0.5 * low * low - log_sqrt_2pi - out[0]);
+  const double B = std::exp(-0.5 * high * high - log_sqrt_2pi - out[0]);
+  out[1] = A - B;
+  // A' = A u: A'' = A (u^2 + u'),  A''' = A (u^3 + 3 u u' + u'')
+  auto times = [](double share, double factor) { return share == 0.0 ? 0.0 : share * factor; };
+  const double u = low - out[1], w = high - out[1];
+  out[2] = times(A, u) - times(B, w);
+  const double slope = -1.0 - out[2];
+  out[3] = times(A, u * u + slope) - times(B, w * w + slope);
+  out[4] = times(A, u * (u * u + 3.0 * slope) - out[3]) - times(B, w * (w * w + 3.0 * slope) - out[3]);
+}
+
+bool central(double low, double high, double width) { return low < 0.0 && high > 0.0 && width > wide; }
+
+// From the end nearer to 0, with the width of the interval known better than high - low is. An interval around 0
+// is cut there by neither: its density rises first, which does no harm as it is narrow.
+bool lower_end_nearer(double low, double high) { return low > -high; }
+Tail tail_of(double low, double high, double width) {
+  return Tail(lower_end_nearer(low, high) ? low : -high, width);
+}
+
+}  // namespace
+
+double log_normal_interval(double a, double b, double eta) {
+  const double low = a - eta, high = b - eta, width = b - a;
+  if (central(low, high, width)) return std::log1p(-normal_cdf(low) - normal_cdf(-high));
+  return log_tail(tail_of(low, high, width));
+}
+
+void log_normal_interval_derivatives(double a, double b, double eta, double out[5]) {
+  const double low = a - eta, high = b - eta, width = b - a;
+  if (central(low, high, width)) return central_derivatives(low, high, out);
+  tail_derivatives(tail_of(low, high, width), lower_end_nearer(low, high) ? 1.0 : -1.0, out);
+}
+
+}  // namespace galvi

@@ -1,0 +1,59 @@
+// A series without drift whose log variance is the latent value.
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/likelihood.h"
+#include "likelihood/normal.h"
+
+namespace galvi {
+
+/// y ~ N(0, exp(eta)):  log p(y | eta) = -log(2 pi) / 2 - eta / 2 - y^2 exp(-eta) / 2.
+class StochasticVolatility final : public Likelihood {
+ public:
+  double log_density(const Datum& datum, const double* eta) const override {
+    return -log_sqrt_2pi - 0.5 * *eta - half_square(datum.y, *eta);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const double h = half_square(datum.y, eta);
+    out[0] = -log_sqrt_2pi - 0.5 * eta - h;
+    out[1] = h - 0.5;
+    out[2] = out[4] = -h;
+    out[3] = h;
+  }
+  Smoothness smoothness() const override { return {infinity, 1.0}; }
+  // E exp(-eta) = exp(-mean + variance / 2)
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    const double h = half_square(datum.y, mean - 0.5 * variance);
+    return PointExpectation{-log_sqrt_2pi - 0.5 * mean - h, h - 0.5, -0.5 * h, -h, 0.5 * h, -0.25 * h};
+  }
+  bool has_closed_form() const override { return true; }
+  bool log_concave() const override { return true; }
+  // A response of 0 asks for a variance of 0; its log p is a line in eta, so that any start will do.
+  double starting_eta(const Datum& datum) const override {
+    return datum.y == 0.0 ? 0.0 : 2.0 * std::log(std::fabs(datum.y));
+  }
+
+  double conditional_mean(double /*size*/, const double* /*eta*/) const override { return 0.0; }
+  double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return normal_cdf(datum.y == 0.0 ? 0.0 : datum.y * std::exp(-0.5 * *eta));
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {-infinity, infinity}; }
+
+  std::optional<double> predictive_mean(double, double, double) const override { return 0.0; }
+  std::optional<double> predictive_mean_variance(double, double, double) const override { return 0.0; }
+  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance);
+  }
+
+ private:
+  // y^2 exp(-eta) / 2 without forming y^2
+  static double half_square(double y, double eta) {
+    return 0.5 * std::exp(2.0 * std::log(std::fabs(y)) - eta);
+  }
+};
+
+}  // namespace galvi

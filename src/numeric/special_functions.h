@@ -1,0 +1,29 @@
+// Gamma and beta functions: Boost.Math behind one door, so that its headers are compiled once.
+#pragma once
+
+namespace galvi {
+
+/// log Gamma(x), x > 0. (std::lgamma writes a global variable, which threads must not.)
+double log_gamma(double x);
+/// log Gamma(x + delta) - log Gamma(x), x > 0, x + delta > 0, without cancellation where x is large.
+double log_gamma_ratio(double x, double delta);
+/// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2]: what Stirling's formula leaves, about 1 / (12 x).
+double stirling_error(double x);
+/// The same for x so small that only its logarithm is known.
+double stirling_error(double x, double log_x);
+
+/// d^(n + 1) log Gamma(x) / d x^(n + 1) for n = 0..3: digamma, trigamma, ..   x > 0
+void polygamma(double x, double out[4]);
+double digamma(double x);
+
+/// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), a > 0, 0 <= x <= infinity.
+double lower_gamma(double a, double x);
+double upper_gamma(double a, double x);
+/// The regularised incomplete beta function I_x(a, b), a, b > 0; y = 1 - x is handed over as x may be within
+/// rounding of 1.
+double incomplete_beta(double a, double b, double x, double y);
+
+/// P(T <= t) for Student's t with `df` degrees of freedom.
+double student_cdf(double t, double df);
+
+}  // namespace galvi
