@@ -14,7 +14,7 @@
 #' |:--|:--|:--|:--|:--|
 #' | `gaussian` | identity | numbers | normal, mean eta | `variance` |
 #' | `student` | identity | numbers with outliers | eta + scale * t(df) | `df`, `scale` |
-#' | `laplace` | identity | numbers | density `exp(-|y - eta| / scale) / (2 scale)` | `scale` |
+#' | `laplace` | identity | numbers | eta + Laplace noise, E abs(y - eta) = scale | `scale` |
 #' | `binomial` | logit, probit | two classes or successes | P(success) = logistic or Phi(eta) | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
@@ -89,7 +89,8 @@
 #' @section Other packages:
 #' Objects of class `brmsfamily`, mgcv's `nb`, `negbin`, `ocat`, `scat`, `betar`, `multinom` and MASS's
 #' `negative.binomial` are translated by name and link, with parameters that they hold: `negbinomial(size =
-#' fixed(2))` for `negative.binomial(2)`. Others are refused with a message that names the call to use.
+#' fixed(2))` for `negative.binomial(2)`. Degrees of freedom that they learn are learned here too. Others are
+#' refused with a message that names the call to use.
 #'
 #' @param family A name, a family function or a family object.
 #' @param ... Parameters by name, such as `variance = fixed(0.25)`.
@@ -128,6 +129,7 @@
 #' # ordered classes
 #' d <- transform(mtcars, gear = factor(gear, ordered = TRUE))
 #' galvi(gear ~ wt, data = d, family = cumulative())$hyper
+#' @order 1
 #' @export
 galvi_family <- function(family, ..., link = NULL) {
   if (missing(family)) stop_galvi("family", "galvi_family() needs `family`: a name, a function or an object.")
