@@ -7,9 +7,10 @@
 
 namespace galvi {
 
-/// f(x) = -llp(-x) >= -B(-x), llp(x) = log(1 + exp(x)), where B >= llp has linear and quadratic pieces, so that
-/// its Gaussian mean is a sum over knots. B is the best bound that is continuous (data-raw/llp_pieces.R), and
-/// as such convex: the precision -2 dE / dv = E B'' is never negative and the ELBO has one optimum.
+/// f(x) = -llp(-x) >= -B(-x), llp(x) = log(1 + exp(x)), where B >= llp has linear and quadratic pieces, so
+/// that its Gaussian mean is a sum over knots. B is the best bound that is continuous
+/// (data-raw/llp_pieces.R), and as such convex: the precision -2 dE / dv = E B'' is never negative and the
+/// ELBO has one optimum.
 class Piecewise final : public FunctionMean {
  public:
   /// pieces: 3 to 20.
