@@ -7,6 +7,7 @@
 #include "expectation/expectation.h"
 #include "expectation/jaakkola.h"
 #include "expectation/log_bound.h"
+#include "expectation/piecewise.h"
 #include "expectation/quadrature.h"
 #include "expectation/sampled_mean.h"
 #include "expectation/softmax_log.h"
@@ -47,6 +48,14 @@ std::unique_ptr<Expectation> bouchard_jaakkola(const Likelihood&, const Expectat
   return std::make_unique<Bouchard>(std::make_unique<Jaakkola>());
 }
 
+std::unique_ptr<Expectation> piecewise(const Likelihood&, const ExpectationControl& control) {
+  return std::make_unique<ComposedExpectation>(std::make_unique<Piecewise>(control.pieces));
+}
+
+std::unique_ptr<Expectation> bouchard_piecewise(const Likelihood&, const ExpectationControl& control) {
+  return std::make_unique<Bouchard>(std::make_unique<Piecewise>(control.pieces));
+}
+
 std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const ExpectationControl&) {
   if (const StandardFunction* f = likelihood.standard_function())
     return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));
@@ -58,10 +67,12 @@ const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"closed_form", plain<ClosedForm>},
       {"quadrature", quadrature},
+      {"piecewise", piecewise},                  // 000, section 3
       {"log", log_bound},                        // 001, table 2
       {"jaakkola", composed<Jaakkola>},          // 003, section 2.3
       {"bouchard", bouchard},                    // a product of sigmoids (000, reference 4)
       {"bouchard_jaakkola", bouchard_jaakkola},  // its sigmoids bounded in turn
+      {"bouchard_piecewise", bouchard_piecewise},
       {"taylor", plain<Taylor>},                 // 003, section 2.3
       {"two_stage", composed<TwoStage>},         // 002, eq. 14
       {"super_gaussian", plain<SuperGaussian>},  // 001, section 4: local variational bounds

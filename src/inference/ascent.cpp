@@ -1,5 +1,7 @@
 #include "inference/ascent.h"
 
+#include "numeric/gmres.h"
+
 namespace galvi {
 
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
@@ -16,6 +18,40 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
   }
   model.restore(current);
   return false;
+}
+
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d -
+// lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
+  constexpr double tolerance = 1e-3;
+  constexpr int products = 30;
+  using Map = Eigen::Map<const Matrix>;
+  const Index N = model.rows(), K = model.latents();
+  const Expectations& e = posterior.expectations;
+  const Matrix& lambda = posterior.sites.lambda;
+  const Matrix scale = posterior.variance.cwiseSqrt();
+  const auto apply_covariance = [&](const Matrix& x) {
+    Matrix out(N, K);
+    for (Index k = 0; k < K; ++k) out.col(k) = model.solver(k).apply_covariance(x.col(k));
+    return out;
+  };
+  const LinearMap system = [&](const Vector& x) {
+    const Matrix d = Map(x.data(), N, K).cwiseQuotient(scale), f = apply_covariance(d);
+    Matrix out = d - lambda.cwiseProduct(f);
+    for (Index l = 0; l < K; ++l)
+      for (Index k = 0; k < K; ++k) out.col(k) -= e.d_mm.col(l * K + k).cwiseProduct(f.col(l));
+    out.array() *= scale.array();
+    return Vector(Map(out.data(), N * K, 1));
+  };
+  const Matrix residual = scale.cwiseProduct(e.d_mean - posterior.alpha);
+  const Vector solution = gmres(
+      system, [](const Vector& x) { return x; }, Map(residual.data(), N * K, 1), tolerance, products);
+  const Matrix d = Map(solution.data(), N, K).cwiseQuotient(scale);
+  const Matrix f = posterior.centred + apply_covariance(d);
+  Sites target;
+  target.lambda = -2.0 * e.d_variance;
+  target.b = posterior.sites.b + d + (target.lambda - lambda).cwiseProduct(f);
+  return target;
 }
 
 }  // namespace galvi

@@ -58,15 +58,17 @@ Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
 
 InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
-  out.posterior = initial_posterior(model, start, 1);
   const Index N = model.rows(), K = model.latents(), size = N * K;
+  const bool joint = K > 1 || !model.expectation().exact();
+  const int order = joint ? 2 : 1;
+  InferenceResult out;
+  out.posterior = initial_posterior(model, start, order);
   Anderson anderson(5);
   Vector x(2 * size), image(2 * size);
   double step = 1;
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
-    const Sites target = model.natural_target(out.posterior);
+    const Sites target = joint ? newton_target(model, out.posterior) : model.natural_target(out.posterior);
     const Sites& sites = out.posterior.sites;
     x << flat(sites.b), flat(sites.lambda);
     image << flat(target.b), flat(target.lambda);
@@ -76,13 +78,19 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
     next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K);
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
     next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
-    auto candidate = model.at_sites(next, 1);
+    auto candidate = model.at_sites(next, order);
     if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
       out.posterior = std::move(*candidate);
       continue;
     }
     anderson.forget();
-    if (!natural_step(model, target, step, 1, out.posterior)) return out;
+    bool moved = natural_step(model, target, step, order, out.posterior);
+    if (!moved && joint) {
+      // the natural gradient is an ascent direction whatever the bends of the bound
+      step = 1;
+      moved = natural_step(model, model.natural_target(out.posterior), step, order, out.posterior);
+    }
+    if (!moved) return out;
     step = std::min(1.0, 2 * step);
   }
   return out;
@@ -92,8 +100,12 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
 
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
-  if (model.solver(0).latent_dimension() < model.rows() || model.null_dimension() > 0)
-    return accelerated(model, start, control, trace);
+  // Coefficients that all rows share, and classes that compete for one response, make the plain iteration slow; so
+  // do bounds, whose lambda is not the curvature in the mean.
+  const bool full = model.solver(0).latent_dimension() == model.rows() && model.null_dimension() == 0;
+  const bool plain =
+      full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
+  if (!plain) return accelerated(model, start, control, trace);
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);
   while (!finished(model, control, trace, out)) {
