@@ -59,7 +59,7 @@ test_that("every number of pieces gives a continuous, convex upper bound", {
 })
 
 test_that("the error swings between 0 and its largest value, as often as that many pieces can", {
-  x <- seq(-40, 40, length.out = 2e5)
+  x <- seq(-40, 40, length.out = 200001)
   for (pieces in 3:20) {
     error <- bound_at(pieces, x)$value - llp(x)
     most <- bound_at(pieces, -1e4)$value
