@@ -9,6 +9,19 @@ api_data <- function() {
 
 held <- function(...) galvi(..., hyper = "fixed", verbose = FALSE)
 
+# A response of eight rows for every family, and the family.
+api_response <- function(name) {
+  classes <- c("a", "b", "c", "b", "a", "c", "b", "a")
+  switch(name,
+    gaussian = , student = , laplace = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2), binomial = c(0, 1, 1, 0, 1, 0, 1, 0),
+    poisson = , negbinomial = c(0, 1, 4, 2, 7, 3, 1, 0),
+    Gamma = , exponential = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2),
+    beta_family = c(0.1, 0.4, 0.35, 0.8, 0.55, 0.2, 0.6, 0.7),
+    stochastic_volatility = c(0.1, -0.4, 1.2, -2, 0, 0.8, 0.1, -0.6),
+    cumulative = factor(classes, ordered = TRUE), categorical = , stick_breaking = factor(classes)
+  )
+}
+
 test_that("a misspelt kernel, or an argument of one, is named in both front ends", {
   d <- api_data()
   expect_error(held(y ~ gp(x, kernel = see()), d), "Did you mean `se`", class = "galvi_error_kernel")
@@ -114,17 +127,138 @@ test_that("a row of weight two is two rows, in every family and with both kinds 
   weight <- rep(1:2, 4L)
   twice <- d[rep(seq_len(8L), weight), ]
   prior <- list(intercept = normal(0, 3), default = normal(0, 2))
-  cases <- list(
-    list(y ~ z, galvi_family("gaussian", variance = fixed(0.5))), list(b ~ z, binomial()),
-    list(b ~ z, binomial("probit")), list(k ~ z, poisson())
+  parameters <- list(
+    gaussian = list(variance = fixed(0.5)), student = list(scale = 1), Gamma = list(shape = 2),
+    negbinomial = list(size = 3), beta_family = list(precision = 5), categorical = list(refcat = "b")
   )
-  for (case in cases) {
-    for (f in c(case[[1L]], stats::update(case[[1L]], . ~ . + gp(x, kernel = se(fixed(2), fixed(1)))))) {
-      weighted <- held(f, d, case[[2L]], prior = prior, weights = weight)
-      repeated <- held(f, twice, case[[2L]], prior = prior)
-      expect_equal(weighted$elbo, repeated$elbo, tolerance = 1e-7)
-      expect_equal(predict(weighted, d), predict(repeated, d), tolerance = 1e-5)
+  for (name in names(family_types())) {
+    for (link in names(family_types()[[name]]$links)) {
+      family <- do.call(galvi_family, c(list(name, link = link), parameters[[name]]))
+      d$r <- api_response(name)
+      twice$r <- d$r[rep(seq_len(8L), weight)]
+      for (f in c(r ~ z, r ~ z + gp(x, kernel = se(fixed(2), fixed(1))))) {
+        weighted <- held(f, d, family, prior = prior, weights = weight)
+        repeated <- held(f, twice, family, prior = prior)
+        expect_equal(weighted$elbo, repeated$elbo, tolerance = 1e-7, info = paste(name, link))
+        expect_equal(
+          predict(weighted, d), predict(repeated, d), tolerance = tol$optimum, info = paste(name, link)
+        )
+      }
     }
+  }
+})
+
+test_that("every family fits by formula and by columns, survives saveRDS and goes on from its own fit", {
+  d <- api_data()
+  for (name in names(family_types())) {
+    d$r <- api_response(name)
+    family <- galvi_family(name)
+    by_formula <- held(r ~ gp(x, z), d, family)
+    expect_true(by_formula$convergence$converged, info = name)
+    by_columns <- held(d[c("x", "z")], d$r, family = family)
+    expect_equal(by_formula$elbo, by_columns$elbo, tolerance = 1e-8, info = name)
+    file <- local_file()
+    saveRDS(by_formula, file)
+    expect_identical(predict(readRDS(file), d), predict(by_formula, d), info = name)
+    again <- update(by_formula, start = by_formula, hyper = "fixed")
+    expect_equal(again$elbo, by_formula$elbo, tolerance = 1e-6, info = name)
+    expect_output(print(by_formula), name)
+    expect_output(print(summary(by_formula)), name)
+  }
+})
+
+test_that("an offset that is part of eta is the same as its intercept, in every family", {
+  d <- api_data()
+  for (name in setdiff(names(family_types()), "cumulative")) {
+    d$r <- api_response(name)
+    none <- held(r ~ z, d, galvi_family(name), prior = list(intercept = normal(1.3, 2), z = normal(0, 1)))
+    moved <- held(r ~ z + offset(rep(1, 8)), d, galvi_family(name),
+      prior = list(intercept = normal(0.3, 2), z = normal(0, 1)))
+    expect_equal(moved$elbo, none$elbo, tolerance = 1e-8, info = name)
+    # offsets that are symmetric in the classes cancel there, and the intercepts keep their priors' means
+    expect_equal(moved$posterior$mean, none$posterior$mean, tolerance = 1e-4, info = name)
+  }
+})
+
+test_that("learned parameters climb and are carried by start = fit", {
+  d <- api_data()
+  for (name in c("student", "laplace", "negbinomial", "Gamma", "beta_family", "cumulative")) {
+    d$r <- api_response(name)
+    family <- galvi_family(name)
+    start <- galvi(r ~ z, d, family, control = galvi_control(hyper_iterations = 0), verbose = FALSE)
+    # eight rows may send a parameter to the end of its range
+    fit <- suppressWarnings(galvi(r ~ z, d, family, verbose = FALSE))
+    expect_gte(fit$elbo, start$elbo - 1e-8)
+    carried <- held(r ~ z, d, family, start = fit)
+    expect_equal(carried$hyper$estimate, fit$hyper$estimate, tolerance = 1e-10, info = name)
+    expect_equal(carried$elbo, fit$elbo, tolerance = 1e-6, info = name)
+  }
+})
+
+test_that("thresholds are learned in order, and those of two levels are an intercept", {
+  d <- api_data()
+  d$r <- api_response("cumulative")
+  fit <- galvi(r ~ z, d, cumulative(), verbose = FALSE)
+  at <- grepl("^cumulative", fit$hyper$name)
+  expect_equal(fit$hyper$name[at], c("cumulative.a|b", "cumulative.b|c"))
+  expect_true(all(diff(fit$hyper$estimate[at]) > 0))
+  # y <= "0" at threshold - eta: binomial with a flat intercept of minus the threshold
+  ordinal <- held(factor(b, ordered = TRUE) ~ z, d, cumulative(thresholds = fixed(-0.4)),
+    prior = list(intercept = normal(0, 1), z = normal(0, 1)))
+  binary <- held(b ~ z, d, binomial(), prior = list(intercept = normal(0.4, 1), z = normal(0, 1)))
+  expect_equal(ordinal$elbo, binary$elbo, tolerance = 1e-8)
+  alone <- galvi(r ~ 1, d, cumulative(), verbose = FALSE)
+  expect_equal(alone$elbo, sum(table(d$r) * log(table(d$r) / 8)), tolerance = 1e-6)
+  expect_equal(unname(coef(alone)), 0)
+})
+
+test_that("two classes are one model by every family that has them", {
+  d <- api_data()
+  prior <- list(intercept = normal(0, 2), z = normal(0, 1))
+  binary <- held(b ~ z + gp(x), d, binomial(), prior = prior)
+  unordered <- held(b ~ z + gp(x), d, categorical(refcat = "0"), prior = prior)
+  expect_equal(unordered$elbo, binary$elbo, tolerance = 1e-7)
+  # the stick's first class is 0
+  sticks <- held(b ~ z + gp(x), d, stick_breaking(), prior = prior)
+  expect_equal(sticks$elbo, binary$elbo, tolerance = 1e-7)
+  expect_equal(sticks$posterior$mean, -binary$posterior$mean, tolerance = 1e-4)
+})
+
+test_that("counts that are all zero fit: the intercept's prior decides how small their mean is", {
+  d <- transform(api_data(), r = 0)
+  for (family in list(poisson(), negbinomial())) {
+    fit <- held(r ~ 1, d, family)
+    expect_true(fit$convergence$converged)
+    expect_lt(coef(fit), -3)
+    narrow <- held(r ~ 1, d, family, prior = list(intercept = normal(0, 1)))
+    expect_gt(coef(narrow), coef(fit))
+  }
+})
+
+test_that("a latent value per class does not depend on the order of the levels, a stick does", {
+  d <- api_data()
+  d$r <- api_response("categorical")
+  turned <- transform(d, r = factor(r, c("c", "a", "b")))
+  expect_equal(
+    held(r ~ z + gp(x), d, categorical())$elbo, held(r ~ z + gp(x), turned, categorical())$elbo,
+    tolerance = 1e-7
+  )
+  a <- held(r ~ z + gp(x), d, stick_breaking())$elbo
+  b <- held(r ~ z + gp(x), turned, stick_breaking())$elbo
+  expect_gt(abs(a - b), 1e-4)
+})
+
+test_that("a kernel per class with equal values is the shared kernel", {
+  d <- api_data()
+  d$r <- api_response("categorical")
+  for (family in list(categorical(), categorical("b"), stick_breaking())) {
+    shared <- held(r ~ gp(x, kernel = se(2, 1.5)), d, family)
+    own <- held(r ~ gp(x, kernel = per_class(se(2, 1.5))), d, family)
+    expect_equal(own$elbo, shared$elbo, tolerance = 1e-8)
+    expect_gt(nrow(own$hyper), nrow(shared$hyper))
+    other <- held(r ~ gp(x, kernel = per_class(se(2, 1.5))), d, family,
+      start = c("gp(x)[a].variance" = 9))
+    expect_gt(abs(other$elbo - shared$elbo), 1e-4)
   }
 })
 
