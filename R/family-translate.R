@@ -8,12 +8,12 @@ family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
     list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
-    list(pattern = "^negative binomial|^negbinomial2?$|^nb$|^negbin$", family = "negbinomial",
+    list(pattern = "^negative binomial|^negbinomial2?$|^nb$|^negbin$|^nbinom2$", family = "negbinomial",
       carry = carry_size),
     list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
       carry = carry_thresholds),
     list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
-    list(pattern = "^scaled t|^scat$|^student$", family = "student", carry = carry_student),
+    list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
     list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
     list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
     # its classes are 0, 1, ..., and 0 is the reference

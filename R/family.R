@@ -52,7 +52,9 @@
 #' * `cumulative`: an ordered factor, or whole numbers, whose order is theirs. An unordered factor has no
 #'   order to go by and is refused. Two levels are enough.
 #' * `categorical`, `stick_breaking`: a factor, text, logical or whole numbers; counts of a class are rows
-#'   with `weights`. Levels without rows are refused: [droplevels()].
+#'   with `weights`.
+#' * Levels of a class without rows are refused ([droplevels()] leaves them out), but where `cumulative` has
+#'   held thresholds.
 #' * `poisson` and `negbinomial` take counts that are all zero: the prior of the intercept then decides how
 #'   small the mean can be.
 #' * `beta_family` refuses 0 and 1, whose density is 0 or infinite; `(y * (n - 1) + 0.5) / n` squeezes n
@@ -80,8 +82,8 @@
 #' as [log_normal()] makes the estimate a posterior mode; learning is on the log scale. One that is not given
 #' starts from a value read off the data: half of var(y) for `variance`, the median absolute deviation for
 #' `scale`, moments for `size`, `shape` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
-#' default in Usage (`variance` and `shape` at that start). `df` is held at 4 unless you give a number or a
-#' prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
+#' default in Usage (`variance`, `shape` and thresholds at that start). `df` is held at 4 unless you give a
+#' number or a prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
 #'
 #' `student` and `beta_family` are not log-concave: the bound may have several optima, and a fit that was not
 #' proven best says so.

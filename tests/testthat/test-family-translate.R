@@ -88,5 +88,6 @@ test_that("other packages' names are names", {
   expect_translated("geometric", "negbinomial", "log", list(size = fixed(1)))
   expect_translated("gamma", "Gamma", "log")
   expect_translated("nb", "negbinomial", "log")
+  expect_translated("nbinom2", "negbinomial", "log")
   expect_true(is.na(as_galvi_family("categorical")$options$refcat))
 })

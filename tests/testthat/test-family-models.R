@@ -1,0 +1,125 @@
+# Fits of the families against each other, where one contains the other, and against standard software, where
+# many rows and wide priors leave the posterior at the maximum of the likelihood.
+
+model_fit <- function(...) galvi(..., verbose = FALSE)
+wide <- list(intercept = normal(0, 100), default = normal(0, 100))
+sd_of <- function(fit) sqrt(diag(vcov(fit)))
+
+# |ours - theirs| in posterior standard deviations. Half an sd would be a wrong model; the mean of a skewed
+# posterior is some hundredths of one away from the mode.
+expect_same_coefficients <- function(ours, sd, theirs, within = 0.1) {
+  expect_lt(max(abs(ours - theirs) / sd), within)
+}
+
+test_that("a family that contains another is it at the right parameter", {
+  d <- data.frame(x = c(1, 2, 3, 5, 4, 6), y = c(0.5, 2, 1, 3, 0.2, 4), n = c(0, 1, 4, 2, 7, 3))
+  elbo <- function(formula, family) model_fit(formula, d, family, hyper = "fixed")$elbo
+  for (rhs in c(~ x, ~ gp(x, kernel = se(2, 1.5)))) {
+    f <- function(y) stats::update(rhs, stats::as.formula(paste(y, "~ .")))
+    expect_equal(
+      elbo(f("y"), exponential()), elbo(f("y"), galvi_family("Gamma", shape = fixed(1))), tolerance = 1e-8
+    )
+    # at the limits' own rate, 1 / df and 1 / size
+    expect_equal(
+      elbo(f("y"), student(df = fixed(1e8), scale = fixed(0.7))),
+      elbo(f("y"), galvi_family("gaussian", variance = fixed(0.49))), tolerance = 1e-6
+    )
+    expect_equal(elbo(f("n"), negbinomial(fixed(1e8))), elbo(f("n"), poisson()), tolerance = 1e-6)
+    for (link in c("logit", "probit")) {
+      two <- elbo(f("factor(y > 1, ordered = TRUE)"), cumulative(link, thresholds = fixed(0)))
+      expect_equal(two, elbo(f("(y > 1)"), binomial(link)), tolerance = 1e-8)
+    }
+  }
+})
+
+test_that("a stick is a sequence of binomial fits", {
+  rows <- c(1:12, 51:62, 101:112)
+  d <- iris[rows, ]
+  fits <- function(rhs) {
+    f <- function(y) stats::update(rhs, stats::as.formula(paste(y, "~ .")))
+    whole <- model_fit(f("Species"), d, stick_breaking(), hyper = "fixed", prior = wide)
+    first <- model_fit(f("(Species == \"setosa\")"), d, binomial(), hyper = "fixed", prior = wide)
+    rest <- d[d$Species != "setosa", ]
+    second <- model_fit(f("(Species == \"versicolor\")"), rest, binomial(), hyper = "fixed", prior = wide)
+    expect_equal(whole$elbo, first$elbo + second$elbo, tolerance = 1e-7)
+    expect_equal(whole$posterior$mean[, 1L], unname(first$posterior$mean[, 1L]), tolerance = tol$optimum)
+  }
+  fits(~ Sepal.Width)
+  fits(~ gp(Sepal.Width, kernel = se(2, 0.8)))
+})
+
+test_that("cumulative() is MASS's polr()", {
+  skip_if_not_installed("MASS")
+  for (link in c("logit", "probit")) {
+    method <- if (link == "logit") "logistic" else link
+    theirs <- MASS::polr(Sat ~ Infl + Type + Cont, weights = Freq, data = MASS::housing, method = method,
+      Hess = TRUE)
+    ours <- model_fit(Sat ~ Infl + Type + Cont, MASS::housing, cumulative(link), weights = Freq, prior = wide)
+    expect_named(coef(ours), names(coef(theirs)))
+    expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+    at <- startsWith(ours$hyper$name, "cumulative.")
+    expect_identical(sub("cumulative.", "", ours$hyper$name[at], fixed = TRUE), names(theirs$zeta))
+    sd <- sqrt(diag(vcov(theirs)))[names(theirs$zeta)]
+    expect_same_coefficients(ours$hyper$estimate[at], sd, theirs$zeta)
+  }
+})
+
+test_that("categorical() with a reference is nnet's multinom()", {
+  skip_if_not_installed("MASS")
+  skip_if_not_installed("nnet")
+  theirs <- nnet::multinom(Sat ~ Infl + Cont, weights = Freq, data = MASS::housing, trace = FALSE,
+    reltol = 1e-12)
+  d <- transform(MASS::housing, Sat = factor(Sat, ordered = FALSE))
+  ours <- model_fit(Sat ~ Infl + Cont, d, categorical("Low"), weights = Freq, prior = wide)
+  expect_equal(dim(coef(ours)), dim(coef(theirs)))
+  expect_same_coefficients(as.vector(t(coef(ours))), sd_of(ours), as.vector(t(coef(theirs))))
+})
+
+test_that("negbinomial() is MASS's glm.nb()", {
+  skip_if_not_installed("MASS")
+  theirs <- MASS::glm.nb(Days ~ Sex + Age + Lrn, data = MASS::quine)
+  ours <- model_fit(Days ~ Sex + Age + Lrn, MASS::quine, negbinomial(), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs), within = 0.2)
+  size <- ours$hyper$estimate[ours$hyper$name == "negbinomial.size"]
+  expect_lt(abs(size - theirs$theta) / theirs$SE.theta, 0.5)
+})
+
+test_that("Gamma(\"log\") and exponential() are glm()'s", {
+  theirs <- glm(Volume ~ log(Girth) + log(Height), Gamma("log"), trees, epsilon = 1e-12)
+  ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, Gamma("log"), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  shape <- ours$hyper$estimate[ours$hyper$name == "Gamma.shape"]
+  # the bound integrates the three coefficients out, as the degrees of freedom do
+  expect_equal(1 / shape, summary(theirs)$dispersion, tolerance = 0.1)
+  exponential_fit <- model_fit(Volume ~ log(Girth) + log(Height), trees, exponential(), prior = wide)
+  expect_same_coefficients(coef(exponential_fit), sd_of(exponential_fit), coef(theirs))
+})
+
+test_that("student() and laplace() leave outliers alone", {
+  clean <- lm(dist ~ speed, cars)
+  d <- rbind(cars, data.frame(speed = 20, dist = c(900, 950)))
+  bent <- coef(lm(dist ~ speed, d))[["speed"]]
+  for (family in list(student(), laplace())) {
+    fit <- model_fit(dist ~ speed, d, family)
+    ours <- coef(fit)[["speed"]]
+    expect_lt(abs(ours - coef(clean)[["speed"]]), 0.2 * abs(bent - coef(clean)[["speed"]]))
+  }
+})
+
+test_that("beta_family() finds the shapes of its data", {
+  set.seed(4)
+  x <- runif(400, -1, 1)
+  m <- plogis(0.3 + x)
+  fit <- model_fit(y ~ x, data.frame(x, y = rbeta(400, 12 * m, 12 * (1 - m))), beta_family(), prior = wide)
+  expect_same_coefficients(coef(fit), sd_of(fit), c(0.3, 1), within = 3)
+  expect_equal(fit$hyper$estimate[fit$hyper$name == "beta_family.precision"], 12, tolerance = 0.2)
+})
+
+test_that("stochastic_volatility() finds the size of the noise", {
+  set.seed(5)
+  x <- seq(-2, 2, length.out = 300)
+  y <- rnorm(300, 0, exp(sin(2 * x) / 2 - 2))
+  fit <- model_fit(y ~ gp(x), data.frame(x, y), stochastic_volatility())
+  expect_gt(cor(predict(fit, type = "link"), sin(2 * x)), 0.9)
+  expect_equal(mean(predict(fit, type = "link")), -4, tolerance = 0.1)
+})
