@@ -242,12 +242,11 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
 InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
                        const InferenceControl& control, Trace& trace) {
   const bool positive = model.one_optimum();
-  const Matrix floor = model.lambda_floor();
   InferenceResult out;
   Posterior& current = out.posterior;
   current = initial_posterior(model, start, 1);
-  if (positive && current.sites.lambda.minCoeff() <= 0)
-    current = initial_posterior(model, Sites{current.sites.lambda.cwiseMax(floor), current.sites.b}, 1);
+  if (positive && current.sites.lambda.minCoeff() < 0)
+    current = initial_posterior(model, Sites{current.sites.lambda.cwiseMax(0.0), current.sites.b}, 1);
   int stalled = 0;  // steps in a row that raised the bound by rounding only
   for (;;) {
     out.stationarity = model.stationarity(current);
@@ -263,10 +262,13 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       const Matrix x = frozen.sites().of(current.sites.lambda);
       Matrix alpha = current.alpha, target = x;
       solved = solve_frozen(model, frozen, current, alpha, target);
+      // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of zeros.
+      const auto silent =
+          (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0).eval();
       const Matrix from = current.alpha;
       for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
-        const Matrix lambda = frozen.sites().lambda(x + step * (target - x));
-        auto next = model.at_alpha(lambda, from + step * (alpha - from), 1);
+        const Matrix lambda = silent.select(0.0, frozen.sites().lambda(x + step * (target - x)));
+        auto next = model.at_alpha(lambda, silent.select(0.0, from + step * (alpha - from)), 1);
         if (next && next->elbo >= current.elbo - rounding(current)) {
           moved = true;
           current = std::move(*next);
@@ -278,7 +280,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
     model.restore(current);
     Sites natural = model.natural_target(current);
-    if (positive) natural.lambda = natural.lambda.cwiseMax(floor);
+    if (positive) natural.lambda = natural.lambda.cwiseMax(0.0);
     double step = 1;
     if (natural_step(model, natural, step, 1, current)) {
       stalled = current.elbo - before <= rounding(current) ? stalled : 0;

@@ -25,10 +25,7 @@ std::string list_of(const std::vector<double>& bounds) {
 
 InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algorithm, InferenceResult first,
                                const InferenceControl& control, Trace& trace) {
-  const bool bends_up = first.posterior.sites.lambda.minCoeff() < 0;
   if (model.one_optimum() || !model.expectation().consistent()) return first;
-  // piecewise bounds are convex somewhere, but matter only where a site's precision is negative
-  if (model.likelihood().log_concave() && !bends_up) return first;
 
   std::vector<double> bounds{first.posterior.elbo};
   InferenceResult best = first;
@@ -51,9 +48,6 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
   if (*highest - *lowest > agreement)
     best.note = "this bound has several optima, of which the best found is reported: inference from " +
                 std::to_string(bounds.size()) + " starts ended at " + list_of(bounds) + " nats";
-  else if (bends_up && model.likelihood().log_concave())
-    best.note = "the piecewise bound is convex at some observations, so this may be a local optimum; " +
-                std::to_string(bounds.size()) + " starts agree";
   return best;
 }
 

@@ -124,3 +124,17 @@ test_that("a fit with several optima reports the best and says so", {
   expect_gt(diff(range(bounds)), 1e-3)
   expect_true(is.na(fit$gap))
 })
+
+test_that("a row that says nothing of a latent has a site of zeros", {
+  for_seeds(1:4, function(seed) {
+    model <- likelihood_model("stick_breaking", turn(seed, c("gp", "columns")), 20)
+    model$weights[1:2] <- 0
+    # opper_archambeau keeps lambda positive
+    for (method in setdiff(applicable_methods(model), "opper_archambeau")) {
+      fit <- fit_at(model, method)
+      decided <- model$y == 0
+      expect_identical(unique(c(fit$lambda[decided, 2], fit$alpha[decided, 2])), 0, label = method)
+      expect_identical(unique(c(fit$lambda[1:2, ], fit$alpha[1:2, ])), 0, label = method)
+    }
+  })
+})
