@@ -45,7 +45,7 @@ class SuperGaussian final : public ScalarByRow {
  private:
   // Off 0, where the slope of laplace's g is infinite.
   static double root(double residual, double variance) {
-    return std::max(std::hypot(residual, std::sqrt(variance)), 1e-150);
+    return std::max(std::hypot(residual, std::sqrt(variance)), 1e-75);
   }
 };
 
