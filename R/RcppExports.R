@@ -47,8 +47,8 @@ probe_conditional <- function(likelihood, hyper, y, size, eta) {
     .Call(`_galvi_probe_conditional`, likelihood, hyper, y, size, eta)
 }
 
-probe_expectation <- function(likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads) {
-    .Call(`_galvi_probe_expectation`, likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads)
+probe_expectation <- function(likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads, pieces = 20L) {
+    .Call(`_galvi_probe_expectation`, likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads, pieces)
 }
 
 probe_kernel_types <- function() {

@@ -127,8 +127,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_expectation
-Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads);
-RcppExport SEXP _galvi_probe_expectation(SEXP likelihoodSEXP, SEXP expectationSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
+Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads, int pieces);
+RcppExport SEXP _galvi_probe_expectation(SEXP likelihoodSEXP, SEXP expectationSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP piecesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
@@ -141,7 +141,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
     Rcpp::traits::input_parameter< int >::type order(orderSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_expectation(likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads));
+    Rcpp::traits::input_parameter< int >::type pieces(piecesSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_expectation(likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads, pieces));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -486,7 +487,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_probe_expectation_refuses", (DL_FUNC) &_galvi_probe_expectation_refuses, 2},
     {"_galvi_probe_likelihood", (DL_FUNC) &_galvi_probe_likelihood, 5},
     {"_galvi_probe_conditional", (DL_FUNC) &_galvi_probe_conditional, 5},
-    {"_galvi_probe_expectation", (DL_FUNC) &_galvi_probe_expectation, 10},
+    {"_galvi_probe_expectation", (DL_FUNC) &_galvi_probe_expectation, 11},
     {"_galvi_probe_kernel_types", (DL_FUNC) &_galvi_probe_kernel_types, 0},
     {"_galvi_probe_kernel_value", (DL_FUNC) &_galvi_probe_kernel_value, 4},
     {"_galvi_probe_kernel_diagonal", (DL_FUNC) &_galvi_probe_kernel_diagonal, 3},
