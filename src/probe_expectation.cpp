@@ -24,6 +24,13 @@ galvi::Data data_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& siz
   return {copy(y), copy(size), copy(weight)};
 }
 
+// N x K from K columns below one another.
+galvi::Matrix by_row(const Rcpp::NumericVector& x, R_xlen_t rows) {
+  const R_xlen_t latents = rows > 0 ? x.size() / rows : 1;
+  if (rows * latents != x.size()) Rcpp::stop("mean and variance must have a row for each response");
+  return Eigen::Map<const galvi::Matrix>(x.begin(), rows, latents);
+}
+
 Rcpp::NumericVector column(const galvi::Matrix& X) {
   return Rcpp::NumericVector(X.data(), X.data() + X.size());
 }
@@ -35,16 +42,20 @@ Rcpp::NumericVector column(const galvi::Matrix& X) {
 Rcpp::DataFrame probe_likelihood_facts() {
   std::vector<std::string> type;
   std::vector<bool> log_concave, conjugate, closed_form, discrete;
+  std::vector<int> latents, classes;
   for (const galvi::LikelihoodFacts& facts : galvi::likelihood_facts()) {
     type.push_back(facts.type);
     log_concave.push_back(facts.log_concave);
     conjugate.push_back(facts.conjugate);
     closed_form.push_back(facts.closed_form);
     discrete.push_back(facts.discrete);
+    latents.push_back(static_cast<int>(facts.latents));
+    classes.push_back(static_cast<int>(facts.classes));
   }
   return Rcpp::DataFrame::create(Rcpp::_["type"] = type, Rcpp::_["log_concave"] = log_concave,
                                  Rcpp::_["conjugate"] = conjugate, Rcpp::_["closed_form"] = closed_form,
-                                 Rcpp::_["discrete"] = discrete, Rcpp::_["stringsAsFactors"] = false);
+                                 Rcpp::_["discrete"] = discrete, Rcpp::_["latents"] = latents,
+                                 Rcpp::_["classes"] = classes, Rcpp::_["stringsAsFactors"] = false);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -107,8 +118,7 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("eigen"), monitor, threads};
   const galvi::Data data = data_of(y, size, weight);
-  const galvi::Matrix m = Eigen::Map<const galvi::Vector>(mean.begin(), mean.size());
-  const galvi::Matrix v = Eigen::Map<const galvi::Vector>(variance.begin(), variance.size());
+  const galvi::Matrix m = by_row(mean, y.size()), v = by_row(variance, y.size());
   galvi::Expectations out;
   expected->evaluate(context, *made, data, m, v, order, out);
   galvi::Vector gradient = galvi::Vector::Zero(hyper.size());

@@ -2,17 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "likelihood/normal.h"
 
 namespace galvi {
 namespace {
 
-constexpr double reach = 7.5;             // in sds; beyond lies less than 1e-13
-constexpr double accuracy_exponent = 30;  // errors of exp(-30), times what derivatives grow by near a pole
+constexpr double reach = 7.5;       // in sds; beyond lies less than 1e-13
+constexpr double sinh_reach = 9.0;  // where more costs next to nothing, for narrow bends far from the mean
+// Errors of exp(-30), times what derivatives grow by near a pole; a little less where that is a high pole.
+constexpr double table_exponent = 30;
+constexpr double accuracy_exponent = 33;
 constexpr double two_pi = 6.28318530717958647692;
 constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
-constexpr double sinh_sd = 30.0;            // the sinh rule from this sd, in widths
+constexpr double least_sinh_sd = 0.3;       // the sinh rule is worth a thought from this sd, in widths
+constexpr double most_sinh_distance = 20;   // of the mean from the centre, in sds
+constexpr double sinh_cost = 1.2;           // of a node, beside one of the trapezium sum
+// Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths off.
+constexpr double off_centre = 0.7;
 constexpr double most_nodes_per_sd = 2000;
 
 // The seven-point Gauss-Hermite rule for N(0, 1).
@@ -20,13 +28,43 @@ constexpr double hermite_node[4] = {0.0, 1.1544053947399681, 2.3667594107345415,
 constexpr double hermite_weight[4] = {0.45714285714285714, 0.24012317860501271, 0.030757123967586497,
                                       0.00054826885597221791};
 
+// With the line of integration shifted by d the error of the trapezium sum is
+// exp(-2 pi d / step + d^2 / (2 variance)).
+double shifted_step(double variance, double width, double exponent) {
+  const double d = std::min(width, std::sqrt(2.0 * exponent * variance));
+  return two_pi * d / (exponent + 0.5 * d * d / variance);
+}
+
+// The same for a Gaussian whose mean is `distance` from the singularities' real part: beyond them the
+// line of integration may be shifted at the price of what their share of the Gaussian adds,
+// exp(-2 pi width / step - (distance^2 - width^2) / (2 variance)).
+double distant_step(double variance, double width, double distance) {
+  const double free_step = two_pi * std::sqrt(0.5 * variance / accuracy_exponent);
+  const double missing = accuracy_exponent - 0.5 * (distance - width) * (distance + width) / variance;
+  return missing > 0.0 ? std::min(free_step, two_pi * width / missing) : free_step;
+}
+
+// The largest step in u, x = centre + a sinh(u), for a mean `distance` off the centre: with the line of
+// integration shifted by d the error of the sum is
+// exp(-2 pi d / step + [distance^2 / cos(2 d) + a^2] sin(d)^2 / (2 variance)).
+double sinh_step(double variance, double a, double distance, double largest_shift) {
+  double best = 0.0;
+  for (double d = largest_shift; d > 0.04; d *= 0.7) {
+    const double s2 = std::sin(d) * std::sin(d);
+    const double growth = 0.5 * (distance * distance / (1.0 - 2.0 * s2) + a * a) * s2 / variance;
+    best = std::max(best, two_pi * d / (accuracy_exponent + growth));
+  }
+  return best;
+}
+
+// Where in u the nodes end.
+double sinh_end(double distance, double sd, double a, double side) {
+  return std::asinh((distance + side * sinh_reach * sd) / a);
+}
+
 }  // namespace
 
-double trapezium_step(double variance, double width) {
-  // With the line of integration shifted by d the sum's error is exp(-2 pi d / step + d^2 / (2 variance)).
-  const double d = std::min(width, std::sqrt(2.0 * accuracy_exponent * variance));
-  return two_pi * d / (accuracy_exponent + 0.5 * d * d / variance);
-}
+double trapezium_step(double variance, double width) { return shifted_step(variance, width, table_exponent); }
 
 void GaussianRule::place(double mean, double variance, const Smoothness& smoothness) {
   nodes_.clear();
@@ -34,9 +72,22 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   const double sd = std::sqrt(variance), width = smoothness.width;
   if (smoothness.growth == 0.0 && sd <= hermite_share * std::min(width, 1e6)) return place_hermite(mean, sd);
   if (sd == 0.0) return place_hermite(mean, sd);
-  if (smoothness.growth == 0.0 && sd >= sinh_sd * width && std::fabs(mean) <= sd) return place_sinh(mean, sd);
-  const double step = std::max(trapezium_step(variance, width), sd / most_nodes_per_sd);
-  place_trapezium(mean, sd, step, smoothness.growth);
+  double step = shifted_step(variance, width, accuracy_exponent);
+  if (smoothness.growth == 0.0 && std::isfinite(width)) {
+    const double off = mean - smoothness.centre;
+    const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
+    if (distance > width) step = std::max(step, distant_step(variance, width, distance));
+    if (sd > least_sinh_sd * width && std::fabs(off) < most_sinh_distance * sd) {
+      const double a = std::max(1.1 * width, 0.7 * smoothness.spread);
+      const std::complex<double> nearest(smoothness.spread + off_centre * width, width);
+      const double shift = std::min(0.75, std::asinh(nearest / a).imag());
+      const double u_step = sinh_step(variance, a, off, shift);
+      const double u_range = sinh_end(off, sd, a, 1.0) - sinh_end(off, sd, a, -1.0);
+      if (sinh_cost * u_range / u_step < 2.0 * reach * sd / step)
+        return place_sinh(mean, sd, smoothness.centre, a, u_step);
+    }
+  }
+  place_trapezium(mean, sd, std::max(step, sd / most_nodes_per_sd), smoothness.growth);
 }
 
 void GaussianRule::place_hermite(double mean, double sd) {
@@ -56,15 +107,14 @@ void GaussianRule::place_trapezium(double mean, double sd, double step, double g
   }
 }
 
-void GaussianRule::place_sinh(double mean, double sd) {
-  // x = a sinh(u), a = 3: the strip that may be crossed is pi / 4 wide, where (sinh u)^2 turns.
-  const double a = 3.0, u_step = 0.125;
-  const int first = static_cast<int>(std::floor(std::asinh((mean - reach * sd) / a) / u_step));
-  const int last = static_cast<int>(std::ceil(std::asinh((mean + reach * sd) / a) / u_step));
+void GaussianRule::place_sinh(double mean, double sd, double centre, double a, double step) {
+  const double off = mean - centre;
+  const int first = static_cast<int>(std::floor(sinh_end(off, sd, a, -1.0) / step));
+  const int last = static_cast<int>(std::ceil(sinh_end(off, sd, a, 1.0) / step));
   for (int j = first; j <= last; ++j) {
-    const double u = j * u_step, x = a * std::sinh(u);
-    nodes_.push_back(x);
-    weights_.push_back(u_step * a * std::cosh(u) / sd * normal_density((x - mean) / sd));
+    const double e = std::exp(j * step), x = 0.5 * a * (e - 1.0 / e);
+    nodes_.push_back(centre + x);
+    weights_.push_back(step * 0.5 * a * (e + 1.0 / e) / sd * normal_density((x - off) / sd));
   }
 }
 

@@ -11,11 +11,12 @@ namespace galvi {
 /// about 1e-11, for a function that has no singularity within `width` of the real line.
 double trapezium_step(double variance, double width);
 
-/// Chooses by variance among
+/// Chooses, by how the Gaussian lies to the function's singularities, the cheapest among
 ///   few Gauss-Hermite nodes      where the function is nearly a polynomial across the Gaussian,
-///   the trapezium sum            else: its error falls exponentially with the number of nodes,
-///   the same in u, x = 3 sinh(u) where the Gaussian is so wide that the function's bend at 0 needs denser
-///                                nodes than its tails.
+///   the trapezium sum            whose error falls exponentially with the number of nodes,
+///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
+///   function's
+///                                bend at the centre needs denser nodes than its tails.
 class GaussianRule {
  public:
   void place(double mean, double variance, const Smoothness& smoothness);
@@ -33,7 +34,7 @@ class GaussianRule {
  private:
   void place_hermite(double mean, double sd);
   void place_trapezium(double mean, double sd, double step, double growth);
-  void place_sinh(double mean, double sd);
+  void place_sinh(double mean, double sd, double centre, double a, double step);
 
   std::vector<double> nodes_, weights_;
 };

@@ -1,8 +1,16 @@
 #include "expectation/quadrature.h"
 
+#include <cmath>
+
 #include "expectation/gaussian_rule.h"
 
 namespace galvi {
+namespace {
+
+constexpr double least_stein_sd = 0.25;      // in widths
+constexpr double most_stein_distance = 8.0;  // in sds, of the mean from the bend
+
+}  // namespace
 
 std::string Quadrature::refuses(const Likelihood& likelihood) const {
   if (likelihood.latents() != 1)
@@ -16,11 +24,27 @@ std::string Quadrature::refuses(const Likelihood& likelihood) const {
 void Quadrature::evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean,
                                 double variance, int /*order*/, PointExpectation& out) const {
   thread_local GaussianRule rule;
-  rule.place(mean, variance, likelihood.smoothness(datum));
+  const Smoothness smoothness = likelihood.smoothness(datum);
+  rule.place(mean, variance, smoothness);
+  // Where the bend is narrow beside the Gaussian, high derivatives are large and cancel. Stein's identity
+  // takes them from lower ones: with t = (x - mean) / sd, E l^(k + 1) = E l^(k) t / sd, E l^(k + 2) = E l^(k)
+  // (t^2 - 1) / v and so on. E l'' itself stays a sum with one sign where l is concave.
+  const double sd = std::sqrt(variance), off = std::fabs(mean - smoothness.centre) - smoothness.spread;
+  const bool narrow = sd > least_stein_sd * smoothness.width && off < most_stein_distance * sd;
+  const bool concave = likelihood.log_concave();
   double l[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    const double node = rule.nodes()[j];
     double at_node[5];
-    likelihood.derivatives(datum, rule.nodes()[j], at_node);
+    likelihood.derivatives(datum, node, at_node);
+    if (narrow) {
+      const double t = (node - mean) / sd;
+      const double *low = at_node + (concave ? 2 : 1), once = *low * t / sd,
+                   twice = *low * (t * t - 1.0) / variance;
+      at_node[concave ? 3 : 2] = once;
+      at_node[concave ? 4 : 3] = twice;
+      if (!concave) at_node[4] = *low * t * (t * t - 3.0) / (variance * sd);
+    }
     for (int k = 0; k < 5; ++k) l[k] += rule.weights()[j] * at_node[k];
   }
   out = {l[0], l[1], 0.5 * l[2], l[2], 0.5 * l[3], 0.25 * l[4]};

@@ -10,8 +10,8 @@
 namespace galvi {
 
 /// Mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
-/// b = (1 - mu) precision, log p(y | eta) = log Gamma(precision) - log Gamma(a) - log Gamma(b) + (a - 1) log y +
-/// (b - 1) log(1 - y),  0 < y < 1.
+/// b = (1 - mu) precision, log p(y | eta) = log Gamma(precision) - log Gamma(a) - log Gamma(b) + (a - 1) log
+/// y + (b - 1) log(1 - y),  0 < y < 1.
 class Beta final : public Likelihood {
  public:
   explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
@@ -23,7 +23,8 @@ class Beta final : public Likelihood {
   }
 
   // a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y) + what
-  // Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme mu cancels.
+  // Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme mu
+  // cancels.
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_y = std::log(datum.y), log_rest = std::log1p(-datum.y);
     const double log_mu = log_sigmoid().value(*eta), log_nu = log_sigmoid().value(-*eta);
@@ -32,8 +33,9 @@ class Beta final : public Likelihood {
     return a * (log_y - log_mu) + b * (log_rest - log_nu) + 0.5 * (log_a + log_nu) - log_y - log_rest -
            0.91893853320467274178 + stirling_ - stirling_error(a, log_a) - stirling_error(b, log_b);
   }
-  // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a), which
-  // is smooth at a = 0. With s_k the k-th derivative of mu, a and b have the derivatives +-precision s_k.
+  // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a),
+  // which is smooth at a = 0. With s_k the k-th derivative of mu, a and b have the derivatives +-precision
+  // s_k.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     double f[5], at_a[4], at_b[4];
     log_sigmoid().derivatives(eta, f);
@@ -52,8 +54,9 @@ class Beta final : public Likelihood {
     out[4] = -2.0 * s3 + slope * s4 - fourth * s1 * s1 * s1 * s1 - 6.0 * third * s1 * s1 * s2 -
              second * (3.0 * s2 * s2 + 4.0 * s1 * s3);
   }
-  // The poles of mu are at odd multiples of i pi, those of the gamma functions on the same lines.
-  Smoothness smoothness() const override { return {3.14159265358979323846, 0.0}; }
+  // The poles of mu are at +-i pi, those of the gamma functions on the same lines, more of them the larger
+  // the precision is: log p grows so much towards them that a distance kept from them pays.
+  Smoothness smoothness() const override { return {2.6, 0.0, 0.0, std::log1p(precision_)}; }
   bool log_concave() const override { return false; }
   // log p is concave in mu: its one stationary point has psi(a) - psi(b) = logit(y), rising in eta.
   double starting_eta(const Datum& datum) const override {

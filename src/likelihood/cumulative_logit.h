@@ -9,8 +9,8 @@
 
 namespace galvi {
 
-/// P(y <= c | eta) = 1 / (1 + exp(eta - threshold_c)): with f = log sigmoid a class between the thresholds a < b has
-/// log p = log(1 - exp(a - b)) + f(b - eta) + f(eta - a), the first f(b - eta), the last f(eta - a).
+/// P(y <= c | eta) = 1 / (1 + exp(eta - threshold_c)): with f = log sigmoid a class between the thresholds a
+/// < b has log p = log(1 - exp(a - b)) + f(b - eta) + f(eta - a), the first f(b - eta), the last f(eta - a).
 class CumulativeLogit final : public Composed {
  public:
   explicit CumulativeLogit(const LikelihoodSpec& spec) : Composed(log_sigmoid()), thresholds_(spec) {}

@@ -30,14 +30,15 @@ class CumulativeProbit final : public Likelihood {
     }
     log_normal_interval_derivatives(thresholds_.below(datum), thresholds_.above(datum), eta, out);
   }
-  // The zeros of Phi nearest to the real line are at +-2.816i, those of an interval's probability for no width
-  // nearer than 2.58 and beyond 2 pi / width (found numerically).
+  // The zeros of Phi nearest to the real line are at +-2.816i, those of an interval's probability for no
+  // width nearer than 2.58 and beyond 2 pi / width (found numerically).
   Smoothness smoothness() const override { return {nearest_zero, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
     if (thresholds_.first(datum)) return {2.816, 0.0, thresholds_.above(datum)};
     if (thresholds_.last(datum)) return {2.816, 0.0, thresholds_.below(datum)};
     const double width = thresholds_.above(datum) - thresholds_.below(datum);
-    return {std::max(nearest_zero, 6.28318530717958647692 / width), 0.0, thresholds_.inside(datum)};
+    return {std::max(nearest_zero, 6.28318530717958647692 / width), 0.0, thresholds_.inside(datum),
+            0.5 * width};
   }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum); }

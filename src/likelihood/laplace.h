@@ -109,8 +109,9 @@ class Laplace final : public Likelihood {
   static double mean_distance(double residual, double sd, double d, double density) {
     return std::fabs(residual) * std::erf(std::fabs(d) * sqrt_half) + 2.0 * sd * density;
   }
-  // log T(r), T(r) = exp(sd^2 / (2 scale^2) - r / scale) Phi(-t) = exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t) phi(0),
-  // t = sd / scale - r / sd: twice the scale times the part of the predictive density from the noise above 0.
+  // log T(r), T(r) = exp(sd^2 / (2 scale^2) - r / scale) Phi(-t) = exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t)
+  // phi(0), t = sd / scale - r / sd: twice the scale times the part of the predictive density from the noise
+  // above 0.
   double log_half(double r, double sd) const {
     const double ratio = sd / scale_, z = r / sd, t = ratio - z;
     return t > 0.0 ? -0.5 * z * z - log_sqrt_2pi + log_mills_ratio(t)

@@ -47,7 +47,8 @@ struct PointExpectation {
 struct Smoothness {
   double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
   double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
-  double centre = 0.0;  // the singularities' real part
+  double centre = 0.0;  // the singularities' real part lies within centre +- spread
+  double spread = 0.0;
 };
 
 class StandardFunction;
@@ -155,6 +156,7 @@ struct LikelihoodFacts {
   bool conjugate;
   bool closed_form;
   bool discrete;
+  Index latents, classes;  // of the example; classes are 0 where the response is a number
 };
 std::vector<LikelihoodFacts> likelihood_facts();
 

@@ -11,7 +11,8 @@
 namespace galvi {
 
 /// Mean exp(eta), variance exp(eta) + exp(2 eta) / r, r = size: with f = log sigmoid
-/// log p(y | eta) = log Gamma(y + r) - log Gamma(r) - log y! + y f(eta - log r) + r f(log r - eta),  y = 0, 1, ..
+/// log p(y | eta) = log Gamma(y + r) - log Gamma(r) - log y! + y f(eta - log r) + r f(log r - eta),  y = 0,
+/// 1, ..
 class NegativeBinomial final : public Composed {
  public:
   explicit NegativeBinomial(const LikelihoodSpec& spec) : Composed(log_sigmoid()), parameter_(spec, "size") {}

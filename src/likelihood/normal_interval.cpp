@@ -35,7 +35,8 @@ constexpr double wide = 1.0;         // an interval around 0 that is wider has P
 constexpr double negligible = 40.0;  // exp(-40) of the density at the end nearer to 0
 constexpr double short_drop = 3.0;   // a density that falls by less than exp(-3) needs few nodes
 
-// The interval as seen from its end nearer to 0, at distance `near`: density exp(-near e - e^2 / 2), 0 < e < length.
+// The interval as seen from its end nearer to 0, at distance `near`: density exp(-near e - e^2 / 2), 0 < e <
+// length.
 struct Tail {
   double near, length;
   const Legendre* rule;
@@ -88,8 +89,8 @@ void tail_derivatives(const Tail& tail, double side, double out[5]) {
   out[4] = l2 * l2 * (m4 - 3.0 * m2 * m2);
 }
 
-// low < 0 < high. With A = phi(low) / Z and B = phi(high) / Z, Z the probability: A' = A (low - l'), l' = A - B,
-// and the rest by differentiating A - B.
+// low < 0 < high. With A = phi(low) / Z and B = phi(high) / Z, Z the probability: A' = A (low - l'), l' = A -
+// B, and the rest by differentiating A - B.
 void central_derivatives(double low, double high, double out[5]) {
   out[0] = std::log1p(-normal_cdf(low) - normal_cdf(-high));
   const double A = std::exp(-0.5 * low * low - log_sqrt_2pi - out[0]);
@@ -106,8 +107,8 @@ void central_derivatives(double low, double high, double out[5]) {
 
 bool central(double low, double high, double width) { return low < 0.0 && high > 0.0 && width > wide; }
 
-// From the end nearer to 0, with the width of the interval known better than high - low is. An interval around 0
-// is cut there by neither: its density rises first, which does no harm as it is narrow.
+// From the end nearer to 0, with the width of the interval known better than high - low is. An interval
+// around 0 is cut there by neither: its density rises first, which does no harm as it is narrow.
 bool lower_end_nearer(double low, double high) { return low > -high; }
 Tail tail_of(double low, double high, double width) {
   return Tail(lower_end_nearer(low, high) ? low : -high, width);

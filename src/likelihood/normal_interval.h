@@ -3,9 +3,9 @@
 
 namespace galvi {
 
-/// d^k log [Phi(b - eta) - Phi(a - eta)] / d eta^k, k = 0..4, for a < b, right for intervals far out in either tail
-/// and for narrow ones. out[1] - out[4] hold for the density of t ~ N(0, 1) between a - eta and b - eta: E t,
-/// Var t - 1 and the third and fourth cumulants.
+/// d^k log [Phi(b - eta) - Phi(a - eta)] / d eta^k, k = 0..4, for a < b, right for intervals far out in
+/// either tail and for narrow ones. out[1] - out[4] hold for the density of t ~ N(0, 1) between a - eta and b
+/// - eta: E t, Var t - 1 and the third and fourth cumulants.
 void log_normal_interval_derivatives(double a, double b, double eta, double out[5]);
 double log_normal_interval(double a, double b, double eta);
 

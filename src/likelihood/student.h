@@ -95,8 +95,9 @@ class Student final : public Likelihood {
     const double z = std::fabs(x) / width_;
     return z < 1e100 ? std::log1p(z * z) : 2.0 * std::log(z);
   }
-  // log E g(variance + scale^2 / tau), tau ~ Gamma(df / 2, rate df / 2), which makes Student's t of normals, by
-  // the trapezium sum in u = log tau; log g is given. Far on the left the integrand falls as exp(`decay` u).
+  // log E g(variance + scale^2 / tau), tau ~ Gamma(df / 2, rate df / 2), which makes Student's t of normals,
+  // by the trapezium sum in u = log tau; log g is given. Far on the left the integrand falls as exp(`decay`
+  // u).
   template <class LogFunction>
   double mixture(double r, double variance, double decay, LogFunction log_g) const {
     constexpr double exponent = 40.0;  // errors of exp(-40) of the whole

@@ -9,8 +9,8 @@
 
 namespace galvi {
 
-/// Class c = 0..C - 1 lies between threshold c - 1 and threshold c; the outermost are infinite. The thresholds
-/// are rows of the table of hyperparameters.
+/// Class c = 0..C - 1 lies between threshold c - 1 and threshold c; the outermost are infinite. The
+/// thresholds are rows of the table of hyperparameters.
 class Thresholds {
  public:
   explicit Thresholds(const LikelihoodSpec& spec) : label_(spec.type + ": `thresholds`") {

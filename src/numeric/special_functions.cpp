@@ -39,7 +39,8 @@ double stirling_series(double x) {
 
 // The regularised incomplete gamma functions by Temme's uniform expansion, a >= 1e4: the next term is below
 // 1e-13. With mu = x / a - 1 and eta^2 / 2 = mu - log(1 + mu), sign(eta) = sign(mu):
-// Q = Phi(-eta sqrt a) + R,  P = Phi(eta sqrt a) - R,  R = exp(-a eta^2 / 2) / sqrt(2 pi a) [c0(eta) + c1(eta) / a].
+// Q = Phi(-eta sqrt a) + R,  P = Phi(eta sqrt a) - R,
+// R = exp(-a eta^2 / 2) / sqrt(2 pi a) [c0(eta) + c1(eta) / a].
 double gamma_uniform(double a, double x, bool upper) {
   const double mu = (x - a) / a;
   auto near_zero = [mu] {
