@@ -10,6 +10,7 @@
 #include "expectation/piecewise.h"
 #include "expectation/quadrature.h"
 #include "expectation/sampled_mean.h"
+#include "expectation/softmax.h"
 #include "expectation/softmax_log.h"
 #include "expectation/super_gaussian.h"
 #include "expectation/taylor.h"
@@ -57,6 +58,7 @@ std::unique_ptr<Expectation> bouchard_piecewise(const Likelihood&, const Expecta
 }
 
 std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const ExpectationControl&) {
+  if (likelihood.softmax()) return std::make_unique<SoftmaxExpectation>();
   if (const StandardFunction* f = likelihood.standard_function())
     return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));
   return std::make_unique<Quadrature>();
