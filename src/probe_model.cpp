@@ -26,7 +26,7 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
   // rank_one: pairs (row, 1-based; delta), applied before anything is read
   for (R_xlen_t i = 0; i + 1 < rank_one.size(); i += 2)
-    solver->rank_one(static_cast<Index>(rank_one[i]) - 1, rank_one[i + 1]);
+    solver->sweep([&](Index n, double) { return n == static_cast<Index>(rank_one[i]) - 1 ? rank_one[i + 1] : 0.0; });
   const Vector variances = solver->marginal_variances();
   const SiteMean site_mean = solver->posterior_mean(linear);
   const Distance distance = solver->distance(v, linear);
