@@ -27,8 +27,8 @@ double far_right(double variance) {
 }
 
 // F_q is s^q exp(-s) blurred. Its spectrum falls as exp(-pi w / 2 - v w^2 / 2), that of the blur as
-// exp(-blur w^2 / 2). A sum over nodes 2 pi / frequency apart errs by the product where the two frequencies add up to
-// that, the minus logarithm of whose largest value this is.
+// exp(-blur w^2 / 2). A sum over nodes 2 pi / frequency apart errs by the product where the two frequencies
+// add up to that, the minus logarithm of whose largest value this is.
 double accuracy(double sampled, double blur, double frequency) {
   const double w = std::clamp((blur * frequency - 0.5 * pi) / (sampled + blur), 0.0, frequency);
   return 0.5 * pi * w + 0.5 * sampled * w * w + 0.5 * blur * (frequency - w) * (frequency - w);
@@ -40,7 +40,8 @@ double window(double blur, bool relative) {
   return reach * sd + (relative ? std::min(2.0 * blur, 16.0 * sd) : 0.0);
 }
 
-/// s^q exp(-s) under (variance / 2)^n / n! times the 2n-th derivative in log s: polynomials in s times exp(-s).
+/// The 2n-th derivatives of s^q exp(-s) in log s are polynomials in s times exp(-s). With (variance / 2)^n /
+/// n! they are the series of the blur.
 struct SeriesTable {
   static constexpr int terms = 6;
   double coefficient[3][terms][13] = {};
@@ -147,7 +148,7 @@ void LogNormalTransform::place_on(const std::vector<Table>& tables, double first
   inner_ = nodes_before(-(relative ? far_left(variance) : left(variance)));
   end_ = nodes_before(far_right(variance));
   if (variance < least_sampled) return place_series();
-  // F_q(t; v) -> c^q' F_q(c t; c^2 v), q' = min(q, 1), where v is so large that the bend of exp(-s) is a step.
+  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) = F_0(c t; c^2 v), and F_1, F_2 times c.
   scale_ = 1.0;
   const double most = least_sampled * std::exp2(0.5 * table_count);
   while (variance * scale_ * scale_ >= most) scale_ *= 0.5;

@@ -103,8 +103,8 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
   lattice.place(classes, mean, variance, false);
   sums.take(lattice, order);
 
-  // The lattice sum of prod phi - [u < first] is that of prod phi minus a step half a node left of `first`, and
-  // int [exp(-e^u) - [u < 0]] du = -gamma.
+  // The sum of prod phi - [u < first] over the lattice is that of prod phi minus a step half a node left of
+  // `first`, and int [exp(-e^u) - [u < 0]] du = -gamma.
   double log_sum = 0.5 * lattice.step - euler_gamma - lattice.first - sums.product;
   for (Index c = 0; c < C; ++c) log_sum += lattice.tail[c];
   out.value = ((y == classes.reference ? 0.0 : mean[classes.latent_of(y)]) - lattice.shift) - log_sum;

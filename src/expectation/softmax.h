@@ -5,8 +5,8 @@
 
 namespace galvi {
 
-/// E log p = m_y - E log sum_c exp(eta_c) with independent eta_c ~ N(m_c, v_c), by softmax_lattice.h's integrals:
-/// value and derivatives right to 1e-10 for any number of classes, variances up to 1e8 and means whatever.
+/// E log p = m_y - E log sum_c exp(eta_c) with independent eta_c ~ N(m_c, v_c), by the integrals of
+/// softmax_lattice.h: value and derivatives right to 1e-10 for any number of classes.
 /// All second derivatives of E log S are integrals of products of phi' < 0,
 ///   E p_k p_l = int phi_k' phi_l' prod_{j != k, l} phi_j du,   E p_k (1 - p_k) = sum_{l != k} E p_k p_l,
 /// so that d_v = -E p_k (1 - p_k) / 2 <= 0, rounding included.

@@ -9,11 +9,12 @@
 namespace galvi {
 
 /// With S = sum_c exp(eta_c), phi_c(u) = E exp(-exp(u + eta_c)) and independent eta_c ~ N(m_c, v_c),
-///   E log S = int [exp(-e^u) - prod_c phi_c(u)] du,   E p_c = int E[x exp(-x)] prod_{j != c} phi_j du, x = e^(u + eta_c),
-/// as log S = int [e^-x - e^-xS] / x dx. The trapezium sum over the nodes first + i step errs by no more than
-/// exp(-v' w^2 / 2) |Gamma(1 + iw)|, w = 2 pi / step, 1 / v' = sum_c 1 / v_c: v' is the variance that all eta_c share.
-/// Nodes come in blocks from left to right. Left of them products have one term, E exp(u + eta_c), whose geometric
-/// sum is `tail`. All is in units of exp(shift), shift the largest mean.
+///   E log S = int [exp(-e^u) - prod_c phi_c(u)] du,   as log S = int [exp(-x) - exp(-x S)] / x dx,
+///   E p_c = int E[x exp(-x)] prod_{j != c} phi_j(u) du,   x = exp(u + eta_c).
+/// The trapezium sum over the nodes first + i step errs by some exp(-v' w^2 / 2) |Gamma(1 + iw)|, w = 2 pi /
+/// step, 1 / v' = sum_c 1 / v_c: v' is the variance that all eta_c have in common. Nodes come in blocks from
+/// left to right. Left of them products have one term, E exp(u + eta_c), whose geometric sum is `tail`. All
+/// is in units of exp(shift), shift the largest mean.
 class SoftmaxLattice {
  public:
   static constexpr Index block = LogNormalTransform::block;

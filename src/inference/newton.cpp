@@ -237,11 +237,18 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
   return point->norm < 0.5 * start;
 }
 
+bool fallback_step(LatentGaussianModel& model, Sites target, bool positive, Posterior& current) {
+  if (positive) target.lambda = target.lambda.cwiseMax(0.0);
+  double step = 1;
+  return natural_step(model, target, step, 1, current);
+}
+
 }  // namespace
 
 InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
                        const InferenceControl& control, Trace& trace) {
   const bool positive = model.one_optimum();
+  const bool bends = !model.expectation().exact();
   InferenceResult out;
   Posterior& current = out.posterior;
   current = initial_posterior(model, start, 1);
@@ -277,12 +284,16 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     }
     stalled = current.elbo - before <= rounding(current) ? stalled + 1 : 0;
     if (moved && solved) continue;
-    // The natural gradient is an ascent direction wherever the model of the variances is not good enough.
+    // Where the model of the variances is not good enough: Newton's step for the means alone with a fixed-point step
+    // for the variances, else the natural gradient, which is an ascent direction whatever the bends of the bound.
     model.restore(current);
-    Sites natural = model.natural_target(current);
-    if (positive) natural.lambda = natural.lambda.cwiseMax(0.0);
-    double step = 1;
-    if (natural_step(model, natural, step, 1, current)) {
+    bool stepped = false;
+    if (bends) {
+      model.expect(current.mean, current.variance, 2, current.expectations);
+      stepped = fallback_step(model, newton_target(model, current), positive, current);
+    }
+    if (!stepped) stepped = fallback_step(model, model.natural_target(current), positive, current);
+    if (stepped) {
       stalled = current.elbo - before <= rounding(current) ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);

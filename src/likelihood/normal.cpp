@@ -11,14 +11,17 @@ constexpr double sqrt_half = 0.70710678118654752440;
 constexpr double tail_start = 6.0;
 constexpr int tail_terms = 44;
 
-// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0.
+// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0; `gap` = 2 d - e.
 struct Hazard {
-  double d, e;
+  double d, e, gap;
 };
 Hazard hazard_excess(double t) {
-  double e = 0.0;
-  for (int k = tail_terms; k >= 2; --k) e = k / (t + e);
-  return {1.0 / (t + e), e};
+  double fourth = 0.0;  // 4 / (t + 5 / (t + ...))
+  for (int k = tail_terms; k >= 4; --k) fourth = k / (t + fourth);
+  const double third = 3.0 / (t + fourth), e = 2.0 / (t + third), d = 1.0 / (t + e);
+  // 2 d - e = 2 (third - e) / ((t + e) (t + third)), and so on inwards: no difference of nearly equal terms
+  const double gap = d * e * (t + 3.0 * third - 2.0 * fourth) / ((t + fourth) * (t + third));
+  return {d, e, gap};
 }
 
 }  // namespace
@@ -43,28 +46,26 @@ void log_normal_cdf_derivatives(double x, double out[5]) {
   // With r = phi / Phi, d = r + x:  f' = r,  f'' = -r d,  d' = 1 - r d,
   // f''' = r (d^2 - d'),  f'''' = r (3 d d' - d^3 - f''').
   out[0] = log_normal_cdf(x);
-  double r, d, slope, bend;  // slope = d', bend = d^2 - d'
   if (x > -tail_start) {
-    r = std::exp(-0.5 * x * x - log_sqrt_2pi - out[0]);
+    const double r = std::exp(-0.5 * x * x - log_sqrt_2pi - out[0]);
     if (r == 0.0) {
       out[1] = out[2] = out[3] = out[4] = 0.0;
       return;
     }
-    d = r + x;
-    slope = 1.0 - r * d;
-    bend = d * d - slope;
-  } else {
-    // d -> 1 / t: the differences are taken by hand, 1 - r d = d (e - d).
-    const Hazard hazard = hazard_excess(-x);
-    d = hazard.d;
-    r = d - x;
-    slope = d * (hazard.e - d);
-    bend = d * (2.0 * d - hazard.e);
+    const double d = r + x, slope = 1.0 - r * d;
+    out[1] = r;
+    out[2] = -r * d;
+    out[3] = r * (d * d - slope);
+    out[4] = r * (3.0 * d * slope - d * d * d - out[3]);
+    return;
   }
+  // d -> 1 / t: the differences are taken by hand, 1 - r d = d (e - d) and d^2 - d' = d (2 d - e).
+  const Hazard hazard = hazard_excess(-x);
+  const double d = hazard.d, r = d - x;
   out[1] = r;
   out[2] = -r * d;
-  out[3] = r * bend;
-  out[4] = r * (3.0 * d * slope - d * d * d - out[3]);
+  out[3] = r * d * hazard.gap;
+  out[4] = r * d * (2.0 * d * d - 4.0 * d * hazard.gap + x * hazard.gap);
 }
 
 double normal_quantile(double probability) {

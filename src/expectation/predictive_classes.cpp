@@ -1,0 +1,206 @@
+// Probabilities of classes, with the uncertainty of eta.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "expectation/expectation.h"
+#include "expectation/softmax_lattice.h"
+#include "likelihood/composed.h"
+
+namespace galvi {
+namespace {
+
+/// A class's E p and E p^2, as logarithms: improbable classes keep their digits.
+struct LogMoments {
+  double first = 0.0, second = 0.0;
+};
+
+/// log E exp(L(eta)) under eta ~ N(mean, variance) for concave L: the trapezium sum from the integrand's peak
+/// outwards until nothing is added, halved until it stands still. L(eta, out): value and derivatives, out[5].
+template <class Function>
+double log_mean_exp(double mean, double variance, Function L) {
+  double l[5];
+  if (variance == 0.0) {
+    L(mean, l);
+    return l[0];
+  }
+  auto height = [&](double eta) {
+    L(eta, l);
+    return l[0] - 0.5 * (eta - mean) * (eta - mean) / variance;
+  };
+  // Newton's method, shortened while it overshoots.
+  double peak = mean, top = height(mean), curvature = 0.0;
+  for (int i = 0; i < 100; ++i) {
+    curvature = 1.0 / variance + std::max(0.0, -l[2]);
+    double step = (l[1] - (peak - mean) / variance) / curvature, next = height(peak + step);
+    while (!(next >= top) && std::fabs(step) * std::sqrt(curvature) > 1e-4)
+      next = height(peak + (step *= 0.5));
+    if (!(next >= top)) break;
+    peak += step;
+    top = next;
+    if (std::fabs(step) * std::sqrt(curvature) < 1e-2) break;
+  }
+  if (!std::isfinite(top)) return -infinity;
+  constexpr double negligible = 1e-20, change = 1e-13;
+  auto one_side = [&](double first, double step) {
+    double sum = 0.0;
+    for (double distance = first;; distance += step) {
+      const double share = std::exp(height(peak + distance) - top);
+      sum += share;
+      if (!(share > negligible)) return sum;
+    }
+  };
+  double step = 1.0 / std::sqrt(curvature), sum = 1.0 + one_side(step, step) + one_side(-step, -step);
+  double integral = step * sum;
+  for (int i = 0; i < 12; ++i) {
+    sum += one_side(0.5 * step, step) + one_side(-0.5 * step, -step);
+    step *= 0.5;
+    const double before = integral;
+    integral = step * sum;
+    if (std::fabs(integral - before) <= change * integral) break;
+  }
+  return top + std::log(integral / std::sqrt(variance)) - 0.91893853320467274178;  // log sqrt(2 pi)
+}
+
+/// Of p = exp(L); `first` where it is known in closed form, the second on request.
+template <class Function>
+LogMoments log_moments(double mean, double variance, bool second, std::optional<double> first, Function L) {
+  LogMoments moments;
+  moments.first = first ? *first : log_mean_exp(mean, variance, L);
+  if (second) {
+    moments.second = log_mean_exp(mean, variance, [&](double eta, double out[5]) {
+      L(eta, out);
+      for (int k = 0; k < 5; ++k) out[k] *= 2.0;
+    });
+  }
+  return moments;
+}
+
+// K = 1
+void one_latent(const Likelihood& likelihood, double mean, double variance, std::vector<LogMoments>& classes,
+                bool second) {
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const Datum datum{static_cast<double>(c), 1.0};
+    const auto closed = likelihood.predictive_log_density(datum, mean, variance);
+    classes[c] = log_moments(mean, variance, second, closed,
+                             [&](double eta, double out[5]) { likelihood.derivatives(datum, eta, out); });
+  }
+}
+
+// The latents are independent: parts of different latents multiply. What classes share is had once.
+void composed(const Likelihood& likelihood, const double* mean, const double* variance,
+              std::vector<LogMoments>& classes, bool second) {
+  const StandardFunction& f = *likelihood.standard_function();
+  std::map<std::vector<double>, LogMoments> known;
+  Composition sum;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    sum.clear();
+    likelihood.compose({static_cast<double>(c), 1.0}, sum);
+    classes[c] = {sum.constant, 2.0 * sum.constant};
+    for (Index k = 0; k < likelihood.latents(); ++k) {
+      std::vector<double> parts{static_cast<double>(k)};
+      for (const Composition::Part& part : sum.parts) {
+        if (part.latent == k) parts.insert(parts.end(), {part.weight, part.sign, part.shift});
+      }
+      if (parts.size() == 1) continue;
+      const auto [entry, fresh] = known.try_emplace(parts);
+      if (fresh) {
+        entry->second =
+            log_moments(mean[k], variance[k], second, std::nullopt, [&](double eta, double out[5]) {
+              std::fill(out, out + 5, 0.0);
+              for (std::size_t j = 1; j < parts.size(); j += 3) {
+                double at[5];
+                f.derivatives(parts[j + 1] * eta + parts[j + 2], at);
+                for (int i = 0; i < 5; ++i) out[i] += parts[j] * (i % 2 == 0 ? at[i] : parts[j + 1] * at[i]);
+              }
+            });
+      }
+      classes[c].first += entry->second.first;
+      classes[c].second += entry->second.second;
+    }
+  }
+}
+
+/// E p_c and E p_c^2 = int E[x^2 exp(-x)] prod_{j != c} phi_j du, as 1 / S^2 = int x exp(-xS) dx.
+class SoftmaxMoments {
+ public:
+  void take(const Softmax& classes, const double* mean, const double* variance, bool second) {
+    // All terms are positive, rise and fall once; those of an improbable class may begin further left.
+    for (double extra = 0.0; extra < 2000.0; extra = 2.0 * extra + 32.0) {
+      lattice_.place(classes, mean, variance, true, extra);
+      first.setZero(classes.classes);
+      this->second.setZero(classes.classes);
+      Vector start;
+      do {
+        lattice_.next(second ? 3 : 2);
+        add(second);
+        if (start.size() == 0) start = (lattice_.weight[0] * lattice_.rate.row(0)).matrix().transpose();
+      } while (!finished());
+      bool covered = true;
+      for (Index c = 0; c < classes.classes; ++c) {
+        first[c] += lattice_.tail[c];
+        covered = covered && (lattice_.tail[c] > 0.0 || start[c] <= 1e-13 * first[c]);
+      }
+      if (covered) return;
+    }
+  }
+  Vector first, second;
+
+ private:
+  void add(bool with_second) {
+    for (Index c = 0; c < first.size(); ++c) first[c] += (lattice_.weight * lattice_.rate.col(c)).sum();
+    if (!with_second) return;
+    const SoftmaxLattice::Columns bend = (lattice_.rate > 0.0).select(lattice_.f[2] / lattice_.f[0], 0.0);
+    for (Index c = 0; c < first.size(); ++c) second[c] += (lattice_.weight * bend.col(c)).sum();
+  }
+  bool finished() const {
+    const Index last = SoftmaxLattice::block - 1;
+    for (Index c = 0; c < first.size(); ++c) {
+      if (lattice_.weight[last] * lattice_.rate(last, c) > 1e-17 * first[c]) return false;
+    }
+    return true;
+  }
+  SoftmaxLattice lattice_;
+};
+
+}  // namespace
+
+void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
+                        double* probability, double* second_moment) {
+  const Index C = likelihood.classes();
+  const bool second = second_moment != nullptr;
+  if (const auto softmax = likelihood.softmax()) {
+    thread_local SoftmaxMoments moments;
+    moments.take(*softmax, mean, variance, second);
+    std::copy_n(moments.first.data(), C, probability);
+    if (second) std::copy_n(moments.second.data(), C, second_moment);
+  } else {
+    if (C == 0) throw std::invalid_argument("this likelihood has no classes");
+    std::vector<LogMoments> classes(C);
+    if (likelihood.latents() == 1) {
+      one_latent(likelihood, *mean, *variance, classes, second);
+    } else if (likelihood.standard_function()) {
+      composed(likelihood, mean, variance, classes, second);
+    } else {
+      throw std::invalid_argument(
+          "probabilities of classes need a softmax, a composed density or one latent value");
+    }
+    for (Index c = 0; c < C; ++c) {
+      probability[c] = std::exp(classes[c].first);
+      if (second) second_moment[c] = std::exp(classes[c].second);
+    }
+  }
+  double total = 0.0;
+  for (Index c = 0; c < C; ++c) total += probability[c];
+  for (Index c = 0; c < C; ++c) {
+    probability[c] /= total;
+    // E p^2 >= (E p)^2, also where both are rounded.
+    if (second)
+      second_moment[c] = std::max(second_moment[c] / (total * total), probability[c] * probability[c]);
+  }
+}
+
+}  // namespace galvi
