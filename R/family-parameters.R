@@ -114,7 +114,7 @@ spread_start <- function(y) {
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
 }
 
-df_start <- function(y) list(start = 4, lower = 0.5, upper = 1e3)
+df_start <- function(y) list(start = 4, lower = 0.1, upper = 1e3)
 
 # var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
 shape_start <- function(y) {
