@@ -164,6 +164,10 @@ test_that("every family fits by formula and by columns, survives saveRDS and goe
     expect_equal(again$elbo, by_formula$elbo, tolerance = 1e-6, info = name)
     expect_output(print(by_formula), name)
     expect_output(print(summary(by_formula)), name)
+    drawn <- simulate(by_formula, 2, seed = 1)
+    expect_equal(dim(drawn), c(8L, 2L), info = name)
+    expect_identical(class(drawn[[1L]]), class(d$r), info = name)
+    expect_true(all(is.finite(residuals(by_formula, type = "quantile"))), info = name)
   }
 })
 
