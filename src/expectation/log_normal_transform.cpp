@@ -10,6 +10,7 @@ using Four = Eigen::Array<double, 4, 1>;
 using Nodes = Eigen::Array<double, Eigen::Dynamic, 1, 0, LogNormalTransform::block, 1>;
 
 constexpr double pi = 3.14159265358979323846;
+constexpr double euler_gamma = 0.57721566490153286061;
 constexpr double reach = 8.0;                // of a blur, in sds
 constexpr double accuracy_exponent = 34.0;   // errors of exp(-34), times a power of the frequency
 constexpr double least_sampled = 1.0 / 256;  // variances from here are served by tables ...
@@ -149,7 +150,7 @@ void LogNormalTransform::place_on(const std::vector<Table>& tables, double first
   inner_ = nodes_before(-(relative ? far_left(variance) : left(variance)));
   end_ = nodes_before(far_right(variance));
   if (variance < least_sampled) return place_series();
-  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) = F_0(c t; c^2 v), and F_1, F_2 times c.
+  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) is F_0 of c t and c^2 v; F_1, F_2 are c times.
   scale_ = 1.0;
   const double most = least_sampled * std::exp2(0.5 * table_count);
   while (variance * scale_ * scale_ >= most) scale_ *= 0.5;
@@ -166,7 +167,9 @@ void LogNormalTransform::place_table(const Table& table, bool relative) {
   phases_ = static_cast<Index>(std::max(1.0, nodes_per_table_node));
   stride_ = static_cast<Index>(std::max(1.0, 1.0 / nodes_per_table_node));
   if (inner_ == never) return;
-  start_ = (first_ + static_cast<double>(inner_) * step_) * scale_ / table.step;
+  // The step lies at -gamma on the average.
+  const double t = first_ + static_cast<double>(inner_) * step_;
+  start_ = (t * scale_ + euler_gamma * (scale_ - 1.0)) / table.step;
   const bool kept = phases_ <= most_phases;
   weights_.resize(taps_ * (kept ? phases_ : 1));
   for (Index phase = 0; kept && phase < phases_; ++phase) weigh(phase, &weights_[phase * taps_]);
