@@ -150,7 +150,8 @@ void LogNormalTransform::place_on(const std::vector<Table>& tables, double first
   inner_ = nodes_before(-(relative ? far_left(variance) : left(variance)));
   end_ = nodes_before(far_right(variance));
   if (variance < least_sampled) return place_series();
-  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) is F_0 of c t and c^2 v; F_1, F_2 are c times.
+  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) is F_0 of c t and c^2 v, and F_1, F_2 are
+  // c times theirs.
   scale_ = 1.0;
   const double most = least_sampled * std::exp2(0.5 * table_count);
   while (variance * scale_ * scale_ >= most) scale_ *= 0.5;
