@@ -24,7 +24,7 @@ check_positive <- function(parameter, value, name) {
 }
 
 check_in_order <- function(parameter, value, name) {
-  values <- if (is_value(value) && value$type == "fixed") value$value else value
+  values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
       "`%s` must be increasing numbers where learning starts, or fixed() to hold them, not %s.", name,
@@ -70,8 +70,7 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   levels <- response$levels
   count <- length(levels) - 1L
-  values <- if (is.null(given)) parameter$start(response, family) else as.numeric(unlist(given["value"]))
-  if (is.numeric(given)) values <- given
+  values <- if (is.null(given)) parameter$start(response, family) else plain_numbers(given)
   if (length(values) != count) {
     stop_galvi("family", sprintf(
       "`%s` of the %s family must be %d number%s for the %d levels of the response (%s), not %d.", name,
@@ -86,6 +85,9 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
     registry$add(family$family, labels[j], value, 1e-6, 1e3, "above")
   }, 1L)
 }
+
+# fixed(x) and x are both x.
+plain_numbers <- function(value) if (is_held(value)) value$value else value
 
 is_held <- function(value) is_value(value) && value$type == "fixed"
 
@@ -114,7 +116,7 @@ spread_start <- function(y) {
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
 }
 
-df_start <- function(y) list(start = 4, lower = 0.5, upper = 1e3)
+df_start <- function(y) list(start = 4, lower = 0.1, upper = 1e3)
 
 # var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
 shape_start <- function(y) {

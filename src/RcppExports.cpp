@@ -11,6 +11,20 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// predict_classes
+SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second);
+RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< bool >::type second(secondSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_classes(likelihood, hyper, mean, variance, second));
+    return rcpp_result_gen;
+END_RCPP
+}
 // fit_model
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control, Rcpp::Nullable<Rcpp::List> start, SEXP report);
 RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP) {
@@ -477,6 +491,7 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},

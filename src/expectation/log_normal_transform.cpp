@@ -10,11 +10,13 @@ using Four = Eigen::Array<double, 4, 1>;
 using Nodes = Eigen::Array<double, Eigen::Dynamic, 1, 0, LogNormalTransform::block, 1>;
 
 constexpr double pi = 3.14159265358979323846;
+constexpr double euler_gamma = 0.57721566490153286061;
 constexpr double reach = 8.0;                // of a blur, in sds
 constexpr double accuracy_exponent = 34.0;   // errors of exp(-34), times a power of the frequency
 constexpr double least_sampled = 1.0 / 256;  // variances from here are served by tables ...
 constexpr int table_count = 76;              // ... up to 2^30
 constexpr double negligible = 1e-280;        // products with subnormal numbers are slow and add nothing
+constexpr Index most_phases = 1024;          // whose weights are kept
 constexpr Index never = Index{1} << 60;
 
 // Where small values are to keep their digits, tails begin further out.
@@ -109,9 +111,9 @@ LogNormalTransform::Table LogNormalTransform::sample(double least, double most,
   // Among steps and v_b that are accurate those with the fewest products for a blur in the middle.
   Table table{least, 0.0, 0.0, 0, {}};
   double fewest = HUGE_VAL;
-  for (double step = std::exp2(std::ceil(0.5 * std::log2(least))), share = 0.0; step > 0.1 * std::sqrt(least);
-       step *= 0.5) {
-    for (share = 0.0; share < 0.95; share += 0.025) {
+  double step = std::exp2(std::ceil(0.5 * std::log2(least)));
+  for (; step > 0.1 * std::sqrt(least); step *= 0.5) {
+    for (double share = 0.0; share < 0.95; share += 0.025) {
       const double variance = share * least, products = std::sqrt(1.2 * least - variance) / step;
       if (products >= fewest || accuracy(variance, least - variance, 2.0 * pi / step) < accuracy_exponent)
         continue;
@@ -148,7 +150,8 @@ void LogNormalTransform::place_on(const std::vector<Table>& tables, double first
   inner_ = nodes_before(-(relative ? far_left(variance) : left(variance)));
   end_ = nodes_before(far_right(variance));
   if (variance < least_sampled) return place_series();
-  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) = F_0(c t; c^2 v), and F_1, F_2 times c.
+  // Where v is so large that exp(-s) is a step in log s, F_0(t; v) is F_0 of c t and c^2 v, and F_1, F_2 are
+  // c times theirs.
   scale_ = 1.0;
   const double most = least_sampled * std::exp2(0.5 * table_count);
   while (variance * scale_ * scale_ >= most) scale_ *= 0.5;
@@ -165,11 +168,12 @@ void LogNormalTransform::place_table(const Table& table, bool relative) {
   phases_ = static_cast<Index>(std::max(1.0, nodes_per_table_node));
   stride_ = static_cast<Index>(std::max(1.0, 1.0 / nodes_per_table_node));
   if (inner_ == never) return;
-  start_ = (first_ + static_cast<double>(inner_) * step_) * scale_ / table.step;
-  const Index sets = phases_ <= block ? phases_ : 1;
-  weights_.resize(taps_ * sets);
-  if (phases_ > block) return;
-  for (Index phase = 0; phase < sets; ++phase) weigh(phase, &weights_[phase * taps_]);
+  // The step lies at -gamma on the average.
+  const double t = first_ + static_cast<double>(inner_) * step_;
+  start_ = (t * scale_ + euler_gamma * (scale_ - 1.0)) / table.step;
+  const bool kept = phases_ <= most_phases;
+  weights_.resize(taps_ * (kept ? phases_ : 1));
+  for (Index phase = 0; kept && phase < phases_; ++phase) weigh(phase, &weights_[phase * taps_]);
 }
 
 void LogNormalTransform::place_series() {
@@ -192,7 +196,7 @@ Index LogNormalTransform::nodes_before(double t) const {
   return nodes < static_cast<double>(never) ? static_cast<Index>(std::max(nodes, 0.0)) : never;
 }
 
-void LogNormalTransform::evaluate(Index from, Index count, int orders, double* const* f) const {
+void LogNormalTransform::evaluate(Index from, Index count, int orders, double* const* f) {
   const Index stop = from + count;
   const Index inner = std::clamp(inner_, from, stop), end = std::clamp(end_, inner, stop);
   auto shifted = [&](Index node, double* const* at, double* out[3]) {
@@ -210,7 +214,8 @@ void LogNormalTransform::evaluate(Index from, Index count, int orders, double* c
 // 1 - F_0 and F_1 = E s - E s^2 + .., F_2 = E s^2 - .., term by term where wide tails do not undo it.
 void LogNormalTransform::expand(Index from, Index count, int orders, double* const* f) const {
   double t = first_ + static_cast<double>(from) * step_;
-  const double growth = std::exp(step_);
+  // Steps as wide belong to variances whose tails are all 0, and 0 times infinity is not.
+  const double growth = std::exp(std::min(step_, 300.0));
   double one = tail(t, variance_), two = -t >= 2.0 * variance_ ? std::exp(2.0 * (t + variance_)) : 0.0;
   for (Index i = 0; i < count; ++i) {
     f[0][i] = 1.0 - one + 0.5 * two;
@@ -235,12 +240,12 @@ void LogNormalTransform::sum_series(Index from, Index count, int orders, double*
   }
 }
 
-void LogNormalTransform::convolve(Index from, Index count, int orders, double* const* f) const {
+void LogNormalTransform::convolve(Index from, Index count, int orders, double* const* f) {
   double sums[3] = {};
   for (Index i = 0; i < count; ++i) {
     const Index node = from + i - inner_, phase = node % phases_, round = node / phases_;
     const double* weights = weights_.data();
-    if (phases_ > block) {
+    if (phases_ > most_phases) {
       weigh(phase, weights_.data());
     } else {
       weights += phase * taps_;

@@ -25,7 +25,7 @@ class LogNormalTransform {
   /// `step`: a power of 2. `relative`: small values keep their digits, at the price of more products.
   void place(double first, double step, double variance, bool relative);
   /// f[q][i] = F_q(t_{from + i}), i < count <= block, q < orders; orders: 2 or 3.
-  void evaluate(Index from, Index count, int orders, double* const* f) const;
+  void evaluate(Index from, Index count, int orders, double* const* f);
 
  private:
   struct Table;
@@ -38,7 +38,7 @@ class LogNormalTransform {
   Index nodes_before(double t) const;
   void expand(Index from, Index count, int orders, double* const* f) const;
   void sum_series(Index from, Index count, int orders, double* const* f) const;
-  void convolve(Index from, Index count, int orders, double* const* f) const;
+  void convolve(Index from, Index count, int orders, double* const* f);
   void weigh(Index phase, double* weights) const;
   double position(Index phase) const { return start_ + static_cast<double>(phase) / phases_; }
 
@@ -49,8 +49,8 @@ class LogNormalTransform {
   double scale_ = 1.0;            // of t, where the variance is beyond all tables
   // Node inner_ + i is at position(i % phases_) + stride_ (i / phases_), in table nodes.
   Index phases_ = 1, stride_ = 1, taps_ = 0;
-  double start_ = 0.0, blur_ = 0.0;      // blur_: variance in squared table nodes
-  mutable std::vector<double> weights_;  // taps_ for each phase, or for one where there are many
+  double start_ = 0.0, blur_ = 0.0;  // blur_: variance in squared table nodes
+  std::vector<double> weights_;      // taps_ for each phase, or for one where there are many
 
   int degree_ = 0;
   double series_[3][13];  // coefficients of s^j

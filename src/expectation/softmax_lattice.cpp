@@ -18,7 +18,7 @@ double step_for(double shared_variance, double width) {
   for (;;) {
     const double w = pi / step;  // of twice the step
     const double exponent = 0.5 * w * (pi + shared_variance * w);
-    if (exponent < 28.0 + 2.5 * std::log1p(w) && width < most_nodes * step) return step;
+    if (!(exponent >= 28.0 + 2.5 * std::log1p(w)) && !(width >= most_nodes * step)) return step;
     step *= 2.0;
   }
 }
@@ -29,7 +29,10 @@ void SoftmaxLattice::place(const Softmax& classes, const double* mean, const dou
                            double extra) {
   const Index C = classes.classes;
   auto mean_of = [&](Index c) { return c == classes.reference ? 0.0 : mean[classes.latent_of(c)]; };
-  auto variance_of = [&](Index c) { return c == classes.reference ? 0.0 : variance[classes.latent_of(c)]; };
+  // Without the sign that a variance of zero may have.
+  auto variance_of = [&](Index c) {
+    return c == classes.reference ? 0.0 : std::fabs(variance[classes.latent_of(c)]);
+  };
   transforms_.resize(C);
   tail.resize(C);
   shift = -infinity;

@@ -39,16 +39,16 @@ std::vector<Sites> other_starts(LatentGaussianModel& model) {
 Sites initial_sites(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
   const Matrix& m0 = model.prior_mean();
+  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
+  // says.
+  const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
   // A flat or very wide marginal says nothing about where the data are.
-  const Matrix v0 = model.prior_variances().cwiseMin(1e4);
+  const Matrix v0 =
+      narrow && K > 1 ? Matrix(Matrix::Zero(N, K)) : Matrix(model.prior_variances().cwiseMin(1e4));
   Expectations e;
   model.expect(m0, v0, 1, e);
   Sites sites{-2.0 * e.d_variance, e.d_mean};
   if (K > 1) return sites;
-  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
-  // says.
-  const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
-
   const bool explosive = model.likelihood().smoothness().growth > 0;
 
   for (Index n = 0; n < N; ++n) {

@@ -26,7 +26,7 @@ class Laplace final : public Likelihood {
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double residual = datum.y - eta;
     out[0] = constant_ - std::fabs(residual) / scale_;
-    out[1] = residual == 0.0 ? 0.0 : std::copysign(1.0 / scale_, residual);
+    out[1] = slope(residual);
     out[2] = out[3] = out[4] = 0.0;
   }
   Smoothness smoothness() const override { return {0.0, 0.0}; }
@@ -40,7 +40,7 @@ class Laplace final : public Likelihood {
     const double density = normal_density(d);
     if (density == 0.0) {
       return PointExpectation{
-          constant_ - std::fabs(residual) * rate, std::copysign(rate, residual), 0.0, 0.0, 0.0, 0.0};
+          constant_ - std::fabs(residual) * rate, slope(residual), 0.0, 0.0, 0.0, 0.0};
     }
     const double curvature = 2.0 * density / sd * rate;
     return PointExpectation{constant_ - mean_distance(residual, sd, d, density) * rate,
@@ -106,6 +106,9 @@ class Laplace final : public Likelihood {
 
  private:
   static constexpr double sqrt_half = 0.70710678118654752440;
+  double slope(double residual) const {
+    return residual == 0.0 ? 0.0 : std::copysign(1.0 / scale_, residual);
+  }
   static double mean_distance(double residual, double sd, double d, double density) {
     return std::fabs(residual) * std::erf(std::fabs(d) * sqrt_half) + 2.0 * sd * density;
   }

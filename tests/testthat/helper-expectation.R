@@ -1,24 +1,49 @@
-# One specification of every registered likelihood as C++ reads it, with hyperparameters and legal responses.
-# One without an entry here, or in reference_log_density, fails the tests that loop over likelihood_facts().
+# One example of every registered likelihood: its parameters by the names that C++ asks for, and legal
+# responses. `latents` and `constants` where there are several latent values. One without an entry here, or
+# (with one latent value) in reference_log_density, fails the tests that loop over likelihood_facts().
+likelihood_example <- function(y, size = rep(1, length(y)), parameters = list(), constants = NULL,
+                               latents = NULL) {
+  list(y = y, size = size, parameters = parameters, hyper = as.numeric(unlist(parameters)),
+       constants = constants, latents = latents)
+}
 likelihood_examples <- list(
-  gaussian = list(hyper = 0.7, y = c(-3, 0, 1.5), size = c(1, 1, 1)),
-  binomial_logit = list(hyper = numeric(), y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8)),
-  binomial_probit = list(hyper = numeric(), y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8)),
-  poisson = list(hyper = numeric(), y = c(0, 1, 7, 400), size = c(1, 1, 1, 1))
+  gaussian = likelihood_example(c(-3, 0, 1.5), parameters = list(variance = 0.7)),
+  binomial_logit = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
+  binomial_probit = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
+  poisson = likelihood_example(c(0, 1, 7, 400)),
+  gamma = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 2.3)),
+  exponential = likelihood_example(c(0.002, 1, 40)),
+  negbinomial = likelihood_example(c(0, 1, 7, 400), parameters = list(size = 1.7)),
+  stochastic_volatility = likelihood_example(c(0, -0.3, 4)),
+  laplace = likelihood_example(c(0.1, -0.35, 4), parameters = list(scale = 0.7)),
+  student = likelihood_example(c(0.1, -0.35, 4), parameters = list(df = 3.5, scale = 0.7)),
+  beta = likelihood_example(c(0.03, 0.5, 0.999), parameters = list(precision = 3.5)),
+  cumulative_logit = likelihood_example(0:3, parameters = list(thresholds = c(-1, 0.5, 0.9))),
+  cumulative_probit = likelihood_example(0:3, parameters = list(thresholds = c(-1, 0.5, 0.9))),
+  categorical = likelihood_example(0:2, constants = list(classes = 3, reference = -1), latents = 3L),
+  stick_breaking = likelihood_example(0:2, constants = list(classes = 3), latents = 2L)
 )
 
 likelihood_spec <- function(type) {
-  list(type = type, hyper = if (type == "gaussian") list(variance = 1L) else list())
+  example <- likelihood_examples[[type]]
+  positions <- relist(seq_along(example$hyper), example$parameters)
+  list(type = type, hyper = positions, constants = example$constants)
 }
+
+# Types with one latent value per observation.
+scalar_types <- function(facts = likelihood_facts()) facts$type[facts$latents == 1]
 
 # log p(y | eta) of an example's response number i, as a function of eta and of hyperparameters if any.
 reference_of <- function(type, i) {
   example <- likelihood_examples[[type]]
   function(eta, hyper = example$hyper) {
-    parameters <- if (type == "gaussian") list(variance = hyper) else list()
+    parameters <- relist(hyper, example$parameters)
     do.call(reference_log_density[[type]], c(list(example$y[i], eta, example$size[i]), parameters))
   }
 }
+
+# Where log p(y | eta) bends so sharply that integrate() must be told.
+bends_of <- function(type, y) if (type %in% c("laplace", "student")) y else 0
 
 # d^k f / dx^k, k = 1..4, of f = log plogis and f = log pnorm. Left of -5 phi / Phi = t + d, t = -x, by its
 # continued fraction d = 1 / (t + e), e = 2 / (t + 3 / (t + ...)), because phi / Phi and x cancel.
@@ -41,7 +66,7 @@ reference_derivatives <- list(
 )
 
 # predict_response() of a likelihood's example parameters.
-predictive <- function(type, what, mean, variance, size = 1, y = 1, probability = 0.5) {
-  predict_response(likelihood_spec(type), likelihood_examples[[type]]$hyper, size, y, mean, variance, what,
-                   probability)
+predictive <- function(type, what, mean, variance, size = 1, y = 1, probability = 0.5,
+                       hyper = likelihood_examples[[type]]$hyper) {
+  predict_response(likelihood_spec(type), hyper, size, y, mean, variance, what, probability)
 }

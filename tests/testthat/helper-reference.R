@@ -1,6 +1,7 @@
 # Plain-R twins of what the core computes: slow, short and independent of it.
 
-# E[f(eta)] under eta ~ N(mean, variance) to about 1e-12, for f smooth but for a kink at each of `kinks`.
+# E[f(eta)] under eta ~ N(mean, variance) to about 1e-12, for f smooth but for a kink or bend at each of
+# `kinks`.
 gaussian_expectation <- function(f, mean, variance, kinks = 0) {
   if (variance == 0) return(f(mean))
   sd <- sqrt(variance)
@@ -16,17 +17,52 @@ gaussian_expectation <- function(f, mean, variance, kinks = 0) {
   sum(pieces)
 }
 
-# log p(y | eta) of the families, with R's own functions; y of binomial families counts successes in `size`.
-# Families with a parameter take it as `variance`.
+# log P(low < X < high), from whichever tail keeps the digits; cdf = pnorm or plogis.
+log_interval <- function(cdf, low, high) {
+  right <- low + high > 0
+  from <- ifelse(right, -high, low)
+  to <- ifelse(right, -low, high)
+  log_to <- cdf(to, log.p = TRUE)
+  log_to + log1p(-exp(cdf(from, log.p = TRUE) - log_to))
+}
+cumulative_log_density <- function(cdf) {
+  function(y, eta, size = 1, thresholds) {
+    log_interval(cdf, c(-Inf, thresholds)[y + 1] - eta, c(thresholds, Inf)[y + 1] - eta)
+  }
+}
+
+# log p(y | eta) of likelihoods with one latent value, with R's own functions; y of binomial ones counts
+# successes in `trials`. Parameters have the names that C++ gives them.
 reference_log_density <- list(
-  gaussian = function(y, eta, size = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
-  binomial_logit = function(y, eta, size = 1) {
-    lchoose(size, y) + y * plogis(eta, log.p = TRUE) + (size - y) * plogis(-eta, log.p = TRUE)
+  gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
+  binomial_logit = function(y, eta, trials = 1) {
+    lchoose(trials, y) + y * plogis(eta, log.p = TRUE) + (trials - y) * plogis(-eta, log.p = TRUE)
   },
-  binomial_probit = function(y, eta, size = 1) {
-    lchoose(size, y) + y * pnorm(eta, log.p = TRUE) + (size - y) * pnorm(-eta, log.p = TRUE)
+  binomial_probit = function(y, eta, trials = 1) {
+    lchoose(trials, y) + y * pnorm(eta, log.p = TRUE) + (trials - y) * pnorm(-eta, log.p = TRUE)
   },
-  poisson = function(y, eta, size = 1) y * eta - exp(eta) - lgamma(y + 1)
+  poisson = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
+  gamma = function(y, eta, trials = 1, shape = 1) dgamma(y, shape, rate = shape * exp(-eta), log = TRUE),
+  exponential = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
+  negbinomial = function(y, eta, trials = 1, size = 1) {
+    lgamma(y + size) - lgamma(size) - lgamma(y + 1) + y * plogis(eta - log(size), log.p = TRUE) +
+      size * plogis(log(size) - eta, log.p = TRUE)
+  },
+  stochastic_volatility = function(y, eta, trials = 1) dnorm(y, 0, exp(eta / 2), log = TRUE),
+  laplace = function(y, eta, trials = 1, scale = 1) -log(2 * scale) - abs(y - eta) / scale,
+  student = function(y, eta, trials = 1, df = 4, scale = 1) {
+    dt((y - eta) / scale, df, log = TRUE) - log(scale)
+  },
+  beta = function(y, eta, trials = 1, precision = 1) {
+    a <- precision * plogis(eta)
+    b <- precision * plogis(-eta)
+    # log Gamma(a) = log Gamma(1 + a) - log(a), where a may be tiny
+    log_a <- log(precision) + plogis(eta, log.p = TRUE)
+    log_b <- log(precision) + plogis(-eta, log.p = TRUE)
+    lgamma(precision) - lgamma(1 + a) - lgamma(1 + b) + log_a + log_b + (a - 1) * log(y) + (b - 1) * log1p(-y)
+  },
+  cumulative_logit = cumulative_log_density(plogis),
+  cumulative_probit = cumulative_log_density(pnorm)
 )
 
 # variance exp(-|x - z|^2 / (2 lengthscale^2)).   X: a x p, Z: b x p.

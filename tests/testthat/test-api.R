@@ -164,6 +164,10 @@ test_that("every family fits by formula and by columns, survives saveRDS and goe
     expect_equal(again$elbo, by_formula$elbo, tolerance = 1e-6, info = name)
     expect_output(print(by_formula), name)
     expect_output(print(summary(by_formula)), name)
+    drawn <- simulate(by_formula, 2, seed = 1)
+    expect_equal(dim(drawn), c(8L, 2L), info = name)
+    expect_identical(class(drawn[[1L]]), class(d$r), info = name)
+    expect_true(all(is.finite(residuals(by_formula, type = "quantile"))), info = name)
   }
 })
 
@@ -264,20 +268,29 @@ test_that("a kernel per class with equal values is the shared kernel", {
 
 test_that("every type of prediction has the same shape for the observations and for new rows", {
   d <- api_data()
-  fits <- list(
-    held(y ~ z + gp(x), d), held(factor(b) ~ z + gp(x), d, binomial()), held(k ~ gp(x), d, poisson())
-  )
-  for (fit in fits) {
-    classes <- fit$family$family == "binomial"
-    for (type in c("response", "link", "terms", "quantile", "density", if (classes) c("prob", "class"))) {
+  for (name in names(family_types())) {
+    d$r <- api_response(name)
+    missing <- transform(d[1:2, ], x = NA_real_)
+    fit <- held(r ~ z + gp(x), d, galvi_family(name))
+    numbers <- !name %in% c("cumulative", "categorical", "stick_breaking")
+    classes <- c(if (!numbers || name == "binomial") c("prob", "class"), if (numbers) "quantile")
+    for (type in c("response", "link", "terms", "density", classes)) {
       old <- predict(fit, type = type)
       new <- predict(fit, d, type = type)
-      expect_equal(old, new, tolerance = 1e-6)
-      expect_identical(NROW(predict(fit, d[0L, ], type = type)), 0L)
+      expect_equal(old, new, tolerance = 1e-6, info = paste(name, type))
+      expect_identical(NROW(predict(fit, d[0L, ], type = type)), 0L, info = paste(name, type))
+      none <- predict(fit, missing, type = type)
+      expect_true(NROW(none) == 2L && all(is.na(none)), info = paste(name, type))
     }
     sums <- predict(fit, d, type = "terms")
     eta <- predict(fit, d, type = "link")
-    expect_equal(rowSums(sums) + attr(sums, "constant"), eta, tolerance = 1e-8)
+    total <- if (length(dim(sums)) == 3L) apply(sums, c(1L, 3L), sum) else rowSums(sums)
+    constant <- rep(attr(sums, "constant"), each = if (is.matrix(eta)) nrow(eta) else 1L)
+    expect_equal(total + constant, eta, tolerance = 1e-8, info = name)
+    if (name %in% c("cumulative", "categorical", "stick_breaking")) {
+      expect_equal(unname(rowSums(predict(fit, d, type = "prob"))), rep(1, 8L), info = name)
+      expect_identical(colnames(predict(fit, d, type = "prob")), levels(d$r), info = name)
+    }
   }
 })
 

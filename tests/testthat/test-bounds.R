@@ -54,7 +54,7 @@ test_that("every bound is below the exact expectation", {
     expect_true(exact$exact, label = type)
     if (ours$is_bound) {
       excess <- (ours$value - exact$value) / pmax(1, abs(exact$value))
-      excess[ours$value == exact$value] <- 0  # infinite, both
+      excess <- excess[exact$value > -1e100]  # a sum over nodes has overflown before
       expect_lt(max(excess), tol$expectation, label = paste(expectation, "above the exact value of", type))
     } else {
       expect_identical(expectation, "taylor")
@@ -106,13 +106,13 @@ test_that("derivatives are those of the value, for any number of latents", {
     for (i in seq_along(example$y)) {
       for (variance in c(0.02, 1, 30)) {
         x <- c(0.4 - 0.7 * (means - 1), variance * (1 + 0.5 * (means - 1)))
-        # differences of values of thousands lose digits
-        allowed <- tol$gradient * max(1, abs(at(x, "value")) / 100)
-        expect_close(slopes(x), numDeriv::grad(at, x, part = "value"), allowed)
+        # differences of large numbers lose digits
+        allowed <- function(x) tol$gradient * max(1, abs(x) / 100)
+        expect_close(slopes(x), numDeriv::grad(at, x, part = "value"), allowed(at(x, "value")))
         # K x K blocks, column-major
         blocks <- lapply(c(mm = "d_mm", mv = "d_mv", vv = "d_vv"), function(part) matrix(at(x, part), K))
         second <- rbind(cbind(blocks$mm, blocks$mv), cbind(t(blocks$mv), blocks$vv))
-        expect_close(second, numDeriv::jacobian(slopes, x), tol$gradient)
+        expect_close(second, numDeriv::jacobian(slopes, x), allowed(slopes(x)))
       }
     }
   })

@@ -47,9 +47,40 @@ test_that("quadrature is as accurate between the steps at which it changes its n
   }
 })
 
+test_that("quadrature serves what bends off zero, narrowly or between far thresholds", {
+  skip_if_not_installed("numDeriv")
+  grid <- expectation_grid()
+  cases <- list(
+    list(type = "student", hyper = c(3.5, 0.7), y = 0.3),
+    list(type = "student", hyper = c(1, 1e-3), y = -4),
+    list(type = "student", hyper = c(40, 3), y = 20),
+    list(type = "beta", hyper = 3.5, y = 0.03),
+    list(type = "beta", hyper = 400, y = 0.999),
+    list(type = "cumulative_probit", hyper = c(-1, 0.5, 0.9), y = 1),
+    list(type = "cumulative_probit", hyper = c(-1, 0.5, 40), y = 2),
+    list(type = "cumulative_probit", hyper = c(-1, 0.5, 0.9), y = 3)
+  )
+  for (case in cases) {
+    skeleton <- likelihood_examples[[case$type]]$parameters
+    f <- function(eta) {
+      do.call(reference_log_density[[case$type]], c(list(case$y, eta, 1), relist(case$hyper, skeleton)))
+    }
+    bends <- switch(case$type, student = case$y, beta = c(-6, 0, 6), case$hyper)
+    value <- mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance,
+                    MoreArgs = list(f = f, kinks = bends))
+    expect_close(sweep_at(case$type, case$y, 1, grid$mean, grid$variance, hyper = case$hyper)$value, value,
+                 tol$expectation)
+  }
+  # where the bend is much narrower than the Gaussian, derivatives in eta are large and cancel
+  narrow <- function(x, part) sweep_at("student", -4, 1, x[1], x[2], hyper = c(1, 1e-3))[[part]]
+  x <- c(0.4, 9)
+  expect_close(c(narrow(x, "d_m"), narrow(x, "d_v")), numDeriv::grad(narrow, x, part = "value"), tol$gradient)
+  expect_close(c(narrow(x, "d_mv"), narrow(x, "d_vv")), numDeriv::grad(narrow, x, part = "d_v"), tol$gradient)
+})
+
 test_that("derivatives are those of the value", {
   skip_if_not_installed("numDeriv")
-  for (type in likelihood_facts()$type) {
+  for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     at <- function(x, part) sweep_at(type, example$y[2], example$size[2], x[1], x[2])[[part]]
     for (variance in c(0.02, 1, 30)) {
@@ -65,12 +96,14 @@ test_that("closed forms and quadrature agree with integrate()", {
   grid <- expand.grid(mean = c(-5, -1, 0, 0.3, 2), variance = c(0, 1e-8, 1e-4, 0.01, 0.5, 1, 4, 10))
   for (type in likelihood_facts()$type[likelihood_facts()$closed_form]) {
     example <- likelihood_examples[[type]]
+    smooth <- probe_expectation_refuses("quadrature", likelihood_spec(type)) == ""
     for (i in seq_along(example$y)) {
       value <- mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance,
-                      MoreArgs = list(f = reference_of(type, i)))
+                      MoreArgs = list(f = reference_of(type, i), kinks = bends_of(type, example$y[i])))
       closed <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance)
       expect_identical(closed$name, "closed_form")
       expect_close(closed$value, value, tol$expectation)
+      if (!smooth) next
       numeric <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance,
                           expectation = "quadrature")
       for (part in parts) expect_close(numeric[[part]], closed[[part]], tol$expectation)
@@ -78,10 +111,37 @@ test_that("closed forms and quadrature agree with integrate()", {
   }
 })
 
+test_that("laplace's closed form has the derivatives of its value on either side of the kink", {
+  # d^2 E|y - eta| / dmean^2 = 2 phi(d) / sd
+  grid <- expand.grid(mean = c(-3, 0.1, 0.3, 4), variance = c(1e-8, 0.01, 1, 100))
+  ours <- sweep_at("laplace", 0.1, 1, grid$mean, grid$variance)
+  sd <- sqrt(grid$variance)
+  d <- (0.1 - grid$mean) / sd
+  expect_close(ours$d_m, (2 * pnorm(d) - 1) / 0.7)
+  expect_close(ours$d_mm, -2 * dnorm(d) / sd / 0.7)
+  expect_close(ours$d_v, -dnorm(d) / sd / 0.7)
+  expect_close(ours$d_vv, -dnorm(d) * (d^2 - 1) / (2 * sd^3) / 0.7)
+  expect_true(all(is.finite(unlist(sweep_at("laplace", 0.1, 1, c(0.1, 3, 0.1), c(0, 0, 1e-100))[parts]))))
+})
+
+test_that("closed forms near the optimum of large responses do not cancel", {
+  # around mean = log y the value is that of a normal log density with a variance of 1 / shape, 1 / y, ..
+  value <- function(type, y, mean, variance, hyper = numeric()) {
+    sweep_at(type, y, 1, mean, variance, hyper = hyper)$value
+  }
+  shape <- 1e12
+  at <- function(d, v) value("gamma", exp(5), 5 - d, v, shape) - value("gamma", exp(5), 5, 0, shape)
+  expect_close(at(1e-7, 0), -shape * 1e-14 / 2, 1e-3)  # 1e12 (1 + d - exp(d)) with d rounded to 1e-16
+  expect_close(at(0, 1e-13), -shape * 1e-13 / 2, 1e-9)
+  expect_close(value("exponential", 1e200, log(1e200), 0.5), -log(1e200) - exp(0.25))
+  expect_close(value("stochastic_volatility", 1e200, 2 * log(1e200), 0), dnorm(1, log = TRUE) - log(1e200))
+})
+
 test_that("without variance the expectation is the log density", {
-  for (type in likelihood_facts()$type) {
+  for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     for (expectation in c("auto", "quadrature")) {
+      if (expectation != "auto" && probe_expectation_refuses(expectation, likelihood_spec(type)) != "") next
       for (i in seq_along(example$y)) {
         l <- probe_likelihood(likelihood_spec(type), example$hyper, example$y[i], example$size[i], 0.4)
         l <- l[1, 2:6]
@@ -115,13 +175,14 @@ test_that("orders, weights and threads", {
   mean <- rnorm(n, 0, 3)
   variance <- rexp(n)
   weight <- sample(0:3, n, TRUE) / 2
-  y <- sample(0:1, n, TRUE)
-  for (type in likelihood_facts()$type) {
-    plain <- sweep_at(type, y, 1, mean, variance)
-    weighted <- sweep_at(type, y, 1, mean, variance, weight)
+  for (type in scalar_types()) {
+    example <- likelihood_examples[[type]]
+    y <- example$y
+    plain <- sweep_at(type, y, example$size, mean, variance)
+    weighted <- sweep_at(type, y, example$size, mean, variance, weight)
     for (part in parts) expect_equal(weighted[[part]], weight * plain[[part]], tolerance = 1e-15)
-    expect_identical(sweep_at(type, y, 1, mean, variance, weight, threads = 2), weighted)
-    first <- sweep_at(type, y, 1, mean, variance, weight, order = 1)
+    expect_identical(sweep_at(type, y, example$size, mean, variance, weight, threads = 2), weighted)
+    first <- sweep_at(type, y, example$size, mean, variance, weight, order = 1)
     for (part in parts[1:3]) expect_equal(first[[part]], weighted[[part]], tolerance = 1e-15)
   }
   spoilt <- sweep_at("binomial_logit", 1, 1, c(0, NaN, Inf, 0, 0), c(1, 1, 1, -1, Inf))
@@ -130,18 +191,24 @@ test_that("orders, weights and threads", {
   expect_identical(sweep_at("poisson", 1, 1, 1e4, 1, weight = 0)$value, 0)
 })
 
-test_that("the expected gradient in the gaussian's variance is that of the value", {
+test_that("the expected gradient in hyperparameters is that of the value", {
   skip_if_not_installed("numDeriv")
-  y <- c(-1, 0.4, 3)
-  mean <- c(0, 1, 2.5)
-  variance <- c(0.2, 0, 3)
-  weight <- c(1, 2, 0.5)
-  total <- function(h) {
-    sum(sweep_at("gaussian", y, 1, mean, variance, weight, hyper = h)$value)
-  }
-  for (expectation in c("closed_form", "quadrature")) {
-    ours <- sweep_at("gaussian", y, 1, mean, variance, weight, expectation, hyper = 0.7)
-    expect_close(ours$gradient, numDeriv::grad(total, 0.7), tol$gradient)
+  mean <- c(0, 1, 2.5, -0.3, -2)
+  variance <- c(0.2, 0, 3, 1e-6, 40)
+  weight <- c(1, 2, 0.5, 1, 0.1)
+  for (type in scalar_types()) {
+    example <- likelihood_examples[[type]]
+    if (length(example$hyper) == 0L) next
+    for (expectation in c("closed_form", "quadrature")) {
+      if (probe_expectation_refuses(expectation, likelihood_spec(type)) != "") next
+      for (i in seq_along(example$y)) {
+        sweep <- function(h) {
+          sweep_at(type, example$y[i], example$size[i], mean, variance, weight, expectation, hyper = h)
+        }
+        numeric <- numDeriv::grad(function(h) sum(sweep(h)$value), example$hyper)
+        expect_close(sweep(example$hyper)$gradient, numeric, tol$gradient)
+      }
+    }
   }
 })
 
@@ -150,8 +217,9 @@ test_that("what an expectation is, and what it refuses", {
   expect_match(probe_expectation_refuses("closed_form", likelihood_spec("binomial_logit")), "quadrature")
   expect_identical(probe_expectation_refuses("quadrature", likelihood_spec("poisson")), "")
   expect_match(probe_expectation_refuses("quadratur", likelihood_spec("poisson")), "known are auto")
-  for (type in likelihood_facts()$type) {
-    ours <- sweep_at(type, 1, 1, 0, 1)
+  expect_match(probe_expectation_refuses("quadrature", likelihood_spec("laplace")), "kink")
+  for (type in scalar_types()) {
+    ours <- sweep_at(type, likelihood_examples[[type]]$y[2], likelihood_examples[[type]]$size[2], 0, 1)
     expect_true(ours$exact && ours$is_bound)
     expect_identical(ours$one_optimum, likelihood_facts()$log_concave[likelihood_facts()$type == type])
   }

@@ -1,11 +1,15 @@
 test_that("every registered likelihood has a reference and an example", {
-  types <- likelihood_facts()$type
-  expect_setequal(names(reference_log_density), types)
-  expect_setequal(names(likelihood_examples), types)
+  facts <- likelihood_facts()
+  expect_setequal(names(reference_log_density), scalar_types(facts))
+  expect_setequal(names(likelihood_examples), facts$type)
+  # an example has as many classes as the registry's, or the response is a number
+  expect_identical(facts$classes > 0, facts$type %in% c(
+    "cumulative_logit", "cumulative_probit", "categorical", "stick_breaking"
+  ))
 })
 
 every_response <- function(check) {
-  for (type in likelihood_facts()$type) {
+  for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     for (i in seq_along(example$y)) check(type, example, i, reference_of(type, i))
   }
@@ -64,7 +68,22 @@ test_that("extreme linear predictors give the finite answer wherever there is on
   expect_identical(at("poisson", 2, 1, 1e30)[1], -Inf)
   expect_identical(at("binomial_logit", 0, 1, -800)[1], 0)
   expect_close(at("binomial_probit", 1, 1, -38)[1], pnorm(-38, log.p = TRUE))
-  for (type in likelihood_facts()$type) {
+  of <- function(type, y, eta) {
+    probe_likelihood(likelihood_spec(type), likelihood_examples[[type]]$hyper, y, 1, eta)[1, 2:6]
+  }
+  expect_identical(of("exponential", 2, 1e30), c(-1e30, -1, 0, 0, 0))
+  expect_identical(of("stochastic_volatility", 0, -1e30), c(5e29, -0.5, 0, 0, 0))
+  expect_identical(of("negbinomial", 0, -1e30), c(0, 0, 0, 0, 0))
+  expect_equal(of("negbinomial", 2, 1e30)[1:2], c(-1.7e30, -1.7))
+  expect_equal(of("laplace", 2, 1e30)[1:2], c(-1e30, -1) / 0.7)
+  expect_equal(of("student", 2, 1e30)[1:2], c(-4.5 * log(1e30), 0), tolerance = 0.02)
+  expect_equal(of("beta", 0.4, 1e30), c(-1e30, -1, 0, 0, 0))
+  expect_equal(of("beta", 0.4, -1e30), c(-1e30, 1, 0, 0, 0))
+  # between thresholds the slope is the distance to the nearer one
+  expect_equal(of("cumulative_probit", 1, 1e30)[1:3], c(-5e59, -1e30, -1))
+  expect_equal(of("cumulative_probit", 2, -1e30)[1:3], c(-5e59, 1e30, -1))
+  expect_equal(of("cumulative_logit", 1, 1e30)[1:3], c(-1e30, -1, 0))
+  for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     for (eta in c(-1e30, 1e30)) {
       n <- length(example$y)
@@ -81,6 +100,39 @@ test_that("the derivatives of log Phi keep their accuracy far on the left", {
   expect_close(ours, reference, 1e-11)  # 44 terms of the continued fraction at -6
   # f''' = -2 / x^3 + 24 / x^5 - ..., small beside the f' = -x that it comes from
   expect_close(ours[1, 3] * 1e9, 2 - 24e-6, 1e-9)
+})
+
+test_that("derivatives of an interval's probability keep their digits in tails and for narrow intervals", {
+  thresholds <- c(-1, -1 + 1e-9, 3)
+  at <- function(y, eta) {
+    probe_likelihood(likelihood_spec("cumulative_probit"), thresholds, y, 1, eta)[1, 2:6]
+  }
+  for (eta in c(-300, -40, -7, -1, 0.3, 7, 40, 300)) {
+    # an interval of no width: log p = log width + log phi, whose t is uniform over it
+    t <- -1 + 5e-10 - eta
+    expect_close(at(1, eta)[1:3], c(log(thresholds[2] + 1) + dnorm(t, log = TRUE), t, -1), 1e-9)
+    expect_lt(abs(at(1, eta)[4]), 1e-15)
+  }
+  # far from a wide one the other end does not count
+  for (eta in c(60, 200, 1e3)) {
+    upper <- c(1, -1, 1, -1, 1) *
+      probe_likelihood(likelihood_spec("binomial_probit"), numeric(), 1, 1, 3 - eta)[1, 2:6]
+    expect_close(at(2, eta), upper, 1e-11)
+    expect_close(at(2, eta)[4:5] * eta^(3:4), upper[4:5] * eta^(3:4), 1e-9)
+  }
+})
+
+test_that("large counts, shapes and precisions lose no digits", {
+  at <- function(type, hyper, y, eta) {
+    probe_likelihood(likelihood_spec(type), hyper, y, 1, eta)[, 1]
+  }
+  # Stirling's and the normal approximations, right to the next order
+  shape <- 1e10
+  expect_close(at("gamma", shape, 3, log(3)), log(shape / (2 * pi)) / 2 - 1 / (12 * shape) - log(3), 1e-12)
+  expect_close(at("beta", shape, 0.3, qlogis(0.3)), log(shape / (2 * pi)) / 2 - 1.5 * log(0.21) + log(0.21),
+               1e-6)  # a sum of 1e10 (log y - log mu) whose terms are zero to rounding
+  expect_close(at("negbinomial", 1e12, 7, log(5)), dpois(7, 5, log = TRUE), 1e-9)
+  expect_close(at("student", c(1e12, 0.7), 0.3, 1), dnorm(0.3, 1, 0.7, log = TRUE), 1e-10)
 })
 
 test_that("conditional moments and distribution functions are R's", {
@@ -102,6 +154,42 @@ test_that("conditional moments and distribution functions are R's", {
   }
   for (y in c(0, 3, 20)) expect_close(conditional("poisson", y, 1)$cdf, ppois(y, exp(eta)))
   expect_close(conditional("poisson", 3, 1)$variance, exp(eta))
+  mean <- exp(eta)
+  for (y in c(0.01, 1, 6)) {
+    expect_close(conditional("gamma", y, 1)$cdf, pgamma(y, 2.3, rate = 2.3 / mean))
+    expect_close(conditional("exponential", y, 1)$cdf, pexp(y, 1 / mean))
+    expect_close(conditional("stochastic_volatility", y, 1)$cdf, pnorm(y, 0, sqrt(mean)))
+    expect_close(conditional("student", y, 1)$cdf, pt((y - eta) / 0.7, 3.5))
+    expect_close(conditional("laplace", y, 1)$cdf,
+                 ifelse(y < eta, exp((y - eta) / 0.7) / 2, 1 - exp((eta - y) / 0.7) / 2))
+    p <- y / 7
+    expect_close(conditional("beta", p, 1)$cdf, pbeta(p, 3.5 * plogis(eta), 3.5 * plogis(-eta)))
+  }
+  for (y in c(0, 3, 20)) expect_close(conditional("negbinomial", y, 1)$cdf, pnbinom(y, 1.7, mu = mean))
+  expect_close(conditional("gamma", 1, 1)$variance, mean^2 / 2.3)
+  expect_close(conditional("exponential", 1, 1)$mean, mean)
+  expect_close(conditional("negbinomial", 1, 1)$variance, mean + mean^2 / 1.7)
+  expect_identical(conditional("stochastic_volatility", 1, 1)$mean, numeric(4))
+  expect_close(conditional("stochastic_volatility", 1, 1)$variance, mean)
+  expect_close(conditional("laplace", 1, 1)$variance, 2 * 0.7^2)
+  expect_close(conditional("student", 1, 1)$variance, 0.7^2 * 3.5 / 1.5)
+  expect_close(conditional("beta", 0.5, 1)$mean, plogis(eta))
+  expect_close(conditional("beta", 0.5, 1)$variance, plogis(eta) * plogis(-eta) / 4.5)
+  # without a variance, and without a mean: eta as location
+  heavy <- probe_conditional(likelihood_spec("student"), c(1, 0.7), 1, 1, 0.4)
+  expect_identical(heavy$variance, Inf)
+  expect_identical(heavy$mean, 0.4)
+  # classes as scores 0, 1, ..
+  for (type in c("cumulative_logit", "cumulative_probit")) {
+    cdf <- if (type == "cumulative_logit") plogis else pnorm
+    below <- rbind(cdf(-1 - eta), cdf(0.5 - eta), cdf(0.9 - eta), 1)
+    p <- rbind(below[1, ], diff(below))
+    ours <- lapply(0:3, function(y) conditional(type, y, 1))
+    for (y in 0:3) expect_close(ours[[y + 1]]$cdf, below[y + 1, ])
+    expect_close(ours[[1]]$mean, colSums(0:3 * p))
+    expect_close(ours[[1]]$variance, colSums((0:3)^2 * p) - colSums(0:3 * p)^2)
+    expect_identical(conditional(type, -1, 1)$cdf, numeric(4))
+  }
   expect_close(conditional("gaussian", 0.3, 1)$cdf, pnorm(0.3, eta, sqrt(0.7)))
   large <- function(y, rate) {
     probe_conditional(likelihood_spec("poisson"), numeric(), y, rep(1, length(y)), log(rate))$cdf
@@ -116,6 +204,16 @@ test_that("inference starts at a finite eta that leans to the response", {
     expect_true(is.finite(start))
     expect_gte(reference(start), reference(0) - 0.1)  # a count of 1 starts at log 1.5
   })
+  start <- function(type, y) {
+    probe_conditional(likelihood_spec(type), likelihood_examples[[type]]$hyper, y, rep(1, length(y)),
+                      numeric(length(y)))$start
+  }
+  extreme <- list(gamma = c(1e-300, 1e300), stochastic_volatility = c(0, 1e-200, 1e200),
+                  beta = c(1e-300, 1e-12, 0.5, 1 - 1e-15))
+  for (type in names(extreme)) expect_true(all(is.finite(start(type, extreme[[type]]))))
+  # the mode of a beta response's mean
+  eta <- start("beta", 0.2)
+  expect_close(digamma(3.5 * plogis(eta)) - digamma(3.5 * plogis(-eta)), qlogis(0.2), 1e-9)
 })
 
 test_that("wrong specifications are refused", {
@@ -123,4 +221,24 @@ test_that("wrong specifications are refused", {
   expect_error(probe_likelihood(list(type = "gaussian", hyper = list()), 1, 1, 1, 0), "variance")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), -1, 1, 1, 0), ">= 0")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), numeric(), 1, 1, 0), "outside the table")
+  for (type in c("gamma", "negbinomial", "laplace", "student", "beta")) {
+    spec <- likelihood_spec(type)
+    hyper <- likelihood_examples[[type]]$hyper
+    for (name in names(spec$hyper)) {
+      without <- replace(spec, "hyper", list(spec$hyper[names(spec$hyper) != name]))
+      expect_error(probe_likelihood(without, hyper, 1, 1, 0), name)
+      for (bad in c(0, -1, NaN, Inf)) {
+        expect_error(probe_likelihood(spec, replace(hyper, spec$hyper[[name]], bad), 1, 1, 0), "must be > 0")
+      }
+    }
+    expect_error(probe_likelihood(spec, numeric(), 1, 1, 0), "outside the table")
+  }
+  for (type in c("cumulative_logit", "cumulative_probit")) {
+    spec <- likelihood_spec(type)
+    expect_error(probe_likelihood(list(type = type, hyper = list()), numeric(), 1, 1, 0), "thresholds")
+    for (bad in list(c(0, 0, 1), c(1, 0, 2), c(0, NaN, 1), c(0, 1, Inf))) {
+      expect_error(probe_likelihood(spec, bad, 1, 1, 0), "increasing order")
+    }
+    expect_error(probe_likelihood(spec, c(0, 1), 1, 1, 0), "outside the table")
+  }
 })

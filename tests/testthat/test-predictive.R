@@ -93,6 +93,114 @@ test_that("quantiles of counts are the smallest that reach the probability", {
   expect_identical(predictive("binomial_logit", "quantile", c(3, 3), 1, 12, probability = 0:1), c(0, 12))
 })
 
+# E g(eta) for a function that bends where log p(y | eta) does.
+response_mean <- function(type, y, mean, variance, g) {
+  bend <- switch(type, gamma = , exponential = log(y), stochastic_volatility = 2 * log(abs(y)),
+                 beta = qlogis(y), negbinomial = log(y + 0.5), y)
+  mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
+}
+reference_cdfs <- list(
+  gamma = function(y, eta) pgamma(y, 2.3, rate = 2.3 * exp(-eta)),
+  exponential = function(y, eta) pexp(y, exp(-eta)),
+  negbinomial = function(y, eta) pnbinom(y, 1.7, mu = exp(eta)),
+  stochastic_volatility = function(y, eta) pnorm(y, 0, exp(eta / 2)),
+  laplace = function(y, eta) {
+    z <- (y - eta) / 0.7
+    ifelse(z < 0, exp(-abs(z)) / 2, 1 - exp(-abs(z)) / 2)
+  },
+  student = function(y, eta) pt((y - eta) / 0.7, 3.5),
+  beta = function(y, eta) pbeta(y, 3.5 * plogis(eta), 3.5 * plogis(-eta)),
+  cumulative_logit = function(y, eta) plogis(c(-1, 0.5, 0.9, Inf)[y + 1] - eta),
+  cumulative_probit = function(y, eta) pnorm(c(-1, 0.5, 0.9, Inf)[y + 1] - eta)
+)
+
+test_that("densities and distribution functions of every likelihood are integrals over eta", {
+  grid <- expand.grid(mean = c(-3, 0, 0.3, 2), variance = c(0, 1e-6, 0.01, 1, 9))
+  for (type in names(reference_cdfs)) {
+    example <- likelihood_examples[[type]]
+    for (i in seq_along(example$y)) {
+      y <- example$y[i]
+      if (type == "stochastic_volatility" && y == 0) next  # has a formula, below
+      density <- response_mean(type, y, grid$mean, grid$variance, function(x) exp(reference_of(type, i)(x)))
+      ours <- predictive(type, "log_density", grid$mean, grid$variance, y = y)
+      known <- density > 1e-20  # less, and what lies 12 sds out may count
+      expect_close(ours[known], log(density)[known], tol$expectation)
+      cdf <- response_mean(type, y, grid$mean, grid$variance, function(x) reference_cdfs[[type]](y, x))
+      expect_close(predictive(type, "cdf", grid$mean, grid$variance, y = y), cdf, tol$expectation)
+    }
+  }
+  # E exp(-eta / 2) = exp(-mean / 2 + variance / 8)
+  expect_close(predictive("stochastic_volatility", "log_density", 0.3, 40, y = 0),
+               dnorm(0, log = TRUE) - 0.15 + 5)
+})
+
+test_that("moments of every likelihood's response are integrals over eta", {
+  log_normal <- list(mean = exp(0.3 + 1), mean_variance = exp(2.6) * expm1(2), square = exp(0.6 + 4))
+  moments <- function(type, hyper = likelihood_examples[[type]]$hyper) {
+    vapply(c("mean", "mean_variance", "variance"), function(what) {
+      predictive(type, what, 0.3, 2, hyper = hyper)
+    }, 0)
+  }
+  with_noise <- function(noise) {
+    c(log_normal$mean, log_normal$mean_variance, log_normal$mean_variance + noise)
+  }
+  expect_close(moments("gamma"), with_noise(log_normal$square / 2.3))
+  expect_close(moments("exponential"), with_noise(log_normal$square))
+  expect_close(moments("negbinomial"), with_noise(log_normal$mean + log_normal$square / 1.7))
+  expect_close(moments("stochastic_volatility"), c(0, 0, log_normal$mean))
+  expect_close(moments("laplace"), c(0.3, 2, 2 + 2 * 0.7^2))
+  expect_close(moments("student"), c(0.3, 2, 2 + 0.7^2 * 3.5 / 1.5))
+  expect_identical(unname(moments("student", c(2, 0.7))), c(0.3, 2, Inf))
+  mean_of <- function(g) gaussian_expectation(g, 0.3, 2)
+  p <- mean_of(plogis)
+  explained <- mean_of(function(x) (plogis(x) - p)^2)
+  noise <- mean_of(function(x) plogis(x) * plogis(-x)) / 4.5
+  expect_close(moments("beta"), c(p, explained, explained + noise))
+})
+
+test_that("quantiles of continuous responses meet their probability, in both tails", {
+  p <- c(1e-10, 0.001, 0.025, 0.5, 0.9, 0.999, 1 - 1e-10)
+  for (type in setdiff(names(reference_cdfs), likelihood_facts()$type[likelihood_facts()$discrete])) {
+    for (variance in c(0, 0.01, 2, 30)) {
+      q <- predictive(type, "quantile", rep(0.3, 7), variance, probability = p)
+      expect_false(is.unsorted(q))
+      inside <- !(type == "beta" & (q == 0 | q == 1))  # next to 0 or 1 there are no more numbers
+      cdf <- predictive(type, "cdf", rep(0.3, 7), variance, y = q)
+      expect_true(all((abs(cdf - p) <= 1e-9 * p + 1e-15)[inside]))
+      if (variance < 0.1) expect_true(all(inside))
+      if (variance == 0) expect_close(reference_cdfs[[type]](q, 0.3), p)
+    }
+  }
+  expect_close(predictive("laplace", "quantile", 0.3, 0, probability = 0.05), 0.3 + 0.7 * log(0.1))
+  sharp <- predictive("student", "quantile", 0.3, 0, probability = 1e-10)
+  expect_close(sharp, 0.3 + 0.7 * qt(1e-10, 3.5), 1e-9)
+  # Cauchy noise of width 0.7 around a latent value that is known to 1e-6
+  far <- predictive("student", "quantile", 0.3, 1e-12, probability = 1e-10, hyper = c(1, 0.7))
+  expect_close(far, 0.3 + 0.7 * qcauchy(1e-10), 1e-9)
+  expect_identical(predictive("gamma", "quantile", c(0, 0), 1, probability = 0:1), c(0, Inf))
+  expect_identical(predictive("beta", "quantile", c(0, 0), 1, probability = 0:1), c(0, 1))
+})
+
+test_that("narrow noise in a wide latent distribution, and the other way round", {
+  # y = eta + noise: whichever is the narrower hardly counts
+  for (type in c("laplace", "student")) {
+    hyper <- if (type == "laplace") 1e-6 else c(4, 1e-6)
+    ours <- function(what, y, p = 0.5) predictive(type, what, 0.3, 9, y = y, probability = p, hyper = hyper)
+    expect_close(ours("log_density", 4), dnorm(4, 0.3, 3, log = TRUE), 1e-9)
+    expect_close(ours("cdf", -4), pnorm(-4, 0.3, 3), 1e-9)
+    expect_close(ours("quantile", 0, 0.01), qnorm(0.01, 0.3, 3), 1e-9)
+  }
+  expect_close(predictive("student", "log_density", 0.3, 9, y = 50, hyper = c(1e6, 1e-3)),
+               dnorm(50, 0.3, sqrt(9 + 1e-6), log = TRUE), 1e-4)  # 16 sds out the last tail of t counts
+  expect_close(predictive("beta", "log_density", 0.3, 4, y = 0.2, hyper = 1e8),
+               dnorm(qlogis(0.2), 0.3, 2, log = TRUE) - log(0.2 * 0.8), 1e-6)  # of order 1 / precision
+  # a response far from where the latent value has it
+  for (y in c(1e-4, 0.03)) {
+    density <- response_mean("beta", y, 3, 2, function(x) dbeta(y, 30 * plogis(x), 30 * plogis(-x)))
+    expect_close(predictive("beta", "log_density", 3, 2, y = y, hyper = 30), log(density), tol$expectation)
+  }
+})
+
 test_that("missing rows stay missing, and unknown quantities are refused", {
   expect_identical(is.na(predictive("poisson", "mean", c(NA, 0), c(1, 1))), c(TRUE, FALSE))
   expect_identical(predictive("poisson", "mean", numeric(), numeric()), numeric())

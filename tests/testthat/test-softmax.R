@@ -489,3 +489,11 @@ test_that("missing rows stay missing, and what has no classes is refused", {
   poisson <- list(type = "poisson", hyper = list())
   expect_error(predict_classes(poisson, numeric(), matrix(0), matrix(1)), "no class")
 })
+
+test_that("a variance of minus zero is none", {
+  none <- classes_at(categorical_spec(3), c(-2.3, 1.3, -1.5), c(-0, 0, -0), TRUE)
+  expect_close(none$probability, exp(c(-2.3, 1.3, -1.5) - log_sum_exp(c(-2.3, 1.3, -1.5))))
+  expect_close(none$second, none$probability^2)
+  broken <- classes_at(stick_breaking_spec(3), c(-2, 1), c(-0, -0))
+  expect_identical(broken, classes_at(stick_breaking_spec(3), c(-2, 1), c(0, 0)))
+})
