@@ -27,6 +27,15 @@ struct RowExpectation {
   double *d_mm, *d_mv, *d_vv;  // K x K, for order = 2
 };
 
+/// Fenchel conjugate of one row's -E and its derivatives in x (DualLine).
+struct RowConjugate {
+  double value;
+  double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
+  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their sum is
+  /// held, infinite where latents do not compete.
+  double rest;
+};
+
 class Expectation {
  public:
   virtual ~Expectation() = default;
@@ -44,6 +53,12 @@ class Expectation {
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
   virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data,
                             const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
+  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate is had.
+  virtual bool has_conjugate(const Likelihood& /*likelihood*/) const { return false; }
+  /// The lines on which that of one row is finite, without its weight.   K
+  virtual void dual_lines(const Likelihood&, const Datum&, DualLine* /*lines*/) const {}
+  /// The conjugate there.   x: K
+  virtual void conjugate_row(const Likelihood&, const Datum&, const double* /*x*/, RowConjugate& /*out*/) const {}
   /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
   virtual bool exact() const = 0;
   /// d_mean and d_variance are the derivatives of value. Else they are those of value at variance 0 and its

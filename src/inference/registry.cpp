@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "inference/algorithm.h"
+#include "inference/coordinate_ascent.h"
 #include "inference/exact.h"
 #include "inference/fixed_point.h"
 #include "inference/natural_gradient.h"
@@ -69,6 +70,8 @@ const std::vector<Algorithm>& algorithms() {
        "2016)"},
       {"fixed_point_batch", fixed_point_batch, all_of<needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
+      {"coordinate_ascent", coordinate_ascent, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
+       "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
       {"natural_gradient", natural_gradient, needs_consistent, "natural-gradient ascent with a line search"},
       {"opper_archambeau", opper_archambeau, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},

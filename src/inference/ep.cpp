@@ -1,0 +1,149 @@
+#include "inference/ep.h"
+
+#include <cmath>
+#include <limits>
+
+#include "expectation/tilted.h"
+#include "inference/start.h"
+#include "numeric/parallel.h"
+
+namespace galvi {
+
+namespace {
+
+constexpr Index block_rows = 64;
+constexpr double row_work = 1e4;  // flops, roughly
+
+/// What the prior and the other sites say of each row.   N each
+struct Cavities {
+  Vector mean;      // of f
+  Vector variance;  // of f
+  Vector extra;     // c: variance of eta given f
+};
+
+Cavities cavities_of(const LatentGaussianModel& model, const Posterior& q) {
+  const Vector& c = model.solver(0).extra_variances();
+  Cavities out;
+  out.extra = c.size() > 0 ? c : Vector::Zero(model.rows());
+  const Vector v = q.variance.col(0) - out.extra;
+  // 1 / v_c = 1 / v - lambda,  m_c / v_c = m / v - b
+  out.variance = v.array() / (1 - q.sites.lambda.col(0).cwiseProduct(v).array());
+  out.mean = q.centred.col(0) - out.variance.cwiseProduct(q.alpha.col(0));
+  return out;
+}
+
+/// Calls body(n, rule, block) with cavity times p^w of each row that has a weight.
+template <class Body>
+void for_tilted(LatentGaussianModel& model, const Cavities& cavities, Body body) {
+  const Index N = model.rows();
+  parallel_for(model.context(), (N + block_rows - 1) / block_rows, row_work * static_cast<double>(N),
+               [&](Index block) {
+                 TiltedRule rule;
+                 for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+                   const double weight = model.data().weight[n];
+                   if (weight == 0) continue;
+                   rule.place(model.likelihood(), model.data()[n], weight,
+                              model.prior_mean()(n) + cavities.mean[n], cavities.variance[n] + cavities.extra[n]);
+                   body(n, rule, block);
+                 }
+               });
+  ++model.context().cost.sweeps;
+}
+
+struct Update {
+  Sites target;
+  double log_evidence;
+  bool proper;  // every cavity is a Gaussian
+};
+
+Update update_of(LatentGaussianModel& model, const Posterior& q) {
+  const Index N = model.rows();
+  const Cavities cavities = cavities_of(model, q);
+  Update out{q.sites, 0, cavities.variance.minCoeff() > 0 && cavities.variance.allFinite()};
+  if (!out.proper) return out;
+  Vector log_mass = Vector::Zero(N);
+  out.target.lambda.setZero();
+  out.target.b.setZero();
+  for_tilted(model, cavities, [&](Index n, const TiltedRule& rule, Index) {
+    log_mass[n] = rule.log_mass();
+    // moments of eta, passed on to f: f given eta has mean m_c + (v_c / s)(eta - o - m_c), s = v_c + c
+    const double v_c = cavities.variance[n], share = v_c / (v_c + cavities.extra[n]);
+    const double shift = share * (rule.mean() - model.prior_mean()(n) - cavities.mean[n]);
+    const double variance = share * (share * rule.variance() + cavities.extra[n]);
+    const double lambda = std::max(0.0, (v_c - variance) / (v_c * variance));
+    out.target.lambda(n) = lambda;
+    out.target.b(n) = lambda * cavities.mean[n] + shift / variance;
+  });
+  // Site n is Z_n exp(b f - lambda f^2 / 2), its integral over the cavity that of p^w. With m_c = m - v_c alpha
+  //   log Z_EP = sum [log mass + log(v_c / v) / 2 + v_c alpha^2 / 2] - alpha' m / 2 - log|Sigma A| / 2,
+  // and a flat direction has the density 1.
+  const Vector v = q.variance.col(0) - cavities.extra, alpha = q.alpha.col(0);
+  out.log_evidence =
+      log_mass.sum() +
+      0.5 * ((cavities.variance.array() / v.array()).log().sum() +
+             alpha.cwiseAbs2().dot(cavities.variance) - alpha.dot(q.centred.col(0)) -
+             model.solver(0).log_det() + static_cast<double>(model.null_dimension()) * std::log(2 * M_PI));
+  return out;
+}
+
+// How far the update would move q, in the natural gradient's norm.
+double distance_to(const LatentGaussianModel& model, const Posterior& q, const Sites& target) {
+  const Vector d = target.lambda - q.sites.lambda;
+  const Vector r = target.b - q.sites.b - d.cwiseProduct(q.centred);
+  return std::sqrt(std::max(0.0, model.solver(0).distance(r, d).squared_norm));
+}
+
+}  // namespace
+
+InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start,
+                   const InferenceControl& control, Trace& trace) {
+  constexpr double least_step = 1e-3;
+  InferenceResult out;
+  out.posterior = initial_posterior(model, start, 1);
+  double step = 1, before = infinity;
+  for (;;) {
+    Posterior& q = out.posterior;
+    const Update update = update_of(model, q);
+    if (!update.proper || !std::isfinite(update.log_evidence)) {
+      out.message =
+          "EP found a row whose value nothing but the row itself determines, so that there is no cavity; give flat "
+          "priors a finite sd, or use method = \"fixed_point\"";
+      return out;
+    }
+    q.elbo = q.merit = update.log_evidence;
+    out.stationarity = {std::numeric_limits<double>::quiet_NaN(), distance_to(model, q, update.target)};
+    trace.add(q.elbo, out.stationarity.gap);
+    out.converged = out.stationarity.measure() <= control.tol;
+    if (out.converged || out.iterations == control.max_iterations) return out;
+    ++out.iterations;
+    // An update that moves further than the last one did overshoots.
+    step = out.stationarity.norm > before ? 0.5 * step : std::min(1.0, 1.2 * step);
+    before = out.stationarity.norm;
+    std::optional<Posterior> next;
+    for (; !next && step >= least_step; step *= next ? 1 : 0.5)
+      next = model.at_sites({q.sites.lambda + step * (update.target.lambda - q.sites.lambda),
+                             q.sites.b + step * (update.target.b - q.sites.b)},
+                            1);
+    if (!next) {
+      model.restore(q);
+      return out;
+    }
+    q = std::move(*next);
+  }
+}
+
+Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {
+  Vector out = Vector::Zero(hypers);
+  const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, d_variance = -0.5 * q.sites.lambda;
+  model.solver(0).gradient({b, alpha, mean, alpha, d_variance, true}, out);
+  if (!model.likelihood().has_hyper()) return out;
+  Matrix parts = Matrix::Zero(hypers, (model.rows() + block_rows - 1) / block_rows);
+  for_tilted(model, cavities_of(model, q), [&](Index n, const TiltedRule& rule, Index block) {
+    for (std::size_t j = 0; j < rule.nodes().size(); ++j)
+      model.likelihood().add_gradient(model.data()[n], &rule.nodes()[j],
+                                      model.data().weight[n] * rule.weights()[j], parts.col(block));
+  });
+  return out + parts.rowwise().sum();
+}
+
+}  // namespace galvi
