@@ -17,11 +17,11 @@ const Composition& composition(const Likelihood& likelihood, const Datum& datum)
 }
 
 // E of the parts of latent k at mean t and variance 0.
-PointExpectation at_argument(const FunctionMean& mean, const Composition& sum, Index k, double t, int order) {
+PointExpectation at_argument(const FunctionMean& mean, const Composition& sum, Index k, double t) {
   PointExpectation total{}, f{};
   for (const Composition::Part& part : sum.parts) {
     if (part.latent != k) continue;
-    mean.evaluate(part.sign, t + part.sign * part.shift, 0.0, order, f);
+    mean.evaluate(part.sign, t + part.sign * part.shift, 0.0, 2, f);
     total.value += part.weight * f.value;
     total.d_m += part.weight * f.d_m;
     total.d_v += part.weight * f.d_v;
@@ -45,7 +45,7 @@ PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& 
   low += centre;
   high += centre;
   double t = 0.5 * (low + high);
-  PointExpectation e = at_argument(mean, sum, k, t, 2);
+  PointExpectation e = at_argument(mean, sum, k, t);
   for (int i = 0; i < 100 && low < high; ++i) {
     const double missing = lambda + 2.0 * e.d_v;
     (missing < 0.0 ? high : low) = t;
@@ -53,7 +53,7 @@ PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& 
     if (!(next > low && next < high)) next = 0.5 * (low + high);
     if (std::fabs(next - t) <= 1e-15 * (1.0 + std::fabs(t))) break;
     t = next;
-    e = at_argument(mean, sum, k, t, 2);
+    e = at_argument(mean, sum, k, t);
   }
   return {e.value - e.d_m * t, t, -0.5 / e.d_mv};
 }
@@ -90,7 +90,8 @@ void ComposedExpectation::evaluate_row(const Likelihood& likelihood, const Datum
 
 // A part with sign s and shift c contributes weight times a function of t = m + v / 2 + s c, and its weight times m
 // where s = 1; lambda_k is the sum of the parts' and runs from 0 to the sum of their weights.
-void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const {
+void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& datum,
+                                     DualLine* lines) const {
   const Index K = likelihood.latents();
   std::vector<double> risen(K, 0.0), all(K, 0.0);
   for (const Composition::Part& part : composition(likelihood, datum).parts) {

@@ -1,0 +1,175 @@
+#include "inference/dual.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "inference/dual_problem.h"
+#include "inference/start.h"
+#include "likelihood/standard_function.h"
+#include "numeric/conjugate_gradients.h"
+#include "numeric/lbfgs_memory.h"
+
+namespace galvi {
+
+namespace {
+
+using Map = Eigen::Map<const Matrix>;
+
+Vector flat(const Matrix& X) { return Eigen::Map<const Vector>(X.data(), X.size()); }
+
+double dot(const Matrix& X, const Matrix& Y) { return X.cwiseProduct(Y).sum(); }
+
+double rounding(const DualPoint& point) { return 1e-15 * (1.0 + point.magnitude); }
+
+class Search {
+ public:
+  Search(LatentGaussianModel& model, bool plain)
+      : problem_(model),
+        plain_(plain),
+        variances_(!plain && model.solver(0).cheap_products()),
+        memory_(variances_ ? 0 : 10) {}
+
+  std::optional<DualPoint> start(const Posterior& posterior) {
+    return problem_.at(problem_.start(posterior));
+  }
+
+  /// The next point, empty where none lower is found.
+  std::optional<DualPoint> next(const DualPoint& current) {
+    auto found = along(current, limited(current, direction(current)));
+    if (!found && !memory_.empty()) {
+      memory_.clear();
+      problem_.at(current.x);  // products are those of the point that solvers are factorised at
+      found = along(current, limited(current, direction(current)));
+    }
+    if (found) memory_.add(flat(found->x - current.x), flat(found->gradient - current.gradient));
+    return found;
+  }
+
+ private:
+  struct Path {
+    Matrix direction;
+    double slope, first, longest;
+  };
+
+  Matrix direction(const DualPoint& current) {
+    const Index N = current.x.rows(), K = current.x.cols();
+    const auto matrix = [&](const Vector& x) { return Map(x.data(), N, K); };
+    const LinearMap scaled = [&](const Vector& x) {
+      const Vector along = flat(problem_.tangent(matrix(x)));
+      return Vector(along * (memory_.empty() ? 1.0 / along.norm() : memory_.scale()));
+    };
+    const LinearMap curve = [&](const Vector& x) {
+      return flat(problem_.curve(current, matrix(x), variances_));
+    };
+    const LinearMap precondition = [&](const Vector& x) {
+      return flat(problem_.precondition(current, matrix(x), variances_));
+    };
+    const LinearMap known = [&](const Vector& x) {
+      constexpr double tolerance = 0.05;
+      constexpr int products = 30;
+      return conjugate_gradients(curve, precondition, x, tolerance, products);
+    };
+    const LinearMap& first = plain_ ? scaled : known;
+    const Vector gradient = flat(problem_.tangent(current.gradient));
+    Vector out = -memory_.apply(gradient, first);
+    if (!(out.dot(gradient) < 0.0)) {
+      memory_.clear();
+      out = -first(gradient);
+    }
+    return matrix(out);
+  }
+
+  // 001, eq. 26, on each row by itself where what is left still goes down.
+  Path limited(const DualPoint& current, const Matrix& direction) const {
+    constexpr double enough = 0.1;
+    const double slope = dot(direction, current.gradient);
+    Matrix rows = direction;
+    double longest = infinity;
+    for (Index n = 0; n < rows.rows(); ++n) {
+      const double room = problem_.room(current, direction, n);
+      longest = std::min(longest, room);
+      if (room < 1.0) rows.row(n) *= room;
+    }
+    const double left = dot(rows, current.gradient);
+    if (!plain_ && left < enough * slope) return {std::move(rows), left, 1.0, std::max(1.0, longest)};
+    return {direction, slope, std::min(1.0, longest), longest};
+  }
+
+  // Armijo's condition and, for the memory's sake, Wolfe's on the slope, by bracketing.
+  std::optional<DualPoint> along(const DualPoint& current, const Path& path) {
+    constexpr double armijo = 1e-4, wolfe = 0.9;
+    constexpr int trials = 40;
+    double step = path.first, low = 0.0, high = infinity;
+    std::optional<DualPoint> found;
+    for (int i = 0; i < trials; ++i) {
+      auto next = problem_.at(current.x + step * path.direction);
+      if (next && next->value <= current.value + armijo * step * path.slope + rounding(current)) {
+        low = step;
+        const bool done =
+            variances_ || step >= path.longest || dot(next->gradient, path.direction) >= wolfe * path.slope;
+        found = std::move(next);
+        if (done) break;
+      } else {
+        high = step;
+        if (found) break;
+      }
+      step = std::isfinite(high) ? 0.5 * (low + high) : std::min(2.0 * step, path.longest);
+    }
+    return found;
+  }
+
+  DualProblem problem_;
+  bool plain_, variances_;  // is (V o V) / 2 part of the metric?
+  LbfgsMemory memory_;
+};
+
+}  // namespace
+
+InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
+                     const InferenceControl& control, Trace& trace) {
+  constexpr int patience = 5;
+  InferenceResult out;
+  out.posterior = initial_posterior(model, start, 1);
+  double gap = infinity;
+  Search search(model, control.cold);
+  auto current = search.start(out.posterior);
+  for (int idle = 0; current && idle < patience;) {
+    const std::optional<Posterior>& here = current->posterior;
+    if (here && here->elbo >= out.posterior.elbo) out.posterior = *here;
+    // the best bound so far against the dual, which only falls
+    const double now =
+        here ? current->gap - (out.posterior.elbo - here->elbo) : current->value - out.posterior.elbo;
+    idle = now < gap ? 0 : idle + 1;
+    gap = std::min(gap, std::max(now, 0.0));
+    trace.add(out.posterior.elbo, gap);
+    if (gap <= control.tol || out.iterations >= control.max_iterations) break;
+    current = search.next(*current);
+    ++out.iterations;
+  }
+  model.restore(out.posterior);
+  out.stationarity = model.stationarity(out.posterior);
+  out.stationarity.gap = std::min(out.stationarity.gap, gap);
+  out.converged = out.stationarity.measure() <= control.tol;
+  return out;
+}
+
+std::string dual_refuses(const LatentGaussianModel& model) {
+  const Expectation& expectation = model.expectation();
+  const Likelihood& likelihood = model.likelihood();
+  if (!expectation.has_conjugate(likelihood)) {
+    std::string way = expectation.consistent() && model.solver(0).cheap_products() ? "newton" : "fixed_point";
+    if (likelihood.has_fenchel_conjugate()) way += ", or expectation = \"closed_form\"";
+    if (likelihood.softmax() || likelihood.standard_function() == &log_sigmoid())
+      way += ", or expectation = \"log\"";
+    return "the dual's minimum lies above the best bound where E log p is not jointly concave in mean and "
+           "variance, "
+           "as with this likelihood and expectation; use " +
+           way;
+  }
+  if (model.null_dimension() > 0)
+    return "a flat prior ties the rows' alpha by linear constraints, which its search does not keep; use "
+           "fixed_point";
+  return "";
+}
+
+}  // namespace galvi
