@@ -4,12 +4,12 @@
 #include "border/model_from_list.h"
 #include "expectation/tilted.h"
 
-// Row n: log mass, mean and variance of p(y_n | eta)^weight_n N(eta | mean_n, variance_n), then the mean of d log p / d
-// hyper under it.
+// Row n: log mass, mean and variance of p(y_n | eta)^weight_n N(eta | mean_n, variance_n), then the mean of
+// d log p / d hyper under it.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
-                                 Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean,
-                                 Rcpp::NumericVector variance) {
+                                 Rcpp::NumericVector size, Rcpp::NumericVector weight,
+                                 Rcpp::NumericVector mean, Rcpp::NumericVector variance) {
   const auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
   made->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
   Rcpp::NumericMatrix out(y.size(), 3 + hyper.size());

@@ -9,9 +9,10 @@
 namespace galvi {
 namespace {
 
-constexpr int points = 16;                    // per panel
-constexpr double negligible = 50;             // logs below the peak
-constexpr double halving_change = 1e-12;      // the halves are by far more accurate than they differ from the whole
+constexpr int points = 16;         // per panel
+constexpr double negligible = 50;  // logs below the peak
+constexpr double halving_change =
+    1e-12;  // the halves are by far more accurate than they differ from the whole
 constexpr std::size_t most_nodes = 1u << 15;  // where log p is too rough to reach that
 
 struct Legendre {
@@ -102,7 +103,9 @@ Peak find_peak(const LogIntegrand& f, double mean, double variance) {
 
 // How far from the peak, in this direction, the integrand becomes negligible.
 double reach_of(const LogIntegrand& f, const Peak& peak, double top, double direction) {
-  const auto beyond = [&](double distance) { return !(f(peak.at + direction * distance) > top - negligible); };
+  const auto beyond = [&](double distance) {
+    return !(f(peak.at + direction * distance) > top - negligible);
+  };
   double distance = peak.scale;
   if (beyond(distance)) {
     while (distance > 1e-15 * (peak.scale + std::fabs(peak.at)) && beyond(0.5 * distance)) distance *= 0.5;
@@ -128,7 +131,8 @@ struct Moments {
   }
 };
 
-/// Part of the range, from `begin` of this length relative to the peak, with the integrand times the weight at its nodes.
+/// Part of the range, from `begin` of this length relative to the peak, with the integrand times the weight
+/// at its nodes.
 struct Panel {
   double begin, length;
   Moments moments;

@@ -8,8 +8,8 @@
 namespace galvi {
 
 /// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), of a log-concave
-/// likelihood with K = 1. Mass, mean and variance are right to 1e-10 relative (log p itself permitting), however
-/// narrow one factor is beside the other and wherever log p has a kink.
+/// likelihood with K = 1. Mass, mean and variance are right to 1e-10 relative (log p itself permitting),
+/// however narrow one factor is beside the other and wherever log p has a kink.
 class TiltedRule {
  public:
   void place(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance);

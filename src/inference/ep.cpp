@@ -2,9 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "expectation/tilted.h"
-#include "inference/start.h"
+#include "inference/natural_gradient.h"
 #include "numeric/parallel.h"
 
 namespace galvi {
@@ -43,7 +44,8 @@ void for_tilted(LatentGaussianModel& model, const Cavities& cavities, Body body)
                    const double weight = model.data().weight[n];
                    if (weight == 0) continue;
                    rule.place(model.likelihood(), model.data()[n], weight,
-                              model.prior_mean()(n) + cavities.mean[n], cavities.variance[n] + cavities.extra[n]);
+                              model.prior_mean()(n) + cavities.mean[n],
+                              cavities.variance[n] + cavities.extra[n]);
                    body(n, rule, block);
                  }
                });
@@ -53,17 +55,15 @@ void for_tilted(LatentGaussianModel& model, const Cavities& cavities, Body body)
 struct Update {
   Sites target;
   double log_evidence;
-  bool proper;  // every cavity is a Gaussian
 };
 
-Update update_of(LatentGaussianModel& model, const Posterior& q) {
+// Empty where a cavity is no Gaussian, or so far from its row that the likelihood is zero there.
+std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) {
   const Index N = model.rows();
   const Cavities cavities = cavities_of(model, q);
-  Update out{q.sites, 0, cavities.variance.minCoeff() > 0 && cavities.variance.allFinite()};
-  if (!out.proper) return out;
+  if (!(cavities.variance.minCoeff() > 0) || !cavities.variance.allFinite()) return std::nullopt;
+  Update out{{Matrix::Zero(N, 1), Matrix::Zero(N, 1)}, 0};
   Vector log_mass = Vector::Zero(N);
-  out.target.lambda.setZero();
-  out.target.b.setZero();
   for_tilted(model, cavities, [&](Index n, const TiltedRule& rule, Index) {
     log_mass[n] = rule.log_mass();
     // moments of eta, passed on to f: f given eta has mean m_c + (v_c / s)(eta - o - m_c), s = v_c + c
@@ -74,15 +74,17 @@ Update update_of(LatentGaussianModel& model, const Posterior& q) {
     out.target.lambda(n) = lambda;
     out.target.b(n) = lambda * cavities.mean[n] + shift / variance;
   });
-  // Site n is Z_n exp(b f - lambda f^2 / 2), its integral over the cavity that of p^w. With m_c = m - v_c alpha
+  // Site n is Z_n exp(b f - lambda f^2 / 2), its integral over the cavity that of p^w. With m_c = m - v_c
+  // alpha
   //   log Z_EP = sum [log mass + log(v_c / v) / 2 + v_c alpha^2 / 2] - alpha' m / 2 - log|Sigma A| / 2,
   // and a flat direction has the density 1.
   const Vector v = q.variance.col(0) - cavities.extra, alpha = q.alpha.col(0);
   out.log_evidence =
       log_mass.sum() +
-      0.5 * ((cavities.variance.array() / v.array()).log().sum() +
-             alpha.cwiseAbs2().dot(cavities.variance) - alpha.dot(q.centred.col(0)) -
-             model.solver(0).log_det() + static_cast<double>(model.null_dimension()) * std::log(2 * M_PI));
+      0.5 * ((cavities.variance.array() / v.array()).log().sum() + alpha.cwiseAbs2().dot(cavities.variance) -
+             alpha.dot(q.centred.col(0)) - model.solver(0).log_det() +
+             static_cast<double>(model.null_dimension()) * std::log(2 * M_PI));
+  if (!std::isfinite(out.log_evidence)) return std::nullopt;
   return out;
 }
 
@@ -93,43 +95,70 @@ double distance_to(const LatentGaussianModel& model, const Posterior& q, const S
   return std::sqrt(std::max(0.0, model.solver(0).distance(r, d).squared_norm));
 }
 
+struct Point {
+  Posterior q;
+  Update update;
+};
+
+// Empty where a row has no cavity: nothing but the row itself says where it is.
+std::optional<Point> point_at(LatentGaussianModel& model, Posterior q) {
+  std::optional<Update> update = update_of(model, q);
+  if (!update) return std::nullopt;
+  q.elbo = q.merit = update->log_evidence;
+  return Point{std::move(q), std::move(*update)};
+}
+
+// Cavities are as they should be only where the sites agree with each other, as they nearly do at the
+// optimum of the bound.
+std::optional<Point> first_point(LatentGaussianModel& model, const std::optional<Sites>& start) {
+  if (start) {
+    auto q = model.at_sites(*start, 1);
+    if (q)
+      if (auto point = point_at(model, std::move(*q))) return point;
+  }
+  constexpr double nats = 0.1;
+  constexpr int most = 100;
+  Trace aside(model.context());
+  return point_at(model, natural_gradient(model, std::nullopt, {nats, most}, aside).posterior);
+}
+
 }  // namespace
 
 InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start,
                    const InferenceControl& control, Trace& trace) {
   constexpr double least_step = 1e-3;
+  auto current = first_point(model, start);
+  if (!current)
+    throw std::domain_error(
+        "method = \"ep\" found a row whose value nothing but the row itself determines, so that it has no "
+        "cavity: "
+        "give flat priors a finite sd, or use method = \"fixed_point\"");
   InferenceResult out;
-  out.posterior = initial_posterior(model, start, 1);
   double step = 1, before = infinity;
   for (;;) {
-    Posterior& q = out.posterior;
-    const Update update = update_of(model, q);
-    if (!update.proper || !std::isfinite(update.log_evidence)) {
-      out.message =
-          "EP found a row whose value nothing but the row itself determines, so that there is no cavity; give flat "
-          "priors a finite sd, or use method = \"fixed_point\"";
-      return out;
-    }
-    q.elbo = q.merit = update.log_evidence;
+    const auto& [q, update] = *current;
     out.stationarity = {std::numeric_limits<double>::quiet_NaN(), distance_to(model, q, update.target)};
     trace.add(q.elbo, out.stationarity.gap);
     out.converged = out.stationarity.measure() <= control.tol;
-    if (out.converged || out.iterations == control.max_iterations) return out;
+    if (out.converged || out.iterations == control.max_iterations) break;
     ++out.iterations;
     // An update that moves further than the last one did overshoots.
     step = out.stationarity.norm > before ? 0.5 * step : std::min(1.0, 1.2 * step);
     before = out.stationarity.norm;
-    std::optional<Posterior> next;
-    for (; !next && step >= least_step; step *= next ? 1 : 0.5)
-      next = model.at_sites({q.sites.lambda + step * (update.target.lambda - q.sites.lambda),
-                             q.sites.b + step * (update.target.b - q.sites.b)},
-                            1);
-    if (!next) {
-      model.restore(q);
-      return out;
+    std::optional<Point> next;
+    while (!next && step >= least_step) {
+      auto moved = model.at_sites({q.sites.lambda + step * (update.target.lambda - q.sites.lambda),
+                                   q.sites.b + step * (update.target.b - q.sites.b)},
+                                  1);
+      if (moved) next = point_at(model, std::move(*moved));
+      if (!next) step *= 0.5;
     }
-    q = std::move(*next);
+    if (!next) break;
+    current = std::move(next);
   }
+  out.posterior = std::move(current->q);
+  model.restore(out.posterior);
+  return out;
 }
 
 Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {

@@ -10,8 +10,8 @@ InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& 
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 1);
   double step = 1;
-  // With E = l + v l'' / 2 the natural target is Newton's step: lambda = -l''(m), b = l'(m) + lambda f. Shortened until
-  // log p(y, m) does not fall, the mean still moves along V (l' - alpha), uphill for any V.
+  // With E = l + v l'' / 2 the natural target is Newton's step: lambda = -l''(m), b = l'(m) + lambda f.
+  // Shortened until log p(y, m) does not fall, the mean still moves along V (l' - alpha), uphill for any V.
   const auto newton_step = [&] {
     return natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior);
   };

@@ -8,8 +8,8 @@ one_optimum_types <- setdiff(names(likelihood_cases), c("student", "beta"))
 
 test_that("it meets newton's optimum, climbs, and knows how far it is", {
   for_seeds(1:52, function(seed) {
-    model <- likelihood_model(turn(seed, one_optimum_types), turn(seed, c("gp", "sum", "columns")), sample(2:20, 1),
-                              exp(runif(1, -3, 3)))
+    model <- likelihood_model(turn(seed, one_optimum_types), turn(seed, c("gp", "sum", "columns")),
+                              sample(2:20, 1), exp(runif(1, -3, 3)))
     n <- length(model$y)
     model$weights <- sample(c(0, 1, 1, 2, 0.5), n, replace = TRUE)
     best <- fit_at(model, "newton", quiet_control(tol = 1e-9))
@@ -25,7 +25,8 @@ test_that("it meets newton's optimum, climbs, and knows how far it is", {
 
 test_that("bounds are served as well, and wide priors", {
   for_seeds(61:76, function(seed) {
-    model <- random_model(turn(seed, c("gp", "columns")), sample(2:40, 1), "binomial_logit", 10^runif(1, 1, 4))
+    model <- random_model(turn(seed, c("gp", "columns")), sample(2:40, 1), "binomial_logit",
+                          10^runif(1, 1, 4))
     model$expectation <- turn(seed, c("quadrature", "piecewise", "log", "jaakkola"))
     best <- fit_at(model, "fixed_point", quiet_control(tol = 1e-8))
     fit <- free_form(model)
