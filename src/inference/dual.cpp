@@ -135,10 +135,10 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
   auto current = search.start(out.posterior);
   for (int idle = 0; current && idle < patience;) {
     const std::optional<Posterior>& here = current->posterior;
-    if (here && here->elbo >= out.posterior.elbo) out.posterior = *here;
+    const bool best = here && here->elbo >= out.posterior.elbo;
+    if (best) out.posterior = *here;
     // the best bound so far against the dual, which only falls
-    const double now =
-        here ? current->gap - (out.posterior.elbo - here->elbo) : current->value - out.posterior.elbo;
+    const double now = best ? current->gap : current->value - out.posterior.elbo;
     idle = now < gap ? 0 : idle + 1;
     gap = std::min(gap, std::max(now, 0.0));
     trace.add(out.posterior.elbo, gap);
