@@ -33,13 +33,16 @@ class SoftmaxLog final : public ByRow {
   }
   void conjugate_row(const Likelihood& likelihood, const Datum& /*datum*/, const double* x,
                      RowConjugate& out) const override {
+    constexpr double rounding = 1e-16;
     const Softmax classes = *likelihood.softmax();
     const Index K = classes.latents();
     out.value = 0.0;
     out.rest = 0.0;
     if (classes.reference >= 0) {
-      out.rest = 1.0;
-      for (Index k = 0; k < K; ++k) out.rest -= x[k];
+      double left = 1.0;
+      for (Index k = 0; k < K; ++k) left -= x[k];
+      // what rounding has swallowed is worth nothing, and is no reason to stop
+      out.rest = left > -10.0 * rounding ? std::max(left, rounding) : left;
       out.value = out.rest * std::log(out.rest);
     }
     const double log_rest = classes.reference < 0 ? 0.0 : std::log(out.rest);

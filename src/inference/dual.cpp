@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inference/ascent.h"
 #include "inference/dual_problem.h"
 #include "inference/start.h"
 #include "likelihood/standard_function.h"
@@ -79,20 +80,17 @@ class Search {
     return matrix(out);
   }
 
-  // 001, eq. 26, on each row by itself where what is left still goes down.
+  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a longer
+  // step still goes down with them stopped, it is taken.
   Path limited(const DualPoint& current, const Matrix& direction) const {
-    constexpr double enough = 0.1;
-    const double slope = dot(direction, current.gradient);
-    Matrix rows = direction;
-    double longest = infinity;
-    for (Index n = 0; n < rows.rows(); ++n) {
-      const double room = problem_.room(current, direction, n);
-      longest = std::min(longest, room);
-      if (room < 1.0) rows.row(n) *= room;
+    constexpr double enough = 0.1, shortest = 1e-6;
+    const double slope = dot(direction, current.gradient), room = problem_.room(current, direction);
+    for (double step = 1.0; !plain_ && step > std::max(room, shortest); step *= 0.5) {
+      Matrix stopped = problem_.stopped(current, step * direction);
+      const double left = dot(stopped, current.gradient);
+      if (left < enough * step * slope) return {std::move(stopped), left, 1.0, 1.0};
     }
-    const double left = dot(rows, current.gradient);
-    if (!plain_ && left < enough * slope) return {std::move(rows), left, 1.0, std::max(1.0, longest)};
-    return {direction, slope, std::min(1.0, longest), longest};
+    return {direction, slope, std::min(1.0, room), room};
   }
 
   // Armijo's condition and, for the memory's sake, Wolfe's on the slope, by bracketing.
@@ -127,12 +125,24 @@ class Search {
 
 InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
                      const InferenceControl& control, Trace& trace) {
-  constexpr int patience = 5;
+  constexpr int patience = 5, approaches = 5;
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 1);
   double gap = infinity;
   Search search(model, control.cold);
   auto current = search.start(out.posterior);
+  // Where a wide prior makes alpha large at lambdas that do not fit together, D is far from the bound, and natural
+  // steps are quicker.
+  double step = 1.0;
+  for (int i = 0; i < approaches && !control.cold && out.iterations < control.max_iterations; ++i) {
+    const double far = current ? current->value - out.posterior.elbo : infinity;
+    if (far <= static_cast<double>(model.rows() * model.latents())) break;
+    trace.add(out.posterior.elbo, far);
+    if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
+    ++out.iterations;
+    step = std::min(1.0, 2.0 * step);
+    current = search.start(out.posterior);
+  }
   for (int idle = 0; current && idle < patience;) {
     const std::optional<Posterior>& here = current->posterior;
     const bool best = here && here->elbo >= out.posterior.elbo;

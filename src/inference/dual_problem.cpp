@@ -157,23 +157,53 @@ Matrix DualProblem::tangent(const Matrix& gradient) const {
   return out;
 }
 
-double DualProblem::room(const DualPoint& point, const Matrix& direction, Index n) const {
+namespace {
+
+// The way to an edge that a step may take. Where the distance is hardly a number of its own beside the edge, rounding
+// would end outside.
+double allowed(double distance, double edge) {
   constexpr double share = 0.99, resolution = 4e-16;
-  // where the distance to `edge` is no number of its own, rounding would end outside
-  const auto steps = [](double distance, double edge, double pace) {
-    return std::max(0.0, std::min(share * distance, distance - resolution * std::abs(edge))) / pace;
-  };
+  if (std::isinf(distance)) return infinity;
+  return std::max(0.0, std::min(share * distance, distance - resolution * std::abs(edge)));
+}
+
+}  // namespace
+
+double DualProblem::row_room(const DualPoint& point, const Matrix& direction, Index n) const {
   double out = infinity;
   for (Index k = 0; k < direction.cols(); ++k) {
-    const double x = point.x(n, k), pace = direction(n, k);
-    if (pace < 0.0 && std::isfinite(lower_(n, k)))
-      out = std::min(out, steps(x - lower_(n, k), lower_(n, k), -pace));
-    if (pace > 0.0 && std::isfinite(upper_(n, k)))
-      out = std::min(out, steps(upper_(n, k) - x, upper_(n, k), pace));
+    const double x = point.x(n, k), pace = direction(n, k), lower = lower_(n, k), upper = upper_(n, k);
+    if (pace < 0.0) out = std::min(out, allowed(x - lower, lower) / -pace);
+    if (pace > 0.0) out = std::min(out, allowed(upper - x, upper) / pace);
   }
-  const double pace = direction.row(n).sum();
-  if (point.rest[n] > 0.0 && std::isfinite(point.rest[n]) && pace > 0.0)
-    out = std::min(out, steps(point.rest[n], model_.data().weight[n], pace));
+  const double pace = direction.row(n).sum(), weight = model_.data().weight[n];
+  if (is_open(point, n) && pace > 1e-15 * weight) out = std::min(out, allowed(point.rest[n], weight) / pace);
+  return out;
+}
+
+double DualProblem::room(const DualPoint& point, const Matrix& direction) const {
+  double out = infinity;
+  for (Index n = 0; n < direction.rows(); ++n) out = std::min(out, row_room(point, direction, n));
+  return out;
+}
+
+Matrix DualProblem::stopped(const DualPoint& point, const Matrix& direction) const {
+  Matrix out = direction;
+  for (Index n = 0; n < out.rows(); ++n) {
+    for (Index k = 0; k < out.cols(); ++k) {
+      if (!is_free(n, k)) continue;
+      const double down = allowed(point.x(n, k) - lower_(n, k), lower_(n, k)),
+                   up = allowed(upper_(n, k) - point.x(n, k), upper_(n, k));
+      out(n, k) = std::min(std::max(out(n, k), -down), up);
+    }
+    // classes share what their sum is off by
+    double off = held_[n] ? out.row(n).sum() : 0.0;
+    if (is_open(point, n))
+      off = std::max(0.0, out.row(n).sum() - allowed(point.rest[n], model_.data().weight[n]));
+    if (off != 0.0) out.row(n) -= off / point.x.row(n).sum() * point.x.row(n);
+    const double room = row_room(point, out, n);
+    if (room < 1.0) out.row(n) *= room;
+  }
   return out;
 }
 

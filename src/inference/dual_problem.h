@@ -1,6 +1,9 @@
 // The dual of the variational problem (001), its derivatives, and the posterior that each of its points gives.
 #pragma once
 
+#include <cmath>
+#include <vector>
+
 #include "model/latent_gaussian_model.h"
 
 namespace galvi {
@@ -38,11 +41,18 @@ class DualProblem {
   Matrix precondition(const DualPoint& point, const Matrix& residual, bool variances) const;
   /// Without the part along sums over classes that f* holds, along which x cannot move.
   Matrix tangent(const Matrix& gradient) const;
-  /// How often row n can go along `direction` before 99% of its way out of the domain is gone (001, eq. 26).
-  double room(const DualPoint& point, const Matrix& direction, Index n) const;
+  /// How often `direction` can be gone along before 99% of the way out of the domain is gone (001, eq. 26).
+  double room(const DualPoint& point, const Matrix& direction) const;
+  /// Direction with every entry that would leave the domain stopped by itself, at 99% of its way.
+  Matrix stopped(const DualPoint& point, const Matrix& direction) const;
 
  private:
   bool is_free(Index n, Index k) const { return lower_(n, k) < upper_(n, k); }
+  /// Do the classes of row n leave something to the reference?
+  static bool is_open(const DualPoint& point, Index n) {
+    return point.rest[n] > 0.0 && std::isfinite(point.rest[n]);
+  }
+  double row_room(const DualPoint& point, const Matrix& direction, Index n) const;
   bool add_conjugates(DualPoint& point, Vector& conjugate) const;
   Matrix product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const;
 
