@@ -137,19 +137,22 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
   for (int i = 0; i < approaches && !control.cold && out.iterations < control.max_iterations; ++i) {
     const double far = current ? current->value - out.posterior.elbo : infinity;
     if (far <= static_cast<double>(model.rows() * model.latents())) break;
-    trace.add(out.posterior.elbo, far);
+    gap = std::min(gap, far);
+    trace.add(out.posterior.elbo, gap);
     if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
     ++out.iterations;
     step = std::min(1.0, 2.0 * step);
     current = search.start(out.posterior);
   }
+  double last = infinity;
   for (int idle = 0; current && idle < patience;) {
     const std::optional<Posterior>& here = current->posterior;
     const bool best = here && here->elbo >= out.posterior.elbo;
     if (best) out.posterior = *here;
     // the best bound so far against the dual, which only falls
     const double now = best ? current->gap : current->value - out.posterior.elbo;
-    idle = now < gap ? 0 : idle + 1;
+    idle = now < last ? 0 : idle + 1;
+    last = now;
     gap = std::min(gap, std::max(now, 0.0));
     trace.add(out.posterior.elbo, gap);
     if (gap <= control.tol || out.iterations >= control.max_iterations) break;
