@@ -1,5 +1,6 @@
 #include "expectation/tilted.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -74,31 +75,31 @@ struct Peak {
   double at, scale;  // sd by the curvature there
 };
 
-// Where the slope, which falls, changes its sign: Newton's method within a bracket, else bisection.
+// Where the slope, which falls, changes its sign: steps that double make a bracket, Newton's method closes
+// it, with bisection where that leaves the bracket or is slow (an exponential is climbed down one unit a
+// step).
 Peak find_peak(const LogIntegrand& f, double mean, double variance) {
+  const double sd = std::sqrt(variance);
   double curvature, slope = f.slope(mean, curvature);
   double low = mean, high = mean, x = mean;
   if (slope != 0) {
-    // the mode solves x = mean + variance w l'(x), and |l'| is no larger there than here
-    double reach = variance * slope;
-    if (!std::isfinite(reach)) {
-      double unused;
-      reach = std::copysign(std::sqrt(variance), slope);
-      while (f.slope(mean + reach, unused) * slope > 0) reach *= 2;
-    }
+    double unused, reach = std::copysign(sd, slope);
+    while (f.slope(mean + reach, unused) * slope > 0) reach *= 2;
     (slope > 0 ? high : low) = mean + reach;
   }
-  for (int i = 0; i < 200 && high > low; ++i) {
-    const double step = slope / curvature;
-    if (std::fabs(step) * std::sqrt(curvature) < 1e-3) break;
-    double next = x + step;
-    if (!(next > low && next < high)) next = low + 0.5 * (high - low);
+  double last = high - low;
+  for (int i = 0; i < 500 && high > low; ++i) {
+    const double newton = slope / curvature;
+    if (std::fabs(newton) * std::sqrt(curvature) < 1e-3) break;
+    double next = x + newton;
+    if (!(next > low && next < high && std::fabs(newton) < 0.5 * last)) next = low + 0.5 * (high - low);
     if (!(next > low && next < high)) break;
+    last = std::fabs(next - x);
     x = next;
     slope = f.slope(x, curvature);
     (slope > 0 ? low : high) = x;
   }
-  return {x, std::isfinite(curvature) ? 1 / std::sqrt(curvature) : std::sqrt(variance)};
+  return {x, std::isfinite(curvature) ? 1 / std::sqrt(curvature) : sd};
 }
 
 // How far from the peak, in this direction, the integrand becomes negligible.
@@ -166,13 +167,19 @@ void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double 
     return;
   }
 
+  // Cut at the peak, and at a kink (where concave log p is largest): nodes do not see one that is nearer to the end of
+  // its panel than they are.
+  const double low = -reach_of(f, peak, top, -1.0), high = reach_of(f, peak, top, 1.0);
+  const double kink = likelihood.smoothness(datum).width > 0 ? 0 : likelihood.starting_eta(datum) - peak.at;
+  std::array<double, 4> breaks{low, 0, std::clamp(kink, low, high), high};
+  std::sort(breaks.begin(), breaks.end());
   thread_local std::vector<Panel> open;
   open.clear();
   Moments rough;
-  for (const double direction : {-1.0, 1.0}) {
-    const double length = 0.5 * reach_of(f, peak, top, direction);
-    for (const double begin : {0.0, length}) {
-      open.push_back(make_panel(f, peak.at, top, direction > 0 ? begin : -begin - length, length));
+  for (std::size_t i = 0; i + 1 < breaks.size(); ++i) {
+    const double length = 0.5 * (breaks[i + 1] - breaks[i]);
+    for (int half = 0; half < 2 && length > 0; ++half) {
+      open.push_back(make_panel(f, peak.at, top, breaks[i] + half * length, length));
       rough += open.back().moments;
     }
   }

@@ -100,26 +100,37 @@ struct Point {
   Update update;
 };
 
-// Empty where a row has no cavity: nothing but the row itself says where it is.
-std::optional<Point> point_at(LatentGaussianModel& model, Posterior q) {
+// The posterior of these sites and EP's view of it, whether or not E log p is finite there; empty where a row
+// has no cavity. The solver ends factorised there.
+std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
+  Solver& solver = model.solver(0);
+  if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise(sites.lambda))
+    return std::nullopt;
+  Posterior q;
+  q.sites = sites;
+  const SiteMean site_mean = solver.posterior_mean(sites.b);
+  q.alpha = site_mean.alpha;
+  q.centred = site_mean.mean;
+  q.mean = model.prior_mean() + q.centred;
+  q.variance = solver.marginal_variances();
+  q.kl = solver.prior_kl(site_mean);
+  q.expectations.d_mean = q.alpha;
+  q.expectations.d_variance = -0.5 * sites.lambda;
   std::optional<Update> update = update_of(model, q);
   if (!update) return std::nullopt;
   q.elbo = q.merit = update->log_evidence;
   return Point{std::move(q), std::move(*update)};
 }
 
-// Cavities are as they should be only where the sites agree with each other, as they nearly do at the
-// optimum of the bound.
+// Cavities are as they should be only where the sites agree with each other, as they nearly do at the optimum
+// of the bound.
 std::optional<Point> first_point(LatentGaussianModel& model, const std::optional<Sites>& start) {
-  if (start) {
-    auto q = model.at_sites(*start, 1);
-    if (q)
-      if (auto point = point_at(model, std::move(*q))) return point;
-  }
+  if (start)
+    if (auto point = point_at(model, *start)) return point;
   constexpr double nats = 0.1;
   constexpr int most = 100;
   Trace aside(model.context());
-  return point_at(model, natural_gradient(model, std::nullopt, {nats, most}, aside).posterior);
+  return point_at(model, natural_gradient(model, std::nullopt, {nats, most}, aside).posterior.sites);
 }
 
 }  // namespace
@@ -131,8 +142,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
   if (!current)
     throw std::domain_error(
         "method = \"ep\" found a row whose value nothing but the row itself determines, so that it has no "
-        "cavity: "
-        "give flat priors a finite sd, or use method = \"fixed_point\"");
+        "cavity: give flat priors a finite sd, or use method = \"fixed_point\"");
   InferenceResult out;
   double step = 1, before = infinity;
   for (;;) {
@@ -147,17 +157,17 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
     before = out.stationarity.norm;
     std::optional<Point> next;
     while (!next && step >= least_step) {
-      auto moved = model.at_sites({q.sites.lambda + step * (update.target.lambda - q.sites.lambda),
-                                   q.sites.b + step * (update.target.b - q.sites.b)},
-                                  1);
-      if (moved) next = point_at(model, std::move(*moved));
+      next = point_at(model, {q.sites.lambda + step * (update.target.lambda - q.sites.lambda),
+                              q.sites.b + step * (update.target.b - q.sites.b)});
       if (!next) step *= 0.5;
     }
-    if (!next) break;
+    if (!next) {
+      model.solver(0).factorise(q.sites.lambda);
+      break;
+    }
     current = std::move(next);
   }
   out.posterior = std::move(current->q);
-  model.restore(out.posterior);
   return out;
 }
 
