@@ -6,9 +6,9 @@
 #'
 #' Draws of the latent vector from q get the weight p(y, z) / q(z). If q is close to the posterior the weights
 #' are nearly equal. Their upper tail is fitted by a generalised Pareto distribution, whose shape k says how
-#' much a finite sample can be trusted (Yao et al. 2018; Vehtari et al. 2024): below 0.5 the Gaussian is close
-#' and the corrected values are good; up to min(0.7, 1 - 1 / log10(draws)) they are usable; above that they are
-#' rough, and above 1 worthless.
+#' much a finite sample can be trusted (Yao et al. 2018; Vehtari et al. 2024): below 0.5 the corrected values
+#' are good; up to min(0.7, 1 - 1 / log10(draws)) they are usable; above that they are rough, and above 1
+#' worthless. What they say of the fit is how far its means and sds move, and the divergence.
 #'
 #' **In many dimensions k is severe.** The weight is one number for the whole latent vector: small errors in
 #' each of several hundred latent values add up in it, and k can be large although every marginal, which is
@@ -18,20 +18,20 @@
 #' one dimension.
 #'
 #' The mean of the weights estimates the evidence p(y). Its logarithm exceeds the bound by the
-#' Kullback-Leibler divergence of q from the posterior. Means are corrected by self-normalised, Pareto smoothed
-#' weights, with the draws' own deviation from the known moments of q taken off. Everything here is for the
-#' exact p(y | eta), also where inference used a bound on it. With several latent values per observation q
-#' takes them for independent, which the posterior of [categorical()] is not; k shows it.
+#' Kullback-Leibler divergence of q from the posterior. Means are corrected by self-normalised, Pareto
+#' smoothed weights, with the draws' own deviation from the known moments of q taken off. Everything here is
+#' for the exact p(y | eta), also where inference used a bound on it. With several latent values per
+#' observation q takes them for independent, which the posterior of [categorical()] is not; k shows it.
 #'
 #' @param fit A fit of [galvi()].
 #' @param draws Number of draws, at least 100; [set.seed()] applies.
 #' @return A list of class `check_fit`: `k` and the `threshold` below which it is usable; `draws`, and `ess`,
 #'   the draws from the posterior that the weights are worth; `log_evidence` and its standard error `se`;
-#'   `elbo`, the bound of q with exact expectations, and `divergence` = `log_evidence - elbo`; `latent`, a data
-#'   frame with a row per observation and latent value: `row`, `latent`, the moments of eta under q (`mean`,
-#'   `sd`), by importance weights (`corrected_mean`, `corrected_sd`; `noise`, the standard error of the former)
-#'   and with the row's own likelihood (`own_mean`, `own_sd`; NA where several latents share a likelihood);
-#'   `reading`, sentences.
+#'   `elbo`, the bound of q with exact expectations, and `divergence` = `log_evidence - elbo`; `latent`, a
+#'   data frame with a row per observation and latent value: `row`, `latent`, the moments of eta under q
+#'   (`mean`, `sd`), by importance weights (`corrected_mean`, `corrected_sd`; `noise`, the standard error of
+#'   the former) and with the row's own likelihood (`own_mean`, `own_sd`; NA where several latents share a
+#'   likelihood); `reading`, sentences.
 #' @references Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Yes, but did it work?: Evaluating
 #'   variational inference. Proceedings of the 35th International Conference on Machine Learning, 5581-5590.
 #'
@@ -189,7 +189,8 @@ corrected_moments <- function(fit, sample, weight) {
   square <- drop(d^2 %*% (weight - 1 / count)) + variance - shift^2
   noise <- sqrt(drop(d^2 %*% (weight - 1 / count)^2))
   data.frame(
-    corrected_mean = as.vector(fit$posterior$mean) + shift, corrected_sd = sqrt(pmax(square, 0)), noise = noise
+    corrected_mean = as.vector(fit$posterior$mean) + shift, corrected_sd = sqrt(pmax(square, 0)),
+    noise = noise
   )
 }
 
@@ -222,9 +223,11 @@ check_words <- function(x) {
 
 k_words <- function(x) {
   if (is.na(x$k)) return("The weights have no tail to fit: take more draws.")
-  if (x$k < 0.5) return("k is below 0.5: the Gaussian is close to the posterior, and the corrected values are good.")
+  if (x$k < 0.5) {
+    return("k is below 0.5: draws from the Gaussian cover the posterior, and the corrected values are good.")
+  }
   if (x$k < x$threshold) {
-    return("k is usable: the Gaussian differs from the posterior somewhere, and the corrected values say where.")
+    return("k is usable: the Gaussian differs from the posterior, and the corrected values say where.")
   }
   # as under a student likelihood: where q has no draws the posterior has more than q, but little
   if (x$ess > 0.95 * x$draws) {
@@ -238,7 +241,7 @@ k_words <- function(x) {
       "k is above 1: the corrected values are worthless. "
     },
     sprintf(
-      "It is for %s latent values at once, though: small errors in each add up, and marginals can still be fine.",
+      "It is for %s latent values at once, though: small errors add up, and marginals can still be fine.",
       format(nrow(x$latent), big.mark = ",")
     )
   )
@@ -250,7 +253,7 @@ mean_words <- function(x) {
   at <- which.max(shift)
   ratio <- range(x$latent$sd / x$latent$corrected_sd)
   sprintf(
-    "Corrected, means of eta move by %s of their sd (%s; noise %s); the fit's sds are %.2f to %.2f of theirs.",
+    "Corrected, means of eta move %s of their sd (%s; noise %s); the fit's sds are %.2f to %.2f of theirs.",
     up_to(shift[at]), where_words(x$latent, at), two_digits(x$latent$noise[at] / x$latent$sd[at]), ratio[1L],
     ratio[2L]
   )
@@ -263,14 +266,14 @@ own_words <- function(x) {
   ratio <- range(x$latent$sd / x$latent$own_sd)
   sprintf(
     paste(
-      "One at a time, with an observation's likelihood in the place of its site, means move by %s of their sd",
-      "(%s); the fit's sds are %.2f to %.2f of theirs."
+      "One at a time, with an observation's likelihood in the place of its site, means move %s of their",
+      "sd (%s); the fit's sds are %.2f to %.2f of theirs."
     ),
     up_to(shift[at]), where_words(x$latent, at), ratio[1L], ratio[2L]
   )
 }
 
-up_to <- function(x) if (x < 0.001) "less than 0.001" else paste("up to", two_digits(x))
+up_to <- function(x) if (x < 0.001) "by less than 0.001" else paste("by up to", two_digits(x))
 
 where_words <- function(latent, at) {
   paste0("row ", latent$row[at], if (!is.na(latent$latent[at])) paste0(", ", latent$latent[at]))
@@ -281,7 +284,8 @@ two_digits <- function(x) format(x, digits = 2L)
 #' @export
 print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   n <- nrow(x$latent)
-  cat("Is the Gaussian posterior close? ", x$family, ", ", n, " latent value", if (n > 1L) "s", "\n", sep = "")
+  values <- if (n > 1L) " latent values" else " latent value"
+  cat("Is the Gaussian posterior close? ", x$family, ", ", n, values, "\n", sep = "")
   print_wrapped(deparse_one(x$formula), 4L)
   cat("\n")
   if (x$k > -Inf || is.na(x$k)) {
@@ -291,8 +295,8 @@ print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) 
     ))
     print_wrapped(sprintf(
       "Log evidence: %s nats (se %s); the bound is %s, which is %s below.",
-      format(x$log_evidence, digits = max(digits, 6L)), two_digits(x$se), format(x$elbo, digits = max(digits, 6L)),
-      two_digits(x$divergence)
+      format(x$log_evidence, digits = max(digits, 6L)), two_digits(x$se),
+      format(x$elbo, digits = max(digits, 6L)), two_digits(x$divergence)
     ))
     cat("\n")
   }

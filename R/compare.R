@@ -8,17 +8,17 @@
 #' per cent or, below a millisecond, by factors; compare them only where they differ by much, and repeat. Time
 #' for reading the formula and preparing the data is not in them.
 #'
-#' A method that does not apply to the model is listed with the reason. All methods that do are meant to climb
-#' the same bound, so the best bound that any of them reaches (and its certificate, where there is one) says how
-#' far the others are from the optimum. `laplace` and `ep` have values of their own that are no bounds: they
-#' never count as the best and have no distance to it.
+#' A method that does not apply to the model is listed with the reason. All methods that do are meant to
+#' climb the same bound, so the best bound that any of them reaches (and its certificate, where there is one)
+#' says how far the others are from the optimum. `laplace` and `ep` have values of their own that are no
+#' bounds: they never count as the best and have no distance to it.
 #'
-#' **Held-out data.** With `newdata` the mean log predictive density and the error are taken at the end of each
-#' fit and, with `hyper = "fixed"`, along its path: the trace keeps no posteriors, so the method is run again
-#' with `max_iterations` capped at about `path` values, spaced geometrically, and the measures are those of the
-#' fit that stops there. That costs a few times the first run; the seconds and flops shown are the first run's.
-#' Where a capped run takes another way (several starts, of which another one wins) its place stays empty. With
-#' hyperparameters that are learned there is only the end.
+#' **Held-out data.** With `newdata` the mean log predictive density and the error are taken at the end of
+#' each fit and, with `hyper = "fixed"`, along its path: the trace keeps no posteriors, so the method is run
+#' again with `max_iterations` capped at about `path` values, spaced geometrically, and the measures are
+#' those of the fit that stops there. That costs a few times the first run; the seconds and flops shown are
+#' the first run's. Where a capped run takes another way (several starts, of which another one wins) its
+#' place stays empty. With hyperparameters that are learned there is only the end.
 #'
 #' The error is the share of wrong classes where the response has classes (or is binary), else the root mean
 #' squared error of E\[y\]; NA for a volatility, whose mean is known.
@@ -35,17 +35,17 @@
 #' @param ask Ask before each panel; by default if there are several and the device is a screen.
 #' @param digits Significant digits.
 #' @return A list of class `galvi_compare`: `trace`, a data frame with a row per step of every fit (`method`,
-#'   `iteration`, `seconds`, `flops`, `elbo`, `gap` and, with `newdata`, `density` and `error`, NA where they were
-#'   not taken); `ends`, a row per fit (`method`; `kind`: `"bound"`, `"exact"` or `"approximation"`; `elbo`,
-#'   `below`, its distance to the best bound; `gap`, `converged`, `iterations`, `seconds`, `flops`,
-#'   `factorisations`; `density`, `error`); `refused`, methods with the reason why they do not apply; `best`, the
-#'   best bound, and `best_method`; `fits`, the fits by method.
+#'   `iteration`, `seconds`, `flops`, `elbo`, `gap` and, with `newdata`, `density` and `error`, NA where they
+#'   were not taken); `ends`, a row per fit (`method`; `kind`: `"bound"`, `"exact"` or `"approximation"`;
+#'   `elbo`; `below`, its distance to the best bound; `gap`, `converged`, `iterations`, `seconds`, `flops`,
+#'   `factorisations`; `density`, `error`); `refused`, methods with the reason why they do not apply; `best`,
+#'   the best bound, and `best_method`; `fits`, the fits by method.
 #'
 #'   `summary()`: a list with the data frame `reached`, a row per fit: what the ends have and, for each of
-#'   `within`, `iterations`, `seconds` and `flops` until the bound is that close to the best one (NA if it never
-#'   is), in columns such as `flops_0.001`. `plot()` draws one panel per measure and axis, logarithmic but for
-#'   the error and density themselves, and returns the rows of the trace that it drew, invisibly. Fits that did
-#'   not converge are marked.
+#'   `within`, `iterations`, `seconds` and `flops` until the bound is that close to the best one (NA if it
+#'   never is), in columns such as `flops_0.001`. `plot()` draws one panel per measure and axis, logarithmic
+#'   but for the error and density themselves, and returns the rows of the trace that it drew, invisibly.
+#'   Fits that did not converge are marked.
 #' @examples
 #' compared <- galvi_compare(am ~ gp(wt), data = mtcars, family = binomial(),
 #'   methods = c("newton", "fixed_point", "natural_gradient"))
@@ -55,14 +55,25 @@
 #' @export
 galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = NULL, hyper = "fixed",
                           newdata = NULL, path = 8, ...) {
-  call <- written_call(match.call(), environment())
+  call <- match.call()
+  dots <- as.list(substitute(list(...)))[-1L]
   known <- c(setdiff(names(formals(galvi.formula)), c("method", "...")), "methods", "newdata", "path")
-  check_no_dots(as.list(call)[-1L][!names(call)[-1L] %in% known], known, "galvi_compare()")
-  formula <- check_formula(formula)
+  if (is.null(names(dots))) names(dots) <- rep("", length(dots))
+  check_no_dots(dots[!names(dots) %in% known], known, "galvi_compare()")
+  # what came through another function's `...` as it was written there
+  call[names(dots)] <- dots
   methods <- check_methods(methods)
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
   path <- check_whole(path, "path", 0)
-  fit <- method_fitter(call, hyper, data, parent.frame())
+  by_name <- intersect(names(dots), c("weights", "offset", "subset"))
+  others <- setdiff(names(dots), by_name)
+  # evaluated here, once: data may be random
+  values <- c(
+    list(formula = check_formula(formula), data = data, family = family, hyper = hyper, verbose = FALSE),
+    lapply(stats::setNames(nm = others), function(name) eval(call("...elt", match(name, names(dots)))))
+  )
+  values <- values[!duplicated(names(values), fromLast = TRUE)]
+  fit <- method_fitter(call, values, dots[by_name], parent.frame())
   # the first use of a backend tries which is faster: not on anybody's bill
   galvi_backend()
   tried <- lapply(stats::setNames(nm = methods), fit)
@@ -92,35 +103,37 @@ check_methods <- function(methods) {
 
 #' A function that fits the model with one method: the fit, or why there is none as text
 #'
-#' The arguments are galvi()'s own and unevaluated, because weights, offset and subset are expressions. The data
-#' are evaluated once: they may be random.
+#' @param call For the record.
+#' @param values,expressions Arguments of galvi(): their values; weights, offset and subset, which it
+#'   evaluates itself.
 #' @noRd
-method_fitter <- function(call, hyper, data, frame) {
+method_fitter <- function(call, values, expressions, frame) {
   call[c("methods", "newdata", "path")] <- NULL
-  # the function itself: the package need not be attached
-  call[[1L]] <- galvi
-  call$hyper <- hyper
-  if (is.null(call$verbose)) call$verbose <- FALSE
-  written <- call$data
-  if (!is.null(written)) {
-    call$data <- quote(compared_data)
-    frame <- list2env(list(compared_data = data), parent = frame)
-  }
+  call[[1L]] <- quote(galvi)
+  call$hyper <- values$hyper
+  arguments <- list2env(values, parent = frame)
+  given <- c(lapply(stats::setNames(nm = names(values)), as.name), expressions)
   function(method, max_iterations = NULL) {
-    call$method <- method
+    here <- new.env(parent = arguments)
+    here$method <- method
     if (!is.null(max_iterations)) {
-      control <- if (is.null(call$control)) galvi_control() else as_control(eval(call$control, frame))
-      control$max_iterations <- max_iterations
-      call$control <- control
+      here$control <- if (is.null(values$control)) galvi_control() else as_control(values$control)
+      here$control$max_iterations <- max_iterations
     }
+    given[c("method", if (!is.null(here$control)) "control")] <- NULL
+    given <- c(given, lapply(stats::setNames(nm = names(here)), as.name))
     # what does not apply, and what broke down on the way, is part of the comparison
     found <- tryCatch(
-      withCallingHandlers(eval(call, frame), galvi_warning_convergence = function(w) {
-        invokeRestart("muffleWarning")
-      }),
+      withCallingHandlers(
+        eval(as.call(c(list(galvi), given)), here),
+        galvi_warning_convergence = function(w) invokeRestart("muffleWarning")
+      ),
       galvi_error_method = conditionMessage, galvi_error_numeric = conditionMessage
     )
-    if (inherits(found, "galvi")) found$call$data <- written
+    if (inherits(found, "galvi")) {
+      call$method <- method
+      found$call <- call
+    }
     found
   }
 }
@@ -128,7 +141,8 @@ method_fitter <- function(call, hyper, data, frame) {
 refusal_table <- function(reasons) {
   text <- vapply(reasons, identity, "", USE.NAMES = FALSE)
   data.frame(
-    method = as.character(names(reasons)), reason = sub("^method \"[^\"]*\" cannot fit this model: ", "", text)
+    method = as.character(names(reasons)),
+    reason = sub("^method \"[^\"]*\" cannot fit this model: ", "", text)
   )
 }
 
@@ -154,8 +168,8 @@ compared_ends <- function(fits) {
   rows <- lapply(names(fits), function(method) {
     fit <- fits[[method]]
     data.frame(
-      method = method, kind = evidence_kind(fit), elbo = fit$elbo, below = NA_real_, gap = fit$convergence$gap,
-      converged = fit$convergence$converged, iterations = max(fit$trace$iteration),
+      method = method, kind = evidence_kind(fit), elbo = fit$elbo, below = NA_real_,
+      gap = fit$convergence$gap, converged = fit$convergence$converged, iterations = max(fit$trace$iteration),
       seconds = max(fit$trace$seconds), flops = fit$cost$flops, factorisations = fit$cost$factorisations
     )
   })
@@ -329,7 +343,8 @@ summary.galvi_compare <- function(object, within = c(1e-3, 1e-6), ...) {
     }
   }
   kept <- c("formula", "family", "nobs", "expectation", "refused", "best", "best_method", "fits")
-  structure(c(list(reached = reached, within = within), unclass(object)[kept]), class = "summary.galvi_compare")
+  out <- c(list(reached = reached, within = within), unclass(object)[kept])
+  structure(out, class = "summary.galvi_compare")
 }
 
 #' The first step of a method's path within a distance of the best bound

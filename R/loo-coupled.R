@@ -3,8 +3,9 @@
 # A site's b = alpha + lambda m does not change to first order when the mean of eta_n does, which is why the
 # other sites may stay. It does when *another* latent of the row moves, by the cross curvature
 # H_jk = -d^2 E log p / dm_j dm_k. So the means respond to alpha_n through F = (V^-1 + H)^-1, V the posterior
-# covariance of all latents and H here without its diagonal, which V has: with F_n, H_n the K x K blocks of row n
-# (and H_nkk = lambda_nk), m - m' = (F_n^-1 - H_n)^-1 alpha_n. With one latent that is alpha v / (1 - lambda v).
+# covariance of all latents and H here without its diagonal, which V has: with F_n, H_n the K x K blocks of
+# row n (and H_nkk = lambda_nk), m - m' = (F_n^-1 - H_n)^-1 alpha_n. With one latent that is
+# alpha v / (1 - lambda v).
 
 #' @param share How much of each row is left out.   N
 #' @param variance Cavity variances, NA where improper.   N x K
@@ -53,8 +54,8 @@ cross_curvature <- function(fit) {
 
 #' The blocks F_n: N x K x K
 #'
-#' With eta_k = W z_k and S the covariance of all z (block diagonal), F = W (I + S M)^-1 S W', M_jk =
-#' W' diag(H_jk) W; full Gaussian processes have W = I. One dense system of all latents' lengths; where that is
+#' With eta_k = W z_k and S the covariance of all z (block diagonal), F = W (I + S M)^-1 S W', M_jk = W'
+#' diag(H_jk) W; full Gaussian processes have W = I. One dense system of all latents' lengths; where that is
 #' too large, rows near each other are taken to be alike (local_response()).
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
@@ -84,9 +85,9 @@ mean_response <- function(fit, H, largest = 4000) {
   out
 }
 
-#' The same if the rows that inform row n had its H, and as many of them as its variances say: with c the prior
-#' variance, a = 1 / v - 1 / c and R the correlations of H, F^-1 = diag(1 / v) + (R without its diagonal) o
-#' sqrt(a a')
+#' The same if the rows that inform row n had its H, and as many of them as its variances say: with c the
+#' prior variance, a = 1 / v - 1 / c and R the correlations of H, F^-1 = diag(1 / v) + (R without its
+#' diagonal) o sqrt(a a')
 #' @noRd
 local_response <- function(fit, H) {
   q <- fit$posterior

@@ -78,14 +78,11 @@ cavities <- function(fit) {
 
 warn_improper <- function(rows) {
   if (!length(rows)) return(invisible())
-  warn_galvi("cavity", sprintf(
-    "Nothing but the observation itself determines eta in %s, so that leaving it out predicts nothing there: %s.",
-    if (length(rows) == 1L) sprintf("row %s", rows) else {
-      sprintf("rows %s%s", paste(utils::head(rows, 8L), collapse = ", "),
-        if (length(rows) > 8L) sprintf(" and %d more", length(rows) - 8L) else "")
-    },
-    "its density and the sums are NA. Proper priors (finite sd) cure it where priors are flat"
-  ))
+  warn_galvi("cavity", sprintf(paste(
+    "Nothing but the observation itself determines eta in row%s %s%s: without it there is no prediction, and",
+    "its density and the sums are NA. Where priors are flat, a finite sd is the cure."
+  ), if (length(rows) > 1L) "s" else "", paste(utils::head(rows, 8L), collapse = ", "),
+  if (length(rows) > 8L) sprintf(" and %d more", length(rows) - 8L) else ""))
 }
 
 #' Log predictive density of every row's response under marginals of eta

@@ -39,7 +39,7 @@ check_each <- function(x, choices, arg) {
 method_styles <- function(ends) {
   i <- seq_along(ends$method) - 1L
   data.frame(
-    method = ends$method, colour = plot_colours[c(1:7)][i %% 7L + 1L], line = i %/% 7L + 1L,
+    method = ends$method, colour = plot_colours[i %% 7L + 1L], line = i %/% 7L + 1L,
     mark = c(16L, 17L, 15L, 18L, 1L, 2L, 0L, 5L, 6L)[i %% 9L + 1L], converged = ends$converged
   )
 }
@@ -72,11 +72,16 @@ draw_paths <- function(x, data, measure, cost, styles) {
   if (!all(is.finite(data$cost))) data$cost <- 1
   log <- if (measure == "bound") "xy" else "x"
   labels <- measure_labels(x, measure)
-  open_panel(wide_range(data$cost), if (measure == "bound") wide_range(data$value) else range(data$value),
+  # a first step can be astronomically far, as counts under a wide prior are
+  top <- if (measure == "bound") max(1e3, 10 * abs(x$best)) else Inf
+  if (any(data$value > top)) labels$note <- paste(c(labels$note, "starts above the panel"), collapse = "; ")
+  open_panel(wide_range(data$cost),
+    if (measure == "bound") wide_range(pmin(data$value, top)) else range(data$value),
     if (cost == "flops") "floating-point operations" else "seconds (one run)", labels$axis, labels$title,
     labels$note, log = log, xaxt = "n", yaxt = if (measure == "bound") "n" else "s")
   log_axis(1, data$cost)
-  if (measure == "bound") log_axis(2, data$value)
+  # where the panel has its lines
+  if (measure == "bound") graphics::axis(2, graphics::axTicks(2), formatC(graphics::axTicks(2), format = "g"))
   for (i in seq_len(nrow(styles))) draw_path(data[data$method == styles$method[i], ], styles[i, ])
   key <- ifelse(styles$converged, styles$method, paste0(styles$method, "\n(not converged)"))
   usr <- graphics::par("usr")
@@ -109,8 +114,8 @@ draw_path <- function(path, style) {
   marked <- !duplicated(floor(place / span))
   graphics::points(path$cost[marked], path$value[marked], pch = style$mark, col = colour, cex = 0.8)
   end <- nrow(path)
-  graphics::points(path$cost[end], path$value[end], pch = if (style$converged) style$mark else 4L, col = colour,
-    cex = 1.4, lwd = 2)
+  graphics::points(path$cost[end], path$value[end], pch = if (style$converged) style$mark else 4L,
+    col = colour, cex = 1.4, lwd = 2)
 }
 
 #' Widen the right margin for the names of methods
