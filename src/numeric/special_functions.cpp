@@ -89,27 +89,30 @@ double log_gamma_ratio(double x, double delta) {
 
 double digamma(double x) { return boost::math::digamma(x, Policy()); }
 
-void polygamma(double x, double out[4]) {
-  // psi^(n)(x) = psi^(n)(x + 1) - (-1)^n n! / x^(n + 1) up to where the asymptotic series have converged.
-  out[0] = out[1] = out[2] = out[3] = 0.0;
+void log_gamma_derivatives(double x, double out[5]) {
+  // log Gamma(x) = log Gamma(x + 1) - log x and its derivatives, up to where the asymptotic series have
+  // converged.
+  double product = 1.0, sums[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   for (; x < series_from; x += 1.0) {
     const double r = 1.0 / x, r2 = r * r;
-    out[0] -= r;
-    out[1] += r2;
-    out[2] -= 2.0 * r * r2;
-    out[3] += 6.0 * r2 * r2;
+    product *= x;
+    sums[1] -= r;
+    sums[2] += r2;
+    sums[3] -= 2.0 * r * r2;
+    sums[4] += 6.0 * r2 * r2;
   }
-  const double r = 1.0 / x, r2 = r * r;
-  out[0] +=
-      std::log(x) - 0.5 * r -
+  const double log_x = std::log(x), r = 1.0 / x, r2 = r * r;
+  out[0] = (x - 0.5) * log_x - x + log_sqrt_2pi + stirling_series(x) - std::log(product);
+  out[1] =
+      sums[1] + log_x - 0.5 * r -
       r2 * polynomial(r2, {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12});
-  out[1] +=
-      r + 0.5 * r2 +
+  out[2] =
+      sums[2] + r + 0.5 * r2 +
       r * r2 * polynomial(r2, {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6});
-  out[2] -=
-      r2 + r * r2 + r2 * r2 * polynomial(r2, {0.5, -1.0 / 6, 1.0 / 6, -0.3, 5.0 / 6, -691.0 / 210, 17.5});
-  out[3] += 2.0 * r * r2 + 3.0 * r2 * r2 +
-            r * r2 * r2 * polynomial(r2, {2.0, -1.0, 4.0 / 3, -3.0, 10.0, -691.0 / 15, 280.0});
+  out[3] = sums[3] - r2 - r * r2 -
+           r2 * r2 * polynomial(r2, {0.5, -1.0 / 6, 1.0 / 6, -0.3, 5.0 / 6, -691.0 / 210, 17.5});
+  out[4] = sums[4] + 2.0 * r * r2 + 3.0 * r2 * r2 +
+           r * r2 * r2 * polynomial(r2, {2.0, -1.0, 4.0 / 3, -3.0, 10.0, -691.0 / 15, 280.0});
 }
 
 double lower_gamma(double a, double x) {
