@@ -1,8 +1,8 @@
 # What does a row of several classes cost: its expectation with derivatives, its bounds, its probabilities?
 #
-# Means are drawn from N(0, 4), variances are spread by a factor of two around v. CPU microseconds per row on one
-# thread, median of three. Symmetric: every class has a latent value; reference: one class's is 0, whose Laplace
-# transform is steep, so that the nodes must be dense however wide the others are.
+# Means are drawn from N(0, 4), variances are spread by a factor of two around v. CPU microseconds per row on
+# one thread, median of three. Symmetric: every class has a latent value; reference: one class's is 0, whose
+# Laplace transform is steep, so that the nodes must be dense however wide the others are.
 
 n <- 1000
 sizes <- c(3, 6, 10)
