@@ -157,10 +157,10 @@ cat("picture:", file, "\n")
 #   categorical, bouchard                1.8, 2.2           -274.9   0.302  1.500   74 to 155, median 124
 #   categorical, bouchard_jaakkola       2.5, 1.0           -337.2   0.326  1.177   143 to 722, median 153
 #
-# At all 121 settings every bound is below its exact ELBO, and bouchard with exact sigmoids above bouchard with
-# jaakkola, by 1.2 to 627 nats. Twenty pieces lose 3e-4 nats a row and nothing in predictions. The log bound is
-# tight where sigma is small, which pulls its best sigma down. bouchard has most of its loss even where eta is
-# near 0, from splitting a sum over six classes, and its best sigma is too large: 1.50 bits.
+# At all 121 settings every bound is below its exact ELBO, and bouchard with exact sigmoids above bouchard
+# with jaakkola, by 1.2 to 627 nats. Twenty pieces lose 3e-4 nats a row and nothing in predictions. The log
+# bound is tight where sigma is small, which pulls its best sigma down. bouchard has most of its loss even
+# where eta is near 0, from splitting a sum over six classes, and its best sigma is too large: 1.50 bits.
 #
 # 001 prints no numbers for figure 2(a), and counts 8 features where the data have 9. What it says of the
 # picture holds here: the log bound has one optimum, inside the grid, and the test loss at the star is
