@@ -63,5 +63,5 @@ for (bound in c("log", "bouchard", "bouchard_jaakkola", "bouchard_piecewise")) {
 #   bouchard_piecewise, 6        4   15   16   15   12
 #   log, 6                   below 1
 # Answer: 100,000 rows of 6 classes take 1.4 to 1.7 s per sweep of the exact expectation at any variance, some
-# four times Bouchard's bound. A reference beside variances far above 25 costs more: there the symmetric form is
-# cheaper.
+# four times Bouchard's bound. A reference beside variances far above 25 costs more: there the symmetric form
+# is cheaper.
