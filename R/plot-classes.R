@@ -47,12 +47,18 @@ make_room <- function(names, key = FALSE) {
 }
 
 class_key <- function(fit, ...) {
-  usr <- graphics::par("usr")
-  names <- shorten(response_levels(fit), 16L)
   # The highest level on top, as in the panel.
-  order <- if (is_ordinal(fit)) rev(seq_along(names)) else seq_along(names)
-  graphics::legend(usr[2L], usr[4L], names[order], col = class_colours(fit)[order], bty = "n", cex = 0.85,
-    xpd = NA, xjust = 0, yjust = 1, x.intersp = 0.8, seg.len = 1, ...)
+  order <- seq_along(response_levels(fit))
+  if (is_ordinal(fit)) order <- rev(order)
+  margin_key(response_levels(fit)[order], class_colours(fit)[order], ...)
+}
+
+#' Names and their marks in the right margin, which make_room() has widened
+#' @noRd
+margin_key <- function(names, colours, ...) {
+  usr <- graphics::par("usr")
+  graphics::legend(usr[2L], usr[4L], shorten(names, 16L), col = colours, bty = "n", cex = 0.85, xpd = NA,
+    xjust = 0, yjust = 1, x.intersp = 0.8, seg.len = 1, ...)
 }
 
 # ---- one input ----
@@ -69,7 +75,7 @@ draw_classes <- function(fit, panel, reach = NULL) {
     panel$note, yaxt = "n", yaxs = "i")
   graphics::axis(2, seq(0, 1, 0.2))
   if (is_ordinal(fit)) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
-  draw_strips(panel$points, colours, strip)
+  draw_strips(panel$points, colours, strip, top_first = !is_ordinal(fit))
   if (is_ordinal(fit)) class_key(fit, pch = 15, pt.cex = 1.5) else class_key(fit, lwd = 2)
 }
 
@@ -87,14 +93,15 @@ draw_stack <- function(x, series, colours) {
   }
 }
 
-#' A row of ticks per class under the axis of zero
+#' A row of ticks per class under the axis of zero, the first class on top or at the bottom
 #' @noRd
-draw_strips <- function(points, colours, height) {
+draw_strips <- function(points, colours, height, top_first) {
   if (is.null(points)) return(invisible())
   graphics::abline(h = 0, col = "grey40", lwd = 0.8)
   for (k in seq_along(colours)) {
     x <- as.numeric(points$x)[points$class == k - 1]
-    graphics::segments(x, -(k - 0.9) * height, x, -(k - 0.1) * height, col = fade(colours[k], 0.7))
+    row <- if (top_first) k else length(colours) + 1L - k
+    graphics::segments(x, -(row - 0.9) * height, x, -(row - 0.1) * height, col = fade(colours[k], 0.7))
   }
 }
 
@@ -125,12 +132,11 @@ spread_out <- function(at, gap, range) {
   at + max(0, range[1L] - at[1L]) - max(0, at[length(at)] - range[2L])
 }
 
-#' Observations of an ordinal response: somewhere in the cell of their level, if nothing but the curve decides
-#' it; else ticks below
+#' Observations of an ordinal response somewhere in the cell of their level, of others as ticks below
 #' @noRd
 draw_in_cells <- function(fit, points) {
   x <- as.numeric(points$x)
-  if (n_latents(fit) > 1L || !points$alone) {
+  if (!points$in_cells) {
     suppressWarnings(graphics::rug(x, ticksize = 0.02, col = fade("grey20", 0.4)))
     return(invisible())
   }
@@ -177,7 +183,7 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note) {
   draw_picture(matrix(mixed, length(sides[[1L]])), sides)
   for (k in seq_along(colours)) {
     z <- matrix(prob[, k], length(sides[[1L]]))
-    draw_contours(sides, z, c(0.5, 0.7, 0.9), col = fade(colours[k], 0.9), lwd = 0.8, labcex = 0.65)
+    draw_contours(sides, z, c(0.5, 0.7, 0.9), col = darken(colours[k]), lwd = 0.8, labcex = 0.65)
   }
   # Borders: where the highest probability passes to another class.
   for (k in seq_along(colours)) {
@@ -189,16 +195,12 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note) {
   graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
     cex = point_size(length(points$x)))
   graphics::box()
-  class_key_filled(fit, shapes, colours)
+  margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
 }
+
+darken <- function(colour) grDevices::rgb(t(0.65 * grDevices::col2rgb(colour)), maxColorValue = 255)
 
 class_shapes <- function(n) rep_len(c(21, 24, 22, 23, 25), n)
-
-class_key_filled <- function(fit, shapes, colours) {
-  usr <- graphics::par("usr")
-  graphics::legend(usr[2L], usr[4L], shorten(response_levels(fit), 16L), pch = shapes, pt.bg = colours,
-    col = "grey30", bty = "n", cex = 0.85, xpd = NA, xjust = 0, yjust = 1, x.intersp = 0.8)
-}
 
 #' contour() warns where a level is not reached, which is no news
 #' @noRd

@@ -143,10 +143,11 @@ curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   shown <- c(names(variable), by$name)
   name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
   if (!is.null(levels) && copies == 1L) name <- paste0(name, ", ", by$name, " = ", levels)
+  points <- if (single) data_points(fit, variable[[1L]], by, settings, levels)
   panel <- list(
-    data = data, points = if (single) data_points(fit, variable[[1L]], by, settings), rug = x,
+    data = data, points = points, rug = x,
     labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
-    note = join_notes(others_note(fit, shown), band_note(data, settings))
+    note = join_notes(others_note(fit, shown), band_note(data, settings), points$note)
   )
   draw <- if (!is_continuous(x)) draw_levels else
     if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
@@ -168,8 +169,8 @@ series_colours <- function(n) if (n <= length(plot_colours)) plot_colours[seq_le
 
 series_legend <- function(data, ...) {
   if (is.null(data$series)) return(invisible())
-  names <- shorten(levels(data$series), 20L)
-  graphics::legend("topleft", names, col = series_colours(length(names)), bty = "n", cex = 0.85, ...)
+  names <- levels(data$series)
+  margin_key(names, series_colours(length(names)), ...)
 }
 
 draw_curve <- function(fit, panel, reach = NULL) {
@@ -185,6 +186,7 @@ draw_curve <- function(fit, panel, reach = NULL) {
   }
   if (ordinal) reach <- range(reach, thresholds(fit) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
   if (ordinal) make_room(response_levels(fit))
+  if (length(series) > 1L) make_room(levels(data$series), key = TRUE)
   open_panel(range(data[[1L]]), grDevices::extendrange(reach, f = 0.06), panel$labels[1L], panel$labels[2L],
     panel$name, panel$note)
   if (ordinal) draw_thresholds(fit)
@@ -217,7 +219,7 @@ draw_levels <- function(fit, panel, reach = NULL) {
   }
   ordinal <- is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
   if (ordinal) make_room(response_levels(fit))
-  if (of_classes) make_room(response_levels(fit), key = TRUE)
+  if (k > 1L) make_room(levels(data$series), key = TRUE)
   if (is.null(reach)) reach <- range(data$lwr, data$upr, data$y_lwr, data$y_upr)
   if (ordinal) reach <- range(reach, thresholds(fit))
   xlab <- if (crowded) "" else panel$labels[1L]

@@ -1,21 +1,29 @@
 # The observations beside a curve or in a picture.
 
-#' @param by The variable of a factor `by`, which keeps its values, or list(name = NULL).
-#' @return NULL, or list(kind, x, ..): `"classes"` with `class` (0, 1, ..), `"numbers"` with `y` on the
-#'   panel's scale and `outlying` (logical).
+#' @param by,levels The variable of a factor `by`, which keeps its values, or list(name = NULL); its levels in
+#'   the panel.
+#' @return NULL, or list(kind, x, ..): `"classes"` with `class` (0, 1, ..) and `in_cells` (draw them between
+#'   thresholds?), `"numbers"` with `y` on the panel's scale and `outlying` (logical). `note`: what to say of
+#'   them, or NULL.
 #' @noRd
-data_points <- function(fit, variable, by, settings) {
+data_points <- function(fit, variable, by, settings, levels = NULL) {
   x <- get_variable(fit$data, variable)
   if (has_classes(fit) || has_two_classes(fit)) {
+    shown <- if (is.null(by$name)) seq_along(x) else which(fit$data[[by$name]] %in% levels)
     held <- others_held(fit, c(variable$name, by$name))
-    return(list(kind = "classes", x = x, class = fit$model$y, by = if (!is.null(by$name)) fit$data[[by$name]],
-      alone = !held))
+    in_cells <- is_ordinal(fit) && settings$scale == "link" && !held && is.null(by$name)
+    return(list(kind = "classes", x = x[shown], class = fit$model$y[shown], in_cells = in_cells,
+      note = if (in_cells) "points: observations, at any height in the cell of their level"))
   }
   if (n_latents(fit) > 1L) return(NULL)
   frame <- set_variable(typical_frame(fit, fit$nobs), variable, x)
   if (!is.null(by$name)) frame <- set_variable(frame, by, fit$data[[by$name]])
   y <- partial_residuals(fit, frame, settings$scale)
-  list(kind = "numbers", x = x, y = y, outlying = outlying(fit))
+  outlying <- outlying(fit)
+  list(kind = "numbers", x = x, y = y, outlying = outlying, note = c(
+    if (is_volatility(fit) && settings$scale == "response") "points: |y|",
+    if (any(outlying)) "ringed: outside their 99% prediction interval"
+  ))
 }
 
 #' Are the observations single trials with two outcomes?

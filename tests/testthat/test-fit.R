@@ -28,7 +28,7 @@ test_that("hyperparameters with dots, classes and thresholds know their term", {
     transform = c("log", "log", "log", "identity", "above"), learned = rep(TRUE, 5),
     lower = rep(0, 5), upper = rep(9, 5)
   )
-  table <- hyper_table(hyper, list(hyper = 1:5, at_bound = c(TRUE, rep(FALSE, 4))))
+  table <- galvi:::hyper_table(hyper, list(hyper = 1:5, at_bound = c(TRUE, rep(FALSE, 4))))
   expect_identical(table$term, c("x.1", "gp(log(x.1))", "gp(x)", "cumulative", "cumulative"))
   expect_identical(table$parameter, hyper$parameter)
   expect_identical(table$status[1:2], c("at bound", "learned"))
