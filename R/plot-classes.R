@@ -69,7 +69,7 @@ draw_classes <- function(fit, panel, reach = NULL) {
   make_room(response_levels(fit), key = TRUE)
   series <- split_series(panel$data)
   colours <- class_colours(fit)
-  strip <- if (is.null(panel$points)) 0 else 0.035
+  strip <- if (is.null(panel$points)) 0 else min(0.035, 0.25 / length(series))
   x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
   open_panel(range(x), c(-strip * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
     panel$note, yaxt = "n", yaxs = "i")
@@ -80,7 +80,8 @@ draw_classes <- function(fit, panel, reach = NULL) {
 }
 
 draw_probabilities <- function(x, series, colours) {
-  for (k in seq_along(series)) draw_band(x, series[[k]]$lwr, series[[k]]$upr, colours[k], 0.15)
+  strength <- min(0.15, 0.6 / length(series))
+  for (k in seq_along(series)) draw_band(x, series[[k]]$lwr, series[[k]]$upr, colours[k], strength)
   for (k in seq_along(series)) graphics::lines(x, series[[k]]$fit, col = colours[k], lwd = 2)
 }
 

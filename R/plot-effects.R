@@ -143,7 +143,7 @@ curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   shown <- c(names(variable), by$name)
   name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
   if (!is.null(levels) && copies == 1L) name <- paste0(name, ", ", by$name, " = ", levels)
-  points <- if (single) data_points(fit, variable[[1L]], by, settings, levels)
+  points <- if (single && is_continuous(x)) data_points(fit, variable[[1L]], by, settings, levels)
   panel <- list(
     data = data, points = points, rug = x,
     labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
@@ -155,7 +155,7 @@ curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
 }
 
 band_note <- function(data, settings) {
-  if (is.null(data$y_lwr)) return(NULL)
+  if (is.null(data$y_lwr) || !is.null(data$series)) return(NULL)
   sprintf("%s%% bands: of the mean and, lighter, of new observations", format(100 * settings$level))
 }
 
@@ -179,11 +179,7 @@ draw_curve <- function(fit, panel, reach = NULL) {
   ordinal <- is_ordinal(fit)
   if (is.null(reach)) reach <- range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
   if (panel$scale == "response" && all(data$lwr >= 0)) reach <- range(reach, 0)
-  # Working residuals of small counts can be far out; the curve has to stay readable.
-  if (identical(panel$points$kind, "numbers")) {
-    inner <- if (panel$scale == "link") c(0.01, 0.99) else c(0.002, 0.998)
-    reach <- range(reach, stats::quantile(panel$points$y, inner, na.rm = TRUE))
-  }
+  if (identical(panel$points$kind, "numbers")) reach <- range(reach, bulk(panel$points$y))
   if (ordinal) reach <- range(reach, thresholds(fit) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
   if (ordinal) make_room(response_levels(fit))
   if (length(series) > 1L) make_room(levels(data$series), key = TRUE)
@@ -194,8 +190,10 @@ draw_curve <- function(fit, panel, reach = NULL) {
   for (k in seq_along(series)) {
     colour <- series_colours(length(series))[k]
     one <- series[[k]]
-    if (!is.null(one$y_lwr)) draw_band(one[[1L]], one$y_lwr, one$y_upr, colour, 0.1)
-    draw_band(one[[1L]], one$lwr, one$upr, colour, if (is.null(one$y_lwr)) 0.2 else 0.25)
+    # Those of several curves would hide each other.
+    predicted <- !is.null(one$y_lwr) && length(series) == 1L
+    if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colour, 0.1)
+    draw_band(one[[1L]], one$lwr, one$upr, colour, if (predicted) 0.25 else 0.2)
     graphics::lines(one[[1L]], one$fit, col = colour, lwd = 2)
   }
   series_legend(data, lwd = 2)

@@ -3,8 +3,8 @@
 #' @param by,levels The variable of a factor `by`, which keeps its values, or list(name = NULL); its levels in
 #'   the panel.
 #' @return NULL, or list(kind, x, ..): `"classes"` with `class` (0, 1, ..) and `in_cells` (draw them between
-#'   thresholds?), `"numbers"` with `y` on the panel's scale and `outlying` (logical). `note`: what to say of
-#'   them, or NULL.
+#'   thresholds?), `"numbers"` with `y` on the panel's scale, `outlying` (logical) and `colour` (of their
+#'   curve, or NULL). `note`: what to say of them, or NULL.
 #' @noRd
 data_points <- function(fit, variable, by, settings, levels = NULL) {
   x <- get_variable(fit$data, variable)
@@ -20,7 +20,8 @@ data_points <- function(fit, variable, by, settings, levels = NULL) {
   if (!is.null(by$name)) frame <- set_variable(frame, by, fit$data[[by$name]])
   y <- partial_residuals(fit, frame, settings$scale)
   outlying <- outlying(fit)
-  list(kind = "numbers", x = x, y = y, outlying = outlying, note = c(
+  colour <- if (length(levels) > 1L) series_colours(length(levels))[match(fit$data[[by$name]], levels)]
+  list(kind = "numbers", x = x, y = y, outlying = outlying, colour = colour, note = c(
     if (is_volatility(fit) && settings$scale == "response") "points: |y|",
     if (any(outlying)) "ringed: outside their 99% prediction interval"
   ))
@@ -72,14 +73,26 @@ draw_points <- function(fit, points, rug) {
   }
 }
 
+#' The range without what is far out, as working residuals of small counts can be: the curve has to stay
+#' readable
+#' @noRd
+bulk <- function(y) {
+  quartiles <- stats::quantile(y, c(0.25, 0.75), names = FALSE)
+  far <- 3 * diff(quartiles)
+  if (far == 0) return(range(y))
+  range(y[y >= quartiles[1L] - far & y <= quartiles[2L] + far])
+}
+
 #' Points; those beyond the panel are triangles at its edge, outliers are ringed
 #' @noRd
 draw_numbers <- function(points) {
   many <- length(points$x) > 500
   edges <- graphics::par("usr")[3:4] + c(1, -1) * 0.012 * diff(graphics::par("usr")[3:4])
   inside <- points$y >= edges[1L] & points$y <= edges[2L]
+  colour <- fade(if (is.null(points$colour)) "grey20" else points$colour, if (many) 0.3 else 0.45)
+  colour <- rep_len(colour, length(points$x))
   graphics::points(points$x[inside], points$y[inside], pch = 19, cex = if (many) 0.4 else 0.7,
-    col = fade("grey20", if (many) 0.3 else 0.45))
+    col = colour[inside])
   for (side in 1:2) {
     beyond <- if (side == 1L) points$y < edges[1L] else points$y > edges[2L]
     graphics::points(points$x[beyond], rep(edges[side], sum(beyond)), pch = c(25, 24)[side], cex = 0.6,
