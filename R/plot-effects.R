@@ -179,7 +179,7 @@ draw_curve <- function(fit, panel, reach = NULL) {
   ordinal <- is_ordinal(fit)
   if (is.null(reach)) reach <- range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
   if (panel$scale == "response" && all(data$lwr >= 0)) reach <- range(reach, 0)
-  if (identical(panel$points$kind, "numbers")) reach <- range(reach, bulk(panel$points$y))
+  if (identical(panel$points$kind, "numbers")) reach <- reach_of_points(reach, panel$points$y)
   if (ordinal) reach <- range(reach, thresholds(fit) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
   if (ordinal) make_room(response_levels(fit))
   if (length(series) > 1L) make_room(levels(data$series), key = TRUE)

@@ -73,14 +73,15 @@ draw_points <- function(fit, points, rug) {
   }
 }
 
-#' The range without what is far out, as working residuals of small counts can be: the curve has to stay
-#' readable
+#' The range of the points too, but for those far out, as working residuals of small counts can be, that would
+#' take half the panel for themselves: the curve has to stay readable
 #' @noRd
-bulk <- function(y) {
+reach_of_points <- function(reach, y) {
   quartiles <- stats::quantile(y, c(0.25, 0.75), names = FALSE)
   far <- 3 * diff(quartiles)
-  if (far == 0) return(range(y))
-  range(y[y >= quartiles[1L] - far & y <= quartiles[2L] + far])
+  near <- range(reach, y[y >= quartiles[1L] - far & y <= quartiles[2L] + far])
+  all <- range(reach, y)
+  if (diff(all) <= 2 * diff(near)) all else near
 }
 
 #' Points; those beyond the panel are triangles at its edge, outliers are ringed
