@@ -11,6 +11,10 @@ parameters <- list(
   laplace = list(scale = 0.5), student = list(df = 4, scale = 0.5), beta = list(precision = 10),
   cumulative_logit = list(thresholds = c(-1, 0.5, 2)), cumulative_probit = list(thresholds = c(-1, 0.5, 2))
 )
+spec_of <- function(type) {
+  hyper <- parameters[[type]]
+  list(type = type, hyper = if (length(hyper)) relist(seq_along(unlist(hyper)), hyper) else list())
+}
 response <- function(type, eta) {
   switch(type,
     gaussian = , laplace = , student = eta + rnorm(n, 0, 0.5),
@@ -28,10 +32,11 @@ sweep_seconds <- function(type, expectation, variance, order) {
   y <- response(type, mean)
   one <- rep(1, n)
   hyper <- as.numeric(unlist(parameters[[type]]))
-  spec <- list(type = type, hyper = if (length(hyper)) relist(seq_along(hyper), parameters[[type]]) else list())
   time <- function() {
     t <- system.time(
-      galvi:::probe_expectation(spec, expectation, hyper, y, one, one, mean, rep(variance, n), order, 1L),
+      galvi:::probe_expectation(
+        spec_of(type), expectation, hyper, y, one, one, mean, rep(variance, n), order, 1L
+      ),
       gcFirst = FALSE
     )
     t[["user.self"]] + t[["sys.self"]]
@@ -44,12 +49,8 @@ cases <- expand.grid(
   expectation = c("auto", setdiff(galvi:::probe_expectation_types(), c("closed_form", "quadrature"))),
   type = facts$type[facts$latents == 1], stringsAsFactors = FALSE
 )
-example <- function(type) {
-  hyper <- parameters[[type]]
-  list(type = type, hyper = if (length(hyper)) relist(seq_along(unlist(hyper)), hyper) else list())
-}
 served <- mapply(function(expectation, type) {
-  galvi:::probe_expectation_refuses(expectation, example(type)) == ""
+  galvi:::probe_expectation_refuses(expectation, spec_of(type)) == ""
 }, cases$expectation, cases$type)
 cases <- cases[served, ]
 for (order in 1:2) {

@@ -10,9 +10,9 @@
 
 namespace galvi {
 
-/// Mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
-/// b = (1 - mu) precision, log p(y | eta) = log Gamma(precision) - log Gamma(a) - log Gamma(b) + (a - 1) log
-/// y + (b - 1) log(1 - y),  0 < y < 1.
+/// 0 < y < 1, mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
+/// b = (1 - mu) precision
+/// log p(y | eta) = log Gamma(a + b) - log Gamma(a) - log Gamma(b) + (a - 1) log y + (b - 1) log(1 - y).
 class Beta final : public Likelihood {
  public:
   explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
@@ -30,8 +30,7 @@ class Beta final : public Likelihood {
     return assemble(datum.y, log_mu, log_nu, a, b, stirling_error(a, log_a), stirling_error(b, log_b));
   }
   // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a),
-  // which is smooth at a = 0. With s_k the k-th derivative of mu, a and b have the derivatives +-precision
-  // s_k.
+  // which is smooth at a = 0. With s_k the k-th derivative of mu, those of a and b are +-precision s_k.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     double f[5], at_a[5], at_b[5];
     log_sigmoid().derivatives(eta, f);

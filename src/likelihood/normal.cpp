@@ -11,7 +11,8 @@ constexpr double sqrt_half = 0.70710678118654752440;
 constexpr double tail_start = 6.0;
 int tail_terms(double t) { return 12 + static_cast<int>(1600.0 / (t * t)); }
 
-// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0; `gap` = 2 d - e.
+// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0;
+// `gap` = 2 d - e.
 struct Hazard {
   double d, e, gap;
 };
