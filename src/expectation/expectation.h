@@ -48,8 +48,8 @@ struct ExpectationControl {
   int pieces = 20;  // of the piecewise bound, 3 to 20
 };
 
-/// "auto" picks the exact one: closed form where it exists, else quadrature. Throws std::invalid_argument, with
-/// the reason, where the expectation does not serve the likelihood.
+/// "auto" picks the exact one: closed form where it exists, else quadrature. Throws std::invalid_argument,
+/// with the reason, where the expectation does not serve the likelihood.
 std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
                                               const ExpectationControl& control = {});
 std::vector<std::string> expectation_types();

@@ -16,7 +16,8 @@ class FunctionMean {
   virtual const StandardFunction& function() const = 0;
   /// E f(sign x) under x ~ N(mean, variance), or its bound, sign = 1 or -1, and the derivatives in mean and
   /// variance; second derivatives for order = 2 only. Called from threads.
-  virtual void evaluate(double sign, double mean, double variance, int order, PointExpectation& out) const = 0;
+  virtual void evaluate(double sign, double mean, double variance, int order,
+                        PointExpectation& out) const = 0;
   virtual bool exact() const { return false; }
   /// Concave in (mean, square root of the variance) and falling in the variance, hence one optimum in
   /// (m, chol V).

@@ -20,8 +20,8 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
   return false;
 }
 
-// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d -
-// lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
+// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
   constexpr double tolerance = 1e-3;
   constexpr int products = 30;

@@ -77,9 +77,9 @@ const std::vector<Algorithm>& algorithms() {
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not log-concave,
-  // whose bends newton's model of the variances misjudges, the natural gradient. Else the accelerated fixed point,
-  // which moves in b and so keeps its digits where coefficients have wide priors.
+  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not
+  // log-concave, whose bends newton's model of the variances misjudges, the natural gradient. Else the
+  // accelerated fixed point, which moves in b and so keeps its digits where coefficients have wide priors.
   if (name == "auto") {
     const bool full = model.solver(0).latent_dimension() == model.rows();
     const std::string best = !full                              ? "fixed_point"

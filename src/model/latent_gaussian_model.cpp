@@ -171,8 +171,8 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
   return out;
 }
 
-// The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm: the
-// derivative of d l / d hyper along V u, by differences of fourth order.
+// The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm:
+// the derivative of d l / d hyper along V u, by differences of fourth order.
 Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
   const Vector direction = solvers_[0]->apply_covariance(u.col(0));
   const double largest = direction.cwiseAbs().maxCoeff();
