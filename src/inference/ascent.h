@@ -18,10 +18,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
 /// expectations are of order 2.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
-/// How much the bound may fall by rounding alone and still count as not falling. Sites that say much more
-/// than the prior (large counts) make it a small difference of terms as large as b' f.
-inline double rounding(const Posterior& q) {
-  return 1e-13 * (1 + std::abs(q.merit)) + 2e-16 * q.sites.b.cwiseProduct(q.centred).cwiseAbs().sum();
-}
+/// How much the bound may fall by rounding alone and still count as not falling.
+inline double rounding(const Posterior& q) { return q.rounding; }
 
 }  // namespace galvi
