@@ -55,7 +55,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
-      hyper = hyper_table(model$hyper, result, c(term_labels(model), family$family)),
+      hyper = hyper_table(model$hyper, result),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
@@ -94,31 +94,20 @@ validate_fit <- function(fit) {
 }
 
 #' The hyperparameters as users see them; the fields are described in `galvi-fit`
+#'
+#' Prior sds of fixed effects belong to their column, `x1.sd` to x1: the model counts them to one term. The
+#' range of a threshold after the first is that of its distance to the one before, which says nothing here.
 #' @noRd
-hyper_table <- function(hyper, result, labels) {
-  split <- split_hyper_names(hyper$name, labels)
+hyper_table <- function(hyper, result) {
+  own <- hyper$term == fixed_label
+  term <- ifelse(own, substr(hyper$name, 1L, nchar(hyper$name) - nchar(hyper$parameter) - 1L), hyper$term)
   status <- ifelse(hyper$learned, "learned", "fixed")
   status[hyper$learned & result$at_bound] <- "at bound"
+  range <- function(x) ifelse(hyper$transform == "above", NA_real_, as.numeric(x))
   data.frame(
-    name = as.character(hyper$name), term = split$term, parameter = split$parameter,
-    estimate = as.numeric(result$hyper), lower = as.numeric(hyper$lower), upper = as.numeric(hyper$upper),
+    name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
+    estimate = as.numeric(result$hyper), lower = range(hyper$lower), upper = range(hyper$upper),
     status = as.character(status)
-  )
-}
-
-#' `gp(log(x.1)).lengthscale` is parameter `lengthscale` of term `gp(log(x.1))`: dots in names are legal, so
-#' known labels go first and the last dot outside parentheses is only the fallback
-#' @noRd
-split_hyper_names <- function(names, labels) {
-  labels <- labels[order(-nchar(labels))]
-  cut_at <- vapply(as.character(names), function(name) {
-    known <- labels[startsWith(name, paste0(labels, "."))]
-    if (length(known)) nchar(known[1L]) else regexpr("\\.[^.()]*$", name)[[1L]] - 1L
-  }, numeric(1), USE.NAMES = FALSE)
-  known <- cut_at > 0
-  list(
-    term = ifelse(known, substr(names, 1L, cut_at), ""),
-    parameter = ifelse(known, substring(names, cut_at + 2L), names)
   )
 }
 
@@ -148,10 +137,6 @@ warn_not_converged <- function(fit) {
 # ---- what other files ask of a fit ----
 
 n_latents <- function(fit) ncol(fit$model$offset)
-
-term_labels <- function(model) {
-  unique(unlist(lapply(model$priors, function(prior) vapply(prior$terms, `[[`, "", "label"))))
-}
 
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes

@@ -1,12 +1,15 @@
 calibration_panels <- function(fit, newdata, bins) {
-  check_no_classes(fit, "`which = \"calibration\"`")
   target <- if (is.null(newdata)) training_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")
   where <- if (is.null(newdata)) "the observations" else "new data"
   if (has_two_classes(fit)) {
-    data <- reliability_table(fit, target, bins)
+    p <- response_moment(fit, latent_marginals(fit, target), "mean")
+    data <- reliability_table(p, target$y, bins)
     draw <- function() draw_reliability(fit, data, where)
+  } else if (has_classes(fit) && !is_ordinal(fit)) {
+    data <- class_reliability(fit, target, bins)
+    draw <- function() draw_class_reliability(fit, data, where)
   } else {
     data <- pit_table(fit, target, bins)
     draw <- function() draw_pit(data, where)
@@ -15,14 +18,15 @@ calibration_panels <- function(fit, newdata, bins) {
 }
 
 #' Observed frequencies in bins with equally many predictions, with Wilson intervals
+#'
+#' @param p,y Predicted probabilities; 1 where the event happened, else 0.
 #' @noRd
-reliability_table <- function(fit, target, bins) {
-  p <- response_moment(fit, latent_marginals(fit, target), "mean")
+reliability_table <- function(p, y, bins) {
   breaks <- unique(stats::quantile(p, seq(0, 1, length.out = bins + 1L), names = FALSE))
   bin <- rep(1L, length(p))
   if (length(breaks) > 1L) bin <- cut(p, breaks, include.lowest = TRUE, labels = FALSE)
   n <- as.vector(table(bin))
-  observed <- as.vector(tapply(target$y, bin, mean))
+  observed <- as.vector(tapply(y, bin, mean))
   z <- stats::qnorm(0.975)
   centre <- (observed + z^2 / (2 * n)) / (1 + z^2 / n)
   half <- z * sqrt(observed * (1 - observed) / n + z^2 / (4 * n^2)) / (1 + z^2 / n)
@@ -30,6 +34,31 @@ reliability_table <- function(fit, target, bins) {
     predicted = as.vector(tapply(p, bin, mean)), observed = observed,
     lower = pmax(centre - half, 0), upper = pmin(centre + half, 1), n = n
   )
+}
+
+class_reliability <- function(fit, target, bins) {
+  prob <- class_probabilities(fit, latent_marginals(fit, target))
+  levels <- response_levels(fit)
+  tables <- lapply(seq_along(levels), function(k) {
+    data <- reliability_table(prob[, k], as.numeric(target$y == k - 1), bins)
+    cbind(series = factor(rep(levels[k], nrow(data)), levels), data)
+  })
+  do.call(rbind, tables)
+}
+
+draw_class_reliability <- function(fit, data, where) {
+  make_room(response_levels(fit), key = TRUE)
+  open_panel(c(0, 1), c(0, 1), "predicted probability of the class", "observed frequency",
+    paste("Calibration on", where))
+  graphics::abline(0, 1, col = "grey50", lty = 2)
+  colours <- class_colours(fit)
+  for (k in seq_along(colours)) {
+    one <- data[as.integer(data$series) == k, ]
+    graphics::segments(one$predicted, one$lower, one$predicted, one$upper, col = fade(colours[k], 0.3))
+    graphics::lines(one$predicted, one$observed, col = colours[k])
+    graphics::points(one$predicted, one$observed, pch = 19, cex = 0.8, col = colours[k])
+  }
+  class_key(fit, lwd = 1, pch = 19)
 }
 
 draw_reliability <- function(fit, data, where) {

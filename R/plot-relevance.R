@@ -65,15 +65,18 @@ term_relevance <- function(fit) {
 }
 
 #' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part
-#'   alpha
+#'   alpha. Each class has its own kernel where they differ in their hyperparameters.
 #' @noRd
 part_relevance <- function(fit, t) {
   term <- fit$model$priors[[1L]]$terms[[t]]
   if (!identical(term$kernel$type, "sum") || fit$model$solver != "dense_kernel") return(NULL)
   rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
-  relevance <- vapply(term$kernel$parts, function(part) {
+  relevance <- vapply(seq_along(term$kernel$parts), function(part) {
     only <- fit
-    for (k in seq_along(only$model$priors)) only$model$priors[[k]]$terms[[t]]$kernel <- part
+    for (k in seq_along(only$model$priors)) {
+      kernel <- only$model$priors[[k]]$terms[[t]]$kernel
+      only$model$priors[[k]]$terms[[t]]$kernel <- kernel$parts[[part]]
+    }
     spread(term_means(only, rows)[, t, ])
   }, 1)
   names <- vapply(term$kernel$parts, kernel_phrase, "")
@@ -109,7 +112,7 @@ draw_relevance <- function(fit, data) {
   at <- seq_along(keep)
   graphics::plot(NA,
     xlim = c(0, max(data$relevance)), ylim = c(0.5, length(keep) + 0.5), yaxt = "n", ylab = "",
-    xlab = paste0("sd of the linear predictor due to it (", link_words(fit), ")"), main = ""
+    xlab = in_units("sd of the linear predictor due to it", fit), main = ""
   )
   few <- length(keep) < nrow(data)
   panel_title("What matters", if (few) paste("the", length(keep), "most relevant of", nrow(data)))

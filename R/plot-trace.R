@@ -12,8 +12,10 @@ draw_bound <- function(fit, trace) {
   shown <- max(10 * (best - stats::median(trace$elbo[ok])), 2, 0.02 * abs(best))
   lowest <- max(min(trace$elbo[ok]), best - shown)
   clipped <- lowest > min(trace$elbo[ok])
-  open_panel(range(trace$iteration[ok]), c(lowest, best), "step", "ELBO (nats)",
-    if (evidence_kind(fit) == "approximation") "Evidence, approximated" else "The bound on the log evidence",
+  approximate <- evidence_kind(fit) == "approximation"
+  open_panel(range(trace$iteration[ok]), c(lowest, best), "step",
+    if (approximate) "log evidence (nats)" else "ELBO (nats)",
+    if (approximate) "The log evidence, approximated" else "The bound on the log evidence",
     if (clipped) "the first steps are below the panel")
   graphics::lines(trace$iteration[ok], trace$elbo[ok], col = plot_colours[1L], lwd = 1.5)
   few <- if (sum(ok) <= 60) 0.7 else 0.35

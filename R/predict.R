@@ -218,7 +218,7 @@ response_limits <- function(fit, marginals, level) {
 #' @noRd
 response_given <- function(fit, eta) {
   eta <- matrix(eta, ncol = 1L)
-  response_mean(fit, list(mean = eta, variance = 0 * eta))
+  response_mean(fit, list(mean = eta, variance = matrix(0, nrow(eta), 1L)))
 }
 
 #' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes

@@ -64,7 +64,7 @@ covariance_root <- function(V) {
 #' One response per row, given eta: the quantile function at a uniform draw
 #' @noRd
 draw_response <- function(fit, target, eta) {
-  given <- list(mean = eta, variance = 0 * eta)
+  given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
   u <- stats::runif(target$n)
   if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
   response_moment(fit, given, "quantile", size = target$size, probability = u)

@@ -51,7 +51,7 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
                        Rcpp::Nullable<Rcpp::List> sites = R_NilValue) {
   RMonitor monitor(R_NilValue);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  LatentGaussianModel core = model_from_list(context, model);
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
   Posterior q;
@@ -69,7 +69,9 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     q = std::move(result.posterior);
     stationarity = result.stationarity;
   }
-  const Vector gradient = core.gradient(q, table.size(), sites.isNull());
+  const Algorithm& algorithm = choose_algorithm(method, core);
+  const Vector gradient = algorithm.gradient && sites.isNull() ? algorithm.gradient(core, q, table.size())
+                                                               : core.gradient(q, table.size(), sites.isNull());
   return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),

@@ -21,6 +21,7 @@ constexpr double most_sinh_distance = 20;   // of the mean from the centre, in s
 constexpr double sinh_cost = 1.2;           // of a node, beside one of the trapezium sum
 // Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths off.
 constexpr double off_centre = 0.7;
+constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
 constexpr double most_nodes_per_sd = 2000;
 
 // The seven-point Gauss-Hermite rule for N(0, 1).
@@ -48,10 +49,11 @@ double distant_step(double variance, double width, double distance) {
 // integration shifted by d the error of the sum is
 // exp(-2 pi d / step + [distance^2 / cos(2 d) + a^2] sin(d)^2 / (2 variance)).
 double sinh_step(double variance, double a, double distance, double largest_shift) {
-  double best = 0.0;
-  for (double d = largest_shift; d > 0.04; d *= 0.7) {
+  double best = 0.0, before = -1.0;
+  for (double d = largest_shift; d > 0.04 && best > before; d *= 0.7) {
     const double s2 = std::sin(d) * std::sin(d);
     const double growth = 0.5 * (distance * distance / (1.0 - 2.0 * s2) + a * a) * s2 / variance;
+    before = best;
     best = std::max(best, two_pi * d / (accuracy_exponent + growth));
   }
   return best;
@@ -79,12 +81,15 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
     if (distance > width) step = std::max(step, distant_step(variance, width, distance));
     if (sd > least_sinh_sd * width && std::fabs(off) < most_sinh_distance * sd) {
       const double a = std::max(1.1 * width, 0.7 * smoothness.spread);
-      const std::complex<double> nearest(smoothness.spread + off_centre * width, width);
-      const double shift = std::min(0.75, std::asinh(nearest / a).imag());
+      double shift = largest_shift;
+      if (smoothness.spread > 0.0) {
+        const std::complex<double> nearest(smoothness.spread + off_centre * width, width);
+        shift = std::min(shift, std::asinh(nearest / a).imag());
+      }
       const double u_step = sinh_step(variance, a, off, shift);
-      const double u_range = sinh_end(off, sd, a, 1.0) - sinh_end(off, sd, a, -1.0);
-      if (sinh_cost * u_range / u_step < 2.0 * reach * sd / step)
-        return place_sinh(mean, sd, smoothness.centre, a, u_step);
+      const double low = sinh_end(off, sd, a, -1.0), high = sinh_end(off, sd, a, 1.0);
+      if (sinh_cost * (high - low) / u_step < 2.0 * reach * sd / step)
+        return place_sinh(mean, sd, smoothness.centre, a, u_step, low, high);
     }
   }
   place_trapezium(mean, sd, std::max(step, sd / most_nodes_per_sd), smoothness.growth);
@@ -101,20 +106,31 @@ void GaussianRule::place_trapezium(double mean, double sd, double step, double g
   // exp(growth |x|) times the Gaussian has its mass growth * variance further out.
   const double t_step = step / sd;
   const int last = static_cast<int>(std::ceil(std::min(reach + growth * sd, 38.0) / t_step));
-  for (int j = -last; j <= last; ++j) {
+  // From the mean outwards a weight is the one before times a ratio that shrinks by a constant factor.
+  const double shrink = std::exp(-t_step * t_step);
+  double weight = t_step * normal_density(0.0), ratio = std::sqrt(shrink);
+  nodes_.push_back(mean);
+  weights_.push_back(weight);
+  for (int j = 1; j <= last; ++j) {
+    weight *= ratio;
+    ratio *= shrink;
     nodes_.push_back(mean + j * step);
-    weights_.push_back(t_step * normal_density(j * t_step));
+    nodes_.push_back(mean - j * step);
+    weights_.push_back(weight);
+    weights_.push_back(weight);
   }
 }
 
-void GaussianRule::place_sinh(double mean, double sd, double centre, double a, double step) {
-  const double off = mean - centre;
-  const int first = static_cast<int>(std::floor(sinh_end(off, sd, a, -1.0) / step));
-  const int last = static_cast<int>(std::ceil(sinh_end(off, sd, a, 1.0) / step));
-  for (int j = first; j <= last; ++j) {
-    const double e = std::exp(j * step), x = 0.5 * a * (e - 1.0 / e);
+void GaussianRule::place_sinh(double mean, double sd, double centre, double a, double step, double low,
+                              double high) {
+  const double off = mean - centre, half = 0.5 * a, scale = step / sd * normal_density(0.0);
+  const double precision = 0.5 / (sd * sd), factor = std::exp(step);
+  const int first = static_cast<int>(std::floor(low / step)), last = static_cast<int>(std::ceil(high / step));
+  double e = half * std::exp(first * step);  // a exp(u) / 2
+  for (int j = first; j <= last; ++j, e *= factor) {
+    const double other = half * half / e, x = e - other;
     nodes_.push_back(centre + x);
-    weights_.push_back(step * 0.5 * a * (e + 1.0 / e) / sd * normal_density((x - off) / sd));
+    weights_.push_back(scale * (e + other) * std::exp(-precision * (x - off) * (x - off)));
   }
 }
 

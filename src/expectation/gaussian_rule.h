@@ -34,7 +34,7 @@ class GaussianRule {
  private:
   void place_hermite(double mean, double sd);
   void place_trapezium(double mean, double sd, double step, double growth);
-  void place_sinh(double mean, double sd, double centre, double a, double step);
+  void place_sinh(double mean, double sd, double centre, double a, double step, double low, double high);
 
   std::vector<double> nodes_, weights_;
 };

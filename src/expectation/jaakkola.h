@@ -7,7 +7,8 @@
 
 namespace galvi {
 
-/// f(x) = log sigmoid(x) = x / 2 - log(2 cosh(x / 2)), and log cosh(sqrt(t) / 2) is concave in t = x^2. By Jensen
+/// f(x) = log sigmoid(x) = x / 2 - log(2 cosh(x / 2)), and log cosh(sqrt(t) / 2) is concave in t = x^2. By
+/// Jensen
 ///   E f(sign x) >= sign mean / 2 - log(2 cosh(xi / 2)),   xi^2 = t = E x^2 = mean^2 + variance,
 /// which is the bound with its free xi at the optimum (003, section 2.3).
 class Jaakkola final : public FunctionMean {

@@ -7,8 +7,8 @@
 
 namespace galvi {
 
-/// E llp(x) <= log E(1 + exp(x)) = llp(t), t = mean + variance / 2, llp(x) = log(1 + exp(x)). As in the papers it is
-/// llp(x), not llp(-x), that is bounded: f(x) = x - llp(x) and f(-x) = -llp(x).
+/// E llp(x) <= log E(1 + exp(x)) = llp(t), t = mean + variance / 2, llp(x) = log(1 + exp(x)). As in the
+/// papers it is llp(x), not llp(-x), that is bounded: f(x) = x - llp(x) and f(-x) = -llp(x).
 class LogBound final : public FunctionMean {
  public:
   std::string name() const override { return "log"; }

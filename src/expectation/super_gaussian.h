@@ -7,9 +7,9 @@
 
 namespace galvi {
 
-/// Where log p = g(t) is a convex function of t = (y - eta)^2, Jensen gives E log p >= g(E t), E t = (y - mean)^2 +
-/// variance: the bound by Gaussians whose scale is at its optimum (001 calls such likelihoods super-Gaussian). With
-/// r = sqrt(E t), g(E t) is log p at eta = y - r.
+/// Where log p = g(t) is a convex function of t = (y - eta)^2, Jensen gives E log p >= g(E t), E t = (y -
+/// mean)^2 + variance: the bound by Gaussians whose scale is at its optimum (001 calls such likelihoods
+/// super-Gaussian). With r = sqrt(E t), g(E t) is log p at eta = y - r.
 class SuperGaussian final : public ScalarByRow {
  public:
   std::string name() const override { return "super_gaussian"; }

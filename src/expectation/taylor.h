@@ -5,9 +5,9 @@
 
 namespace galvi {
 
-/// E l = l(m) + v l''(m) / 2, l = log p. The rule of 003 takes d_m = l'(m), which is not the derivative of that
-/// value but makes the fixed point the Laplace posterior: the mode of log p(y, eta) with its curvature. There
-/// the approximate bound is Laplace's approximation of the log evidence.
+/// E l = l(m) + v l''(m) / 2, l = log p. The rule of 003 takes d_m = l'(m), which is not the derivative of
+/// that value but makes the fixed point the Laplace posterior: the mode of log p(y, eta) with its curvature.
+/// There the approximate bound is Laplace's approximation of the log evidence.
 class Taylor final : public ScalarByRow {
  public:
   std::string name() const override { return "taylor"; }

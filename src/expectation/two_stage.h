@@ -5,8 +5,8 @@
 
 namespace galvi {
 
-/// log Phi bends by less than 1, d^2 log Phi / dx^2 >= -1, so E f(x) >= f(mean) - variance / 2: what remains of a
-/// latent g ~ N(eta, 1), y = sign(g), after Jensen's inequality for p(g | eta).
+/// log Phi bends by less than 1, d^2 log Phi / dx^2 >= -1, so E f(x) >= f(mean) - variance / 2: what remains
+/// of a latent g ~ N(eta, 1), y = sign(g), after Jensen's inequality for p(g | eta).
 class TwoStage final : public FunctionMean {
  public:
   std::string name() const override { return "two_stage"; }

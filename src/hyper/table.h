@@ -12,8 +12,8 @@ namespace galvi {
 
 /// above: the log of the distance from the value in the row before, for numbers in order.
 enum class Transform { log, identity, logit, atanh, above };
-/// "log", "identity", "logit" (0 to 1), "atanh" (-1 to 1) or "above". Throws std::invalid_argument for anything
-/// else.
+/// "log", "identity", "logit" (0 to 1), "atanh" (-1 to 1) or "above". Throws std::invalid_argument for
+/// anything else.
 Transform transform_from(const std::string& name);
 
 struct Hyperparameter {

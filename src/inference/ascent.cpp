@@ -6,8 +6,8 @@ namespace galvi {
 
 namespace {
 
-// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d -
-// lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
+// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
 struct Means {
   Matrix alpha, centred;
 };

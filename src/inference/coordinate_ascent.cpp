@@ -47,8 +47,9 @@ class RowProblem {
   double *mean_, *variance_;
 };
 
-// The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v - cavity v + 2 E,
-// is largest. Its slope falls in lambda, so a bracket closes in; Newton's steps where they stay inside.
+// The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v -
+// cavity v + 2 E, is largest. Its slope falls in lambda, so a bracket closes in; Newton's steps where they
+// stay inside.
 double solve_site(RowProblem& problem, const Posterior& current, Index n, Index k, double cavity,
                   double lambda) {
   const double least = -cavity * (1 - 1e-10);

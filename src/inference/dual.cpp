@@ -80,8 +80,8 @@ class Search {
     return matrix(out);
   }
 
-  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a longer
-  // step still goes down with them stopped, it is taken.
+  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a
+  // longer step still goes down with them stopped, it is taken.
   Path limited(const DualPoint& current, const Matrix& direction) const {
     constexpr double enough = 0.1, shortest = 1e-6;
     const double slope = dot(direction, current.gradient), room = problem_.room(current, direction);
@@ -131,8 +131,8 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
   double gap = infinity;
   Search search(model, control.cold);
   auto current = search.start(out.posterior);
-  // Where a wide prior makes alpha large at lambdas that do not fit together, D is far from the bound, and natural
-  // steps are quicker.
+  // Where a wide prior makes alpha large at lambdas that do not fit together, D is far from the bound, and
+  // natural steps are quicker.
   double step = 1.0;
   for (int i = 0; i < approaches && !control.cold && out.iterations < control.max_iterations; ++i) {
     const double far = current ? current->value - out.posterior.elbo : infinity;

@@ -159,8 +159,8 @@ Matrix DualProblem::tangent(const Matrix& gradient) const {
 
 namespace {
 
-// The way to an edge that a step may take. Where the distance is hardly a number of its own beside the edge, rounding
-// would end outside.
+// The way to an edge that a step may take. Where the distance is hardly a number of its own beside the edge,
+// rounding would end outside.
 double allowed(double distance, double edge) {
   constexpr double share = 0.99, resolution = 4e-16;
   if (std::isinf(distance)) return infinity;

@@ -25,8 +25,8 @@ bool mean_step(LatentGaussianModel& model, const Matrix& h, Posterior& current) 
 }
 
 // V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in
-// gamma until the bound does not fall. Where gamma is negative and no step along it raises the bound, it is set
-// to zero (004, section 3.1).
+// gamma until the bound does not fall. Where gamma is negative and no step along it raises the bound, it is
+// set to zero (004, section 3.1).
 bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   const Matrix gamma = -2.0 * current.expectations.d_variance;
   std::vector<Matrix> targets{gamma};
@@ -100,8 +100,8 @@ InferenceResult accelerated(LatentGaussianModel& model, const std::optional<Site
 
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
-  // Coefficients that all rows share, and classes that compete for one response, make the plain iteration slow; so
-  // do bounds, whose lambda is not the curvature in the mean.
+  // Coefficients that all rows share, and classes that compete for one response, make the plain iteration
+  // slow; so do bounds, whose lambda is not the curvature in the mean.
   const bool full = model.solver(0).latent_dimension() == model.rows() && model.null_dimension() == 0;
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());

@@ -18,8 +18,8 @@ constexpr double max_site_move = 2;
 
 using Map = Eigen::Map<const Matrix>;
 
-/// The coordinate x in which lambda moves: log lambda where the best lambda is positive, lambda v0 with v0 the
-/// variance at the last factorisation where it may be negative.
+/// The coordinate x in which lambda moves: log lambda where the best lambda is positive, lambda v0 with v0
+/// the variance at the last factorisation where it may be negative.
 class SiteScale {
  public:
   SiteScale(bool positive, const Matrix& v0, const Matrix& floor)
@@ -47,8 +47,8 @@ class SiteScale {
     if (positive_) return floor_.array().log();
     return Matrix::Constant(v0_.rows(), v0_.cols(), -std::numeric_limits<double>::infinity());
   }
-  /// A move as far as the frozen model can be trusted, site by site: one that it sends far away must not hold the
-  /// others back. A site that hardly matters may vanish at once.
+  /// A move as far as the frozen model can be trusted, site by site: one that it sends far away must not hold
+  /// the others back. A site that hardly matters may vanish at once.
   Matrix limited(const Matrix& move, const Matrix& x, const Matrix& variance) const {
     const Matrix within = move.cwiseMax(-max_site_move).cwiseMin(max_site_move);
     if (!positive_) return within;
@@ -196,8 +196,8 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
   return std::nullopt;
 }
 
-/// Moves (alpha, x) towards the frozen model's solution. False if it got less than half of the way there, measured
-/// by the residual.
+/// Moves (alpha, x) towards the frozen model's solution. False if it got less than half of the way there,
+/// measured by the residual.
 bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
                   Matrix& alpha, Matrix& x) {
   const Index N = model.rows(), K = model.latents();
@@ -269,7 +269,8 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       const Matrix x = frozen.sites().of(current.sites.lambda);
       Matrix alpha = current.alpha, target = x;
       solved = solve_frozen(model, frozen, current, alpha, target);
-      // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of zeros.
+      // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of
+      // zeros.
       const auto silent =
           (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0).eval();
       const Matrix from = current.alpha;
@@ -284,8 +285,9 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     }
     stalled = current.elbo - before <= rounding(current) ? stalled + 1 : 0;
     if (moved && solved) continue;
-    // Where the model of the variances is not good enough: Newton's step for the means alone with a fixed-point step
-    // for the variances, else the natural gradient, which is an ascent direction whatever the bends of the bound.
+    // Where the model of the variances is not good enough: Newton's step for the means alone with a
+    // fixed-point step for the variances, else the natural gradient, which is an ascent direction whatever
+    // the bends of the bound.
     model.restore(current);
     bool stepped = false;
     if (bends) {

@@ -5,9 +5,9 @@
 
 namespace galvi {
 
-/// `first` and, unless the bound is known to have one optimum, runs of the algorithm from other starts at the same
-/// hyperparameters: the best of them, with a note if they do not agree. The solvers end factorised at the result;
-/// `trace` is the path to it.
+/// `first` and, unless the bound is known to have one optimum, runs of the algorithm from other starts at the
+/// same hyperparameters: the best of them, with a note if they do not agree. The solvers end factorised at
+/// the result; `trace` is the path to it.
 InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algorithm, InferenceResult first,
                                const InferenceControl& control, Trace& trace);
 

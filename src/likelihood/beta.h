@@ -4,14 +4,15 @@
 #include <cmath>
 
 #include "likelihood/composed.h"
+#include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {
 
-/// Mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
-/// b = (1 - mu) precision, log p(y | eta) = log Gamma(precision) - log Gamma(a) - log Gamma(b) + (a - 1) log
-/// y + (b - 1) log(1 - y),  0 < y < 1.
+/// 0 < y < 1, mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
+/// b = (1 - mu) precision
+/// log p(y | eta) = log Gamma(a + b) - log Gamma(a) - log Gamma(b) + (a - 1) log y + (b - 1) log(1 - y).
 class Beta final : public Likelihood {
  public:
   explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
@@ -22,32 +23,28 @@ class Beta final : public Likelihood {
     digamma_ = digamma(precision_);
   }
 
-  // a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y) + what
-  // Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme mu
-  // cancels.
   double log_density(const Datum& datum, const double* eta) const override {
-    const double log_y = std::log(datum.y), log_rest = std::log1p(-datum.y);
     const double log_mu = log_sigmoid().value(*eta), log_nu = log_sigmoid().value(-*eta);
     const double log_a = log_precision_ + log_mu, log_b = log_precision_ + log_nu;
     const double a = std::exp(log_a), b = std::exp(log_b);
-    return a * (log_y - log_mu) + b * (log_rest - log_nu) + 0.5 * (log_a + log_nu) - log_y - log_rest -
-           0.91893853320467274178 + stirling_ - stirling_error(a, log_a) - stirling_error(b, log_b);
+    return assemble(datum.y, log_mu, log_nu, a, b, stirling_error(a, log_a), stirling_error(b, log_b));
   }
   // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a),
-  // which is smooth at a = 0. With s_k the k-th derivative of mu, a and b have the derivatives +-precision
-  // s_k.
+  // which is smooth at a = 0. With s_k the k-th derivative of mu, those of a and b are +-precision s_k.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    double f[5], at_a[4], at_b[4];
+    double f[5], at_a[5], at_b[5];
     log_sigmoid().derivatives(eta, f);
     const double nu = f[1], mu = std::exp(f[0]), s1 = -f[2], s2 = -f[3], s3 = -f[4];
     const double s4 = s2 * (1.0 - 12.0 * s1);
-    polygamma(1.0 + precision_ * mu, at_a);
-    polygamma(1.0 + precision_ * nu, at_b);
-    const double slope = precision_ * (std::log(datum.y) - std::log1p(-datum.y) - at_a[0] + at_b[0]);
+    const double a = precision_ * mu, b = precision_ * nu, log_nu = f[0] - eta;
+    log_gamma_derivatives(1.0 + a, at_a);
+    log_gamma_derivatives(1.0 + b, at_b);
+    const double slope = precision_ * (std::log(datum.y) - std::log1p(-datum.y) - at_a[1] + at_b[1]);
     const double p2 = precision_ * precision_, p3 = precision_ * p2;
-    const double second = p2 * (at_a[1] + at_b[1]), third = p3 * (at_a[2] - at_b[2]);
-    const double fourth = p2 * p2 * (at_a[3] + at_b[3]);
-    out[0] = log_density(datum, &eta);
+    const double second = p2 * (at_a[2] + at_b[2]), third = p3 * (at_a[3] - at_b[3]);
+    const double fourth = p2 * p2 * (at_a[4] + at_b[4]);
+    out[0] = assemble(datum.y, f[0], log_nu, a, b, stirling_of(a, log_precision_ + f[0], at_a[0]),
+                      stirling_of(b, log_precision_ + log_nu, at_b[0]));
     out[1] = nu - mu + slope * s1;
     out[2] = -2.0 * s1 + slope * s2 - second * s1 * s1;
     out[3] = -2.0 * s2 + slope * s3 - third * s1 * s1 * s1 - 3.0 * second * s1 * s2;
@@ -97,6 +94,20 @@ class Beta final : public Likelihood {
   bool has_hyper() const override { return true; }
 
  private:
+  // log p = a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y)
+  // + what Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme
+  // mu cancels.
+  double assemble(double y, double log_mu, double log_nu, double a, double b, double error_a,
+                  double error_b) const {
+    const double log_y = std::log(y), log_rest = std::log1p(-y);
+    return a * (log_y - log_mu) + b * (log_rest - log_nu) + 0.5 * (log_precision_ + log_mu + log_nu) - log_y -
+           log_rest - log_sqrt_2pi + stirling_ - error_a - error_b;
+  }
+  // What Stirling's formula leaves of log Gamma(a), from log a and log Gamma(1 + a).
+  static double stirling_of(double a, double log_a, double log_gamma_next) {
+    return a < 16.0 ? log_gamma_next - (a + 0.5) * log_a + a - log_sqrt_2pi : stirling_error(a);
+  }
+
   PositiveParameter parameter_;
   double precision_ = 1.0, log_precision_ = 0.0, stirling_ = 0.0, digamma_ = 0.0;
 };

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/log_link.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {
@@ -11,7 +11,7 @@ namespace galvi {
 /// Mean exp(eta), shape a:  log p(y | eta) = a log a - log Gamma(a) + (a - 1) log y - a eta - a y exp(-eta),
 /// y > 0. With d = log y - eta this is constant - log y + a (1 + d - exp(d)), where nothing large cancels:
 /// constant = log(a) / 2 - log(2 pi) / 2 - (what Stirling's formula leaves of log Gamma(a)).
-class GammaResponse : public Likelihood {
+class GammaResponse : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_y = std::log(datum.y), d = log_y - *eta;
@@ -45,7 +45,6 @@ class GammaResponse : public Likelihood {
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_variance(double /*size*/, const double* eta) const override {
     return std::exp(2.0 * *eta) / shape_;
   }
@@ -55,14 +54,6 @@ class GammaResponse : public Likelihood {
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
-    return std::exp(mean + 0.5 * variance);
-  }
-  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
-  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
-                                                 double variance) const override {
-    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
-  }
   std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
     return std::exp(2.0 * (mean + variance)) / shape_;
   }

@@ -39,8 +39,7 @@ class Laplace final : public Likelihood {
     const double d = sd > 0.0 ? residual / sd : std::copysign(infinity, residual);
     const double density = normal_density(d);
     if (density == 0.0) {
-      return PointExpectation{
-          constant_ - std::fabs(residual) * rate, slope(residual), 0.0, 0.0, 0.0, 0.0};
+      return PointExpectation{constant_ - std::fabs(residual) * rate, slope(residual), 0.0, 0.0, 0.0, 0.0};
     }
     const double curvature = 2.0 * density / sd * rate;
     return PointExpectation{constant_ - mean_distance(residual, sd, d, density) * rate,

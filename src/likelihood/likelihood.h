@@ -14,8 +14,8 @@ namespace galvi {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with classes y
-/// is the class, 0, 1, ..
+/// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with
+/// classes y is the class, 0, 1, ..
 struct Datum {
   double y;
   double size;
@@ -79,8 +79,8 @@ struct Support {
   double low, high;
 };
 
-/// log p(y | eta) = eta_y - log sum_c exp(eta_c), where eta of the `reference` class is 0 (K = classes - 1) or,
-/// for reference = -1, every class has its own latent value (K = classes).
+/// log p(y | eta) = eta_y - log sum_c exp(eta_c), where eta of the `reference` class is 0 (K = classes - 1)
+/// or, for reference = -1, every class has its own latent value (K = classes).
 struct Softmax {
   Index classes;
   Index reference;
@@ -105,7 +105,8 @@ class Likelihood {
   virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
 
   // Forms that expectations ask for.
-  /// The one function that log p is a weighted sum of (likelihood/composed.h); null where it has not this form.
+  /// The one function that log p is a weighted sum of (likelihood/composed.h); null where it has not this
+  /// form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
   virtual void compose(const Datum&, Composition&) const {}
   virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,

@@ -5,6 +5,7 @@
 
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
+#include "likelihood/log_link.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
 
@@ -13,9 +14,10 @@ namespace galvi {
 /// Mean exp(eta), variance exp(eta) + exp(2 eta) / r, r = size: with f = log sigmoid
 /// log p(y | eta) = log Gamma(y + r) - log Gamma(r) - log y! + y f(eta - log r) + r f(log r - eta),  y = 0,
 /// 1, ..
-class NegativeBinomial final : public Composed {
+class NegativeBinomial final : public LogLink<Composed> {
  public:
-  explicit NegativeBinomial(const LikelihoodSpec& spec) : Composed(log_sigmoid()), parameter_(spec, "size") {}
+  explicit NegativeBinomial(const LikelihoodSpec& spec)
+      : LogLink<Composed>(log_sigmoid()), parameter_(spec, "size") {}
   void update(const ConstVectorRef& hyper) override {
     size_ = parameter_.read(hyper);
     log_size_ = std::log(size_);
@@ -41,7 +43,6 @@ class NegativeBinomial final : public Composed {
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_variance(double /*size*/, const double* eta) const override {
     return std::exp(*eta) + std::exp(2.0 * *eta) / size_;
   }
@@ -52,14 +53,6 @@ class NegativeBinomial final : public Composed {
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
-    return std::exp(mean + 0.5 * variance);
-  }
-  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
-  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
-                                                 double variance) const override {
-    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
-  }
   std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
     return std::exp(mean + 0.5 * variance) + std::exp(2.0 * (mean + variance)) / size_;
   }

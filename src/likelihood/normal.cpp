@@ -7,17 +7,18 @@ namespace galvi {
 namespace {
 
 constexpr double sqrt_half = 0.70710678118654752440;
-// Left of -tail_start the continued fraction below has converged to rounding after `tail_terms` terms.
+// Left of -tail_start the continued fraction below has converged to rounding after 12 + (40 / x)^2 terms.
 constexpr double tail_start = 6.0;
-constexpr int tail_terms = 44;
+int tail_terms(double t) { return 12 + static_cast<int>(1600.0 / (t * t)); }
 
-// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0; `gap` = 2 d - e.
+// phi(-t) / Phi(-t) = t + d,  d = 1 / (t + e),  e = 2 / (t + 3 / (t + 4 / (t + ...))), t > 0;
+// `gap` = 2 d - e.
 struct Hazard {
   double d, e, gap;
 };
 Hazard hazard_excess(double t) {
   double fourth = 0.0;  // 4 / (t + 5 / (t + ...))
-  for (int k = tail_terms; k >= 4; --k) fourth = k / (t + fourth);
+  for (int k = tail_terms(t); k >= 4; --k) fourth = k / (t + fourth);
   const double third = 3.0 / (t + fourth), e = 2.0 / (t + third), d = 1.0 / (t + e);
   // 2 d - e = 2 (third - e) / ((t + e) (t + third)), and so on inwards: no difference of nearly equal terms
   const double gap = d * e * (t + 3.0 * third - 2.0 * fourth) / ((t + fourth) * (t + third));

@@ -31,9 +31,11 @@ struct Legendre {
   std::vector<double> node, weight;
 };
 
-constexpr double wide = 1.0;         // an interval around 0 that is wider has Phi at both ends
+constexpr double wide = 1.0;  // an interval that is wider, and no further out than this in either tail, ..
+constexpr double tail_start = 5.0;   // .. has Phi at both ends
 constexpr double negligible = 40.0;  // exp(-40) of the density at the end nearer to 0
-constexpr double short_drop = 3.0;   // a density that falls by less than exp(-3) needs few nodes
+// Nodes that a density needs which falls by less than exp(-3), exp(-12), exp(-40).
+constexpr double short_drop = 3.0, middle_drop = 12.0;
 
 // The interval as seen from its end nearer to 0, at distance `near`: density exp(-near e - e^2 / 2), 0 < e <
 // length.
@@ -45,8 +47,9 @@ struct Tail {
     // where near e + e^2 / 2 = negligible
     const double reach = 2.0 * negligible / (near + std::hypot(near, std::sqrt(2.0 * negligible)));
     length = std::min(width, reach);
-    static const Legendre few(12), many(32);
-    rule = (near + 0.5 * length) * length < short_drop ? &few : &many;
+    static const Legendre few(12), more(20), many(32);
+    const double drop = (near + 0.5 * length) * length;
+    rule = drop < short_drop ? &few : drop < middle_drop ? &more : &many;
   }
   double density(double e) const { return std::exp(-(near + 0.5 * e) * e); }
   double log_probability(double mass) const {
@@ -89,10 +92,16 @@ void tail_derivatives(const Tail& tail, double side, double out[5]) {
   out[4] = l2 * l2 * (m4 - 3.0 * m2 * m2);
 }
 
-// low < 0 < high. With A = phi(low) / Z and B = phi(high) / Z, Z the probability: A' = A (low - l'), l' = A -
-// B, and the rest by differentiating A - B.
+double log_central(double low, double high) {
+  if (low < 0.0 && high > 0.0) return std::log1p(-normal_cdf(low) - normal_cdf(-high));
+  // from the tail that keeps the digits
+  return std::log(low > 0.0 ? normal_cdf(-low) - normal_cdf(-high) : normal_cdf(high) - normal_cdf(low));
+}
+
+// With A = phi(low) / Z and B = phi(high) / Z, Z the probability: A' = A (low - l'), l' = A - B, and the rest
+// by differentiating A - B.
 void central_derivatives(double low, double high, double out[5]) {
-  out[0] = std::log1p(-normal_cdf(low) - normal_cdf(-high));
+  out[0] = log_central(low, high);
   const double A = std::exp(-0.5 * low * low - log_sqrt_2pi - out[0]);
   const double B = std::exp(-0.5 * high * high - log_sqrt_2pi - out[0]);
   out[1] = A - B;
@@ -105,7 +114,9 @@ void central_derivatives(double low, double high, double out[5]) {
   out[4] = times(A, u * (u * u + 3.0 * slope) - out[3]) - times(B, w * (w * w + 3.0 * slope) - out[3]);
 }
 
-bool central(double low, double high, double width) { return low < 0.0 && high > 0.0 && width > wide; }
+bool central(double low, double high, double width) {
+  return low < tail_start && high > -tail_start && width > wide;
+}
 
 // From the end nearer to 0, with the width of the interval known better than high - low is. An interval
 // around 0 is cut there by neither: its density rises first, which does no harm as it is narrow.
@@ -118,7 +129,7 @@ Tail tail_of(double low, double high, double width) {
 
 double log_normal_interval(double a, double b, double eta) {
   const double low = a - eta, high = b - eta, width = b - a;
-  if (central(low, high, width)) return std::log1p(-normal_cdf(low) - normal_cdf(-high));
+  if (central(low, high, width)) return log_central(low, high);
   return log_tail(tail_of(low, high, width));
 }
 

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "likelihood/counts.h"
-#include "likelihood/likelihood.h"
+#include "likelihood/log_link.h"
 
 namespace galvi {
 
 /// log p(y | eta) = y eta - exp(eta) - log y!   y = 0, 1, 2, ...
-class Poisson final : public Likelihood {
+class Poisson final : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     return datum.y * *eta - std::exp(*eta) - log_factorial(datum.y);
@@ -47,7 +47,6 @@ class Poisson final : public Likelihood {
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return poisson_cdf(datum.y, std::exp(*eta));
@@ -55,14 +54,6 @@ class Poisson final : public Likelihood {
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
-    return std::exp(mean + 0.5 * variance);
-  }
-  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
-  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
-                                                 double variance) const override {
-    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
-  }
   std::optional<double> predictive_noise(double size, double mean, double variance) const override {
     return predictive_mean(size, mean, variance);
   }

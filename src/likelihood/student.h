@@ -31,8 +31,8 @@ class Student final : public Likelihood {
   // log(1 + x^2 / w^2) is 2 Re log(x + i w) but for a constant; its k-th derivative is
   // 2 (-1)^(k - 1) (k - 1)! Re z^k, z = 1 / (x + i w).
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    const double x = eta - datum.y, h = std::hypot(x, width_), power = df_ + 1.0;
-    const double re = x / h / h, im = -width_ / h / h;
+    const double x = eta - datum.y, scale = 1.0 / (x * x + width_ * width_), power = df_ + 1.0;
+    const double re = scale * x, im = -scale * width_;
     const double re2 = (re - im) * (re + im), im2 = 2.0 * re * im;
     out[0] = constant_ - 0.5 * power * log_spread(x);
     out[1] = -power * re;

@@ -72,7 +72,20 @@ std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int or
                       0.5 * posterior.alpha.cwiseProduct(posterior.centred).sum();
   if (!std::isfinite(posterior.elbo) || !e.d_mean.allFinite() || !e.d_variance.allFinite())
     return std::nullopt;
+  posterior.rounding = rounding(posterior);
   return posterior;
+}
+
+// Sites that say much more than the prior (large counts) make the bound a small difference of terms as large as
+// b' f. Under a wide prior f = C alpha is a small sum of large terms; their N errors add up at random.
+double LatentGaussianModel::rounding(const Posterior& posterior) const {
+  double out = 1e-13 * (1 + std::abs(posterior.merit)) +
+               2e-16 * posterior.sites.b.cwiseProduct(posterior.centred).cwiseAbs().sum();
+  for (Index k = 0; k < latents(); ++k) {
+    const double spread = posterior.alpha.col(k).cwiseAbs().dot(prior_variances_.col(k).cwiseSqrt());
+    if (std::isfinite(spread)) out += 2e-16 * spread * spread / static_cast<double>(rows());
+  }
+  return out;
 }
 
 std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
@@ -171,8 +184,8 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
   return out;
 }
 
-// The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm: the
-// derivative of d l / d hyper along V u, by differences of fourth order.
+// The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm:
+// the derivative of d l / d hyper along V u, by differences of fourth order.
 Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
   const Vector direction = solvers_[0]->apply_covariance(u.col(0));
   const double largest = direction.cwiseAbs().maxCoeff();

@@ -65,6 +65,7 @@ class LatentGaussianModel {
   bool factorise(const Matrix& lambda);
   void set_mean(const Matrix& alpha, Posterior& posterior);
   std::optional<Posterior> finish(Posterior posterior, int order);
+  double rounding(const Posterior& posterior) const;
   Vector gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers);
 
   Context& context_;

@@ -22,9 +22,11 @@ struct Posterior {
   Expectations expectations;
   double kl = 0;
   double elbo = 0;
-  /// What a step must not lower: the bound; for an expectation that is not consistent with its derivatives, the
-  /// log joint density at the mean.
+  /// What a step must not lower: the bound; for an expectation that is not consistent with its derivatives,
+  /// the log joint density at the mean.
   double merit = 0;
+  /// What rounding alone may do to it.
+  double rounding = 0;
 
   SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
 };

@@ -4,8 +4,6 @@
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
-#include <initializer_list>
-#include <iterator>
 
 namespace galvi {
 namespace {
@@ -24,16 +22,16 @@ constexpr double series_from = 16.0;  // where the asymptotic series below have 
 constexpr double uniform_from = 1e4;  // Boost's time grows with the square root of a
 
 // c_0 + c_1 x + c_2 x^2 + ...
-double polynomial(double x, std::initializer_list<double> coefficients) {
-  double value = 0.0;
-  for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c) value = value * x + *c;
-  return value;
+double polynomial(double /*x*/, double c) { return c; }
+template <class... Rest>
+double polynomial(double x, double c, Rest... rest) {
+  return c + x * polynomial(x, rest...);
 }
 
 // Next term below 1e-17 for x >= 16.
 double stirling_series(double x) {
-  return polynomial(1.0 / (x * x),
-                    {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156}) /
+  return polynomial(1.0 / (x * x), 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360,
+                    1.0 / 156) /
          x;
 }
 
@@ -44,14 +42,14 @@ double stirling_series(double x) {
 double gamma_uniform(double a, double x, bool upper) {
   const double mu = (x - a) / a;
   auto near_zero = [mu] {
-    return mu * mu * polynomial(mu, {0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6, -1.0 / 7, 0.125, -1.0 / 9});
+    return mu * mu * polynomial(mu, 0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6, -1.0 / 7, 0.125, -1.0 / 9);
   };
   const double half_square = std::fabs(mu) < 1e-2 ? near_zero() : mu - std::log1p(mu);
   const double eta = std::copysign(std::sqrt(2.0 * half_square), mu);
   double c0, c1;
   if (std::fabs(eta) < 0.1) {
-    c0 = polynomial(eta, {-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600});
-    c1 = polynomial(eta, {-1.0 / 540, -1.0 / 288, 1.0 / 378});
+    c0 = polynomial(eta, -1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600);
+    c1 = polynomial(eta, -1.0 / 540, -1.0 / 288, 1.0 / 378);
   } else {
     c0 = 1.0 / mu - 1.0 / eta;
     c1 = 1.0 / (eta * eta * eta) - 1.0 / (mu * mu * mu) - 1.0 / (mu * mu) - 1.0 / (12.0 * mu);
@@ -89,27 +87,29 @@ double log_gamma_ratio(double x, double delta) {
 
 double digamma(double x) { return boost::math::digamma(x, Policy()); }
 
-void polygamma(double x, double out[4]) {
-  // psi^(n)(x) = psi^(n)(x + 1) - (-1)^n n! / x^(n + 1) up to where the asymptotic series have converged.
-  out[0] = out[1] = out[2] = out[3] = 0.0;
+void log_gamma_derivatives(double x, double out[5]) {
+  // log Gamma(x) = log Gamma(x + 1) - log x and its derivatives, up to where the asymptotic series have
+  // converged.
+  double product = 1.0, sums[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   for (; x < series_from; x += 1.0) {
     const double r = 1.0 / x, r2 = r * r;
-    out[0] -= r;
-    out[1] += r2;
-    out[2] -= 2.0 * r * r2;
-    out[3] += 6.0 * r2 * r2;
+    product *= x;
+    sums[1] -= r;
+    sums[2] += r2;
+    sums[3] -= 2.0 * r * r2;
+    sums[4] += 6.0 * r2 * r2;
   }
-  const double r = 1.0 / x, r2 = r * r;
-  out[0] +=
-      std::log(x) - 0.5 * r -
-      r2 * polynomial(r2, {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12});
-  out[1] +=
-      r + 0.5 * r2 +
-      r * r2 * polynomial(r2, {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6});
-  out[2] -=
-      r2 + r * r2 + r2 * r2 * polynomial(r2, {0.5, -1.0 / 6, 1.0 / 6, -0.3, 5.0 / 6, -691.0 / 210, 17.5});
-  out[3] += 2.0 * r * r2 + 3.0 * r2 * r2 +
-            r * r2 * r2 * polynomial(r2, {2.0, -1.0, 4.0 / 3, -3.0, 10.0, -691.0 / 15, 280.0});
+  const double log_x = std::log(x), r = 1.0 / x, r2 = r * r;
+  out[0] = (x - 0.5) * log_x - x + log_sqrt_2pi + stirling_series(x) - std::log(product);
+  out[1] =
+      sums[1] + log_x - 0.5 * r -
+      r2 * polynomial(r2, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
+  out[2] = sums[2] + r + 0.5 * r2 +
+           r * r2 * polynomial(r2, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6);
+  out[3] = sums[3] - r2 - r * r2 -
+           r2 * r2 * polynomial(r2, 0.5, -1.0 / 6, 1.0 / 6, -0.3, 5.0 / 6, -691.0 / 210, 17.5);
+  out[4] = sums[4] + 2.0 * r * r2 + 3.0 * r2 * r2 +
+           r * r2 * r2 * polynomial(r2, 2.0, -1.0, 4.0 / 3, -3.0, 10.0, -691.0 / 15, 280.0);
 }
 
 double lower_gamma(double a, double x) {

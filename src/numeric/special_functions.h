@@ -12,8 +12,8 @@ double stirling_error(double x);
 /// The same for x so small that only its logarithm is known.
 double stirling_error(double x, double log_x);
 
-/// d^(n + 1) log Gamma(x) / d x^(n + 1) for n = 0..3: digamma, trigamma, ..   x > 0
-void polygamma(double x, double out[4]);
+/// d^k log Gamma(x) / d x^k for k = 0..4: digamma, trigamma, .. from k = 1.   x > 0
+void log_gamma_derivatives(double x, double out[5]);
 double digamma(double x);
 
 /// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), a > 0, 0 <= x <= infinity.

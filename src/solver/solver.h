@@ -95,7 +95,8 @@ class Solver {
   virtual Index null_dimension() const { return 0; }
   /// Length of z (N for a full Gaussian process).
   virtual Index latent_dimension() const = 0;
-  /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are few.
+  /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are
+  /// few.
   virtual bool cheap_products() const = 0;
 
   /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).

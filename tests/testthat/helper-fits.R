@@ -39,3 +39,58 @@ small_data <- function(name) {
     gaussian = cars, binary = mtcars, trials = esoph_table(), counts = spray_table(), flat = mtcars
   )
 }
+
+# Every family, on data drawn from it: n rows with eta = x, columns x and y.
+family_data <- function(name, n = 60, seed = 1) {
+  set.seed(seed)
+  x <- seq(-1.5, 1.5, length.out = n)
+  mu <- exp(x)
+  level <- function(score) {
+    cut(score, c(-Inf, -1, 0.5, Inf), c("low", "medium", "high"), ordered_result = TRUE)
+  }
+  gumbel <- function(k) -log(-log(matrix(runif(n * k), n)))
+  stick <- ifelse(runif(n) < plogis(x), 1, ifelse(runif(n) < plogis(-x), 2, 3))
+  y <- switch(name,
+    gaussian = x + rnorm(n),
+    binomial = rbinom(n, 1, plogis(x)),
+    poisson = rpois(n, mu),
+    Gamma = rgamma(n, 3, 3 / mu),
+    exponential = rexp(n, 1 / mu),
+    negbinomial = rnbinom(n, mu = mu, size = 2),
+    beta_family = rbeta(n, 8 * plogis(x), 8 * plogis(-x)),
+    student = x + rt(n, 4),
+    laplace = x + rexp(n) - rexp(n),
+    stochastic_volatility = rnorm(n, 0, exp(x / 2)),
+    cumulative = level(x + rlogis(n)),
+    categorical = factor(c("cat", "dog", "eel")[max.col(cbind(x, -x, 0) + gumbel(3))]),
+    stick_breaking = factor(c("cat", "dog", "eel")[stick])
+  )
+  data.frame(x = x, y = y)
+}
+
+family_names <- function() names(galvi:::family_types())
+
+class_families <- c("cumulative", "categorical", "stick_breaking")
+
+# Held parameters, true ones where the family has any.
+true_family <- function(name) {
+  switch(name,
+    gaussian = galvi_family(name, variance = fixed(1)),
+    Gamma = galvi_family(name, shape = fixed(3)),
+    negbinomial = galvi_family(name, size = fixed(2)),
+    beta_family = galvi_family(name, precision = fixed(8)),
+    student = galvi_family(name, df = fixed(4), scale = fixed(1)),
+    laplace = galvi_family(name, scale = fixed(1)),
+    cumulative = galvi_family(name, thresholds = fixed(c(-1, 0.5))),
+    name
+  )
+}
+
+family_fit <- function(name, n = 60, formula = y ~ x) {
+  key <- paste("family", name, n, deparse1(formula))
+  if (is.null(small_fits[[key]])) {
+    data <- family_data(name, n)
+    small_fits[[key]] <- galvi(formula, data = data, family = true_family(name), hyper = "fixed")
+  }
+  small_fits[[key]]
+}

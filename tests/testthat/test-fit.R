@@ -19,13 +19,20 @@ test_that("the hyperparameter table names terms and parameters", {
   expect_identical(hyper$estimate[hyper$name == "gp(speed).lengthscale"], 8)
 })
 
-test_that("names with dots are cut where the term ends", {
-  cut <- split_hyper_names(
-    c("gp(log(x.1)).lengthscale", "gp(a.b).se.variance", "gaussian.variance", "x.1.sd", "alone"),
-    c("gp(log(x.1))", "gp(a.b)")
+test_that("hyperparameters with dots, classes and thresholds know their term", {
+  hyper <- list(
+    name = c("x.1.sd", "gp(log(x.1)).lengthscale", "gp(x)[a.b].se.variance", "cumulative.(0,1]|(1,2]",
+      "cumulative.(1,2]|(2,3]"),
+    term = c("fixed", "gp(log(x.1))", "gp(x)", "cumulative", "cumulative"),
+    parameter = c("sd", "lengthscale", "se.variance", "(0,1]|(1,2]", "(1,2]|(2,3]"),
+    transform = c("log", "log", "log", "identity", "above"), learned = rep(TRUE, 5),
+    lower = rep(0, 5), upper = rep(9, 5)
   )
-  expect_identical(cut$term, c("gp(log(x.1))", "gp(a.b)", "gaussian", "x.1", ""))
-  expect_identical(cut$parameter, c("lengthscale", "se.variance", "variance", "sd", "alone"))
+  table <- galvi:::hyper_table(hyper, list(hyper = 1:5, at_bound = c(TRUE, rep(FALSE, 4))))
+  expect_identical(table$term, c("x.1", "gp(log(x.1))", "gp(x)", "cumulative", "cumulative"))
+  expect_identical(table$parameter, hyper$parameter)
+  expect_identical(table$status[1:2], c("at bound", "learned"))
+  expect_identical(is.na(table$lower), c(FALSE, FALSE, FALSE, FALSE, TRUE))
 })
 
 test_that("a fit is plain data and survives saveRDS()", {

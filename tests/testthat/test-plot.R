@@ -126,3 +126,93 @@ test_that("plots take text, constant inputs, dates and matrices", {
     expect_true(all(is.finite(plot_away(fit, "relevance")$relevance)))
   }
 })
+
+test_that("every family is drawn by default, of one and two inputs and fixed effects, on both scales", {
+  for (name in family_names()) {
+    for (formula in list(y ~ x, y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)),
+      y ~ gp(x, z, kernel = se(variance = 1, lengthscale = 1)))) {
+      data <- transform(family_data(name), z = rep_len(c(0.1, -1, 0.8, 2), 60))
+      fit <- galvi(formula, data = data, family = true_family(name), hyper = "fixed")
+      for (scale in c("auto", "link", "response")) {
+        panels <- plot_away(fit, scale = scale, n = 11)
+        expect_true(all(vapply(panels, function(x) all(is.finite(x$fit)), NA)), label = paste(name, scale))
+      }
+    }
+    for (which in c("trace", "relevance", "calibration")) {
+      data <- plot_away(fit, which)
+      expect_gt(nrow(data), 0L)
+    }
+  }
+})
+
+test_that("class probabilities along an input are the predictions, with bands around them", {
+  formula <- y ~ gp(x, kernel = se(variance = 1, lengthscale = 1))
+  for (name in c("categorical", "stick_breaking")) {
+    fit <- family_fit(name, formula = formula)
+    data <- plot_away(fit, n = 11)[[1]]
+    expect_named(data, c("x", "series", "fit", "lwr", "upr"))
+    expect_identical(levels(data$series), c("cat", "dog", "eel"))
+    expect_equal(matrix(data$fit, 11), unname(predict(fit, data.frame(x = data$x[1:11]))), tolerance = 1e-8)
+    expect_true(all(data$lwr <= data$fit & data$fit <= data$upr & data$lwr >= 0 & data$upr <= 1))
+  }
+  link <- plot_away(fit, scale = "link", n = 11)[[1]]
+  expect_identical(levels(link$series), c("cat", "dog"))
+})
+
+test_that("ordinal effects are on the link scale, their probabilities on the response scale", {
+  fit <- family_fit("cumulative", formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
+  link <- plot_away(fit, n = 7)[[1]]
+  expect_equal(link$fit, predict(fit, link["x"], type = "link"), ignore_attr = TRUE, tolerance = 1e-8)
+  prob <- plot_away(fit, n = 7, scale = "response")[[1]]
+  expect_equal(as.vector(tapply(prob$fit, prob$x, sum)), rep(1, 7))
+})
+
+test_that("numbers with a link have a prediction band where a panel shows all variables", {
+  formula <- y ~ gp(x, kernel = se(variance = 1, lengthscale = 1))
+  for (name in c("poisson", "negbinomial", "Gamma", "exponential", "beta_family")) {
+    fit <- family_fit(name, formula = formula)
+    data <- plot_away(fit, n = 7)[[1]]
+    new <- predict(fit, data["x"], interval = "prediction")
+    expect_equal(as.matrix(data[c("fit", "y_lwr", "y_upr")]), new, ignore_attr = TRUE, tolerance = 1e-7)
+  }
+  volatility <- family_fit("stochastic_volatility", formula = formula)
+  data <- plot_away(volatility, n = 7)[[1]]
+  expect_equal(data$fit, predict(volatility, data["x"]), ignore_attr = TRUE, tolerance = 1e-8)
+  expect_null(plot_away(family_fit("poisson", formula = y ~ x))$fixed$y_lwr)
+})
+
+test_that("a factor `by` has a panel per level where curves are classes", {
+  d <- transform(family_data("categorical"), half = gl(2, 30, labels = c("left", "right"))[order(y)])
+  fit <- galvi(y ~ gp(x, by = half), data = d, family = categorical(), hyper = "fixed")
+  panels <- plot_away(fit, n = 5)
+  expect_named(panels, paste0("gp(x, by = half), half = ", c("left", "right")))
+  new <- data.frame(x = panels[[2]]$x[1:5], half = "right")
+  expect_equal(matrix(panels[[2]]$fit, 5), unname(predict(fit, new)), tolerance = 1e-8)
+})
+
+test_that("partial residuals on the response scale are the observations where nothing else matters", {
+  for (name in c("poisson", "Gamma", "beta_family", "student")) {
+    fit <- family_fit(name, formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
+    expect_equal(partial_residuals(fit, fit$data, "response"), fit$model$y, tolerance = 1e-8)
+  }
+  fit <- family_fit("stochastic_volatility", formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
+  expect_equal(partial_residuals(fit, fit$data, "response"), abs(fit$model$y), tolerance = 1e-8)
+})
+
+test_that("a beta distribution's limits have its moments, and degenerate ones stay at the mean", {
+  limits <- beta_limits(c(0.3, 1, 0), c(0.1, 0, 0), 0.9)
+  expect_equal(limits[1, ], qbeta(c(0.05, 0.95), 0.3 * 20, 0.7 * 20))
+  expect_equal(limits[2:3, ], matrix(c(1, 0, 1, 0), 2))
+})
+
+test_that("labels in the margin keep their distance and stay inside", {
+  at <- spread_out(c(1, 1.1, 1.2, 5), 1, c(0, 6))
+  expect_true(all(diff(at) > 0.99) && at[1] >= 0 && at[4] <= 6)
+})
+
+test_that("calibration of classes counts every observation once per class", {
+  data <- plot_away(family_fit("categorical"), "calibration", bins = 4)
+  expect_identical(as.vector(tapply(data$n, data$series, sum)), rep(60L, 3))
+  pit <- plot_away(family_fit("cumulative", 500), "calibration", bins = 5)
+  expect_equal(pit$share, rep(0.2, 5), tolerance = 0.15)
+})

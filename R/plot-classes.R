@@ -1,0 +1,213 @@
+# Responses of several classes: their probabilities along one input, their regions over two, the thresholds of
+# ordinal ones.
+
+#' Probabilities with bands, a series per class
+#'
+#' P(class | eta) has no quantiles in closed form where several latents make it: the limits are those of the
+#' beta distribution with its mean and sd under q.
+#' @noRd
+class_data <- function(fit, marginals, level) {
+  moments <- class_moments(fit, marginals)
+  pieces <- lapply(seq_along(response_levels(fit)), function(j) {
+    limits <- beta_limits(moments$mean[, j], moments$sd[, j], level)
+    data.frame(fit = moments$mean[, j], lwr = limits[, 1L], upr = limits[, 2L])
+  })
+  stack_series(pieces, response_levels(fit))
+}
+
+beta_limits <- function(mean, sd, level) {
+  mean <- pmin(pmax(mean, 0), 1)
+  # a sd is at most that of the two outcomes alone
+  precision <- mean * (1 - mean) / sd^2 - 1
+  usable <- is.finite(precision) & precision > 1e-6
+  limits <- matrix(mean, length(mean), 2L)
+  for (side in 1:2) {
+    limits[usable, side] <- stats::qbeta(
+      tails(level)[side], (mean * precision)[usable], ((1 - mean) * precision)[usable]
+    )
+  }
+  limits
+}
+
+#' Ordered classes from dark to light, others in colours that differ
+#' @noRd
+class_colours <- function(fit) {
+  n <- length(response_levels(fit))
+  if (is_ordinal(fit)) grDevices::hcl.colors(n + 1L, "Viridis")[seq_len(n)] else series_colours(n)
+}
+
+# ---- the right margin ----
+
+#' Widen the right margin for the names of classes
+#' @noRd
+make_room <- function(names, key = FALSE) {
+  wide <- max(graphics::strwidth(shorten(names, 16L), units = "inches", cex = 0.85)) + if (key) 0.5 else 0.2
+  # No restoring: draw_panel() does.
+  graphics::par(mai = replace(graphics::par("mai"), 4L, min(wide, 0.35 * graphics::par("fin")[1L])))
+}
+
+class_key <- function(fit, ...) {
+  # The highest level on top, as in the panel.
+  order <- seq_along(response_levels(fit))
+  if (is_ordinal(fit)) order <- rev(order)
+  margin_key(response_levels(fit)[order], class_colours(fit)[order], ...)
+}
+
+#' Names and their marks in the right margin, which make_room() has widened
+#' @noRd
+margin_key <- function(names, colours, ...) {
+  usr <- graphics::par("usr")
+  graphics::legend(usr[2L], usr[4L], shorten(names, 16L), col = colours, bty = "n", cex = 0.85, xpd = NA,
+    xjust = 0, yjust = 1, x.intersp = 0.8, seg.len = 1, ...)
+}
+
+# ---- one input ----
+
+#' Curves of the classes' probabilities, stacked areas if they are ordered; the observations as ticks below
+#' @noRd
+draw_classes <- function(fit, panel, reach = NULL) {
+  make_room(response_levels(fit), key = TRUE)
+  series <- split_series(panel$data)
+  colours <- class_colours(fit)
+  strip <- if (is.null(panel$points)) 0 else min(0.035, 0.25 / length(series))
+  x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
+  open_panel(range(x), c(-strip * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
+    panel$note, yaxt = "n", yaxs = "i")
+  graphics::axis(2, seq(0, 1, 0.2))
+  if (is_ordinal(fit)) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
+  draw_strips(panel$points, colours, strip, top_first = !is_ordinal(fit))
+  if (is_ordinal(fit)) class_key(fit, pch = 15, pt.cex = 1.5) else class_key(fit, lwd = 2)
+}
+
+draw_probabilities <- function(x, series, colours) {
+  strength <- min(0.15, 0.6 / length(series))
+  for (k in seq_along(series)) draw_band(x, series[[k]]$lwr, series[[k]]$upr, colours[k], strength)
+  for (k in seq_along(series)) graphics::lines(x, series[[k]]$fit, col = colours[k], lwd = 2)
+}
+
+draw_stack <- function(x, series, colours) {
+  below <- 0 * series[[1L]]$fit
+  for (k in seq_along(series)) {
+    above <- if (k == length(series)) 1 + 0 * below else below + series[[k]]$fit
+    graphics::polygon(c(x, rev(x)), c(below, rev(above)), col = fade(colours[k], 0.8), border = "white")
+    below <- above
+  }
+}
+
+#' A row of ticks per class under the axis of zero, the first class on top or at the bottom
+#' @noRd
+draw_strips <- function(points, colours, height, top_first) {
+  if (is.null(points)) return(invisible())
+  graphics::abline(h = 0, col = "grey40", lwd = 0.8)
+  for (k in seq_along(colours)) {
+    x <- as.numeric(points$x)[points$class == k - 1]
+    row <- if (top_first) k else length(colours) + 1L - k
+    graphics::segments(x, -(row - 0.9) * height, x, -(row - 0.1) * height, col = fade(colours[k], 0.7))
+  }
+}
+
+#' Thresholds across the panel, the levels between them in the right margin
+#' @noRd
+draw_thresholds <- function(fit) {
+  at <- thresholds(fit)
+  usr <- graphics::par("usr")
+  graphics::abline(h = at, col = "grey35", lty = 2)
+  bounds <- pmin(pmax(c(usr[3L], at, usr[4L]), usr[3L]), usr[4L])
+  height <- graphics::strheight("Mg", cex = 0.85)
+  middle <- spread_out((bounds[-1L] + bounds[-length(bounds)]) / 2, 1.2 * height, usr[3:4])
+  graphics::text(usr[2L] + 0.015 * (usr[2L] - usr[1L]), middle, shorten(response_levels(fit), 16L),
+    adj = c(0, 0.5), cex = 0.85, col = class_colours(fit), xpd = NA)
+}
+
+#' Ascending positions moved apart until none are nearer than `gap`, inside `range` if that has the room
+#' @noRd
+spread_out <- function(at, gap, range) {
+  for (round in 1:50) {
+    near <- which(diff(at) < 0.999 * gap)
+    if (!length(near)) break
+    for (i in near) {
+      push <- (gap - (at[i + 1L] - at[i])) / 2
+      if (push > 0) at[i + 0:1] <- at[i + 0:1] + c(-push, push)
+    }
+  }
+  at + max(0, range[1L] - at[1L]) - max(0, at[length(at)] - range[2L])
+}
+
+#' Observations of an ordinal response somewhere in the cell of their level, of others as ticks below
+#' @noRd
+draw_in_cells <- function(fit, points) {
+  x <- as.numeric(points$x)
+  if (!points$in_cells) {
+    suppressWarnings(graphics::rug(x, ticksize = 0.02, col = fade("grey20", 0.4)))
+    return(invisible())
+  }
+  usr <- graphics::par("usr")
+  edges <- c(usr[3L], thresholds(fit), usr[4L])
+  low <- edges[points$class + 1L]
+  high <- edges[points$class + 2L]
+  # A low-discrepancy sequence: no random numbers, so that a plot leaves the generator alone.
+  height <- 0.1 + 0.8 * ((seq_along(x) * 0.6180339887) %% 1)
+  graphics::points(x, low + height * (high - low), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
+    col = fade(class_colours(fit)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
+}
+
+# ---- two inputs ----
+
+#' The most probable class everywhere, in stronger colour where it is surer, and its probability's contours
+#' @noRd
+region_panel <- function(fit, spec, variables, settings, grid) {
+  prob <- class_probabilities(fit, frame_marginals(fit, grid$frame))
+  levels <- response_levels(fit)
+  data <- data.frame(
+    grid$values, series = factor(rep(levels, each = nrow(prob)), levels), fit = as.vector(prob),
+    check.names = FALSE
+  )
+  points <- list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y)
+  labels <- names(variables)
+  note <- others_note(fit, labels)
+  draw <- function() draw_regions(fit, grid$sides, prob, points, labels, spec$label, note)
+  list(name = spec$label, data = data, draw = draw)
+}
+
+draw_regions <- function(fit, sides, prob, points, labels, name, note) {
+  graphics::par(bty = "o")
+  make_room(response_levels(fit), key = TRUE)
+  colours <- class_colours(fit)
+  best <- max.col(prob, ties.method = "first")
+  highest <- prob[cbind(seq_along(best), best)]
+  # From white where all classes are alike to the full colour where one is certain.
+  strength <- 0.75 * (highest - 1 / ncol(prob)) / (1 - 1 / ncol(prob))
+  rgb <- t(grDevices::col2rgb(colours))[best, ]
+  mixed <- grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255)
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note,
+    xaxs = "i", yaxs = "i")
+  draw_picture(matrix(mixed, length(sides[[1L]])), sides)
+  for (k in seq_along(colours)) {
+    z <- matrix(prob[, k], length(sides[[1L]]))
+    draw_contours(sides, z, c(0.5, 0.7, 0.9), col = darken(colours[k]), lwd = 0.8, labcex = 0.65)
+  }
+  # Borders: where the highest probability passes to another class.
+  for (k in seq_along(colours)) {
+    ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
+    draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
+  }
+  which <- points$class + 1L
+  shapes <- class_shapes(length(colours))
+  graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
+    cex = point_size(length(points$x)))
+  graphics::box()
+  margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
+}
+
+darken <- function(colour) grDevices::rgb(t(0.65 * grDevices::col2rgb(colour)), maxColorValue = 255)
+
+class_shapes <- function(n) rep_len(c(21, 24, 22, 23, 25), n)
+
+#' contour() warns where a level is not reached, which is no news
+#' @noRd
+draw_contours <- function(sides, z, levels, ...) {
+  reached <- levels[levels > min(z) & levels < max(z)]
+  labels <- if (is.null(names(reached))) format(reached) else names(reached)
+  if (!length(reached)) return(invisible())
+  graphics::contour(sides[[1L]], sides[[2L]], z, levels = reached, labels = labels, add = TRUE, ...)
+}

@@ -1,0 +1,120 @@
+# The observations beside a curve or in a picture.
+
+#' @param by,levels The variable of a factor `by`, which keeps its values, or list(name = NULL); its levels in
+#'   the panel.
+#' @return NULL, or list(kind, x, ..): `"classes"` with `class` (0, 1, ..) and `in_cells` (draw them between
+#'   thresholds?), `"numbers"` with `y` on the panel's scale, `outlying` (logical) and `colour` (of their
+#'   curve, or NULL). `note`: what to say of them, or NULL.
+#' @noRd
+data_points <- function(fit, variable, by, settings, levels = NULL) {
+  x <- get_variable(fit$data, variable)
+  if (has_classes(fit) || has_two_classes(fit)) {
+    shown <- if (is.null(by$name)) seq_along(x) else which(fit$data[[by$name]] %in% levels)
+    held <- others_held(fit, c(variable$name, by$name))
+    in_cells <- is_ordinal(fit) && settings$scale == "link" && !held && is.null(by$name)
+    return(list(kind = "classes", x = x[shown], class = fit$model$y[shown], in_cells = in_cells,
+      note = if (in_cells) "points: observations, at any height in the cell of their level"))
+  }
+  if (n_latents(fit) > 1L) return(NULL)
+  frame <- set_variable(typical_frame(fit, fit$nobs), variable, x)
+  if (!is.null(by$name)) frame <- set_variable(frame, by, fit$data[[by$name]])
+  y <- partial_residuals(fit, frame, settings$scale)
+  outlying <- outlying(fit)
+  colour <- if (length(levels) > 1L) series_colours(length(levels))[match(fit$data[[by$name]], levels)]
+  list(kind = "numbers", x = x, y = y, outlying = outlying, colour = colour, note = c(
+    if (is_volatility(fit) && settings$scale == "response") "points: |y|",
+    if (any(outlying)) "ringed: outside their 99% prediction interval"
+  ))
+}
+
+#' Are the observations single trials with two outcomes?
+#' @noRd
+has_two_classes <- function(fit) {
+  !is.null(response_levels(fit)) && !has_classes(fit) && all(fit$model$size == 1)
+}
+
+#' What an observation says of eta, or of the mean, at `frame`, f its posterior mean of eta there
+#'
+#' On the link scale f + (y - mu) d eta / d mu; on the response scale the observation less what other
+#' variables and the offset do to it: times linkinv(f) / mu for log links, plus linkinv(f) - mu for others. Of
+#' a volatility it is about y^2, whose mean is exp(eta), and on the response scale its root.
+#' @param frame One row per observation, its variables at the observation's values where they are shown.
+#' @noRd
+partial_residuals <- function(fit, frame, scale) {
+  family <- fit$family
+  f <- frame_marginals(fit, frame, variance = FALSE)$mean[, 1L]
+  eta <- fit$posterior$mean[, 1L]
+  y <- fit$model$y / fit$model$size
+  if (is_volatility(fit)) y <- y^2
+  mu <- family$linkinv(eta)
+  if (scale == "link") return(f + (y - mu) / family$mu.eta(eta))
+  if (family$link != "log") return(family$linkinv(f) + y - mu)
+  scaled <- y * exp(f - eta)
+  if (is_volatility(fit)) sqrt(scaled) else scaled
+}
+
+#' Observations that a robust family takes for outliers: outside their 99% prediction interval
+#' @noRd
+outlying <- function(fit) {
+  if (!fit$family$family %in% c("student", "laplace")) return(rep(FALSE, fit$nobs))
+  below <- pit_limits(fit, training_target(fit))$upper
+  below < 0.005 | below > 0.995
+}
+
+draw_points <- function(fit, points, rug) {
+  if (identical(points$kind, "numbers")) {
+    draw_numbers(points)
+  } else if (identical(points$kind, "classes") && has_classes(fit)) {
+    draw_in_cells(fit, points)
+  } else if (identical(points$kind, "classes")) {
+    draw_two_classes(fit, points)
+  } else if (length(rug)) {
+    graphics::rug(rug, ticksize = 0.02, col = fade("grey20", 0.4))
+  }
+}
+
+#' The range of the points too, but for those far out, as working residuals of small counts can be, that would
+#' take half the panel for themselves: the curve has to stay readable
+#' @noRd
+reach_of_points <- function(reach, y) {
+  quartiles <- stats::quantile(y, c(0.25, 0.75), names = FALSE)
+  far <- 3 * diff(quartiles)
+  near <- range(reach, y[y >= quartiles[1L] - far & y <= quartiles[2L] + far])
+  all <- range(reach, y)
+  if (diff(all) <= 2 * diff(near)) all else near
+}
+
+#' Points; those beyond the panel are triangles at its edge, outliers are ringed
+#' @noRd
+draw_numbers <- function(points) {
+  many <- length(points$x) > 500
+  edges <- graphics::par("usr")[3:4] + c(1, -1) * 0.012 * diff(graphics::par("usr")[3:4])
+  inside <- points$y >= edges[1L] & points$y <= edges[2L]
+  colour <- fade(if (is.null(points$colour)) "grey20" else points$colour, if (many) 0.3 else 0.45)
+  colour <- rep_len(colour, length(points$x))
+  graphics::points(points$x[inside], points$y[inside], pch = 19, cex = if (many) 0.4 else 0.7,
+    col = colour[inside])
+  for (side in 1:2) {
+    beyond <- if (side == 1L) points$y < edges[1L] else points$y > edges[2L]
+    graphics::points(points$x[beyond], rep(edges[side], sum(beyond)), pch = c(25, 24)[side], cex = 0.6,
+      col = fade("grey20", 0.6), bg = fade("grey20", 0.3))
+  }
+  ringed <- points$outlying & inside
+  graphics::points(points$x[ringed], points$y[ringed], pch = 1, cex = 1.3, col = plot_colours[2L])
+}
+
+#' Classes of a binary response along the lower and the upper edge
+#' @noRd
+draw_two_classes <- function(fit, points) {
+  sides <- c(1, 3)
+  for (class in 0:1) {
+    colour <- plot_colours[class + 1L]
+    # rug() warns of points clipped at the edge, which is where they belong.
+    at <- as.numeric(points$x)[points$class == class]
+    suppressWarnings(graphics::rug(at, side = sides[class + 1L], ticksize = 0.03, col = fade(colour, 0.6)))
+    usr <- graphics::par("usr")
+    inside <- usr[3L + class] + c(1, -1)[class + 1L] * 0.06 * (usr[4L] - usr[3L])
+    label <- response_levels(fit)[class + 1L]
+    graphics::text(usr[2L], inside, label, adj = c(1, 0.5), cex = 0.85, col = colour)
+  }
+}

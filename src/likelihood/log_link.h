@@ -1,0 +1,27 @@
+// Responses with mean exp(eta).
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+/// A likelihood whose mean is exp(eta): under a Gaussian eta that is log-normal, whose moments are closed forms.
+template <class Base>
+class LogLink : public Base {
+ public:
+  using Base::Base;
+
+  double conditional_mean(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
+    return std::exp(mean + 0.5 * variance);
+  }
+  // Var exp(eta) = exp(2 mean + variance) (exp(variance) - 1)
+  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
+                                                 double variance) const override {
+    return variance > 0.0 ? std::exp(2.0 * mean + variance) * std::expm1(variance) : 0.0;
+  }
+};
+
+}  // namespace galvi

@@ -1,0 +1,141 @@
+# Residuals, simulation and summaries, for every family there is.
+
+test_that("quantile residuals of every family are standard normal under the model", {
+  for (name in family_names()) {
+    fit <- family_fit(name, 500)
+    set.seed(4)
+    q <- residuals(fit, "quantile")
+    expect_true(all(is.finite(q)), label = name)
+    expect_gt(ks.test(q, "pnorm")$p.value, 0.01)
+  }
+})
+
+test_that("simulated responses have the predicted means or probabilities, and the response's type", {
+  for (name in family_names()) {
+    fit <- family_fit(name)
+    s <- simulate(fit, nsim = 400, seed = 3)
+    y <- fit$data$y
+    expect_identical(class(s$sim_1), class(y), label = name)
+    if (is.factor(y)) {
+      expect_identical(levels(s$sim_1), levels(y))
+      p <- predict(fit, type = "prob")
+      for (k in seq_along(levels(y))) {
+        share <- rowMeans(vapply(s, function(one) as.integer(one) == k, logical(60)))
+        expect_lt(max(abs(share - p[, k]) / sqrt(p[, k] * (1 - p[, k]) / 400)), 5)
+      }
+    } else if (name != "student") {
+      m <- as.matrix(s)
+      mean <- if (name == "stochastic_volatility") 0 else fitted(fit)
+      expect_lt(max(abs(rowMeans(m) - mean) / (apply(m, 1, sd) / sqrt(400))), 5.5)
+    }
+  }
+})
+
+test_that("draws of several latents have the stored marginals, in dense and in projected solvers", {
+  for (formula in list(y ~ x, y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))) {
+    fit <- family_fit("categorical", formula = formula)
+    set.seed(1)
+    draw <- latent_sampler(fit, training_target(fit))
+    eta <- replicate(1500, draw())
+    expect_identical(dim(eta), c(60L, 3L, 1500L))
+    z <- (apply(eta, 1:2, mean) - fit$posterior$mean) / sqrt(fit$posterior$variance / 1500)
+    expect_lt(max(abs(z)), 4.8)
+    expect_equal(apply(eta, 1:2, var), fit$posterior$variance, tolerance = 0.2, ignore_attr = TRUE)
+  }
+})
+
+test_that("classes given as whole numbers come back as such", {
+  d <- transform(family_data("categorical"), y = as.integer(y))
+  fit <- galvi(y ~ x, data = d, family = categorical(), hyper = "fixed")
+  expect_type(simulate(fit, seed = 1)$sim_1, "integer")
+})
+
+test_that("deviance is twice what the log likelihood lacks", {
+  lacking <- function(name, log_density, parameters) {
+    fit <- family_fit(name)
+    y <- fit$model$y
+    mu <- unname(fitted(fit))
+    largest <- function(y) optimize(log_density, parameters, y = y, maximum = TRUE, tol = 1e-10)$objective
+    best <- vapply(y, largest, 1)
+    expect_equal(unname(residuals(fit, "deviance")), sign(y - mu) * sqrt(2 * (best - log_density(mu, y))),
+      tolerance = 1e-4, label = name)
+  }
+  lacking("beta_family", function(mu, y) dbeta(y, 8 * mu, 8 * (1 - mu), log = TRUE), c(0, 1))
+  lacking("student", function(mu, y) dt(y - mu, 4, log = TRUE), c(-30, 30))
+  lacking("laplace", function(mu, y) -abs(y - mu), c(-30, 30))
+  lacking("exponential", function(mu, y) dexp(y, 1 / mu, log = TRUE), c(1e-8, 60))
+  for (name in class_families) {
+    fit <- family_fit(name)
+    expect_equal(residuals(fit, "deviance"), sqrt(-2 * predict(fit, type = "density")), tolerance = 1e-6)
+    expect_equal(deviance(fit), -2 * sum(predict(fit, type = "density")), tolerance = 1e-6)
+  }
+})
+
+test_that("deviances with a standard model are that model's, where the posterior is narrow", {
+  d <- family_data("Gamma", 2000)
+  fit <- galvi(y ~ x, data = d, family = galvi_family("Gamma", shape = fixed(3)), hyper = "fixed")
+  expect_equal(deviance(fit), deviance(glm(y ~ x, data = d, family = Gamma("log"))), tolerance = 0.005)
+  skip_if_not_installed("MASS")
+  d <- family_data("negbinomial", 2000)
+  fit <- galvi(y ~ x, data = d, family = galvi_family("negbinomial", size = fixed(2)), hyper = "fixed")
+  reference <- glm(y ~ x, data = d, family = MASS::negative.binomial(2))
+  expect_equal(deviance(fit), deviance(reference), tolerance = 0.005)
+})
+
+test_that("Pearson residuals have variance one under the model", {
+  for (name in setdiff(family_names(), class_families)) {
+    r <- residuals(family_fit(name, 500), "pearson")
+    expect_equal(mean(r^2), 1, tolerance = if (name == "student") 0.5 else 0.3, label = name)
+  }
+})
+
+test_that("summaries show thresholds in a block of their own, and count them", {
+  d <- family_data("cumulative", 200)
+  fit <- galvi(y ~ x, data = d, family = cumulative())
+  expect_output(print(fit), "Thresholds:\n *low\\|medium *medium\\|high")
+  s <- summary(fit)
+  expect_identical(s$thresholds$between, c("low|medium", "medium|high"))
+  expect_true(all(diff(s$thresholds$estimate) > 0))
+  expect_output(print(s), "Thresholds")
+  expect_false(any(grepl("cumulative\\.", capture.output(print(s)))))
+  expect_identical(attr(logLik(fit), "df"), sum(fit$hyper$status != "fixed"))
+  expect_gte(attr(logLik(fit), "df"), 2L)
+  expect_true("cumulative.low|medium" %in% tidy.galvi(fit)$term)
+  expect_identical(fit$hyper$term[fit$hyper$name == "cumulative.low|medium"], "cumulative")
+  expect_output(print(family_fit("cumulative")), "Thresholds \\(fixed\\)")
+})
+
+test_that("every family prints, summarises, tidies and augments", {
+  for (name in family_names()) {
+    fit <- family_fit(name)
+    expect_output(print(fit), name, fixed = TRUE)
+    expect_output(print(summary(fit)), "Converged")
+    expect_identical(nrow(glance.galvi(fit)), 1L)
+    expect_gt(nrow(tidy.galvi(fit, conf.int = TRUE)), 0L)
+    wide <- augment.galvi(fit)
+    expect_identical(nrow(wide), 60L)
+    expect_true(all(c(".fitted", ".resid") %in% names(wide)))
+  }
+  expect_identical(names(augment.galvi(family_fit("categorical"))),
+    c("y", "x", ".fitted", ".prob_cat", ".prob_dog", ".prob_eel", ".resid"))
+  expect_equal(sigma(family_fit("laplace")), 1)
+  expect_equal(sigma(family_fit("student")), 1)
+})
+
+test_that("an approximation of the evidence is called one", {
+  d <- family_data("binomial")
+  fit <- galvi(y ~ x, data = d, family = binomial(), expectation = "taylor", method = "fixed_point",
+    hyper = "fixed")
+  expect_output(print(fit), "approximation and no bound")
+  expect_output(print(logLik(fit)), "not a bound")
+})
+
+test_that("starts say whether they agree", {
+  starts <- data.frame(start = 1:2, elbo = c(-10, -10 - 1e-6), converged = TRUE)
+  expect_true(starts_agree(starts))
+  expect_match(starts_words(starts, TRUE), "the same bound")
+  starts$elbo[2] <- -12
+  expect_false(starts_agree(starts))
+  expect_match(starts_words(starts, FALSE), "do not agree.*-10, -12")
+  expect_identical(starts_agree(NULL), NA)
+})
