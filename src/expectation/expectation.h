@@ -31,8 +31,8 @@ struct RowExpectation {
 struct RowConjugate {
   double value;
   double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
-  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their sum is
-  /// held, infinite where latents do not compete.
+  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their
+  /// sum is held, infinite where latents do not compete.
   double rest;
 };
 

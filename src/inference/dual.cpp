@@ -80,8 +80,8 @@ class Search {
     return matrix(out);
   }
 
-  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a longer
-  // step still goes down with them stopped, it is taken.
+  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a
+  // longer step still goes down with them stopped, it is taken.
   Path limited(const DualPoint& current, const Matrix& direction) const {
     constexpr double enough = 0.1, shortest = 1e-6;
     const double slope = dot(direction, current.gradient), room = problem_.room(current, direction);
