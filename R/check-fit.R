@@ -26,12 +26,12 @@
 #' @param fit A fit of [galvi()].
 #' @param draws Number of draws, at least 100; [set.seed()] applies.
 #' @return A list of class `check_fit`: `k` and the `threshold` below which it is usable; `draws`, and `ess`,
-#'   the draws from the posterior that the weights are worth; `log_evidence` and its standard error `se`;
-#'   `elbo`, the bound of q with exact expectations, and `divergence` = `log_evidence - elbo`; `latent`, a
-#'   data frame with a row per observation and latent value: `row`, `latent`, the moments of eta under q
-#'   (`mean`, `sd`), by importance weights (`corrected_mean`, `corrected_sd`; `noise`, the standard error of
-#'   the former) and with the row's own likelihood (`own_mean`, `own_sd`; NA where several latents share a
-#'   likelihood); `reading`, sentences.
+#'   the draws from the posterior that the weights are worth; `dimension` of the latent vector;
+#'   `log_evidence` and its standard error `se`; `elbo`, the bound of q with exact expectations, and
+#'   `divergence` = `log_evidence - elbo`; `latent`, a data frame with a row per observation and latent
+#'   value: `row`, `latent`, the moments of eta under q (`mean`, `sd`), by importance weights
+#'   (`corrected_mean`, `corrected_sd`; `noise`, the standard error of the former) and with the row's own
+#'   likelihood (`own_mean`, `own_sd`; NA where several latents share a likelihood); `reading`, sentences.
 #' @references Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Yes, but did it work?: Evaluating
 #'   variational inference. Proceedings of the 35th International Conference on Machine Learning, 5581-5590.
 #'
@@ -40,7 +40,7 @@
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
 #' set.seed(1)
-#' check_fit(fit)
+#' check_fit(fit, draws = 10000)
 #' @export
 check_fit <- function(fit, draws = 1000) {
   if (!inherits(fit, "galvi")) {
@@ -49,10 +49,18 @@ check_fit <- function(fit, draws = 1000) {
   draws <- check_whole(draws, "draws", 100)
   need_loo("check_fit()")
   out <- if (fit$method == "exact") exact_check(fit, draws) else importance_check(fit, draws)
+  out$dimension <- latent_dimension(fit)
   out$family <- family_label(fit)
   out$formula <- fit$formula
   out$reading <- check_words(out)
   structure(out, class = "check_fit")
+}
+
+#' Numbers in the latent vector: coefficients, or a value per observation
+#' @noRd
+latent_dimension <- function(fit) {
+  latent <- fit$posterior$latent
+  if (is.null(latent)) length(fit$posterior$mean) else sum(lengths(lapply(latent, `[[`, "mean")))
 }
 
 need_loo <- function(what) {
@@ -240,10 +248,14 @@ k_words <- function(x) {
     if (x$k < 1) "k is too large for the corrected values to be more than rough. " else {
       "k is above 1: the corrected values are worthless. "
     },
-    sprintf(
-      "It is for %s latent values at once, though: small errors add up, and marginals can still be fine.",
-      format(nrow(x$latent), big.mark = ",")
-    )
+    if (x$dimension > 20) {
+      sprintf(
+        "It is for %s latent values at once, though: small errors add up, and marginals can still be fine.",
+        format(x$dimension, big.mark = ",")
+      )
+    } else {
+      "More draws would tell more."
+    }
   )
 }
 
@@ -283,9 +295,8 @@ two_digits <- function(x) format(x, digits = 2L)
 
 #' @export
 print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  n <- nrow(x$latent)
-  values <- if (n > 1L) " latent values" else " latent value"
-  cat("Is the Gaussian posterior close? ", x$family, ", ", n, values, "\n", sep = "")
+  values <- if (x$dimension > 1) " latent values" else " latent value"
+  cat("Is the Gaussian posterior close? ", x$family, ", ", x$dimension, values, "\n", sep = "")
   print_wrapped(deparse_one(x$formula), 4L)
   cat("\n")
   if (x$k > -Inf || is.na(x$k)) {

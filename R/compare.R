@@ -82,11 +82,13 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   if (!length(ran)) stop_galvi("method", nothing_ran(refused))
   out <- list(
     call = call, formula = ran[[1L]]$formula, family = family_label(ran[[1L]]), nobs = ran[[1L]]$nobs,
-    expectation = ran[[1L]]$expectation, hyper = hyper, refused = refused, fits = ran
+    hyper = hyper, refused = refused, fits = ran
   )
   out$trace <- compared_traces(ran)
   out$ends <- compared_ends(ran)
   out[c("best", "best_method")] <- best_bound(out$ends)
+  # laplace has its own
+  out$expectation <- ran[[if (is.na(out$best)) 1L else out$best_method]]$expectation
   out$ends$below <- ifelse(out$ends$kind == "approximation", NA, out$best - out$ends$elbo)
   if (!is.null(newdata)) out <- add_held_out(out, newdata, fit, if (hyper == "fixed") path else 0)
   structure(out, class = "galvi_compare")

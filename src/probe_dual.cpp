@@ -10,8 +10,8 @@
 
 using namespace galvi;
 
-//' The Fenchel conjugate of one datum's -E where its lines put it (src/likelihood/likelihood.h); x has one entry
-//' per latent. NULL where the expectation has none.
+//' The Fenchel conjugate of one datum's -E at x, one entry per latent (DualLine in likelihood.h); NULL where the
+//' expectation has none
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::RObject probe_conjugate(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,

@@ -30,8 +30,8 @@ PointExpectation at_argument(const FunctionMean& mean, const Composition& sum, I
   return total;
 }
 
-// With one shift t is at hand; between two, as for classes between thresholds, it is found by Newton's method, with
-// bisection to fall back on.
+// With one shift t is at hand; between two, as for classes between thresholds, it is found by Newton's method,
+// with bisection to fall back on.
 PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& sum, Index k, double lambda) {
   double weight = 0.0, low = infinity, high = -infinity;
   for (const Composition::Part& part : sum.parts) {
@@ -88,8 +88,8 @@ void ComposedExpectation::evaluate_row(const Likelihood& likelihood, const Datum
   }
 }
 
-// A part with sign s and shift c contributes weight times a function of t = m + v / 2 + s c, and its weight times m
-// where s = 1; lambda_k is the sum of the parts' and runs from 0 to the sum of their weights.
+// A part with sign s and shift c contributes weight times a function of t = m + v / 2 + s c, and its weight
+// times m where s = 1; lambda_k is the sum of the parts' and runs from 0 to the sum of their weights.
 void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& datum,
                                      DualLine* lines) const {
   const Index K = likelihood.latents();
@@ -101,8 +101,8 @@ void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& 
   for (Index k = 0; k < K; ++k) lines[k] = DualLine::in_lambda(risen[k], -1.0, all[k]);
 }
 
-// sup over (m, v) of E - alpha m + lambda v / 2 is had at any m + v / 2 = t with -2 d_v = lambda, and at v = 0 it
-// is E - alpha t.
+// sup over (m, v) of E - alpha m + lambda v / 2 is had at any m + v / 2 = t with -2 d_v = lambda, and at
+// v = 0 it is E - alpha t.
 void ComposedExpectation::conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
                                         RowConjugate& out) const {
   const Composition& sum = composition(likelihood, datum);

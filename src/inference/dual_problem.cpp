@@ -1,11 +1,12 @@
 #include "inference/dual_problem.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace galvi {
 
-DualProblem::DualProblem(LatentGaussianModel& model) : model_(model), held_(model.rows(), 0) {
+DualProblem::DualProblem(LatentGaussianModel& model) : model_(model), sums_(model.rows(), Sum::any) {
   const Index N = model.rows(), K = model.latents();
   for (Matrix* part : {&alpha0_, &alpha1_, &lambda0_, &lambda1_, &lower_, &upper_, &extra_})
     *part = Matrix::Zero(N, K);
@@ -27,7 +28,7 @@ DualProblem::DualProblem(LatentGaussianModel& model) : model_(model), held_(mode
     }
     RowConjugate row{0.0, slope.data(), curvature.data(), infinity};
     model.expectation().conjugate_row(model.likelihood(), model.data()[n], probe.data(), row);
-    held_[n] = row.rest == 0.0;
+    if (std::isfinite(row.rest)) sums_[n] = row.rest > 0.0 ? Sum::below : Sum::held;
   }
   for (Index k = 0; k < K; ++k)
     if (model.solver(k).extra_variances().size() > 0) extra_.col(k) = model.solver(k).extra_variances();
@@ -48,7 +49,8 @@ Matrix DualProblem::start(const Posterior& posterior) const {
       x(n, k) = std::min(std::max(x(n, k), lower_(n, k) + inside * weight),
                          upper_(n, k) - (std::isfinite(upper_(n, k)) ? inside * upper_(n, k) : 0.0));
     }
-    if (K > 1 && std::isfinite(upper_(n, 0)) && held_[n]) x.row(n) *= weight / x.row(n).sum();
+    const double sum = x.row(n).sum(), most = weight * (sums_[n] == Sum::below ? 1.0 - inside : 1.0);
+    if (sums_[n] == Sum::held || (sums_[n] == Sum::below && sum > most)) x.row(n) *= most / sum;
   }
   return x;
 }
@@ -150,7 +152,7 @@ Matrix DualProblem::precondition(const DualPoint& point, const Matrix& residual,
 Matrix DualProblem::tangent(const Matrix& gradient) const {
   Matrix out = gradient;
   for (Index n = 0; n < out.rows(); ++n) {
-    if (held_[n]) out.row(n).array() -= out.row(n).mean();
+    if (sums_[n] == Sum::held) out.row(n).array() -= out.row(n).mean();
     for (Index k = 0; k < out.cols(); ++k)
       if (!is_free(n, k)) out(n, k) = 0.0;
   }
@@ -177,7 +179,8 @@ double DualProblem::row_room(const DualPoint& point, const Matrix& direction, In
     if (pace > 0.0) out = std::min(out, allowed(upper - x, upper) / pace);
   }
   const double pace = direction.row(n).sum(), weight = model_.data().weight[n];
-  if (is_open(point, n) && pace > 1e-15 * weight) out = std::min(out, allowed(point.rest[n], weight) / pace);
+  if (sums_[n] == Sum::below && pace > 1e-15 * weight)
+    out = std::min(out, allowed(point.rest[n], weight) / pace);
   return out;
 }
 
@@ -197,8 +200,8 @@ Matrix DualProblem::stopped(const DualPoint& point, const Matrix& direction) con
       out(n, k) = std::min(std::max(out(n, k), -down), up);
     }
     // classes share what their sum is off by
-    double off = held_[n] ? out.row(n).sum() : 0.0;
-    if (is_open(point, n))
+    double off = sums_[n] == Sum::held ? out.row(n).sum() : 0.0;
+    if (sums_[n] == Sum::below)
       off = std::max(0.0, out.row(n).sum() - allowed(point.rest[n], model_.data().weight[n]));
     if (off != 0.0) out.row(n) -= off / point.x.row(n).sum() * point.x.row(n);
     const double room = row_room(point, out, n);

@@ -1,8 +1,11 @@
+<<<<<<< HEAD
 // The dual of the variational problem (001), its derivatives, and the posterior that each of its points
 // gives.
+=======
+// The dual of the variational problem (001), its derivatives, and the posterior that each point gives.
+>>>>>>> algorithms
 #pragma once
 
-#include <cmath>
 #include <vector>
 
 #include "model/latent_gaussian_model.h"
@@ -20,12 +23,18 @@ struct DualPoint {
   Vector rest;       // N
   Matrix variance;
   std::optional<Posterior> posterior;  // of (alpha, lambda); empty where its bound has overflown
-  double gap;                          // D less that bound
+  double gap;                          // D less that bound; infinite without it
 };
 
+<<<<<<< HEAD
 /// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda)   (001, eq.
 /// 20) with m0 the prior mean of eta. alpha has the sign of sites, mean = C alpha, which is minus the
 /// paper's. D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
+=======
+/// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda)
+/// with m0 the prior mean of eta   (001, eq. 20). alpha has the sign of sites, mean = C alpha, which is minus the paper's.
+/// D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
+>>>>>>> algorithms
 class DualProblem {
  public:
   explicit DualProblem(LatentGaussianModel& model);
@@ -35,8 +44,13 @@ class DualProblem {
   /// Empty where x is not inside or numbers overflow. The solvers end factorised there.
   std::optional<DualPoint> at(const Matrix& x);
 
+<<<<<<< HEAD
   /// Hessian times direction where the solvers are factorised: C, what f* adds and, on request, the (V o V) /
   /// 2 of log|Sigma A|.
+=======
+  /// Hessian times direction where the solvers are factorised: C, what f* adds and, on request, the
+  /// (V o V) / 2 of log|Sigma A|.
+>>>>>>> algorithms
   Matrix curve(const DualPoint& point, const Matrix& direction, bool variances) const;
   /// The inverse of that Hessian's diagonal and of f*'s rank-one terms, times residual.
   Matrix precondition(const DualPoint& point, const Matrix& residual, bool variances) const;
@@ -49,18 +63,15 @@ class DualProblem {
 
  private:
   bool is_free(Index n, Index k) const { return lower_(n, k) < upper_(n, k); }
-  /// Do the classes of row n leave something to the reference?
-  static bool is_open(const DualPoint& point, Index n) {
-    return point.rest[n] > 0.0 && std::isfinite(point.rest[n]);
-  }
   double row_room(const DualPoint& point, const Matrix& direction, Index n) const;
   bool add_conjugates(DualPoint& point, Vector& conjugate) const;
   Matrix product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const;
 
   LatentGaussianModel& model_;
   Matrix alpha0_, alpha1_, lambda0_, lambda1_, lower_, upper_;  // with weights
-  std::vector<char> held_;                                      // is the sum of this row's classes?
-  Matrix extra_, prior_;                                        // c, diag(C)
+  enum class Sum { any, below, held };  // of x over the latents of a row, against its weight
+  std::vector<Sum> sums_;
+  Matrix extra_, prior_;  // c, diag(C)
 };
 
 }  // namespace galvi

@@ -43,10 +43,11 @@ struct PointExpectation {
   double d_mm, d_mv, d_vv;
 };
 
-/// Where the Fenchel conjugate of f = -E log p, a convex function of mean and variance, is finite for one latent:
+/// Where the Fenchel conjugate of f = -E log p, a convex function of mean and variance, is finite:
 ///   f*(alpha, lambda) = sup over (m, v) of E log p - alpha m + lambda v / 2
-/// on the line alpha = alpha0 + alpha1 x, lambda = lambda0 + lambda1 x, lower < x < upper; a point if lower = upper.
-/// alpha and lambda are those of sites: at the optimum alpha = dE/dm, lambda = -2 dE/dv (001 has -alpha).
+/// on a line alpha = alpha0 + alpha1 x, lambda = lambda0 + lambda1 x, lower < x < upper, for each latent; a
+/// point if lower = upper. alpha and lambda are those of sites: at the optimum alpha = dE/dm and
+/// lambda = -2 dE/dv (001 has -alpha).
 struct DualLine {
   double alpha0 = 0.0, alpha1 = 0.0, lambda0 = 0.0, lambda1 = 0.0;
   double lower = 0.0, upper = 0.0;
@@ -120,7 +121,8 @@ class Likelihood {
     return std::nullopt;
   }
   virtual bool has_closed_form() const { return false; }
-  /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).   K = 1
+  /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).
+  /// K = 1
   virtual bool has_fenchel_conjugate() const { return false; }
   virtual DualLine dual_line(const Datum&) const { return {}; }
   virtual PointConjugate fenchel_conjugate(const Datum&, double /*x*/) const { return {}; }

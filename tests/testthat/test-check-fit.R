@@ -146,13 +146,14 @@ test_that("words follow k", {
     row = "1", latent = NA, mean = 0, sd = 1, corrected_mean = 0.1, corrected_sd = 1, noise = 0.01,
     own_mean = 0, own_sd = 1
   )
-  words <- function(k, ess = 500) {
-    found <- list(k = k, threshold = 0.667, draws = 1000, ess = ess, latent = latent)
+  words <- function(k, ess = 500, dimension = 100) {
+    found <- list(k = k, threshold = 0.667, draws = 1000, ess = ess, dimension = dimension, latent = latent)
     paste(check_words(found), collapse = " ")
   }
   expect_match(words(0.3), "cover the posterior.*up to 0.1 of their sd")
   expect_match(words(0.6), "usable")
-  expect_match(words(0.8), "more than rough.*1 latent values at once")
+  expect_match(words(0.8), "more than rough.*100 latent values at once")
+  expect_match(words(0.8, dimension = 2), "More draws")
   expect_match(words(0.8, ess = 990), "hardly differ")
   expect_match(words(1.2), "worthless")
   expect_no_match(words(1.2), "Corrected")
@@ -162,6 +163,7 @@ test_that("it prints, and refuses in words", {
   skip_if_not_installed("loo")
   set.seed(7)
   found <- check_fit(small_fit("binary"), 500)
+  expect_identical(c(found$dimension, check_fit(small_fit("counts"), 100)$dimension), c(32L, 6L))
   expect_output(print(found), "Pareto k: .* from 500 draws.*Log evidence.*the bound is")
   expect_error(check_fit(3), "must be a fit of galvi", class = "galvi_error_argument")
   expect_error(check_fit(small_fit("binary"), 10), "draws", class = "galvi_error_argument")

@@ -1,7 +1,7 @@
 # The dual: Fenchel conjugates, its value and derivatives, and what minimising it finds.
 
-# Every likelihood and expectation with a conjugate, as the registries have them; categorical without and with a
-# reference class.
+# Every likelihood and expectation with a conjugate, as the registries have them; categorical without and with
+# a reference class.
 dual_pairs <- function() {
   types <- c(names(likelihood_cases), "reference")
   pairs <- unlist(lapply(types, function(type) {
@@ -50,8 +50,8 @@ inside <- function(model) {
 }
 
 expectation_at <- function(model, n, m, v) {
-  probe_expectation(model$likelihood, model$expectation, model$hyper$value, model$y[n], model$size[n], 1, m, v,
-                    1L, 1L)
+  probe_expectation(model$likelihood, model$expectation, model$hyper$value, model$y[n], model$size[n], 1,
+                    m, v, 1L, 1L)
 }
 
 # A direction that keeps the sums that are held.
