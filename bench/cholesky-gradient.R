@@ -86,8 +86,8 @@ table <- do.call(rbind, lapply(names(families), function(family) {
 }))
 show_table(table)
 
-# Answer (2-core x86-64 machine, shared, R 4.2.2, OpenBLAS 0.3.21, one thread): FPi needs 4 to 7 sweeps on GLMs (0.003 to
-# 3 s) and 6 to 17 on Gaussian processes (0.03 to 0.06 s). In flops FPb takes 1.3 to 3.6 times as many, "cholesky" 2.3 to
-# 3.7 times on GLMs and 4 to 14 times on Gaussian processes, newton (full gp() only) 0.4 to 0.7 times. "cholesky (raw)"
-# takes 7 to 130 times FPi's flops and 3 to 84 times its seconds; on 50,000 rows of counts it is still 34,000 nats away
-# after 100 iterations.
+# Answer (2-core x86-64 machine, shared, R 4.2.2, OpenBLAS 0.3.21, one thread): FPi needs 4 to 7 sweeps on
+# GLMs (0.003 to 3 s) and 6 to 17 on Gaussian processes (0.03 to 0.06 s). In flops FPb takes 1.3 to 3.6
+# times as many, "cholesky" 2.3 to 3.7 times on GLMs and 4 to 14 times on Gaussian processes, newton (full
+# gp() only) 0.4 to 0.7 times. "cholesky (raw)" takes 7 to 130 times FPi's flops and 3 to 84 times its
+# seconds; on 50,000 rows of counts it is still 34,000 nats away after 100 iterations.
