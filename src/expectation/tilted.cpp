@@ -167,8 +167,8 @@ void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double 
     return;
   }
 
-  // Cut at the peak, and at a kink (where concave log p is largest): nodes do not see one that is nearer to the end of
-  // its panel than they are.
+  // Cut at the peak, and at a kink (where concave log p is largest): nodes do not see one that is nearer to
+  // the end of its panel than they are.
   const double low = -reach_of(f, peak, top, -1.0), high = reach_of(f, peak, top, 1.0);
   const double kink = likelihood.smoothness(datum).width > 0 ? 0 : likelihood.starting_eta(datum) - peak.at;
   std::array<double, 4> breaks{low, 0, std::clamp(kink, low, high), high};

@@ -169,14 +169,15 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
 std::string dual_refuses(const LatentGaussianModel& model) {
   const Expectation& expectation = model.expectation();
   const Likelihood& likelihood = model.likelihood();
+  if (!expectation.has_conjugate(likelihood) && likelihood.has_fenchel_conjugate() && expectation.exact())
+    return "it needs the conjugate of a formula; use expectation = \"closed_form\", the same without "
+           "quadrature";
   if (!expectation.has_conjugate(likelihood)) {
     std::string way = expectation.consistent() && model.solver(0).cheap_products() ? "newton" : "fixed_point";
-    if (likelihood.has_fenchel_conjugate()) way += ", or expectation = \"closed_form\"";
     if (likelihood.softmax() || likelihood.standard_function() == &log_sigmoid())
       way += ", or expectation = \"log\"";
     return "the dual's minimum lies above the best bound where E log p is not jointly concave in mean and "
-           "variance, "
-           "as with this likelihood and expectation; use " +
+           "variance, as with this likelihood and expectation; use " +
            way;
   }
   if (model.null_dimension() > 0)
