@@ -16,16 +16,10 @@ class FunctionMean {
   virtual const StandardFunction& function() const = 0;
   /// E f(sign x) under x ~ N(mean, variance), or its bound, sign = 1 or -1, and the derivatives in mean and
   /// variance; second derivatives for order = 2 only. Called from threads.
-<<<<<<< HEAD
   virtual void evaluate(double sign, double mean, double variance, int order,
                         PointExpectation& out) const = 0;
-  /// The x = mean + variance / 2 at which -2 d_v is `lambda`, 0 < lambda < 1, where -E f(sign x) is, beside a
-  /// term that is linear in the mean, a convex function of that x alone.
-=======
-  virtual void evaluate(double sign, double mean, double variance, int order, PointExpectation& out) const = 0;
   /// -E f(sign x) is, beside a term that is linear in the mean, a convex function of t = mean + variance / 2
   /// alone, and argument_at(lambda) is the t at which -2 d_v = lambda, 0 < lambda < 1.
->>>>>>> algorithms
   virtual bool has_conjugate() const { return false; }
   virtual double argument_at(double /*lambda*/) const { return 0.0; }
   virtual bool exact() const { return false; }

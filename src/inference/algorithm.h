@@ -13,7 +13,7 @@ namespace galvi {
 struct InferenceControl {
   double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
   int max_iterations = 500;
-  bool cold = false;  // opper_archambeau only: raw coordinates from a cold start, as the papers ran it
+  bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
 };
 
 struct InferenceResult {

@@ -5,26 +5,16 @@
 namespace galvi {
 
 /// Minimises the dual of 001 (dual_problem.h) by quasi-Newton steps that stay inside its domain: one variable
-<<<<<<< HEAD
-/// per observation and latent, a convex problem. Each of its points is a posterior too, and the dual less
-/// that posterior's bound, which no optimum exceeds, is the gap that the trace shows and that ends the
-=======
 /// per observation and latent, a convex problem. Each of its points is a posterior too, and the dual less the
 /// best of their bounds, which no optimum exceeds by more, is the gap that the trace shows and that ends the
->>>>>>> algorithms
 /// search.
 ///
 /// What is known of the Hessian, C and the conjugates' own curvature, is the search's first metric, by
 /// conjugate gradients; L-BFGS learns the rest, the log determinant's (V o V) / 2, unless products with that
-<<<<<<< HEAD
-/// are cheap too. A row that would leave the domain is stopped by itself rather than the step with it. With
-/// control.cold it is the paper's search: L-BFGS from a multiple of the identity, eq. 26 on the whole step.
-=======
 /// are cheap too, when steps are Newton's. Entries that would leave the domain are stopped by themselves rather
 /// than the whole step with them.
 /// With control.cold it is the paper's search: L-BFGS from a multiple of the identity, eq. 26 on the whole
 /// step.
->>>>>>> algorithms
 InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
                      const InferenceControl& control, Trace& trace);
 

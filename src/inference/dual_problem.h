@@ -1,9 +1,4 @@
-<<<<<<< HEAD
-// The dual of the variational problem (001), its derivatives, and the posterior that each of its points
-// gives.
-=======
 // The dual of the variational problem (001), its derivatives, and the posterior that each point gives.
->>>>>>> algorithms
 #pragma once
 
 #include <vector>
@@ -26,15 +21,9 @@ struct DualPoint {
   double gap;                          // D less that bound; infinite without it
 };
 
-<<<<<<< HEAD
-/// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda)   (001, eq.
-/// 20) with m0 the prior mean of eta. alpha has the sign of sites, mean = C alpha, which is minus the
-/// paper's. D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
-=======
 /// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda)
 /// with m0 the prior mean of eta   (001, eq. 20). alpha has the sign of sites, mean = C alpha, which is minus the paper's.
 /// D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
->>>>>>> algorithms
 class DualProblem {
  public:
   explicit DualProblem(LatentGaussianModel& model);
@@ -44,13 +33,8 @@ class DualProblem {
   /// Empty where x is not inside or numbers overflow. The solvers end factorised there.
   std::optional<DualPoint> at(const Matrix& x);
 
-<<<<<<< HEAD
-  /// Hessian times direction where the solvers are factorised: C, what f* adds and, on request, the (V o V) /
-  /// 2 of log|Sigma A|.
-=======
   /// Hessian times direction where the solvers are factorised: C, what f* adds and, on request, the
   /// (V o V) / 2 of log|Sigma A|.
->>>>>>> algorithms
   Matrix curve(const DualPoint& point, const Matrix& direction, bool variances) const;
   /// The inverse of that Hessian's diagonal and of f*'s rank-one terms, times residual.
   Matrix precondition(const DualPoint& point, const Matrix& residual, bool variances) const;
