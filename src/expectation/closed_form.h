@@ -15,7 +15,9 @@ class ClosedForm final : public ScalarByRow {
   bool exact() const override { return true; }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
-  bool has_conjugate(const Likelihood& likelihood) const override { return likelihood.has_fenchel_conjugate(); }
+  bool has_conjugate(const Likelihood& likelihood) const override {
+    return likelihood.has_fenchel_conjugate();
+  }
   void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override {
     *lines = likelihood.dual_line(datum);
   }

@@ -30,8 +30,8 @@ PointExpectation at_argument(const FunctionMean& mean, const Composition& sum, I
   return total;
 }
 
-// With one shift t is at hand; between two, as for classes between thresholds, it is found by Newton's method,
-// with bisection to fall back on.
+// With one shift t is at hand; between two, as for classes between thresholds, it is found by Newton's
+// method, with bisection to fall back on.
 PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& sum, Index k, double lambda) {
   double weight = 0.0, low = infinity, high = -infinity;
   for (const Composition::Part& part : sum.parts) {

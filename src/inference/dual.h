@@ -11,10 +11,9 @@ namespace galvi {
 ///
 /// What is known of the Hessian, C and the conjugates' own curvature, is the search's first metric, by
 /// conjugate gradients; L-BFGS learns the rest, the log determinant's (V o V) / 2, unless products with that
-/// are cheap too, when steps are Newton's. Entries that would leave the domain are stopped by themselves rather
-/// than the whole step with them.
-/// With control.cold it is the paper's search: L-BFGS from a multiple of the identity, eq. 26 on the whole
-/// step.
+/// are cheap too, when steps are Newton's. Entries that would leave the domain are stopped by themselves
+/// rather than the whole step with them. With control.cold it is the paper's search: L-BFGS from a multiple
+/// of the identity, eq. 26 on the whole step.
 InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
                      const InferenceControl& control, Trace& trace);
 

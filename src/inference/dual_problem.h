@@ -21,9 +21,9 @@ struct DualPoint {
   double gap;                          // D less that bound; infinite without it
 };
 
-/// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda)
-/// with m0 the prior mean of eta   (001, eq. 20). alpha has the sign of sites, mean = C alpha, which is minus the paper's.
-/// D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
+/// D = alpha' C alpha / 2 + m0' alpha - lambda' c / 2 - log|Sigma A| / 2 + sum f*(alpha, lambda) with m0 the
+/// prior mean of eta   (001, eq. 20). alpha has the sign of sites, mean = C alpha, which is minus the
+/// paper's. D is an upper bound on what any posterior's bound can be, and its minimum is their maximum.
 class DualProblem {
  public:
   explicit DualProblem(LatentGaussianModel& model);

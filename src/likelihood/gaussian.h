@@ -53,7 +53,8 @@ class Gaussian final : public Likelihood {
                             0.0};
   }
   bool has_closed_form() const override { return true; }
-  // lambda = 1 / variance is fixed and alpha free: f* = variance alpha^2 / 2 - y alpha - log(2 pi variance) / 2
+  // lambda = 1 / variance is fixed and alpha free: f* = variance alpha^2 / 2 - y alpha - log(2 pi variance) /
+  // 2
   bool has_fenchel_conjugate() const override { return true; }
   DualLine dual_line(const Datum&) const override {
     require_noise();

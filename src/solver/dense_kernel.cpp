@@ -244,8 +244,9 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
   return out;
 }
 
-// V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 19 with the sign of eq. 19
-// corrected). A block of sites first brings its own columns up to date, then the rest of V at once by matrix products.
+// V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 19 with the sign of
+// eq. 19 corrected). A block of sites first brings its own columns up to date, then the rest of V at once by
+// matrix products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
   for (Index begin = 0; begin < rows_; begin += sweep_block) {
     context_.monitor.poll();

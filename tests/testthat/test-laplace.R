@@ -97,6 +97,9 @@ test_that("the evidence's slope in the hyperparameters is right", {
 test_that("laplace needs the Taylor expectation and says so", {
   set.seed(1)
   model <- likelihood_model("binomial_logit", "gp", 5)
+  expect_identical(inference_refusals(model)[["laplace"]], "")  # "auto" is taylor for it
+  expect_identical(fit_at(model, "laplace")$expectation, "taylor")
+  model$expectation <- "quadrature"
   expect_match(inference_refusals(model)[["laplace"]], "expectation = \"taylor\"")
   model$expectation <- "taylor"
   expect_identical(inference_refusals(model)[["laplace"]], "")
