@@ -26,7 +26,9 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
   // rank_one: pairs (row, 1-based; delta), applied before anything is read
   for (R_xlen_t i = 0; i + 1 < rank_one.size(); i += 2)
-    solver->sweep([&](Index n, double) { return n == static_cast<Index>(rank_one[i]) - 1 ? rank_one[i + 1] : 0.0; });
+    solver->sweep([&](Index n, double) {
+      return n == static_cast<Index>(rank_one[i]) - 1 ? rank_one[i + 1] : 0.0;
+    });
   const Vector variances = solver->marginal_variances();
   const SiteMean site_mean = solver->posterior_mean(linear);
   const Distance distance = solver->distance(v, linear);
@@ -70,8 +72,9 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     stationarity = result.stationarity;
   }
   const Algorithm& algorithm = choose_algorithm(method, core);
-  const Vector gradient = algorithm.gradient && sites.isNull() ? algorithm.gradient(core, q, table.size())
-                                                               : core.gradient(q, table.size(), sites.isNull());
+  const bool own = algorithm.gradient && sites.isNull();
+  const Vector gradient = own ? algorithm.gradient(core, q, table.size())
+                              : core.gradient(q, table.size(), sites.isNull());
   return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
