@@ -31,6 +31,19 @@ predict_latent <- function(model, posterior, rows, want) {
     .Call(`_galvi_predict_latent`, model, posterior, rows, want)
 }
 
+#' The Fenchel conjugate of one datum's -E at x, one entry per latent (DualLine in likelihood.h); NULL where the
+#' expectation has none
+#' @noRd
+probe_conjugate <- function(likelihood, expectation, hyper, y, size, x) {
+    .Call(`_galvi_probe_conjugate`, likelihood, expectation, hyper, y, size, x)
+}
+
+#' The dual of a model at x (N x K), or where its search starts, and its Hessian times `direction`
+#' @noRd
+probe_dual <- function(model, x = NULL, direction = NULL) {
+    .Call(`_galvi_probe_dual`, model, x, direction)
+}
+
 likelihood_facts <- function() {
     .Call(`_galvi_probe_likelihood_facts`)
 }
@@ -154,6 +167,10 @@ probe_has_openmp <- function() {
 
 probe_dense_seconds <- function(what, A, L, backend, repeats) {
     .Call(`_galvi_probe_dense_seconds`, what, A, L, backend, repeats)
+}
+
+probe_tilted <- function(likelihood, hyper, y, size, weight, mean, variance) {
+    .Call(`_galvi_probe_tilted`, likelihood, hyper, y, size, weight, mean, variance)
 }
 
 predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability) {

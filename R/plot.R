@@ -100,7 +100,7 @@ draw_panel <- function(draw) {
 #' An empty panel with faint horizontal lines, its left margin as wide as its numbers need
 #' @noRd
 open_panel <- function(xlim, ylim, xlab, ylab, main, note = NULL, ...) {
-  numbers <- if (identical(list(...)$log, "y")) "1e-00" else format(pretty(ylim))
+  numbers <- if (isTRUE(grepl("y", list(...)$log))) "1e-00" else format(pretty(ylim))
   wide <- max(graphics::strwidth(numbers, units = "inches", cex = graphics::par("cex.axis")))
   line <- graphics::par("csi")
   # No restoring: draw_panel() does.

@@ -83,6 +83,33 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// probe_conjugate
+Rcpp::RObject probe_conjugate(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper, double y, double size, Rcpp::NumericVector x);
+RcppExport SEXP _galvi_probe_conjugate(SEXP likelihoodSEXP, SEXP expectationSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
+    Rcpp::traits::input_parameter< std::string >::type expectation(expectationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< double >::type y(ySEXP);
+    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_conjugate(likelihood, expectation, hyper, y, size, x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// probe_dual
+Rcpp::RObject probe_dual(Rcpp::List model, Rcpp::Nullable<Rcpp::NumericMatrix> x, Rcpp::Nullable<Rcpp::NumericMatrix> direction);
+RcppExport SEXP _galvi_probe_dual(SEXP modelSEXP, SEXP xSEXP, SEXP directionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type direction(directionSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_dual(model, x, direction));
+    return rcpp_result_gen;
+END_RCPP
+}
 // probe_likelihood_facts
 Rcpp::DataFrame probe_likelihood_facts();
 RcppExport SEXP _galvi_probe_likelihood_facts() {
@@ -472,6 +499,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// probe_tilted
+Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance);
+RcppExport SEXP _galvi_probe_tilted(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_tilted(likelihood, hyper, y, size, weight, mean, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
 // predict_response
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability);
 RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP) {
@@ -497,6 +540,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
+    {"_galvi_probe_conjugate", (DL_FUNC) &_galvi_probe_conjugate, 6},
+    {"_galvi_probe_dual", (DL_FUNC) &_galvi_probe_dual, 3},
     {"_galvi_probe_likelihood_facts", (DL_FUNC) &_galvi_probe_likelihood_facts, 0},
     {"_galvi_probe_expectation_types", (DL_FUNC) &_galvi_probe_expectation_types, 0},
     {"_galvi_probe_expectation_refuses", (DL_FUNC) &_galvi_probe_expectation_refuses, 2},
@@ -527,6 +572,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_probe_parallel", (DL_FUNC) &_galvi_probe_parallel, 5},
     {"_galvi_probe_has_openmp", (DL_FUNC) &_galvi_probe_has_openmp, 0},
     {"_galvi_probe_dense_seconds", (DL_FUNC) &_galvi_probe_dense_seconds, 5},
+    {"_galvi_probe_tilted", (DL_FUNC) &_galvi_probe_tilted, 7},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 8},
     {NULL, NULL, 0}
 };

@@ -101,7 +101,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
   if (has(control, "chunk_rows") && Rf_isNumeric(control["chunk_rows"]))
     context.chunk_rows = get<int>(control, "chunk_rows");
-  LatentGaussianModel core = model_from_list(context, model);
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
   const Algorithm& algorithm = choose_algorithm(method, core);
@@ -201,9 +201,18 @@ Rcpp::DataFrame inference_facts() {
 Rcpp::CharacterVector inference_refusals(Rcpp::List model) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
-  LatentGaussianModel core = model_from_list(context, model);
-  core.update(hyper_from_list(model).values());
+  const Vector hyper = hyper_from_list(model).values();
   Rcpp::CharacterVector out;
-  for (const auto& algorithm : algorithms()) out.push_back(algorithm.refuses(core), algorithm.name);
+  for (const auto& algorithm : algorithms()) {
+    std::string reason;
+    try {
+      LatentGaussianModel core = model_from_list(context, model, algorithm.expectation);
+      core.update(hyper);
+      reason = algorithm.refuses(core);
+    } catch (const std::invalid_argument& error) {
+      reason = error.what();
+    }
+    out.push_back(reason, algorithm.name);
+  }
   return out;
 }

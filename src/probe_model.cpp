@@ -26,7 +26,9 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
   // rank_one: pairs (row, 1-based; delta), applied before anything is read
   for (R_xlen_t i = 0; i + 1 < rank_one.size(); i += 2)
-    solver->rank_one(static_cast<Index>(rank_one[i]) - 1, rank_one[i + 1]);
+    solver->sweep([&](Index n, double) {
+      return n == static_cast<Index>(rank_one[i]) - 1 ? rank_one[i + 1] : 0.0;
+    });
   const Vector variances = solver->marginal_variances();
   const SiteMean site_mean = solver->posterior_mean(linear);
   const Distance distance = solver->distance(v, linear);
@@ -51,7 +53,7 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
                        Rcpp::Nullable<Rcpp::List> sites = R_NilValue) {
   RMonitor monitor(R_NilValue);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  LatentGaussianModel core = model_from_list(context, model);
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
   Posterior q;
@@ -69,7 +71,10 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     q = std::move(result.posterior);
     stationarity = result.stationarity;
   }
-  const Vector gradient = core.gradient(q, table.size(), sites.isNull());
+  const Algorithm& algorithm = choose_algorithm(method, core);
+  const bool own = algorithm.gradient && sites.isNull();
+  const Vector gradient = own ? algorithm.gradient(core, q, table.size())
+                              : core.gradient(q, table.size(), sites.isNull());
   return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),

@@ -111,11 +111,12 @@ Terms terms_from_list(const Rcpp::List& model, Index latent) {
   return out;
 }
 
-LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model) {
+LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   ExpectationControl control;
   if (has(model, "pieces")) control.pieces = get<int>(model, "pieces");
-  auto expectation = make_expectation(get<std::string>(model, "expectation"), *likelihood, control);
+  const auto wanted = get<std::string>(model, "expectation");
+  auto expectation = make_expectation(wanted == "auto" ? automatic : wanted, *likelihood, control);
   Matrix offset = get_matrix(model, "offset");
   std::vector<std::unique_ptr<Solver>> solvers;
   for (Index k = 0; k < offset.cols(); ++k)

@@ -17,7 +17,9 @@ HyperTable hyper_from_list(const Rcpp::List& model);
 Terms terms_from_list(const Rcpp::List& model, Index latent);
 TermRows rows_from_list(const Rcpp::List& term);
 
-LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model);
+/// `automatic`: what expectation = "auto" stands for.
+LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model,
+                                    const std::string& automatic = "auto");
 
 InferenceControl inference_control(const Rcpp::List& control);
 HyperControl hyper_control(const Rcpp::List& control);

@@ -15,6 +15,20 @@ class ClosedForm final : public ScalarByRow {
   bool exact() const override { return true; }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
+  bool has_conjugate(const Likelihood& likelihood) const override {
+    return likelihood.has_fenchel_conjugate();
+  }
+  void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override {
+    *lines = likelihood.dual_line(datum);
+  }
+  void conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
+                     RowConjugate& out) const override {
+    const PointConjugate point = likelihood.fenchel_conjugate(datum, *x);
+    out.value = point.value;
+    *out.slope = point.slope;
+    *out.curvature = point.curvature;
+    out.rest = infinity;
+  }
 
  protected:
   void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,

@@ -19,6 +19,10 @@ class ComposedExpectation final : public ByRow {
   bool exact() const override { return mean_->exact(); }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& /*likelihood*/) const override { return mean_->concave(); }
+  bool has_conjugate(const Likelihood& /*likelihood*/) const override { return mean_->has_conjugate(); }
+  void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override;
+  void conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
+                     RowConjugate& out) const override;
 
  protected:
   void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,

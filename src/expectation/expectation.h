@@ -19,6 +19,23 @@ struct Expectations {
   Matrix d_mm, d_mv, d_vv;  // N x K^2
 };
 
+/// E log p of one row and its derivatives. Blocks of second derivatives are K x K, column-major: entry k + K
+/// l of d_mv is d^2 E / dm_k dv_l. All are zero when handed to an expectation, which adds to them.
+struct RowExpectation {
+  double value;
+  double *d_m, *d_v;           // K
+  double *d_mm, *d_mv, *d_vv;  // K x K, for order = 2
+};
+
+/// Fenchel conjugate of one row's -E and its derivatives in x (DualLine).
+struct RowConjugate {
+  double value;
+  double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
+  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their
+  /// sum is held, infinite where latents do not compete.
+  double rest;
+};
+
 class Expectation {
  public:
   virtual ~Expectation() = default;
@@ -30,9 +47,20 @@ class Expectation {
   /// finite, as after a step that went too far, is NaN and so is its sum: such a step is to be refused.
   virtual void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                         const Matrix& variance, int order, Expectations& out) const = 0;
+  /// One row, without its weight; mean and variance: K. Second derivatives for order = 2 only. Called from
+  /// threads.
+  virtual void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                            const double* variance, int order, RowExpectation& out) const = 0;
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
   virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data,
                             const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
+  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate is had.
+  virtual bool has_conjugate(const Likelihood& /*likelihood*/) const { return false; }
+  /// The lines on which that of one row is finite, without its weight.   K
+  virtual void dual_lines(const Likelihood&, const Datum&, DualLine* /*lines*/) const {}
+  /// The conjugate there.   x: K
+  virtual void conjugate_row(const Likelihood&, const Datum&, const double* /*x*/,
+                             RowConjugate& /*out*/) const {}
   /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
   virtual bool exact() const = 0;
   /// d_mean and d_variance are the derivatives of value. Else they are those of value at variance 0 and its

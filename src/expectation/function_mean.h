@@ -18,6 +18,10 @@ class FunctionMean {
   /// variance; second derivatives for order = 2 only. Called from threads.
   virtual void evaluate(double sign, double mean, double variance, int order,
                         PointExpectation& out) const = 0;
+  /// -E f(sign x) is, beside a term that is linear in the mean, a convex function of t = mean + variance / 2
+  /// alone, and argument_at(lambda) is the t at which -2 d_v = lambda, 0 < lambda < 1.
+  virtual bool has_conjugate() const { return false; }
+  virtual double argument_at(double /*lambda*/) const { return 0.0; }
   virtual bool exact() const { return false; }
   /// Concave in (mean, square root of the variance) and falling in the variance, hence one optimum in
   /// (m, chol V).

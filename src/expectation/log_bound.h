@@ -13,6 +13,8 @@ class LogBound final : public FunctionMean {
  public:
   std::string name() const override { return "log"; }
   const StandardFunction& function() const override { return log_sigmoid(); }
+  bool has_conjugate() const override { return true; }
+  double argument_at(double lambda) const override { return std::log(lambda / (1.0 - lambda)); }
   void evaluate(double sign, double mean, double variance, int /*order*/,
                 PointExpectation& out) const override {
     double f[5];  // f(-t) = -llp(t)

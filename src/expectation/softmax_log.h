@@ -22,6 +22,37 @@ class SoftmaxLog final : public ByRow {
   bool exact() const override { return false; }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& /*likelihood*/) const override { return true; }
+  // f* = sum_k lambda_k log lambda_k + t log t, t = 1 - sum_k lambda_k that of the reference (001, table 2);
+  // with a latent value for every class t = 0. alpha = e_y - lambda.
+  bool has_conjugate(const Likelihood& /*likelihood*/) const override { return true; }
+  void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override {
+    const Softmax classes = *likelihood.softmax();
+    const Index own = classes.latent_of(static_cast<Index>(datum.y));
+    for (Index k = 0; k < classes.latents(); ++k)
+      lines[k] = DualLine::in_lambda(k == own ? 1.0 : 0.0, -1.0, 1.0);
+  }
+  void conjugate_row(const Likelihood& likelihood, const Datum& /*datum*/, const double* x,
+                     RowConjugate& out) const override {
+    constexpr double rounding = 1e-16;
+    const Softmax classes = *likelihood.softmax();
+    const Index K = classes.latents();
+    out.value = 0.0;
+    out.rest = 0.0;
+    if (classes.reference >= 0) {
+      double left = 1.0;
+      for (Index k = 0; k < K; ++k) left -= x[k];
+      // what rounding has swallowed is worth nothing, and is no reason to stop
+      out.rest = left > -10.0 * rounding ? std::max(left, rounding) : left;
+      out.value = out.rest * std::log(out.rest);
+    }
+    const double log_rest = classes.reference < 0 ? 0.0 : std::log(out.rest);
+    for (Index k = 0; k < K; ++k) {
+      const double log_x = std::log(x[k]);
+      out.value += x[k] * log_x;
+      out.slope[k] = log_x - log_rest;
+      out.curvature[k] = 1.0 / x[k];
+    }
+  }
 
  protected:
   void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,

@@ -39,13 +39,18 @@ class Profile {
       return std::numeric_limits<double>::infinity();
     }
     const double objective = result.posterior.elbo + table_.log_prior();
-    gradient = -table_.chain(model_.gradient(result.posterior, table_.size(), true));
+    gradient = -table_.chain(slope(result.posterior));
     if (objective > best_) {
       best_ = objective;
       sites_ = result.posterior.sites;
       gradient_ = gradient;
     }
     return -objective;
+  }
+
+  Vector slope(const Posterior& posterior) {
+    if (algorithm_.gradient) return algorithm_.gradient(model_, posterior, table_.size());
+    return model_.gradient(posterior, table_.size(), true);
   }
 
   const std::optional<Sites>& sites() const { return sites_; }

@@ -13,7 +13,7 @@ namespace galvi {
 struct InferenceControl {
   double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
   int max_iterations = 500;
-  bool cold = false;  // opper_archambeau only: raw coordinates from a cold start, as the papers ran it
+  bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
 };
 
 struct InferenceResult {
@@ -36,9 +36,16 @@ struct Algorithm {
   std::string (*refuses)(const LatentGaussianModel& model);
   /// In a sentence, for galvi_methods().
   std::string description;
+  /// d objective / d hyper (natural scale) at what run() returned, where that is not
+  /// LatentGaussianModel::gradient().
+  Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
+  /// What expectation = "auto" stands for.
+  std::string expectation = "auto";
 };
 
 const std::vector<Algorithm>& algorithms();
+/// What expectation = "auto" stands for with this method.
+std::string automatic_expectation(const std::string& method);
 /// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name,
 /// std::domain_error with the reason if the algorithm cannot serve the model.
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model);

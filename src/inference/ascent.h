@@ -11,11 +11,14 @@ namespace galvi {
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
                   Posterior& current);
 
-/// The sites where dE/dm, to first order around `posterior`, balances the prior: Newton's step for the means
-/// of all latents together, with V held, and lambda = -2 dE/dv. It is natural_target() where the expectation
-/// is exact and K = 1; elsewhere classes compete, or a bound bends otherwise than its lambda says, and
-/// natural_target() is a slow fixed-point iteration. The solvers are factorised at `posterior`, its
-/// expectations are of order 2.
+/// Newton's step for the means of all latents together, with V held: the alpha that dE/dm, to first order
+/// around `posterior`, balances the prior with. The solvers are factorised at `posterior`, its expectations
+/// are of order 2.
+Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior);
+
+/// The same step for the means, and lambda = -2 dE/dv. It is natural_target() where the expectation is exact
+/// and K = 1; elsewhere classes compete, or a bound bends otherwise than its lambda says, and
+/// natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
 /// How much the bound may fall by rounding alone and still count as not falling.

@@ -2,8 +2,13 @@
 #include <stdexcept>
 
 #include "inference/algorithm.h"
+#include "inference/cholesky_gradient.h"
+#include "inference/coordinate_ascent.h"
+#include "inference/dual.h"
+#include "inference/ep.h"
 #include "inference/exact.h"
 #include "inference/fixed_point.h"
+#include "inference/laplace.h"
 #include "inference/natural_gradient.h"
 #include "inference/newton.h"
 #include "inference/opper_archambeau.h"
@@ -57,6 +62,29 @@ std::string needs_gaussian(const Model& model) {
   return "";
 }
 
+std::string needs_whitening(const Model& model) {
+  if (model.null_dimension() > 0)
+    return "it moves in whitened coordinates, which a flat prior does not have; use fixed_point";
+  return "";
+}
+
+std::string needs_taylor(const Model& model) {
+  if (model.expectation().consistent())
+    return "it is Newton's method for the mode with the curvature there, which is expectation = \"taylor\"; "
+           "use newton";
+  return "";
+}
+
+std::string needs_moments(const Model& model) {
+  if (model.latents() != 1)
+    return "its moments are integrals over one latent value per observation; use fixed_point";
+  if (!model.likelihood().log_concave())
+    return "its sites may run off where the likelihood is not log-concave; use natural_gradient";
+  if (!model.expectation().exact())
+    return "it integrates p(y | eta) itself, not a bound of its logarithm; leave expectation = \"auto\"";
+  return "";
+}
+
 }  // namespace
 
 const std::vector<Algorithm>& algorithms() {
@@ -69,11 +97,27 @@ const std::vector<Algorithm>& algorithms() {
        "2016)"},
       {"fixed_point_batch", fixed_point_batch, all_of<needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
+      {"coordinate_ascent", coordinate_ascent, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
+       "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
       {"natural_gradient", natural_gradient, needs_consistent, "natural-gradient ascent with a line search"},
       {"opper_archambeau", opper_archambeau, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},
+      {"dual", dual, dual_refuses,
+       "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)"},
+      {"cholesky_gradient", cholesky_gradient, all_of<needs_whitening, needs_consistent>,
+       "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013)"},
+      {"laplace", laplace, needs_taylor, "Newton's method for the mode, with the curvature there (taylor)",
+       nullptr, "taylor"},
+      {"ep", ep, needs_moments,
+       "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
   };
   return table;
+}
+
+std::string automatic_expectation(const std::string& method) {
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.name == method) return algorithm.expectation;
+  return "auto";
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {

@@ -35,6 +35,13 @@ class GammaResponse : public LogLink<Likelihood> {
         constant_ - log_y + shape_ * (d - rise), shape_ * rise, -0.5 * rate, -rate, 0.5 * rate, -0.25 * rate};
   }
   bool has_closed_form() const override { return true; }
+  // f* = constant - log y + a (1 + log y) + lambda (log(lambda / (a y)) - 1), alpha = lambda - a
+  bool has_fenchel_conjugate() const override { return true; }
+  DualLine dual_line(const Datum&) const override { return DualLine::in_lambda(-shape_, 1.0, infinity); }
+  PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
+    const double log_y = std::log(datum.y), ratio = std::log(x / shape_);
+    return {constant_ - log_y + (shape_ - x) * (1.0 + log_y) + x * ratio, ratio - log_y, 1.0 / x};
+  }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
 

@@ -53,6 +53,17 @@ class Gaussian final : public Likelihood {
                             0.0};
   }
   bool has_closed_form() const override { return true; }
+  // lambda = 1 / variance is fixed and alpha free: f* = variance alpha^2 / 2 - y alpha - log(2 pi variance) /
+  // 2
+  bool has_fenchel_conjugate() const override { return true; }
+  DualLine dual_line(const Datum&) const override {
+    require_noise();
+    return {0.0, 1.0, 1.0 / variance_, 0.0, -infinity, infinity};
+  }
+  PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
+    return {x * (0.5 * variance_ * x - datum.y) - log_sqrt_2pi - 0.5 * std::log(variance_),
+            variance_ * x - datum.y, variance_};
+  }
   bool log_concave() const override { return true; }
   bool conjugate() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }

@@ -43,6 +43,26 @@ struct PointExpectation {
   double d_mm, d_mv, d_vv;
 };
 
+/// Where the Fenchel conjugate of f = -E log p, a convex function of mean and variance, is finite:
+///   f*(alpha, lambda) = sup over (m, v) of E log p - alpha m + lambda v / 2
+/// on a line alpha = alpha0 + alpha1 x, lambda = lambda0 + lambda1 x, lower < x < upper, for each latent; a
+/// point if lower = upper. alpha and lambda are those of sites: at the optimum alpha = dE/dm and
+/// lambda = -2 dE/dv (001 has -alpha).
+struct DualLine {
+  double alpha0 = 0.0, alpha1 = 0.0, lambda0 = 0.0, lambda1 = 0.0;
+  double lower = 0.0, upper = 0.0;
+
+  /// alpha = intercept + slope lambda with lambda itself as x, which is what all but the gaussian have.
+  static DualLine in_lambda(double intercept, double slope, double upper) {
+    return {intercept, upper > 0.0 ? slope : 0.0, 0.0, upper > 0.0 ? 1.0 : 0.0, 0.0, upper};
+  }
+};
+
+/// f* along that line and its derivatives in x; 0 for both where nothing is free.
+struct PointConjugate {
+  double value, slope, curvature;
+};
+
 /// How smooth log p is in eta, which is what quadrature must know before it can choose its nodes.
 struct Smoothness {
   double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
@@ -101,6 +121,11 @@ class Likelihood {
     return std::nullopt;
   }
   virtual bool has_closed_form() const { return false; }
+  /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).
+  /// K = 1
+  virtual bool has_fenchel_conjugate() const { return false; }
+  virtual DualLine dual_line(const Datum&) const { return {}; }
+  virtual PointConjugate fenchel_conjugate(const Datum&, double /*x*/) const { return {}; }
   /// log p is concave in eta: the bound has one optimum.
   virtual bool log_concave() const = 0;
   /// log p is quadratic in eta: inference is exact in one step.

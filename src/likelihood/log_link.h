@@ -7,7 +7,8 @@
 
 namespace galvi {
 
-/// A likelihood whose mean is exp(eta): under a Gaussian eta that is log-normal, whose moments are closed forms.
+/// A likelihood whose mean is exp(eta): under a Gaussian eta that is log-normal, whose moments are closed
+/// forms.
 template <class Base>
 class LogLink : public Base {
  public:

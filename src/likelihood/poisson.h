@@ -35,6 +35,15 @@ class Poisson final : public LogLink<Likelihood> {
     return PointExpectation{value, slope, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
   }
   bool has_closed_form() const override { return true; }
+  // f* = lambda (log lambda - 1) - log y!, alpha = y - lambda   (001, eq. 23)
+  bool has_fenchel_conjugate() const override { return true; }
+  DualLine dual_line(const Datum& datum) const override {
+    return DualLine::in_lambda(datum.y, -1.0, infinity);
+  }
+  PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
+    const double log_x = std::log(x);
+    return {x * log_x - x - log_factorial(datum.y), log_x, 1.0 / x};
+  }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
 

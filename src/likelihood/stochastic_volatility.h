@@ -29,6 +29,17 @@ class StochasticVolatility final : public Likelihood {
     return PointExpectation{-log_sqrt_2pi - 0.5 * mean - h, h - 0.5, -0.5 * h, -h, 0.5 * h, -0.25 * h};
   }
   bool has_closed_form() const override { return true; }
+  // f* = -log(2 pi) / 2 + lambda log(2 lambda / y^2) - lambda, alpha = lambda - 1/2   (001, table 2); a
+  // response of 0 leaves lambda = 0
+  bool has_fenchel_conjugate() const override { return true; }
+  DualLine dual_line(const Datum& datum) const override {
+    return DualLine::in_lambda(-0.5, 1.0, datum.y == 0.0 ? 0.0 : infinity);
+  }
+  PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
+    if (datum.y == 0.0) return {-log_sqrt_2pi, 0.0, 0.0};
+    const double slope = std::log(2.0 * x) - 2.0 * std::log(std::fabs(datum.y));
+    return {-log_sqrt_2pi + x * (slope - 1.0), slope, 1.0 / x};
+  }
   bool log_concave() const override { return true; }
   // A response of 0 asks for a variance of 0; its log p is a line in eta, so that any start will do.
   double starting_eta(const Datum& datum) const override {

@@ -76,8 +76,8 @@ std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int or
   return posterior;
 }
 
-// Sites that say much more than the prior (large counts) make the bound a small difference of terms as large as
-// b' f. Under a wide prior f = C alpha is a small sum of large terms; their N errors add up at random.
+// Sites that say much more than the prior (large counts) make the bound a small difference of terms as large
+// as b' f. Under a wide prior f = C alpha is a small sum of large terms; their N errors add up at random.
 double LatentGaussianModel::rounding(const Posterior& posterior) const {
   double out = 1e-13 * (1 + std::abs(posterior.merit)) +
                2e-16 * posterior.sites.b.cwiseProduct(posterior.centred).cwiseAbs().sum();

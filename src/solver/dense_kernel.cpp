@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "numeric/dense.h"
@@ -10,6 +11,8 @@
 namespace galvi {
 
 namespace {
+
+constexpr Index sweep_block = 48;  // wide enough for matrix products, narrow enough to stay in the cache
 
 // Below this lambda_n C_nn the identity V = (I - B^-1) / lambda loses digits and the column is had directly.
 constexpr double small_site = 1e-5;
@@ -241,16 +244,41 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
   return out;
 }
 
-// V <- V - delta / (1 + delta v_n) V_n V_n'   (000, eq. 17 to 19 with the sign of eq. 19 corrected)
-void DenseKernelSolver::rank_one(Index n, double delta) {
-  const Vector column = covariance({n});
-  const double factor = delta / (1 + delta * column[n]);
-  for (Index j = 0; j < rows_; ++j)
-    work_.col(j).tail(rows_ - j) -= (factor * column[j]) * column.tail(rows_ - j);
-  log_det_ += std::log1p(delta * column[n]);
-  lambda_[n] += delta;
-  variances_ -= factor * column.cwiseAbs2();
-  context_.cost.flops += static_cast<double>(rows_) * rows_;
+// V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 19 with the sign of
+// eq. 19 corrected). A block of sites first brings its own columns up to date, then the rest of V at once by
+// matrix products.
+void DenseKernelSolver::sweep(const SiteChange& change) {
+  for (Index begin = 0; begin < rows_; begin += sweep_block) {
+    context_.monitor.poll();
+    const Index count = std::min(sweep_block, rows_ - begin);
+    std::vector<Index> block(count);
+    std::iota(block.begin(), block.end(), begin);
+    Matrix U = covariance(block);
+    Vector factor(count);
+    for (Index i = 0; i < count; ++i) {
+      const Index n = begin + i;
+      if (i > 0) U.col(i) -= U.leftCols(i) * factor.head(i).cwiseProduct(U.row(n).head(i).transpose());
+      const double v = U(n, i), delta = change(n, v);
+      factor[i] = delta / (1 + delta * v);
+      log_det_ += std::log1p(delta * v);
+      lambda_[n] += delta;
+    }
+    variances_ -= U.cwiseAbs2() * factor;
+    // U diag(factor) U', raised and lowered parts apart
+    for (const double sign : {1.0, -1.0}) {
+      const Vector root = (sign * factor).cwiseMax(0.0).cwiseSqrt();
+      if (!(root.maxCoeff() > 0)) continue;
+      const Matrix scaled = root.asDiagonal() * U.transpose();
+      add_crossproduct(context_, -sign, scaled, 1.0, work_);
+    }
+  }
+}
+
+Matrix DenseKernelSolver::whitened_design() const {
+  Matrix L = prior_;
+  cholesky_with_jitter(context_, L);
+  L.triangularView<Eigen::StrictlyUpper>().setZero();
+  return L;
 }
 
 // P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.

@@ -31,7 +31,8 @@ class DenseKernelSolver final : public Solver {
   Vector apply_squared_covariance(const Vector& x) const override;
   Distance distance(const Vector& r, const Vector& d) const override;
   Matrix covariance(const std::vector<Index>& rows) const override;
-  void rank_one(Index n, double delta) override;
+  void sweep(const SiteChange& change) override;
+  Matrix whitened_design() const override;
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
   SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState& state) override;

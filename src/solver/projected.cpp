@@ -143,7 +143,8 @@ Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
 
 void ProjectedSolver::throw_collinear() {
   throw std::domain_error(
-      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd in "
+      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "
+      "in "
       "`prior`");
 }
 
@@ -250,16 +251,26 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   return out;
 }
 
-// A^-1 <- A^-1 - delta / (1 + delta v) (A^-1 w)(A^-1 w)'
-void ProjectedSolver::rank_one(Index n, double delta) {
-  const Vector w = whitened_row(n);
-  const Vector Aw = inverse_ * w;
-  const double v = w.dot(Aw);
-  inverse_ -= (delta / (1 + delta * v)) * Aw * Aw.transpose();
-  log_det_ += std::log1p(delta * v);
-  lambda_[n] += delta;
+// A^-1 <- A^-1 - delta / (1 + delta v) (A^-1 w)(A^-1 w)' for one site after the other
+void ProjectedSolver::sweep(const SiteChange& change) {
+  for (Index n = 0; n < rows_; ++n) {
+    if (n % 1024 == 0) context_.monitor.poll();
+    const Vector w = whitened_row(n);
+    const Vector Aw = inverse_ * w;
+    const double v = w.dot(Aw), delta = change(n, v);
+    if (delta == 0) continue;
+    inverse_ -= (delta / (1 + delta * v)) * Aw * Aw.transpose();
+    log_det_ += std::log1p(delta * v);
+    lambda_[n] += delta;
+  }
   inverse_chol_.resize(0, 0);
   variances_known_ = false;
+}
+
+Matrix ProjectedSolver::whitened_design() const {
+  Matrix W(rows_, latent_);
+  fill(0, W);
+  return W;
 }
 
 // With G = d bound / dC as in DenseKernelSolver::gradient, d bound / d variance_j = w_j' G w_j. In whitened

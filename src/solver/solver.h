@@ -11,6 +11,7 @@
 // mean V b and covariance V + diag(c), and alpha = b - lambda mean gives mean = C alpha.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,6 +75,8 @@ struct ConditionalRequest {
   bool covariance = false;
 };
 
+using SiteChange = std::function<double(Index n, double variance)>;
+
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -117,8 +120,11 @@ class Solver {
   virtual Distance distance(const Vector& r, const Vector& d) const = 0;
   /// Columns of V.   N x rows.size()
   virtual Matrix covariance(const std::vector<Index>& rows) const = 0;
-  /// lambda_n += delta: one site moves; everything else follows.
-  virtual void rank_one(Index n, double delta) = 0;
+  /// Visits the sites in order, lambda_n += change(n, v_n) with v_n the variance of eta_n at that moment;
+  /// everything else follows each change.
+  virtual void sweep(const SiteChange& change) = 0;
+  /// W Sigma^(1/2), unit scale in flat directions: f is this times a standard normal vector.   N x L
+  virtual Matrix whitened_design() const = 0;
   /// hyper[h] += d bound / dh through the prior, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 

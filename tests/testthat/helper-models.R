@@ -117,7 +117,9 @@ fit_at <- function(model, method = "auto", control = quiet_control(), start = NU
 
 applicable_methods <- function(model) {
   refusals <- inference_refusals(model)
-  names(refusals)[refusals == ""]
+  # estimates are no bounds: they have tests of their own
+  estimates <- c("ep", if (model$expectation != "taylor") "laplace")
+  setdiff(names(refusals)[refusals == ""], estimates)
 }
 
 # `check(seed)` for every seed, whose number leads each failure's message.

@@ -26,7 +26,7 @@ test_that("calls that galvi() cannot read", {
 test_that("misspelt choices", {
   expect_error_snapshot({
     galvi(y ~ gp(x), d(), method = "newtn")
-    galvi(y ~ gp(x), d(), method = "ep")
+    galvi(y ~ gp(x), d(), method = "stochastic")
     galvi(y ~ gp(x), d(), method = 1)
     galvi(y ~ gp(x), d(), expectation = "quadratur")
     galvi(y ~ gp(x), d(), expectation = "jaakkola")

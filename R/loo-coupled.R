@@ -1,0 +1,120 @@
+# Cavity means where several latents of a row meet in one likelihood (categorical).
+#
+# A site's b = alpha + lambda m does not change to first order when the mean of eta_n does, which is why the
+# other sites may stay. It does when *another* latent of the row moves, by the cross curvature
+# H_jk = -d^2 E log p / dm_j dm_k. So the means respond to alpha_n through F = (V^-1 + H)^-1, V the posterior
+# covariance of all latents and H here without its diagonal, which V has: with F_n, H_n the K x K blocks of
+# row n (and H_nkk = lambda_nk), m - m' = (F_n^-1 - H_n)^-1 alpha_n. With one latent that is
+# alpha v / (1 - lambda v).
+
+#' @param share How much of each row is left out.   N
+#' @param variance Cavity variances, NA where improper.   N x K
+#' @return m - m', N x K.
+#' @noRd
+coupled_shift <- function(fit, share, variance) {
+  q <- fit$posterior
+  H <- cross_curvature(fit)
+  # stick-breaking: the latents of a row do not meet
+  if (max(abs(H)) < 1e-8) return(share * q$alpha * variance)
+  response <- mean_response(fit, H)
+  shift <- q$alpha
+  for (n in seq_len(nrow(shift))) {
+    own <- matrix(H[n, , ], ncol(shift))
+    diag(own) <- q$lambda[n, ]
+    F <- matrix(response[n, , ], ncol(shift))
+    # (F^-1 - H)^-1 alpha = (I - F H)^-1 F alpha
+    shift[n, ] <- if (anyNA(variance[n, ])) NA else {
+      solve(diag(ncol(shift)) - share[n] * F %*% own, share[n] * F %*% q$alpha[n, ])
+    }
+  }
+  shift
+}
+
+#' -d^2 E log p / dm_j dm_k, j != k, by central differences: N x K x K, the diagonal 0
+#' @noRd
+cross_curvature <- function(fit) {
+  q <- fit$posterior
+  model <- fit$model
+  K <- ncol(q$mean)
+  slope <- function(mean) {
+    matrix(probe_expectation(
+      model$likelihood, fit$expectation, q$hyper, model$y, model$size, model$weights, mean, q$variance, 1L,
+      fit$control$threads, model$pieces
+    )$d_m, ncol = K)
+  }
+  out <- array(0, c(nrow(q$mean), K, K))
+  for (k in seq_len(K)) {
+    step <- 1e-4 * pmax(1, sqrt(q$variance[, k]))
+    moved <- function(sign) replace(q$mean, cbind(seq_along(step), k), q$mean[, k] + sign * step)
+    out[, , k] <- -(slope(moved(1)) - slope(moved(-1))) / (2 * step)
+    out[, k, k] <- 0
+  }
+  (out + aperm(out, c(1L, 3L, 2L))) / 2
+}
+
+#' The blocks F_n: N x K x K
+#'
+#' With eta_k = W z_k and S the covariance of all z (block diagonal), F = W (I + S M)^-1 S W', M_jk = W'
+#' diag(H_jk) W; full Gaussian processes have W = I. One dense system of all latents' lengths; where that is
+#' too large, rows near each other are taken to be alike (local_response()).
+#' @noRd
+mean_response <- function(fit, H, largest = 4000) {
+  K <- n_latents(fit)
+  W <- if (!is.null(fit$posterior$latent)) do.call(cbind, lapply(training_rows(fit)$terms, `[[`, "W"))
+  L <- if (is.null(W)) fit$nobs else ncol(W)
+  if (L * K > largest) return(local_response(fit, H))
+  S <- M <- matrix(0, L * K, L * K)
+  covariance <- if (is.null(W)) joint_covariance(fit, training_target(fit)) else {
+    lapply(fit$posterior$latent, function(z) tcrossprod(z$chol))
+  }
+  block <- function(k) (k - 1L) * L + seq_len(L)
+  for (k in seq_len(K)) {
+    S[block(k), block(k)] <- covariance[[k]]
+    for (j in seq_len(K)[-k]) {
+      M[block(j), block(k)] <- if (is.null(W)) diag(H[, j, k], L) else crossprod(W, H[, j, k] * W)
+    }
+  }
+  Z <- solve(diag(L * K) + S %*% M, S)
+  out <- array(0, c(fit$nobs, K, K))
+  for (j in seq_len(K)) {
+    for (k in seq_len(K)) {
+      part <- Z[block(j), block(k), drop = FALSE]
+      out[, j, k] <- if (is.null(W)) diag(part) else rowSums((W %*% part) * W)
+    }
+  }
+  out
+}
+
+#' The same if the rows that inform row n had its H, and as many of them as its variances say: with c the
+#' prior variance, a = 1 / v - 1 / c and R the correlations of H, F^-1 = diag(1 / v) + (R without its
+#' diagonal) o sqrt(a a')
+#' @noRd
+local_response <- function(fit, H) {
+  q <- fit$posterior
+  said <- sqrt(pmax(1 / q$variance - 1 / prior_variances(fit), 0))
+  out <- H
+  for (n in seq_len(nrow(said))) {
+    size <- sqrt(pmax(q$lambda[n, ], 0))
+    ratio <- ifelse(size > 0, said[n, ] / size, 0)
+    out[n, , ] <- solve(diag(1 / q$variance[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
+  }
+  out
+}
+
+#' Prior variances of eta at the observations: N x K
+#' @noRd
+prior_variances <- function(fit) {
+  hyper <- fit$posterior$hyper
+  one <- function(term) {
+    if (term$type == "columns") return(drop(term$W^2 %*% column_variances(term, hyper)))
+    probe_gram_diagonal(term$kernel, hyper, term[intersect(c("inputs", "by", "group"), names(term))])
+  }
+  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, lapply(prior$terms, one)))
+  matrix(unlist(rep_len(variances, n_latents(fit))), fit$nobs)
+}
+
+#' Prior variances of a term's columns; a factor at position 0 is none
+#' @noRd
+column_variances <- function(term, hyper) {
+  apply(term$factors, 1L, function(at) prod(hyper[at[at > 0]]))
+}

@@ -1,0 +1,134 @@
+#' Leave-one-out predictive densities
+#'
+#' A method of the generic `loo()` of package loo: how well each observation is predicted by the others,
+#' without fitting again.
+#'
+#' The posterior of eta is the prior times one Gaussian site per observation. Without observation n its site
+#' goes, which leaves the *cavity*: with the posterior N(m, v) of eta_n and its site (alpha, lambda),
+#'
+#'     variance  v / (1 - lambda v),     mean  m - alpha v / (1 - lambda v).
+#'
+#' The density of y_n under the cavity is had by quadrature. This is exact for the gaussian family. Elsewhere
+#' it is an approximation, as the other sites stay as they are: in practice they move little, less the more
+#' observations there are, and errors are a few hundredths of a nat for observations that others nearly
+#' predict, more for outliers. Hyperparameters stay too: they have seen the observation.
+#'
+#' A row of weight w > 1 is w observations, which are left out one at a time and count w times; one of weight
+#' below 1 is left out whole. Binomial rows are one observation with all their trials.
+#'
+#' Where nothing but an observation itself determines its linear predictor (flat priors, or sites of negative
+#' precision elsewhere, as [student()] has them) the cavity has no finite variance. Those rows, and with them
+#' the sums, are NA, and a warning (`galvi_warning_cavity`) names them.
+#'
+#' @param x A fit of [galvi()].
+#' @param ... Must be empty.
+#' @return A list of class `c("galvi_loo", "loo")` that `loo::loo_compare()` takes: `estimates`, a matrix with
+#'   rows `elpd_loo` (the sum of log densities), `p_loo` (by how much the posterior with the observation does
+#'   better: an effective number of parameters), `looic` = -2 `elpd_loo` and columns `Estimate`, `SE`;
+#'   `pointwise`, the same for every row of the data; `cavity`, a list of `mean` and `variance` of eta without
+#'   the row; `leverage`, lambda v (the largest of the latents'), the share of what is known of eta_n that
+#'   comes from the row itself. There are no Pareto k values: nothing is sampled.
+#' @references Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016). Bayesian
+#'   leave-one-out cross-validation approximations for Gaussian latent variable models. Journal of Machine
+#'   Learning Research 17(103), 1-38.
+#' @examplesIf requireNamespace("loo", quietly = TRUE)
+#' linear <- galvi(dist ~ speed, data = cars)
+#' smooth <- galvi(dist ~ gp(speed), data = cars)
+#' loo::loo(smooth)
+#' loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
+#' @exportS3Method loo::loo
+loo.galvi <- function(x, ...) {
+  check_no_dots(list(...), "x", "loo()")
+  cavity <- cavities(x)
+  warn_improper(cavity$improper)
+  weights <- x$model$weights
+  elpd <- weighted(row_log_density(x, cavity), weights)
+  # with the observation itself
+  lpd <- weighted(row_log_density(x, x$posterior[c("mean", "variance")]), weights)
+  pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
+  rownames(pointwise) <- row.names(x$data)
+  structure(
+    list(
+      estimates = loo_estimates(pointwise), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
+      leverage = cavity$leverage, family = family_label(x), formula = x$formula
+    ),
+    # loo_compare() warns if responses differ
+    yhash = list(x$model$y, x$model$size), class = c("galvi_loo", "loo")
+  )
+}
+
+#' The posterior of eta_n without one observation's share of site n
+#'
+#' 1 / v' = 1 / v - lambda, m' / v' = m / v - b with b = alpha + lambda m: m' = m - alpha v'.
+#' @return list(mean, variance: N x K, NA where improper; leverage: N; improper: rows).
+#' @noRd
+cavities <- function(fit) {
+  q <- fit$posterior
+  share <- 1 / pmax(fit$model$weights, 1)
+  leverage <- share * q$lambda * q$variance
+  # 1 - leverage is had from numbers of size 1: below this it has no digits
+  proper <- is.finite(leverage) & leverage < 1 - 1e-10
+  variance <- ifelse(proper, q$variance / (1 - leverage), NA_real_)
+  shift <- if (n_latents(fit) == 1L) share * q$alpha * variance else coupled_shift(fit, share, variance)
+  list(
+    mean = q$mean - shift, variance = variance, leverage = apply(leverage, 1L, max),
+    improper = row.names(fit$data)[rowSums(!proper) > 0]
+  )
+}
+
+warn_improper <- function(rows) {
+  if (!length(rows)) return(invisible())
+  warn_galvi("cavity", sprintf(paste(
+    "Nothing but the observation itself determines eta in row%s %s%s: without it there is no prediction, and",
+    "its density and the sums are NA. Where priors are flat, a finite sd is the cure."
+  ), if (length(rows) > 1L) "s" else "", paste(utils::head(rows, 8L), collapse = ", "),
+  if (length(rows) > 8L) sprintf(" and %d more", length(rows) - 8L) else ""))
+}
+
+#' Log predictive density of every row's response under marginals of eta
+#' @noRd
+row_log_density <- function(fit, marginals) {
+  model <- fit$model
+  if (has_classes(fit)) return(class_log_probability(fit, marginals, model$y))
+  response_moment(fit, marginals, "log_density", size = model$size, y = model$y)
+}
+
+#' Rows of weight 0 count nothing, whatever their density.   x: N, or a matrix of N rows
+#' @noRd
+weighted <- function(x, weights) {
+  x <- weights * x
+  x[rep_len(weights == 0, length(x))] <- 0
+  x
+}
+
+loo_estimates <- function(pointwise) {
+  n <- nrow(pointwise)
+  cbind(Estimate = colSums(pointwise), SE = apply(pointwise, 2L, function(x) sqrt(n * stats::var(x))))
+}
+
+#' @export
+print.galvi_loo <- function(x, digits = 1L, ...) {
+  n <- nrow(x$pointwise)
+  cat("Leave-one-out predictive density, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
+  print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
+  cat("\n")
+  print(round(x$estimates, digits))
+  cat("\n")
+  print_wrapped(paste(
+    "By removing each row's site from the posterior, at the hyperparameters of all rows: an approximation,",
+    "without Pareto k as nothing is sampled."
+  ))
+  improper <- sum(is.na(x$pointwise[, "elpd_loo"]))
+  if (improper) {
+    print_wrapped(sprintf("NA: %d row%s determined by nothing but itself.", improper,
+      if (improper > 1L) "s, each" else ""))
+  }
+  high <- sum(x$leverage > 0.5, na.rm = TRUE)
+  if (high) {
+    print_wrapped(sprintf(
+      "%d row%s more than half of what is known there (leverage > 0.5); a refit without %s would tell more.",
+      high, if (high > 1L) "s are each" else " is", if (high > 1L) "them" else "it"
+    ))
+  }
+  invisible(x)
+}

@@ -1,0 +1,169 @@
+#include "inference/cholesky_gradient.h"
+
+#include <cmath>
+#include <limits>
+
+#include "inference/ascent.h"
+#include "inference/free_form.h"
+#include "inference/start.h"
+#include "numeric/lbfgs.h"
+
+namespace galvi {
+
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+/// The free-form q of all latents.
+class Climber {
+ public:
+  Climber(LatentGaussianModel& model, const Posterior& start) : model_(model) {
+    for (Index k = 0; k < model.latents(); ++k)
+      parts_.emplace_back(model.context(), model.solver(k), start.sites.lambda.col(k), start.sites.b.col(k));
+  }
+
+  Vector numbers() const {
+    Index size = 0;
+    for (const FreeForm& part : parts_) size += part.size();
+    Vector x(size);
+    double* at = x.data();
+    for (const FreeForm& part : parts_) {
+      part.write(at);
+      at += part.size();
+    }
+    return x;
+  }
+  void rebase(const Vector& x) {
+    read(x);
+    for (FreeForm& part : parts_) part.rebase();
+  }
+
+  /// The bound at x, minus infinity where there is none, its gradient, and the squared norm of that in (u,
+  /// S).
+  double bound(const Vector& x, Vector& gradient, double& squared_norm) {
+    const Index N = model_.rows(), K = model_.latents();
+    read(x);
+    centred_.resize(N, K);
+    Matrix variance(N, K);
+    double kl = 0;
+    for (Index k = 0; k < K; ++k) {
+      centred_.col(k) = parts_[k].mean();
+      variance.col(k) = parts_[k].variance();
+      kl += parts_[k].kl();
+    }
+    if (!std::isfinite(kl) || !centred_.allFinite() || !variance.allFinite()) return none;
+    model_.expect(model_.prior_mean() + centred_, variance, 1, expectations_);
+    const Expectations& e = expectations_;
+    const double value = e.value.sum() - kl;
+    if (!std::isfinite(value) || !e.d_mean.allFinite() || !e.d_variance.allFinite()) return none;
+    squared_norm = 0;
+    double* at = gradient.data();
+    for (Index k = 0; k < K; ++k) {
+      squared_norm += parts_[k].write_gradient(e.d_mean.col(k), e.d_variance.col(k), at);
+      at += parts_[k].size();
+    }
+    return value;
+  }
+
+  /// Of the q that bound() saw last.
+  Sites read_off() const {
+    Sites sites;
+    sites.lambda = -2.0 * expectations_.d_variance;
+    sites.b = expectations_.d_mean + sites.lambda.cwiseProduct(centred_);
+    return sites;
+  }
+
+ private:
+  void read(const Vector& x) {
+    const double* at = x.data();
+    for (FreeForm& part : parts_) {
+      part.read(at);
+      at += part.size();
+    }
+  }
+
+  LatentGaussianModel& model_;
+  std::vector<FreeForm> parts_;
+  Expectations expectations_;
+  Matrix centred_;
+};
+
+}  // namespace
+
+InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                  const InferenceControl& control, Trace& trace) {
+  constexpr int round = 60;  // iterations in the same units
+  InferenceResult out;
+  const Matrix zero = Matrix::Zero(model.rows(), model.latents());
+  out.posterior = initial_posterior(model, control.cold && !start ? Sites{zero, zero} : start, 1);
+  const auto judge = [&] {
+    out.stationarity = model.stationarity(out.posterior);
+    out.converged = out.stationarity.measure() <= control.tol;
+  };
+  judge();
+  trace.add(out.posterior.elbo, out.stationarity.gap);
+  if (out.converged) return out;
+
+  const bool certified = !std::isnan(out.stationarity.gap);
+  Sites best_sites = out.posterior.sites;
+  double best = none, promising = control.tol;
+  Climber climber(model, out.posterior);
+  const Objective objective = [&](const Vector& x, Vector& gradient) {
+    double squared_norm;
+    ++out.iterations;
+    const double value = climber.bound(x, gradient, squared_norm);
+    if (value == none) {
+      gradient.setZero(x.size());
+      return -none;
+    }
+    gradient *= -1;
+    if (value < best) return -value;
+    best = value;
+    best_sites = climber.read_off();
+    const double gap = 0.5 * squared_norm;
+    trace.add(value, certified ? gap : std::numeric_limits<double>::quiet_NaN());
+    if (gap <= promising) {
+      promising = 0.1 * gap;
+      if (auto posterior = model.at_sites(best_sites, 1)) {
+        out.posterior = std::move(*posterior);
+        judge();
+        if (out.converged) throw Enough{};
+      }
+    }
+    return -value;
+  };
+  LbfgsControl lbfgs;
+  lbfgs.gradient_tolerance = 1e-13;
+  lbfgs.memory = 20;
+  Vector x = climber.numbers();
+  for (double before = none; out.iterations < control.max_iterations; before = best) {
+    if (!control.cold) {
+      climber.rebase(x);
+      x = climber.numbers();
+    }
+    const int left = control.max_iterations - out.iterations;
+    lbfgs.max_iterations = control.cold ? left : std::min(round, left);
+    x = minimise(objective, x, {}, {}, lbfgs).x;
+    const bool stalled = best - before <= 1e-13 * (1 + std::abs(best));
+    if (out.converged || control.cold || stalled) break;
+  }
+
+  if (!out.converged) {
+    // Where the search stopped early, one fixed-point step from the best q may end below its bound:
+    // shortened, and further ones until it does not.
+    constexpr int most = 20;
+    model.restore(out.posterior);
+    double step = 1;
+    if (natural_step(model, best_sites, step, 1, out.posterior)) judge();
+    for (int i = 0; i < most && !out.converged && out.posterior.elbo < best; ++i) {
+      step = 1;
+      if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
+      judge();
+    }
+  }
+  model.restore(out.posterior);
+  trace.add(out.posterior.elbo, out.stationarity.gap);
+  return out;
+}
+
+}  // namespace galvi

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "inference/algorithm.h"
+
+namespace galvi {
+
+/// Laplace's approximation (003, section 2.3): Newton's method for the mode of log p(y, eta) with the
+/// curvature there. It is what the Taylor expectation's fixed point is, and the "bound" reported is the
+/// approximation of the log evidence: log p(y, eta) at the mode - log|Sigma A| / 2 + the Gaussian's
+/// constants.
+InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& start,
+                        const InferenceControl& control, Trace& trace);
+
+}  // namespace galvi

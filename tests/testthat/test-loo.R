@@ -1,0 +1,149 @@
+# Leave-one-out densities from the cavities, against fits without the row.
+
+loo_data <- function() {
+  set.seed(3)
+  n <- 30
+  x <- sort(runif(n, -3, 3))
+  f <- 1.5 * sin(1.3 * x)
+  data.frame(
+    x = x, binary = rbinom(n, 1, plogis(f)), count = rpois(n, exp(0.5 * f + 0.5)),
+    number = f + rnorm(n, sd = 0.5), wild = f + 0.4 * rt(n, 3), successes = rbinom(n, 6, plogis(f)),
+    level = cut(f + rlogis(n), c(-Inf, -1, 1, Inf), labels = c("a", "b", "c"), ordered_result = TRUE),
+    class = factor(sample(c("u", "v", "w"), n, TRUE)), weight = sample(c(1, 2, 3), n, TRUE)
+  )
+}
+
+# By default priors of fixed effects come from all rows.
+proper <- list(default = normal(0, 2), intercept = normal(0, 2))
+
+held_gp <- function(response) {
+  stats::reformulate("0 + gp(x, kernel = se(fixed(2), fixed(1)))", response)
+}
+
+fit_held <- function(formula, family, data, ...) {
+  galvi(formula, data, family, hyper = "fixed", control = galvi_control(tol = 1e-9, threads = 1), ...)
+}
+
+# log p(y_i | the others) by fits that have not seen row i.
+refitted <- function(formula, family, data, ...) {
+  vapply(seq_len(nrow(data)), function(i) {
+    fit <- fit_held(formula, family, data[-i, ], ...)
+    predict(fit, data[i, ], type = "density", na.action = na.fail)
+  }, 0)
+}
+
+pointwise_loo <- function(fit) loo.galvi(fit)$pointwise[, "elpd_loo"]
+
+test_that("it is exact for the gaussian family", {
+  d <- loo_data()
+  family <- galvi_family("gaussian", variance = fixed(0.25))
+  for (formula in list(held_gp("number"), number ~ x)) {
+    found <- pointwise_loo(fit_held(formula, family, d, prior = proper))
+    expect_close(found, refitted(formula, family, d, prior = proper))
+  }
+})
+
+# Other families: the other sites stay, which is right to first order in what the row moves. The tolerances
+# are a little above what is measured, for single rows (outliers) and for the sum.
+test_that("it is close to refits without the row", {
+  d <- loo_data()
+  cases <- list(
+    list(held_gp("binary"), binomial(), 0.02, 0.1), list(binary ~ x, binomial("probit"), 0.02, 0.1),
+    list(held_gp("count"), poisson(), 0.1, 0.3), list(count ~ x, poisson(), 0.05, 0.1),
+    list(held_gp("cbind(successes, 6 - successes)"), binomial(), 0.02, 0.1),
+    list(held_gp("level"), cumulative(thresholds = c(-1, 1)), 0.02, 0.1),
+    list(held_gp("wild"), student(scale = fixed(0.4)), 0.1, 0.3),
+    list(held_gp("wild"), laplace(scale = fixed(0.4)), 0.15, 0.6),
+    list(held_gp("class"), stick_breaking(), 0.05, 0.15)
+  )
+  for (case in cases) {
+    found <- pointwise_loo(fit_held(case[[1L]], case[[2L]], d, prior = proper))
+    wanted <- refitted(case[[1L]], case[[2L]], d, prior = proper)
+    label <- paste(deparse1(case[[1L]]), case[[2L]]$family)
+    expect_lt(max(abs(found - wanted)), case[[3L]], label = label)
+    expect_lt(abs(sum(found) - sum(wanted)), case[[4L]], label = label)
+  }
+})
+
+test_that("latents that meet in one likelihood move each other's means", {
+  d <- loo_data()
+  for (formula in list(held_gp("class"), class ~ x)) {
+    fit <- fit_held(formula, categorical(), d, prior = proper)
+    found <- pointwise_loo(fit)
+    wanted <- refitted(formula, categorical(), d, prior = proper)
+    expect_lt(max(abs(found - wanted)), 0.2)
+    expect_lt(abs(sum(found) - sum(wanted)), 0.5)
+    # as if they did not, the sum is off by two nats
+    q <- fit$posterior
+    apart <- list(variance = q$variance / (1 - q$lambda * q$variance))
+    apart$mean <- q$mean - q$alpha * apart$variance
+    expect_gt(abs(sum(row_log_density(fit, apart)) - sum(wanted)), 1.2)
+  }
+})
+
+test_that("the response of many latents is near what rows like each other would give", {
+  d <- loo_data()
+  fit <- fit_held(held_gp("class"), categorical(), d)
+  H <- cross_curvature(fit)
+  # minus E p_j p_k, which is symmetric and not positive off the diagonal
+  expect_true(all(H <= 1e-8))
+  expect_close(H, aperm(H, c(1, 3, 2)))
+  dense <- mean_response(fit, H)
+  near <- mean_response(fit, H, largest = 10)
+  for (k in 1:3) expect_lt(max(abs(near[, k, k] / dense[, k, k] - 1)), 0.35)
+})
+
+test_that("prior variances are those of an empty posterior", {
+  kernel <- se(fixed(2), fixed(1)) + white(fixed(0.3))
+  fit <- fit_held(number ~ x + gp(x, kernel = kernel), gaussian(), loo_data())
+  prior <- fit$posterior
+  prior$alpha[] <- prior$lambda[] <- 0
+  found <- predict_latent(fit$model, prior, training_rows(fit), list(variance = TRUE))$variance
+  expect_close(prior_variances(fit), found)
+})
+
+test_that("a row of weight w is w rows, left out one at a time", {
+  d <- loo_data()
+  weighted <- loo.galvi(fit_held(count ~ x, poisson(), d, prior = proper, weights = weight))
+  repeated <- loo.galvi(fit_held(count ~ x, poisson(), d[rep(1:30, d$weight), ], prior = proper))
+  expect_close(weighted$estimates[, "Estimate"], repeated$estimates[, "Estimate"], 1e-6)
+  # rows of weight 0 count nothing, those below 1 in part
+  d$weight <- rep(c(0, 0.5, 1), 10)
+  some <- loo.galvi(fit_held(count ~ x, poisson(), d, prior = proper, weights = weight))
+  expect_identical(unname(some$pointwise[d$weight == 0, "elpd_loo"]), numeric(10))
+  expect_true(all(some$pointwise[d$weight == 0.5, "elpd_loo"] < 0))
+})
+
+test_that("rows that nothing else determines are NA, with a warning that names them", {
+  fit <- galvi(mpg ~ factor(carb), data = mtcars, prior = normal(0, Inf), hyper = "fixed")
+  expect_warning(found <- loo.galvi(fit), "rows Ferrari Dino, Maserati Bora", class = "galvi_warning_cavity")
+  missing <- rownames(found$pointwise)[is.na(found$pointwise[, "elpd_loo"])]
+  expect_identical(missing, c("Ferrari Dino", "Maserati Bora"))
+  expect_true(all(is.na(found$estimates)))
+  expect_output(print(found), "NA: 2 rows")
+})
+
+test_that("loo_compare() takes it", {
+  skip_if_not_installed("loo")
+  d <- loo_data()
+  fits <- list(line = galvi(count ~ x, d, poisson()), wave = galvi(count ~ gp(x), d, poisson()))
+  found <- lapply(fits, loo::loo)
+  expect_s3_class(found$line, c("galvi_loo", "loo"), exact = TRUE)
+  table <- loo::loo_compare(found)
+  expect_identical(rownames(table), c("wave", "line"))
+  difference <- found$line$pointwise[, "elpd_loo"] - found$wave$pointwise[, "elpd_loo"]
+  expect_close(table["line", c("elpd_diff", "se_diff")], c(sum(difference), sqrt(30 * var(difference))))
+  other <- loo::loo(galvi(binary ~ x, d, binomial()))
+  expect_warning(loo::loo_compare(found$line, other), "same y")
+})
+
+test_that("estimates are sums of the rows' values and print with what they are", {
+  fit <- small_fit("counts")
+  found <- loo.galvi(fit)
+  expect_identical(rownames(found$pointwise), rownames(InsectSprays))
+  expect_close(found$estimates[, "Estimate"], colSums(found$pointwise))
+  expect_close(found$estimates["looic", ], abs(c(-2, 2) * found$estimates["elpd_loo", ]))
+  expect_true(all(found$pointwise[, "p_loo"] > 0))
+  expect_output(print(found), "Leave-one-out predictive density, 72 observations.*elpd_loo.*approximation")
+  expect_error(loo.galvi(fit, 3), class = "galvi_error_argument")
+})
