@@ -106,8 +106,8 @@ probe_kernel_arrays <- function(X, z, t, portable) {
 
 #' Every verb of a model's first solver at the sites (lambda, b)
 #' @noRd
-probe_solver <- function(model, lambda, b, x, threads, backend_name, rank_one) {
-    .Call(`_galvi_probe_solver`, model, lambda, b, x, threads, backend_name, rank_one)
+probe_solver <- function(model, lambda, b, x, threads, backend_name, changes) {
+    .Call(`_galvi_probe_solver`, model, lambda, b, x, threads, backend_name, changes)
 }
 
 #' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at

@@ -302,8 +302,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_solver
-Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x, int threads, std::string backend_name, Rcpp::NumericVector rank_one);
-RcppExport SEXP _galvi_probe_solver(SEXP modelSEXP, SEXP lambdaSEXP, SEXP bSEXP, SEXP xSEXP, SEXP threadsSEXP, SEXP backend_nameSEXP, SEXP rank_oneSEXP) {
+Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x, int threads, std::string backend_name, Rcpp::NumericVector changes);
+RcppExport SEXP _galvi_probe_solver(SEXP modelSEXP, SEXP lambdaSEXP, SEXP bSEXP, SEXP xSEXP, SEXP threadsSEXP, SEXP backend_nameSEXP, SEXP changesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
@@ -312,8 +312,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< std::string >::type backend_name(backend_nameSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rank_one(rank_oneSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_solver(model, lambda, b, x, threads, backend_name, rank_one));
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type changes(changesSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_solver(model, lambda, b, x, threads, backend_name, changes));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -13,7 +13,7 @@ using namespace galvi;
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b,
                         Rcpp::NumericVector x, int threads, std::string backend_name,
-                        Rcpp::NumericVector rank_one) {
+                        Rcpp::NumericVector changes) {
   RMonitor monitor(R_NilValue);
   Context context{backend(backend_name), monitor, threads};
   const Vector sites = Eigen::Map<const Vector>(lambda.begin(), lambda.size());
@@ -24,16 +24,18 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   solver->update(hyper_from_list(model).values());
   const bool ok = solver->factorise(sites);
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
-  // rank_one: pairs (row, 1-based; delta), applied before anything is read
-  for (R_xlen_t i = 0; i + 1 < rank_one.size(); i += 2)
-    solver->sweep([&](Index n, double) {
-      return n == static_cast<Index>(rank_one[i]) - 1 ? rank_one[i + 1] : 0.0;
+  // changes of lambda, applied by one sweep before anything is read; the variances that the sweep saw
+  Vector seen(changes.size());
+  if (changes.size() > 0)
+    solver->sweep([&](Index n, double variance) {
+      seen[n] = variance;
+      return changes[n];
     });
   const Vector variances = solver->marginal_variances();
   const SiteMean site_mean = solver->posterior_mean(linear);
   const Distance distance = solver->distance(v, linear);
   return Rcpp::List::create(
-      Rcpp::_["ok"] = true, Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
+      Rcpp::_["ok"] = true, Rcpp::_["seen"] = to_r(seen), Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
       Rcpp::_["prior_variances"] = to_r(solver->prior_variances()), Rcpp::_["log_det"] = solver->log_det(),
       Rcpp::_["variances"] = to_r(variances), Rcpp::_["mean"] = to_r(site_mean.mean),
       Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean),

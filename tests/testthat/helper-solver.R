@@ -1,7 +1,7 @@
 # What a solver must return, by dense algebra.
 
-solve_by <- function(model, lambda, b, x, threads = 1, backend = "eigen", rank_one = numeric()) {
-  probe_solver(model, lambda, b, x, threads, backend, rank_one)
+solve_by <- function(model, lambda, b, x, threads = 1, backend = "eigen", changes = numeric()) {
+  probe_solver(model, lambda, b, x, threads, backend, changes)
 }
 
 random_solver_model <- function(kind, n) {
