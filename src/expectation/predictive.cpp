@@ -5,6 +5,7 @@
 
 #include "expectation/expectation.h"
 #include "expectation/gaussian_rule.h"
+#include "likelihood/normal.h"
 
 namespace galvi {
 namespace {
@@ -249,7 +250,7 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
   double area = hill.area;
   const bool apart = other.at < hill.low || other.at > hill.high;
   if (apart && other.height - top > negligible) area += area_of(other, top, log_integrand).area;
-  return top + std::log(area / std::sqrt(variance)) - 0.91893853320467274178;  // log sqrt(2 pi)
+  return top + std::log(area / std::sqrt(variance)) - log_sqrt_2pi;
 }
 
 double predictive_cdf(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {

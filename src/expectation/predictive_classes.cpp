@@ -9,6 +9,7 @@
 #include "expectation/expectation.h"
 #include "expectation/softmax_lattice.h"
 #include "likelihood/composed.h"
+#include "likelihood/normal.h"
 
 namespace galvi {
 namespace {
@@ -62,7 +63,7 @@ double log_mean_exp(double mean, double variance, Function L) {
     integral = step * sum;
     if (std::fabs(integral - before) <= change * integral) break;
   }
-  return top + std::log(integral / std::sqrt(variance)) - 0.91893853320467274178;  // log sqrt(2 pi)
+  return top + std::log(integral / std::sqrt(variance)) - log_sqrt_2pi;
 }
 
 /// Of p = exp(L); `first` where it is known in closed form, the second on request.

@@ -20,11 +20,7 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   const Expectations& e = posterior.expectations;
   const Matrix& lambda = posterior.sites.lambda;
   const Matrix scale = posterior.variance.cwiseSqrt();
-  const auto apply_covariance = [&](const Matrix& x) {
-    Matrix out(N, K);
-    for (Index k = 0; k < K; ++k) out.col(k) = model.solver(k).apply_covariance(x.col(k));
-    return out;
-  };
+  const auto apply_covariance = [&](const Matrix& x) { return model.product(&Solver::apply_covariance, x); };
   const LinearMap system = [&](const Vector& x) {
     const Matrix d = Map(x.data(), N, K).cwiseQuotient(scale), f = apply_covariance(d);
     Matrix out = d - lambda.cwiseProduct(f);

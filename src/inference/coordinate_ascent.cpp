@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "expectation/row_scratch.h"
 #include "inference/ascent.h"
 #include "inference/start.h"
 
@@ -12,39 +13,24 @@ namespace {
 /// One row's expectation as a function of one of its variances.
 class RowProblem {
  public:
-  RowProblem(const LatentGaussianModel& model)
-      : model_(model), K_(model.latents()), numbers_(4 * K_ + 3 * K_ * K_) {
-    double* at = numbers_.data();
-    for (double** part : {&mean_, &variance_, &row_.d_m, &row_.d_v}) {
-      *part = at;
-      at += K_;
-    }
-    for (double** part : {&row_.d_mm, &row_.d_mv, &row_.d_vv}) {
-      *part = at;
-      at += K_ * K_;
-    }
-  }
+  explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
 
   /// -2 dE/dv and its derivative in v, with the row's weight, at variance v of latent k.
   std::pair<double, double> target(const Posterior& current, Index n, Index k, double v) {
     const double weight = model_.data().weight[n];
     if (weight == 0) return {0, 0};
-    std::fill(numbers_.begin(), numbers_.end(), 0.0);
-    for (Index l = 0; l < K_; ++l) {
-      mean_[l] = current.mean(n, l);
-      variance_[l] = current.variance(n, l);
-    }
-    variance_[k] = v;
-    model_.expectation().evaluate_row(model_.likelihood(), model_.data()[n], mean_, variance_, 2, row_);
-    return {-2 * weight * row_.d_v[k], -2 * weight * row_.d_vv[k * (K_ + 1)]};
+    scratch_.fill(0.0);
+    scratch_.gather(current.mean, current.variance, n);
+    scratch_.variance[k] = v;
+    const RowExpectation& row = scratch_.row;
+    model_.expectation().evaluate_row(model_.likelihood(), model_.data()[n], scratch_.mean, scratch_.variance,
+                                      2, scratch_.row);
+    return {-2 * weight * row.d_v[k], -2 * weight * row.d_vv[k * (model_.latents() + 1)]};
   }
 
  private:
   const LatentGaussianModel& model_;
-  Index K_;
-  std::vector<double> numbers_;
-  RowExpectation row_;
-  double *mean_, *variance_;
+  RowScratch scratch_;
 };
 
 // The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v -

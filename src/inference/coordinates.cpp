@@ -14,12 +14,6 @@ Vector flatten(const Matrix& A, const Matrix& B) {
   return out;
 }
 
-Matrix product(LatentGaussianModel& model, Vector (Solver::*verb)(const Vector&) const, const Matrix& x) {
-  Matrix out(x.rows(), x.cols());
-  for (Index k = 0; k < x.cols(); ++k) out.col(k) = (model.solver(k).*verb)(x.col(k));
-  return out;
-}
-
 }  // namespace
 
 RawCoordinates::RawCoordinates(const Posterior& start) : origin_(flatten(start.alpha, start.sites.lambda)) {}
@@ -33,8 +27,8 @@ std::optional<Posterior> RawCoordinates::at(LatentGaussianModel& model, const Ve
 
 Vector RawCoordinates::gradient(LatentGaussianModel& model, const Posterior& q) const {
   const Matrix d = 0.5 * q.sites.lambda + q.expectations.d_variance;
-  return flatten(product(model, &Solver::apply_prior, q.expectations.d_mean - q.alpha),
-                 -product(model, &Solver::apply_squared_covariance, d));
+  return flatten(model.product(&Solver::apply_prior, q.expectations.d_mean - q.alpha),
+                 -model.product(&Solver::apply_squared_covariance, d));
 }
 
 NaturalCoordinates::NaturalCoordinates(const Posterior& start, const Matrix& lambda_floor)
@@ -53,9 +47,9 @@ std::optional<Posterior> NaturalCoordinates::at(LatentGaussianModel& model, cons
 }
 
 Vector NaturalCoordinates::gradient(LatentGaussianModel& model, const Posterior& q) const {
-  const Matrix d_b = product(model, &Solver::apply_covariance, q.expectations.d_mean - q.alpha);
+  const Matrix d_b = model.product(&Solver::apply_covariance, q.expectations.d_mean - q.alpha);
   const Matrix d = 0.5 * q.sites.lambda + q.expectations.d_variance;
-  const Matrix d_lambda = -product(model, &Solver::apply_squared_covariance, d) - d_b.cwiseProduct(q.centred);
+  const Matrix d_lambda = -model.product(&Solver::apply_squared_covariance, d) - d_b.cwiseProduct(q.centred);
   return flatten(scale_b_.cwiseProduct(d_b), scale_log_.cwiseProduct(q.sites.lambda).cwiseProduct(d_lambda));
 }
 

@@ -100,16 +100,10 @@ class FrozenModel {
   const SiteScale sites_;
 };
 
-Matrix FrozenModel::apply_prior(const Matrix& x) const {
-  Matrix out(N_, K_);
-  for (Index k = 0; k < K_; ++k) out.col(k) = model_.solver(k).apply_prior(x.col(k));
-  return out;
-}
+Matrix FrozenModel::apply_prior(const Matrix& x) const { return model_.product(&Solver::apply_prior, x); }
 
 Matrix FrozenModel::squared_product(const Matrix& x) const {
-  Matrix out(N_, K_);
-  for (Index k = 0; k < K_; ++k) out.col(k) = model_.solver(k).apply_squared_covariance(x.col(k));
-  return out;
+  return model_.product(&Solver::apply_squared_covariance, x);
 }
 
 // Row n: the K x K block of second derivatives times row n of x.

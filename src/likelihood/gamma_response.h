@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "likelihood/log_link.h"
+#include "likelihood/normal.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {
@@ -61,7 +62,7 @@ class GammaResponse : public LogLink<Likelihood> {
  protected:
   void set_shape(double shape) {
     shape_ = shape;
-    constant_ = 0.5 * std::log(shape) - 0.91893853320467274178 - stirling_error(shape);
+    constant_ = 0.5 * std::log(shape) - log_sqrt_2pi - stirling_error(shape);
   }
   double shape_ = 1.0, constant_ = -1.0;
 };

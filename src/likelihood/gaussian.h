@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/identity_link.h"
 #include "likelihood/normal.h"
 
 namespace galvi {
@@ -12,7 +12,7 @@ namespace galvi {
 /// log p(y | eta) = -log(2 pi variance) / 2 - (y - eta)^2 / (2 variance).
 /// variance = 0 (interpolation) is legal for densities of new data; it has no expectation, as exact inference
 /// needs none.
-class Gaussian final : public Likelihood {
+class Gaussian final : public IdentityLink {
  public:
   explicit Gaussian(const LikelihoodSpec& spec) {
     const auto entry = spec.hyper.find("variance");
@@ -68,21 +68,12 @@ class Gaussian final : public Likelihood {
   bool conjugate() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return *eta; }
   double conditional_variance(double /*size*/, const double* /*eta*/) const override { return variance_; }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return cdf(datum.y - *eta, variance_);
   }
-  bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {-infinity, infinity}; }
 
   // y ~ N(mean, variance + noise variance)
-  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
-    return mean;
-  }
-  std::optional<double> predictive_mean_variance(double, double /*mean*/, double variance) const override {
-    return variance;
-  }
   std::optional<double> predictive_noise(double, double, double) const override { return variance_; }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {

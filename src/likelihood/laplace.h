@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/identity_link.h"
 #include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 
 namespace galvi {
 
 /// log p(y | eta) = -log(2 scale) - |y - eta| / scale.
-class Laplace final : public Likelihood {
+class Laplace final : public IdentityLink {
  public:
   explicit Laplace(const LikelihoodSpec& spec) : parameter_(spec, "scale") {}
   void update(const ConstVectorRef& hyper) override {
@@ -53,7 +53,6 @@ class Laplace final : public Likelihood {
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return *eta; }
   double conditional_variance(double /*size*/, const double* /*eta*/) const override {
     return 2.0 * scale_ * scale_;
   }
@@ -61,15 +60,7 @@ class Laplace final : public Likelihood {
     const double z = (datum.y - *eta) / scale_;
     return z < 0.0 ? 0.5 * std::exp(z) : 1.0 - 0.5 * std::exp(-z);
   }
-  bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {-infinity, infinity}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
-    return mean;
-  }
-  std::optional<double> predictive_mean_variance(double, double /*mean*/, double variance) const override {
-    return variance;
-  }
   std::optional<double> predictive_noise(double, double, double) const override {
     return 2.0 * scale_ * scale_;
   }

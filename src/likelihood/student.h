@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/identity_link.h"
 #include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
@@ -13,7 +13,7 @@ namespace galvi {
 
 /// y = eta + scale T, T of Student's t with df degrees of freedom: with x = eta - y and w = scale sqrt(df)
 /// log p(y | eta) = constant - (df + 1) / 2 log(1 + x^2 / w^2).
-class Student final : public Likelihood {
+class Student final : public IdentityLink {
  public:
   explicit Student(const LikelihoodSpec& spec) : df_parameter_(spec, "df"), scale_parameter_(spec, "scale") {}
   void update(const ConstVectorRef& hyper) override {
@@ -47,22 +47,13 @@ class Student final : public Likelihood {
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
   // With df <= 1 there is no mean: eta is the location.
-  double conditional_mean(double /*size*/, const double* eta) const override { return *eta; }
   double conditional_variance(double /*size*/, const double* /*eta*/) const override {
     return df_ > 2.0 ? scale_ * scale_ * df_ / (df_ - 2.0) : infinity;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return student_cdf((datum.y - *eta) / scale_, df_);
   }
-  bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {-infinity, infinity}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
-    return mean;
-  }
-  std::optional<double> predictive_mean_variance(double, double /*mean*/, double variance) const override {
-    return variance;
-  }
   std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
     return conditional_variance(size, &mean);
   }

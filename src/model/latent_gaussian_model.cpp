@@ -24,6 +24,12 @@ LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::uniqu
     if (solver->rows() != N) throw std::invalid_argument("a prior has another number of rows than y");
 }
 
+Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {
+  Matrix out(x.rows(), x.cols());
+  for (Index k = 0; k < x.cols(); ++k) out.col(k) = ((*solvers_[k]).*verb)(x.col(k));
+  return out;
+}
+
 void LatentGaussianModel::update(const ConstVectorRef& hyper) {
   likelihood_->update(hyper);
   prior_mean_ = offset_;
@@ -129,8 +135,7 @@ std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current
 
 void LatentGaussianModel::set_mean(const Matrix& alpha, Posterior& posterior) {
   posterior.alpha = alpha;
-  posterior.centred.resize(rows(), latents());
-  for (Index k = 0; k < latents(); ++k) posterior.centred.col(k) = solvers_[k]->apply_prior(alpha.col(k));
+  posterior.centred = product(&Solver::apply_prior, alpha);
   posterior.sites.b = alpha + posterior.sites.lambda.cwiseProduct(posterior.centred);
 }
 

@@ -33,6 +33,9 @@ class LatentGaussianModel {
   Solver& solver(Index k) { return *solvers_[k]; }
   const Solver& solver(Index k) const { return *solvers_[k]; }
 
+  /// A solver's product (apply_prior and its like) for every latent.   x: N x K
+  Matrix product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const;
+
   /// Reads the hyperparameter table (natural scale) into every part.
   void update(const ConstVectorRef& hyper);
   const Matrix& prior_mean() const { return prior_mean_; }            // N x K, offset included

@@ -94,3 +94,17 @@ family_fit <- function(name, n = 60, formula = y ~ x) {
   }
   small_fits[[key]]
 }
+
+# Draws on a file that is thrown away; returns what plot() returns.
+plot_away <- function(...) {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  before <- graphics::par(no.readonly = TRUE)
+  data <- plot(...)
+  expect_identical(graphics::par("mar", "las", "mgp"), before[c("mar", "las", "mgp")])
+  data
+}

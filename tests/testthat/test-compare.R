@@ -8,19 +8,6 @@ compared_data <- function() {
   d
 }
 
-compare_away <- function(...) {
-  file <- tempfile(fileext = ".pdf")
-  grDevices::pdf(file)
-  on.exit({
-    grDevices::dev.off()
-    unlink(file)
-  })
-  before <- graphics::par(no.readonly = TRUE)
-  data <- plot(...)
-  expect_identical(graphics::par("mar", "las", "mgp"), before[c("mar", "las", "mgp")])
-  data
-}
-
 test_that("every method is there, fitted or with its reason", {
   found <- galvi_compare(y ~ gp(x), compared_data(), binomial())
   expect_s3_class(found, "galvi_compare")
@@ -55,7 +42,7 @@ test_that("values that are no bounds are never the best", {
   expect_identical(found$ends$method[approximate], setdiff(others, found$refused$method))
   expect_true(all(is.na(found$ends$below[approximate])))
   expect_identical(found$best_method, "newton")
-  expect_false(any(others %in% compare_away(found)$method))
+  expect_false(any(others %in% plot_away(found)$method))
 })
 
 test_that("steps to a distance are those of the trace", {
@@ -166,19 +153,19 @@ test_that("plots draw what they return", {
   d <- compared_data()
   methods <- c("newton", "fixed_point", "natural_gradient")
   found <- galvi_compare(y ~ gp(x), d, binomial(), methods, newdata = d[1:10, ])
-  data <- compare_away(found)
+  data <- plot_away(found)
   expect_setequal(data$measure, c("bound", "density", "error"))
   bound <- data[data$measure == "bound", ]
   expect_identical(nrow(bound), nrow(found$trace))
   expect_true(all(bound$value >= 1e-10))
   newton <- found$trace[found$trace$method == "newton", ]
   expect_close(bound$value[bound$method == "newton"], pmax(found$best - newton$elbo, 1e-10))
-  expect_setequal(compare_away(found, "density", "flops")$measure, "density")
+  expect_setequal(plot_away(found, "density", "flops")$measure, "density")
   short <- galvi_compare(y ~ gp(x), d, binomial(), c("newton", "natural_gradient"),
     control = galvi_control(max_iterations = 1))
-  expect_true(all(is.finite(compare_away(short)$value)))
+  expect_true(all(is.finite(plot_away(short)$value)))
   one <- galvi_compare(dist ~ gp(speed), cars, methods = "exact")
-  expect_identical(nrow(compare_away(one)), 1L)
+  expect_identical(nrow(plot_away(one)), 1L)
   expect_error(plot(one, "density"), "newdata", class = "galvi_error_argument")
   expect_error(plot(one, "bounds"), class = "galvi_error_argument")
   expect_error(plot(one, against = "time"), class = "galvi_error_argument")

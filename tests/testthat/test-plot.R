@@ -1,17 +1,3 @@
-# Draws on a file that is thrown away; returns what plot() returns.
-plot_away <- function(...) {
-  file <- tempfile(fileext = ".pdf")
-  grDevices::pdf(file)
-  on.exit({
-    grDevices::dev.off()
-    unlink(file)
-  })
-  before <- graphics::par(no.readonly = TRUE)
-  data <- plot(...)
-  expect_identical(graphics::par("mar", "las", "mgp"), before[c("mar", "las", "mgp")])
-  data
-}
-
 test_that("every plot of every kind of fit draws and returns finite data", {
   for (name in c("gaussian", "binary", "trials", "counts", "flat")) {
     for (which in c("effects", "trace", "relevance", "calibration")) {
