@@ -1,5 +1,7 @@
 #include "inference/ascent.h"
 
+#include "inference/anderson.h"
+#include "inference/start.h"
 #include "numeric/gmres.h"
 
 namespace galvi {
@@ -37,6 +39,8 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   return {posterior.sites.b + d - lambda.cwiseProduct(f), f};
 }
 
+Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
+
 }  // namespace
 
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
@@ -59,12 +63,83 @@ Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior) {
   return newton_means(model, posterior).alpha;
 }
 
+bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
+  constexpr int most = 30;
+  bool moved = false;
+  for (int i = 0; i < most; ++i) {
+    const Matrix alpha = newton_alpha(model, current), from = current.alpha;
+    const double before = current.elbo;
+    bool step_taken = false;
+    for (double step = 1; step > 1e-6 && !step_taken; step *= 0.5) {
+      auto next = model.move_mean(current, from + step * (alpha - from), 2);
+      if (next && next->elbo >= current.elbo - rounding(current)) {
+        current = std::move(*next);
+        step_taken = true;
+      }
+    }
+    moved = moved || step_taken;
+    if (!step_taken || current.elbo - before <= 0.1 * tol) break;
+  }
+  return moved;
+}
+
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
   const Means means = newton_means(model, posterior);
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
   target.b = means.alpha + target.lambda.cwiseProduct(means.centred);
   return target;
+}
+
+bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
+              InferenceResult& out) {
+  out.stationarity = model.stationarity(out.posterior);
+  trace.add(out.posterior.elbo, out.stationarity.gap);
+  out.converged = out.stationarity.measure() <= control.tol;
+  return out.converged || out.iterations == control.max_iterations;
+}
+
+InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace, const Climb& how) {
+  const Index N = model.rows(), K = model.latents(), size = N * K;
+  const int order = how.joint ? 2 : 1;
+  InferenceResult out;
+  out.posterior = initial_posterior(model, start, order);
+  Anderson anderson(how.memory);
+  Vector x(2 * size), residual(2 * size), scale(2 * size);
+  double step = 1;
+  while (!finished(model, control, trace, out)) {
+    ++out.iterations;
+    const Sites target =
+        how.joint ? newton_target(model, out.posterior) : model.natural_target(out.posterior);
+    const Sites& sites = out.posterior.sites;
+    const Matrix sd = out.posterior.variance.cwiseSqrt().cwiseMax(1e-300);
+    x << flat(sites.b), flat(sites.lambda);
+    residual << flat(target.b), flat(target.lambda);
+    residual -= x;
+    scale << flat(sd).cwiseInverse(), flat(sd).cwiseAbs2().cwiseInverse();
+    const Vector guess = anderson.next(x, residual, scale, step);
+    Sites next;
+    next.b = Eigen::Map<const Matrix>(guess.data(), N, K);
+    next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K);
+    // an extrapolated lambda below a tenth of the plain step's is not to be trusted
+    next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
+    auto candidate = model.at_sites(next, order);
+    if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
+      out.posterior = std::move(*candidate);
+      step = std::min(1.0, 2 * step);
+      continue;
+    }
+    bool moved = natural_step(model, target, step, order, out.posterior);
+    if (!moved && how.joint) {
+      // the natural gradient is an ascent direction whatever the bends of the bound
+      step = 1;
+      moved = natural_step(model, model.natural_target(out.posterior), step, order, out.posterior);
+    }
+    if (!moved) return out;
+    step = std::min(1.0, 2 * step);
+  }
+  return out;
 }
 
 }  // namespace galvi
