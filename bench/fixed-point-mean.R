@@ -2,8 +2,8 @@
 #
 # Sheth and Khardon (2016) iterate V <- (Sigma^-1 + W' diag(gamma) W)^-1, but take Newton's step for m, as
 # "the same type of update to m is not generally stable". In plain R: logistic and Poisson regression on
-# infert (248 rows, five standardised columns, slopes from N(0, prior variance)), V held at its optimum, m from
-# zero by
+# infert (248 rows, five standardised columns, slopes from N(0, prior variance)), V held at its optimum, m
+# from zero by
 #   fixed point   m <- Sigma W' g(m, v), the root of dELBO/dm = W' g - Sigma^-1 m written as a map
 #   Newton        m <- m + A^-1 (W' g - Sigma^-1 m), A = Sigma^-1 - W' diag(dg/dm) W, no step shortened
 # with g = dE/dm. "radius": spectral radius of the first map's derivative W' diag(dg/dm) W Sigma at the
@@ -67,7 +67,7 @@ compare <- function(family, variance) {
 table <- do.call(rbind, Map(compare, rep(names(families), each = 4), rep(c(0.001, 0.01, 0.1, 1), 2)))
 show_table(table)
 
-# Answer (any machine): with a prior variance of 0.001 the fixed point for m needs 3 and 7 iterations, with 0.01
-# 116 and never, and with 0.1, the prior of that paper's experiments, and wider ones it diverges in both
+# Answer (any machine): with a prior variance of 0.001 the fixed point for m needs 3 and 7 iterations, with
+# 0.01 116 and never, and with 0.1, the prior of that paper's experiments, and wider ones it diverges in both
 # models: its radius grows with the prior's variance times the data's precision (9 and 56 at 0.1). Newton's
 # step takes 1 to 4. That is why every algorithm here moves m by Newton's step or the natural gradient.

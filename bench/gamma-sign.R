@@ -1,11 +1,11 @@
 # Where does gamma = -2 dE/dv rise with v, where does it fall?
 #
 # Figure 1 of Sheth and Khardon (2016): their fixed point for V converges if gamma >= 0 and, for every mean,
-# gamma never rises in v (2b); if it never falls (2a), to the optimum or to a cycle of two. The sign of
-# d gamma / dv = -2 d^2E/dv^2 on a grid of 201 means from -10 to 10 and 121 variances from 0.01 to 100 (equal
+# gamma never rises in v (2b); if it never falls (2a), to the optimum or to a cycle of two. The sign of d
+# gamma / dv = -2 d^2E/dv^2 on a grid of 201 means from -10 to 10 and 121 variances from 0.01 to 100 (equal
 # steps of log v), exact expectations, one response each. Shares of the grid, and whether gamma is negative
-# somewhere. The pictures go to bench/output/gamma-sign.png: orange where gamma rises, blue where it falls, grey
-# where its slope is below 1e-12.
+# somewhere. The pictures go to bench/output/gamma-sign.png: orange where gamma rises, blue where it falls,
+# grey where its slope is below 1e-12.
 source("bench/_helper.R")
 
 cases <- list(
@@ -58,7 +58,7 @@ for (name in names(found)) {
 invisible(dev.off())
 
 # Answer (any machine): gamma rises everywhere for poisson, gamma, exponential and volatility (condition 2a).
-# Logit, negative binomial, cumulative logit and laplace: it falls where sqrt(v) is large against the distance
-# of m from where log p bends most (29%, 29%, 33% and 22% of the grid), rises elsewhere. Probit: it falls where
-# m is on the wrong side. Neither condition holds for these, and the plain fixed point does cycle in wide
-# priors: galvi shortens steps. student and beta rise in two bands only and have gamma < 0 beyond.
+# Logit, negative binomial, cumulative logit and laplace: it falls where sqrt(v) is large against the
+# distance of m from where log p bends most (29%, 29%, 33% and 22% of the grid), rises elsewhere. Probit: it
+# falls where m is on the wrong side. Neither condition holds for these, and the plain fixed point does cycle
+# in wide priors: galvi shortens steps. student and beta rise in two bands only and have gamma < 0 beyond.

@@ -1,12 +1,13 @@
 # How does the cost of one iteration grow with n, and how much of its time is level-3 linear algebra?
 #
 # Counts on the plane, n = 500 to 5000, full Gaussian process, se(variance = 1, lengthscale = 0.7), exact
-# expectations. CPU seconds and flops of an iteration: those of a fit of two iterations less those of a fit of
-# none, so that the prior's covariance and the start are not in them; "exponent": slope of the logarithm of the
-# seconds from one n to the next, and by least squares over all. Level-3 flops are those counted less those of
-# products of a matrix with a vector (2 n^2 each; "products" of them). Their share of the CPU seconds: "least"
-# at the rate of a product of two n x n matrices, the fastest that there is, "most" at that of galvi's Cholesky
-# factorisation with inverse, both measured at the same n. It is a share of time by rates, not by a profiler.
+# expectations. CPU seconds and flops of an iteration: those of a fit of two iterations less those of a fit
+# of none, so that the prior's covariance and the start are not in them; "exponent": slope of the logarithm
+# of the seconds from one n to the next, and by least squares over all. Level-3 flops are those counted less
+# those of products of a matrix with a vector (2 n^2 each; "products" of them). Their share of the CPU
+# seconds: "least" at the rate of a product of two n x n matrices, the fastest that there is, "most" at that
+# of galvi's Cholesky factorisation with inverse, both measured at the same n. It is a share of time by
+# rates, not by a profiler.
 source("bench/_helper.R")
 
 sizes <- c(500, 1000, 2000, 3500, 5000)
