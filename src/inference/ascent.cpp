@@ -41,6 +41,19 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
 
 Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
 
+// Towards alpha, halved until the bound does not fall. True if it moved.
+bool move_mean(LatentGaussianModel& model, const Matrix& alpha, Posterior& current) {
+  const Matrix way = alpha - current.alpha;
+  for (double step = 1; step > 1e-6; step *= 0.5) {
+    auto next = model.move_mean(current, current.alpha + step * way, 2);
+    if (next && next->merit >= current.merit - rounding(current)) {
+      current = std::move(*next);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
@@ -59,26 +72,23 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
   return false;
 }
 
-Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior) {
-  return newton_means(model, posterior).alpha;
+bool mean_step(LatentGaussianModel& model, Posterior& current) {
+  const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
+  Matrix target(model.rows(), model.latents());
+  for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
+  return move_mean(model, target, current);
 }
 
 bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
   constexpr int most = 30;
   bool moved = false;
   for (int i = 0; i < most; ++i) {
-    const Matrix alpha = newton_alpha(model, current), from = current.alpha;
-    const double before = current.elbo;
-    bool step_taken = false;
-    for (double step = 1; step > 1e-6 && !step_taken; step *= 0.5) {
-      auto next = model.move_mean(current, from + step * (alpha - from), 2);
-      if (next && next->elbo >= current.elbo - rounding(current)) {
-        current = std::move(*next);
-        step_taken = true;
-      }
-    }
-    moved = moved || step_taken;
-    if (!step_taken || current.elbo - before <= 0.1 * tol) break;
+    const double before = current.merit;
+    // where the log likelihood is not concave Newton's direction may go down
+    const bool stepped =
+        move_mean(model, newton_means(model, current).alpha, current) || mean_step(model, current);
+    moved = moved || stepped;
+    if (!stepped || current.merit - before <= 0.1 * tol) break;
   }
   return moved;
 }

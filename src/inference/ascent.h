@@ -11,18 +11,18 @@ namespace galvi {
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
                   Posterior& current);
 
-/// Newton's step for the means of all latents together, with V held: the alpha that dE/dm, to first order
-/// around `posterior`, balances the prior with. The solvers are factorised at `posterior`, its expectations
-/// are of order 2.
-Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior);
+/// m towards alpha of V (g + lambda f), g = dE/dm, with V held: Newton's step where lambda is minus the
+/// curvature, uphill whatever it is. Halved until the bound does not fall; true if it moved.
+bool mean_step(LatentGaussianModel& model, Posterior& current);
 
-/// m for this V by Newton's method, each step halved until the bound does not fall, to a tenth of `tol`. True if
-/// it moved.
+/// m for this V by Newton's method for the means of all latents together, to a tenth of `tol`; true if it
+/// moved. Here and in newton_target() the solvers are factorised at that posterior and its expectations are
+/// of order 2.
 bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 
-/// The same step for the means, and lambda = -2 dE/dv. It is natural_target() where the expectation is exact
-/// and K = 1; elsewhere classes compete, or a bound bends otherwise than its lambda says, and
-/// natural_target() is a slow fixed-point iteration.
+/// Newton's step for the means of all latents together, with V held, and lambda = -2 dE/dv. It is
+/// natural_target() where the expectation is exact and K = 1; elsewhere classes compete, or a bound bends
+/// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
 /// How much the bound may fall by rounding alone and still count as not falling.

@@ -7,22 +7,6 @@ namespace galvi {
 
 namespace {
 
-// Newton's step for m with V held: alpha of V (g + lambda f). Halved until the bound does not fall. True if it
-// moved.
-bool mean_step(LatentGaussianModel& model, Posterior& current) {
-  const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
-  Matrix target(model.rows(), model.latents());
-  for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
-  for (double step = 1; step > 1e-6; step *= 0.5) {
-    auto next = model.move_mean(current, current.alpha + step * (target - current.alpha), 2);
-    if (next && next->merit >= current.merit - rounding(current)) {
-      current = std::move(*next);
-      return true;
-    }
-  }
-  return false;
-}
-
 // V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in
 // gamma until the bound does not fall. Where gamma is negative and no step along it raises the bound, it is
 // set to zero (004, section 3.1).

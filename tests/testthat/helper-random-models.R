@@ -50,14 +50,25 @@ likelihood_choices <- function(one_optimum = TRUE) {
 }
 
 # Every method that is no estimate, "auto" first, on a model: what it reached, or how it failed.
-methods_on <- function(model, control = quiet_control(tol = 1e-7)) {
+methods_on <- function(model, start = NULL) {
   do.call(rbind, lapply(c("auto", applicable_methods(model)), function(method) {
-    fit <- tryCatch(fit_at(model, method, control), error = function(e) {
-      list(elbo = NA, gap = NA, converged = FALSE, message = conditionMessage(e), trace = data.frame())
+    fit <- tryCatch(fit_at(model, method, quiet_control(tol = 1e-7), start), error = function(e) {
+      list(elbo = NA, converged = FALSE, message = conditionMessage(e), trace = data.frame(),
+           cost = list(factorisations = NA))
     })
-    data.frame(method = method, elbo = fit$elbo, gap = fit$gap, converged = fit$converged,
-               steps = nrow(fit$trace), message = fit$message)
+    data.frame(method = method, elbo = fit$elbo, converged = fit$converged, steps = nrow(fit$trace),
+               factorisations = fit$cost$factorisations, message = fit$message)
   }))
+}
+
+# The same where there may be several optima: methods whose own starts miss the best one start from there.
+methods_from_best <- function(model) {
+  found <- methods_on(model)
+  best <- fit_at(model, found$method[which.max(found$elbo)], quiet_control(tol = 1e-7))
+  again <- methods_on(model, best[c("lambda", "b")])
+  better <- again$elbo > found$elbo + 1e-6
+  found[better, ] <- again[better, ]
+  found
 }
 
 # One line that says what a model of random_any_model() is.
