@@ -97,7 +97,7 @@ target("sweeps on glass", max(table$sweeps[table$data == "glass"]), 20)
 #     units, exact           7     7       26-76     16-26 11      76, -   45-60  12-17   -
 #     units, piecewise       7     7       26-76     16-26 11      76, -   45-60  12-21   -
 #   sonar, sweeps            0                       1                     1-4
-#     units                  8     5       8         14-18 8-12    17-156  18-52  12-14   21, 82, -
+#     units                  8     5       8         14-18 8-12    17-220  18-52  12-14   21, 82, -
 #   USPS, sweeps             0                       1-2                   1-5
 #     units                  8     5-8     8-26      14-26 8-11    17-75   17-55  11-12   29, -
 #   glass, sweeps                                    1-2                   6
