@@ -41,7 +41,10 @@ InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& sta
   lbfgs.max_iterations = control.max_iterations;
   lbfgs.gradient_tolerance = 1e-12;
   lbfgs.memory = 20;
-  minimise(objective, coordinates.origin(), {}, {}, lbfgs);
+  const Vector origin = coordinates.origin();
+  Vector lower = Vector::Constant(origin.size(), -infinity);
+  lower.tail(origin.size() / 2).setZero();  // lambda
+  minimise(objective, origin, lower, Vector::Constant(origin.size(), infinity), lbfgs);
   model.restore(out.posterior);
   finished(model, control, trace, out);
   return out;
