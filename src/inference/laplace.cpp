@@ -11,6 +11,7 @@ InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& 
   constexpr bool joint = false;
   constexpr std::size_t memory = 0;  // which quadratic convergence has no use for
   InferenceResult out = climb(model, start, control, trace, {joint, memory});
+  out.stop = "where no step raised the log joint density";
   // The evidence moves with the first power of the mode's error, which one step more squares.
   double step = 1;
   if (out.converged && natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) {
