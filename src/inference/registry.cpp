@@ -64,7 +64,7 @@ std::string needs_cheap_products(const Model& model) {
 
 std::string needs_gaussian(const Model& model) {
   if (!model.likelihood().conjugate())
-    return "the posterior is Gaussian for a gaussian likelihood only; use newton";
+    return "the posterior is Gaussian for a gaussian likelihood only; use auto";
   return "";
 }
 
@@ -77,7 +77,7 @@ std::string needs_whitening(const Model& model) {
 std::string needs_taylor(const Model& model) {
   if (model.expectation().consistent())
     return "it is Newton's method for the mode with the curvature there, which is expectation = \"taylor\"; "
-           "use newton";
+           "use auto";
   return "";
 }
 
@@ -85,7 +85,7 @@ std::string needs_moments(const Model& model) {
   if (model.latents() != 1)
     return "its moments are integrals over one latent value per observation; use fixed_point";
   if (!model.likelihood().log_concave())
-    return "its sites may run off where the likelihood is not log-concave; use natural_gradient";
+    return "its sites may run off where the likelihood is not log-concave; use auto";
   if (!model.expectation().exact())
     return "it integrates p(y | eta) itself, not a bound of its logarithm; leave expectation = \"auto\"";
   return "";
