@@ -1,4 +1,5 @@
-# One model, one optimum: whichever method is asked, it is found. bench/agreement.R does the same on 200 seeds.
+# One model, one optimum: whichever method is asked, it is found. bench/agreement.R does the same on 200
+# seeds.
 
 expect_agreement <- function(model, found) {
   below <- max(found$elbo) - found$elbo
