@@ -44,7 +44,7 @@ several <- helpers$likelihood_choices(one_optimum = FALSE)
 report("several optima", agreement(1:100, several, helpers$methods_from_best))
 
 # Answer (2-core x86-64 machine, R 4.2.2, one thread, 15 s): no failure. One optimum: 1670 fits, all
-# certified, the lowest 9.5e-8 nats below the best; newton takes 3 steps (at most 9) and 4 factorisations, the natural
-# gradient up to 428 steps, most under wide priors with the log bound: beyond these seeds, about one model in
-# 100, of that kind, leaves it and the two quasi-Newton methods unconverged at 500 steps, and they say so.
-# Several optima: every method reaches the best that any of them found.
+# certified, the lowest 9.5e-8 nats below the best; newton takes 3 steps (at most 9) and 4 factorisations, the
+# natural gradient up to 428 steps, most under wide priors with the log bound: beyond these seeds, about one
+# model in 100, of that kind, leaves it and the two quasi-Newton methods unconverged at 500 steps, and they
+# say so. Several optima: every method reaches the best that any of them found.
