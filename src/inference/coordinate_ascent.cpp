@@ -43,8 +43,8 @@ class RowProblem {
         m = mean_;
         return {infinity, 0};
       }
-      // Newton's step to cavity (m - mean) + alpha = dE/dm, inside a bracket; an E that bends upwards counts as
-      // straight
+      // Newton's step to cavity (m - mean) + alpha = dE/dm, inside a bracket; an E that bends upwards counts
+      // as straight
       const double bend = cavity_ - weight * std::min(row.d_mm[kk], 0.0);
       const double step = (weight * row.d_m[k_] - alpha_ - cavity_ * (m - mean_)) / bend;
       if (i == 60 || std::abs(step) <= 1e-8 * std::sqrt(v)) {
