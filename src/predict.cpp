@@ -29,14 +29,14 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
 // New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor.
 constexpr Index block_rows = 1024;
 
-Index rows_of(const TermRows& rows) { return std::max(rows.kernel.inputs.rows(), rows.W.rows()); }
-
 TermRows slice(const TermRows& rows, Index begin, Index count) {
   TermRows out;
   if (rows.W.size() > 0) out.W = rows.W.middleRows(begin, count);
   if (rows.kernel.inputs.rows() > 0) out.kernel.inputs = rows.kernel.inputs.middleRows(begin, count);
   if (rows.kernel.by.size() > 0) out.kernel.by = rows.kernel.by.segment(begin, count);
   if (rows.kernel.group.size() > 0) out.kernel.group = rows.kernel.group.segment(begin, count);
+  if (rows.node.rows() > 0) out.node = rows.node.middleRows(begin, count);
+  if (rows.weight.size() > 0) out.weight = rows.weight.segment(begin, count);
   return out;
 }
 
@@ -53,6 +53,7 @@ void check_widths(const Rcpp::List& model, const std::vector<TermRows>& others) 
     const Rcpp::List term = terms[t];
     if (columns_of(term, "W") != others[t].W.cols() ||
         columns_of(term, "inputs") != others[t].kernel.inputs.cols() ||
+        columns_of(term, "node") != others[t].node.cols() ||
         rows_of(others[t]) != rows_of(others[0]))
       throw std::invalid_argument("newdata has another number of columns or rows than the model's terms");
   }

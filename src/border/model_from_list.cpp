@@ -41,6 +41,53 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+// 1-based positions from R, 0-based here; 0 ("none") becomes -1.
+Eigen::MatrixXi position_matrix(const Rcpp::IntegerMatrix& x) {
+  return Eigen::Map<const Eigen::MatrixXi>(x.begin(), x.nrow(), x.ncol()).array() - 1;
+}
+
+Triplets triplets_from_list(const Rcpp::List& list) {
+  Triplets out;
+  out.rows = get<int>(list, "rows");
+  out.columns = get<int>(list, "columns");
+  const auto i = positions(field(list, "i")), j = positions(field(list, "j"));
+  const Vector x = get_vector(list, "x");
+  if (i.size() != j.size() || static_cast<Index>(i.size()) != x.size())
+    throw std::invalid_argument("a sparse matrix has i, j and x of different lengths");
+  for (std::size_t e = 0; e < i.size(); ++e) {
+    if (i[e] < 0 || j[e] < 0 || i[e] >= out.rows || j[e] >= out.columns)
+      throw std::invalid_argument("a sparse matrix has an entry outside of it");
+    out.entries.emplace_back(i[e], j[e], x[e]);
+  }
+  return out;
+}
+
+FieldSpec field_from_list(const Rcpp::List& list) {
+  FieldSpec spec;
+  spec.model = get<std::string>(list, "model");
+  for (const auto& part : Rcpp::List(field(list, "precision")))
+    spec.precision.push_back(triplets_from_list(part));
+  if (has(list, "constraints")) spec.constraints = triplets_from_list(list["constraints"]);
+  if (has(list, "pins")) spec.pins = positions(list["pins"]);
+  if (has(list, "basis")) {
+    spec.basis = get_matrix(list, "basis");
+    spec.basis_mean = get_vector(list, "basis_mean");
+    spec.basis_variance = get_vector(list, "basis_variance");
+  }
+  spec.hyper = hyper_positions(list);
+  return spec;
+}
+
+InducingSpec inducing_from_list(const Rcpp::List& list) {
+  InducingSpec spec;
+  spec.coordinates = position_matrix(list["coordinates"]);
+  spec.centre = get_vector(list, "centre");
+  spec.scale = get_vector(list, "scale");
+  spec.groups = get<int>(list, "groups");
+  spec.jitter = get<double>(list, "jitter");
+  return spec;
+}
+
 }  // namespace
 
 Data data_from_list(const Rcpp::List& model) {
@@ -82,6 +129,8 @@ TermRows rows_from_list(const Rcpp::List& term) {
     const Rcpp::IntegerVector group = term["group"];
     rows.kernel.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
   }
+  if (has(term, "node")) rows.node = position_matrix(term["node"]);
+  if (has(term, "weight")) rows.weight = get_vector(term, "weight");
   return rows;
 }
 
@@ -98,11 +147,9 @@ Terms terms_from_list(const Rcpp::List& model, Index latent) {
     spec.rows = rows_from_list(term);
     if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
     if (has(term, "mean")) spec.mean = get_vector(term, "mean");
-    if (has(term, "factors")) {
-      const Rcpp::IntegerMatrix factors = term["factors"];
-      spec.factors =
-          Eigen::Map<const Eigen::MatrixXi>(factors.begin(), factors.nrow(), factors.ncol()).array() - 1;
-    }
+    if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
+    if (has(term, "field")) spec.field = field_from_list(term["field"]);
+    if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
     if (spec.type == "columns" &&
         (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
       throw std::invalid_argument("term " + spec.label + ": W, mean and factors differ in size");

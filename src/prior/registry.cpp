@@ -1,8 +1,8 @@
 // Every prior term, one line each.
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
-#include "numeric/dense.h"
 #include "prior/columns_term.h"
 #include "prior/kernel_term.h"
 
@@ -35,22 +35,12 @@ std::unique_ptr<Term> make_term(const TermSpec& spec) {
 
 Vector prior_mean(const Terms& terms, Index rows) {
   Vector mean = Vector::Zero(rows);
-  for (const auto& term : terms)
-    if (term->columns() > 0) mean += term->design() * term->coefficient_mean();
+  for (const auto& term : terms) term->add_prior_mean(mean);
   return mean;
 }
 
-Vector prior_mean(const Term& term, const TermRows& others) {
-  if (term.columns() == 0) return Vector::Zero(others.kernel.inputs.rows());
-  return others.W * term.coefficient_mean();
-}
-
-void ColumnsTerm::add_product(Context& context, const Matrix& A, MatrixRef K) {
-  add_crossproduct(context, 1.0, A.transpose(), 1.0, K);
-}
-
-void ColumnsTerm::add_cross(Context& context, const TermRows& others, MatrixRef K) const {
-  multiply(context, false, true, 1.0, W_ * variance_.asDiagonal(), others.W, 1.0, K);
+Index rows_of(const TermRows& rows) {
+  return std::max({rows.kernel.inputs.rows(), rows.W.rows(), rows.node.rows()});
 }
 
 }  // namespace galvi

@@ -55,13 +55,18 @@ void ProjectedSolver::update(const ConstVectorRef& hyper) {
   }
   prior_mean_ = galvi::prior_mean(terms_, rows_);
   prior_variances_.resize(rows_);
+  bool extra = false;
+  for (const auto& term : terms_) extra = extra || term->has_extra_variances();
+  extra_variances_ = Vector::Zero(extra ? rows_ : 0);
   for_chunks([&](Index, Index begin, MatrixRef chunk) {
+    if (extra) add_extra_variances(begin, chunk, extra_variances_.segment(begin, chunk.rows()));
     for (Index i = 0; i < chunk.rows(); ++i) {
       double flat = 0, proper = 0;
       for (Index j = 0; j < latent_; ++j) (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
       prior_variances_[begin + i] = flat > 0 ? std::numeric_limits<double>::infinity() : proper;
     }
   });
+  if (extra) prior_variances_ += extra_variances_;
   variances_known_ = false;
 }
 
@@ -74,10 +79,16 @@ Index ProjectedSolver::groups() const {
 void ProjectedSolver::fill(Index begin, MatrixRef chunk) const {
   Index at = 0;
   for (const auto& term : terms_) {
-    const Index q = term->columns();
-    for (Index j = 0; j < q; ++j)
-      chunk.col(at + j) = scale_[at + j] * term->design().col(j).segment(begin, chunk.rows());
-    at += q;
+    term->fill(begin, chunk.middleCols(at, term->columns()));
+    at += term->columns();
+  }
+}
+
+void ProjectedSolver::add_extra_variances(Index begin, const ConstMatrixRef& chunk, VectorRef c) const {
+  Index at = 0;
+  for (const auto& term : terms_) {
+    term->add_extra_variances(begin, chunk.middleCols(at, term->columns()), c);
+    at += term->columns();
   }
 }
 
@@ -185,6 +196,7 @@ const Vector& ProjectedSolver::marginal_variances() const {
     });
     context_.cost.flops += static_cast<double>(rows_) * latent_ * latent_;
   }
+  if (extra_variances_.size() > 0) variances_ += extra_variances_;
   variances_known_ = true;
   return variances_;
 }
@@ -273,24 +285,45 @@ Matrix ProjectedSolver::whitened_design() const {
   return W;
 }
 
-// With G = d bound / dC as in DenseKernelSolver::gradient, d bound / d variance_j = w_j' G w_j. In whitened
-// coordinates (I - V Lambda) W~ = W~ A^-1 P and W~' (Lambda - Lambda V Lambda) W~ = P - P A^-1 P.
+// With q held in whitened coordinates u ~ N(u, S), S = A^-1, the columns change the marginals alone:
+// d bound / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns through
+// its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
+// T = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  const Vector projected = project(site.alpha);
-  Vector diagonal = projected.cwiseAbs2();
+  const Vector u = inverse_ * project(site.b);
+  Vector p;
+  Matrix T;
   if (!site.optimal) {
-    const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
-    const Vector u = w - lambda_.cwiseProduct(apply_covariance(w));
-    const Matrix H = weighted_crossproduct(site.d_variance + 0.5 * lambda_);
-    diagonal =
-        2 * project(u).cwiseProduct(projected) + 2 * (inverse_ * H).cwiseProduct(inverse_).rowwise().sum();
+    p = inverse_ * (project(site.d_mean) - precision_.cwiseProduct(u));
+    T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
-  diagonal -= Vector::Ones(latent_) - inverse_.diagonal();
-  const Vector d_variance = 0.5 * diagonal.cwiseQuotient(scale_.cwiseAbs2()).cwiseProduct(precision_);
-  Index at = 0;
-  for (const auto& term : terms_) {
-    term->add_variance_gradient(d_variance.segment(at, term->columns()), hyper);
-    at += term->columns();
+  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums(groups());
+  for (auto& sum : sums)
+    for (const auto& term : terms_) sum.push_back(term->column_gradient());
+  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
+    const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
+    Matrix G(chunk.rows(), latent_);
+    context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, G);
+    G = (2 * part(site.d_variance)).asDiagonal() * G;
+    G.noalias() += part(site.d_mean) * u.transpose();
+    if (!site.optimal) {
+      Matrix follow(chunk.rows(), latent_);
+      context_.backend.multiply(false, false, -2.0, chunk, T, 0.0, follow);
+      follow.noalias() -= (chunk * p) * u.transpose();
+      G += part(lambda_).asDiagonal() * follow;
+      G.noalias() += part(site.alpha) * p.transpose();
+    }
+    Index at = 0;
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const Index q = terms_[t]->columns();
+      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q), part(site.d_variance));
+      at += q;
+    }
+  });
+  context_.cost.flops += 2.0 * rows_ * latent_ * latent_;
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    for (std::size_t group = 1; group < sums.size(); ++group) sums[0][t]->merge(*sums[group][t]);
+    sums[0][t]->finish(hyper);
   }
 }
 
@@ -323,28 +356,41 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
 Conditional ProjectedSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
                                          const ConditionalRequest& request) {
   const Index T = static_cast<Index>(terms_.size());
-  const Index b = others.empty() ? 0 : others[0].W.rows();
+  const Index b = others.empty() ? 0 : rows_of(others[0]);
   Conditional out;
-  Matrix W(b, state.latent_mean.size());
+  out.mean = Vector::Zero(b);
+  Matrix W(b, latent_);
+  Vector extra = Vector::Zero(b);
   if (request.terms) {
     out.term_mean.resize(b, T);
     out.term_variance.resize(b, T);
   }
+  // the state is that of the coefficients; W is that of whitened ones
+  const Vector u = (state.latent_mean - latent_prior_mean_).cwiseQuotient(scale_);
+  const Matrix chol = scale_.cwiseInverse().asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
-    const Matrix& Wt = others[t].W;
-    const Index q = Wt.cols();
-    W.middleCols(at, q) = Wt;
+    const Index q = terms_[t]->columns();
+    auto Wt = W.middleCols(at, q);
+    terms_[t]->fill(others[t], Wt);
+    Vector own = Vector::Zero(b), mean = Vector::Zero(b);
+    terms_[t]->add_extra_variances(others[t], Wt, own);
+    terms_[t]->add_prior_mean(others[t], mean);
+    mean += Wt * u.segment(at, q);
+    out.mean += mean;
+    extra += own;
     if (request.terms) {
-      out.term_mean.col(t) = Wt * state.latent_mean.segment(at, q);
-      out.term_variance.col(t) = (Wt * state.latent_chol.middleRows(at, q)).rowwise().squaredNorm();
+      out.term_mean.col(t) = mean;
+      out.term_variance.col(t) = (Wt * chol.middleRows(at, q)).rowwise().squaredNorm() + own;
     }
     at += q;
   }
-  out.mean = W * state.latent_mean;
-  const Matrix X = W * state.latent_chol;
-  out.variance = X.rowwise().squaredNorm();
-  if (request.covariance) out.covariance = X * X.transpose();
+  const Matrix X = W * chol;
+  out.variance = X.rowwise().squaredNorm() + extra;
+  if (request.covariance) {
+    out.covariance = X * X.transpose();
+    out.covariance.diagonal() += extra;
+  }
   return out;
 }
 

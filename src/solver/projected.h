@@ -17,7 +17,7 @@ class ProjectedSolver final : public Solver {
   void update(const ConstVectorRef& hyper) override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
-  const Vector& extra_variances() const override { return none_; }
+  const Vector& extra_variances() const override { return extra_variances_; }
   Index null_dimension() const override { return null_dimension_; }
   Index latent_dimension() const override { return latent_; }
   bool cheap_products() const override {
@@ -49,6 +49,8 @@ class ProjectedSolver final : public Solver {
   void for_chunks(const ChunkBody& body) const;
   Index groups() const;
   void fill(Index begin, MatrixRef chunk) const;
+  /// c of the rows begin .. whose whitened columns are `chunk`.
+  void add_extra_variances(Index begin, const ConstMatrixRef& chunk, VectorRef c) const;
   Vector whitened_row(Index n) const;
   [[noreturn]] static void throw_collinear();
 
@@ -63,7 +65,8 @@ class ProjectedSolver final : public Solver {
   Index null_dimension_ = 0;
   Vector scale_;      // prior sd, 1 where flat
   Vector precision_;  // 1, 0 where flat
-  Vector latent_prior_mean_, prior_mean_, prior_variances_, none_;
+  Vector latent_prior_mean_, prior_mean_, prior_variances_;
+  Vector extra_variances_;  // empty for zero
 
   Matrix inverse_;        // A^-1, both triangles
   Matrix inverse_chol_;   // L^-1 with A = L L', while it is that of inverse_
