@@ -56,3 +56,19 @@
 
 #' @rdname oral
 "germany_map"
+
+#' Two classes in the plane, of which one is bent
+#'
+#' Artificial: two classes that overlap, with a curved boundary between them. Papers on sparse Gaussian
+#' processes use it to show where inducing points go.
+#'
+#' These are the 400 rows of the first training set of the banana data in the benchmark collection of Raetsch,
+#' Onoda and Mueller.
+#'
+#' @format A data frame of 400 rows and 3 columns: the inputs `x1` and `x2`, standardised in the full set, and
+#'   the class `y`, 0 (183 rows) or 1 (217 rows).
+#' @source The repository GPflow/GPflow (Apache 2.0), after Raetsch, G., Onoda, T. and Mueller, K.-R. (2001),
+#'   "Soft margins for AdaBoost", *Machine Learning* 42, 287-320.
+#' @examples
+#' plot(x2 ~ x1, banana, col = c("#4477AA", "#EE6677")[y + 1], pch = 16, asp = 1)
+"banana"
