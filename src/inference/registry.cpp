@@ -9,6 +9,7 @@
 #include "inference/exact.h"
 #include "inference/fixed_point.h"
 #include "inference/laplace.h"
+#include "inference/mean_field.h"
 #include "inference/natural_gradient.h"
 #include "inference/newton.h"
 #include "inference/opper_archambeau.h"
@@ -110,6 +111,9 @@ const std::vector<Algorithm>& algorithms() {
        nullptr, "taylor"},
       {"ep", ep, needs_moments,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
+      {"mean_field", mean_field, mean_field_refuses,
+       "probit with independent truncated Gaussians; one factorisation (Hensman, Matthews and Ghahramani 2015)",
+       mean_field_gradient},
   };
   return table;
 }

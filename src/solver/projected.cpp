@@ -291,6 +291,7 @@ Matrix ProjectedSolver::whitened_design() const {
 // T = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const Vector u = inverse_ * project(site.b);
+  const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
   Vector p;
   Matrix T;
   if (!site.optimal) {
@@ -316,7 +317,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
     Index at = 0;
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const Index q = terms_[t]->columns();
-      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q), part(site.d_variance));
+      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q), part(d_extra));
       at += q;
     }
   });

@@ -35,6 +35,7 @@ struct SiteGradient {
   const Vector& d_mean;      // dE/dm
   const Vector& d_variance;  // dE/dv
   bool optimal;
+  const Vector* d_extra = nullptr;  // d bound / dc where c enters otherwise than through v
 };
 
 /// The posterior of coefficients of one columns term.
