@@ -91,7 +91,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
                       term_variance = Rcpp::clone(term_mean);
   Rcpp::List covariance(K);
   for (Index k = 0; k < K; ++k) {
-    Terms terms = terms_from_list(model, k);
+    Terms terms = terms_from_list(context, model, k);
     auto solver = make_solver(get<std::string>(model, "solver"), context, std::move(terms), N);
     solver->update(hyper);
     const SolverState state = state_from_list(posterior, k);

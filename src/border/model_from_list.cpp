@@ -134,7 +134,7 @@ TermRows rows_from_list(const Rcpp::List& term) {
   return rows;
 }
 
-Terms terms_from_list(const Rcpp::List& model, Index latent) {
+Terms terms_from_list(const Context& context, const Rcpp::List& model, Index latent) {
   const Rcpp::List priors = get<Rcpp::List>(model, "priors");
   if (priors.size() == 0) throw std::invalid_argument("the model has no prior");
   const Rcpp::List prior = priors[std::min<R_xlen_t>(latent, priors.size() - 1)];
@@ -153,7 +153,7 @@ Terms terms_from_list(const Rcpp::List& model, Index latent) {
     if (spec.type == "columns" &&
         (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
       throw std::invalid_argument("term " + spec.label + ": W, mean and factors differ in size");
-    out.push_back(make_term(spec));
+    out.push_back(make_term(spec, context.backend));
   }
   return out;
 }
@@ -168,7 +168,7 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   std::vector<std::unique_ptr<Solver>> solvers;
   for (Index k = 0; k < offset.cols(); ++k)
     solvers.push_back(
-        make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, k), offset.rows()));
+        make_solver(get<std::string>(model, "solver"), context, terms_from_list(context, model, k), offset.rows()));
   return {context,
           data_from_list(model),
           std::move(likelihood),

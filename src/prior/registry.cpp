@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <type_traits>
 
 #include "prior/columns_term.h"
+#include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
 
 namespace galvi {
@@ -11,26 +13,31 @@ namespace galvi {
 namespace {
 
 template <class T>
-std::unique_ptr<Term> make(const TermSpec& spec) {
-  return std::make_unique<T>(spec);
+std::unique_ptr<Term> make(const TermSpec& spec, const Backend& backend) {
+  if constexpr (std::is_constructible_v<T, const TermSpec&, const Backend&>) {
+    return std::make_unique<T>(spec, backend);
+  } else {
+    return std::make_unique<T>(spec);
+  }
 }
 
-using Maker = std::unique_ptr<Term> (*)(const TermSpec&);
+using Maker = std::unique_ptr<Term> (*)(const TermSpec&, const Backend&);
 
 const std::map<std::string, Maker>& registry() {
   static const std::map<std::string, Maker> terms = {
       {"kernel", make<KernelTerm>},
       {"columns", make<ColumnsTerm>},
+      {"inducing", make<InducingTerm>},
   };
   return terms;
 }
 
 }  // namespace
 
-std::unique_ptr<Term> make_term(const TermSpec& spec) {
+std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend) {
   const auto found = registry().find(spec.type);
   if (found == registry().end()) throw std::invalid_argument("unknown prior term \"" + spec.type + "\"");
-  return found->second(spec);
+  return found->second(spec, backend);
 }
 
 Vector prior_mean(const Terms& terms, Index rows) {

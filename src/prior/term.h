@@ -145,7 +145,7 @@ class Term {
 using Terms = std::vector<std::unique_ptr<Term>>;
 
 /// Throws std::invalid_argument for an unknown type.
-std::unique_ptr<Term> make_term(const TermSpec& spec);
+std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend);
 
 /// The prior mean of f, over terms (n).
 Vector prior_mean(const Terms& terms, Index rows);
