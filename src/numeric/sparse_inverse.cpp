@@ -14,23 +14,47 @@ namespace {
 using Map = Eigen::Map<Matrix>;
 using ConstMap = Eigen::Map<const Matrix>;
 
+// Column after column, from the last.
+void invert_small(const ConstMap& panel, Map front, Vector& scratch) {
+  const Index w = panel.rows(), m = panel.cols(), r = m - w;
+  for (Index c = w - 1; c >= 0; --c) {
+    const Index n = m - c - 1;
+    const double pivot = panel(c, c);
+    scratch.resize(n);
+    scratch.head(n - r) = panel.col(c).tail(n - r) / -pivot;
+    scratch.tail(r) = panel.row(c).tail(r).transpose() / -pivot;
+    auto Z_Rc = front.col(c).tail(n);
+    Z_Rc.noalias() = front.bottomRightCorner(n, n) * scratch;
+    front(c, c) = 1.0 / (pivot * pivot) + scratch.dot(Z_Rc);
+    front.row(c).tail(n) = Z_Rc.transpose();
+  }
+}
+
+void invert_large(Context& context, const ConstMap& panel, Map front) {
+  const Index w = panel.rows(), r = panel.cols() - w;
+  auto Z_JJ = front.topLeftCorner(w, w), Z_JR = front.topRightCorner(w, r);
+  Z_JJ = panel.leftCols(w);
+  invert_from_cholesky(context, Z_JJ, w);
+  fill_upper(Z_JJ);
+  Matrix Yt = panel.rightCols(r);
+  solve_lower_transposed(context, panel.leftCols(w), Yt);
+  multiply(context, false, false, -1.0, Yt, front.bottomRightCorner(r, r), 0.0, Z_JR);
+  multiply(context, false, true, -1.0, Z_JR, Yt, 1.0, Z_JJ);
+  front.bottomLeftCorner(r, w) = Z_JR.transpose();
+}
+
 }  // namespace
 
 SparseMatrix SparseCholesky::selected_inverse(Context& context) const {
   const SparseSymbolic& symbolic = *symbolic_;
   SparseMatrix result = symbolic.pattern;
-  Vector stack(symbolic.inverses);
-  Matrix Yt;
+  Vector stack(symbolic.inverses), scratch;
   for (int s = symbolic.count() - 1; s >= 0; --s) {
     context.monitor.poll();
     const Supernode& node = symbolic.supernodes[s];
     const int w = node.columns, r = node.rows;
     const ConstMap panel(panels_.data() + node.panel, w, w + r);
     Map front(stack.data() + node.inverse, w + r, w + r);
-    auto Z_JJ = front.topLeftCorner(w, w);
-    Z_JJ = panel.leftCols(w);
-    invert_from_cholesky(context, Z_JJ, w);
-    fill_upper(Z_JJ);
     if (r > 0) {
       const Supernode& parent = symbolic.supernodes[node.parent];
       const ConstMap parent_front(stack.data() + parent.inverse, parent.front(), parent.front());
@@ -38,11 +62,11 @@ SparseMatrix SparseCholesky::selected_inverse(Context& context) const {
       for (int j = 0; j < r; ++j) {
         for (int i = 0; i < r; ++i) front(w + i, w + j) = parent_front(place[i], place[j]);
       }
-      Yt = panel.rightCols(r);
-      galvi::solve_lower_transposed(context, panel.leftCols(w), Yt);
-      multiply(context, false, false, -1.0, Yt, front.bottomRightCorner(r, r), 0.0, front.topRightCorner(w, r));
-      multiply(context, false, true, -1.0, front.topRightCorner(w, r), Yt, 1.0, Z_JJ);
-      front.bottomLeftCorner(r, w) = front.topRightCorner(w, r).transpose();
+    }
+    if (w <= 8 && w + r <= 48) {
+      invert_small(panel, front, scratch);
+    } else {
+      invert_large(context, panel, front);
     }
     for (Index k = node.first_entry; k < node.first_entry + node.entries; ++k) {
       const FrontEntry& entry = symbolic.entries[k];
