@@ -90,7 +90,8 @@ threshold_table <- function(fit) {
   estimate <- thresholds(fit)
   if (is.null(estimate)) return(NULL)
   at <- fit$model$likelihood$hyper$thresholds
-  data.frame(between = names(estimate), estimate = unname(estimate), status = fit$hyper$status[at])
+  status <- fit$hyper$status[match(fit$model$hyper$name[at], fit$hyper$name)]
+  data.frame(between = names(estimate), estimate = unname(estimate), status = status)
 }
 
 print_thresholds <- function(table, digits) {
