@@ -38,10 +38,12 @@ class SparseCholesky {
   SparseMatrix selected_inverse(Context& context) const;
 
  private:
-  void forward(Context& context, MatrixRef X) const;
-  void backward(Context& context, MatrixRef X) const;
   Matrix permuted(const ConstMatrixRef& B) const;
   void permute_back(const ConstMatrixRef& X, MatrixRef B) const;
+  void forward(MatrixRef X) const;
+  void backward(MatrixRef X) const;
+  template <typename Body>
+  void over_columns(Context& context, double passes, MatrixRef B, const Body& body) const;
 
   std::shared_ptr<const SparseSymbolic> symbolic_;
   Vector panels_;  // L, as SparseSymbolic lays it out

@@ -15,7 +15,7 @@ using Map = Eigen::Map<Matrix>;
 using ConstMap = Eigen::Map<const Matrix>;
 
 // Column after column, from the last.
-void invert_small(const ConstMap& panel, Map front, Vector& scratch) {
+void invert_small(Context& context, const ConstMap& panel, Map front, Vector& scratch) {
   const Index w = panel.rows(), m = panel.cols(), r = m - w;
   for (Index c = w - 1; c >= 0; --c) {
     const Index n = m - c - 1;
@@ -27,6 +27,7 @@ void invert_small(const ConstMap& panel, Map front, Vector& scratch) {
     Z_Rc.noalias() = front.bottomRightCorner(n, n) * scratch;
     front(c, c) = 1.0 / (pivot * pivot) + scratch.dot(Z_Rc);
     front.row(c).tail(n) = Z_Rc.transpose();
+    context.cost.flops += 2.0 * static_cast<double>(n * n);
   }
 }
 
@@ -63,8 +64,8 @@ SparseMatrix SparseCholesky::selected_inverse(Context& context) const {
         for (int i = 0; i < r; ++i) front(w + i, w + j) = parent_front(place[i], place[j]);
       }
     }
-    if (w <= 8 && w + r <= 48) {
-      invert_small(panel, front, scratch);
+    if (node.is_small()) {
+      invert_small(context, panel, front, scratch);
     } else {
       invert_large(context, panel, front);
     }

@@ -73,7 +73,7 @@ Integers column_counts(const OrderedGraph& graph, const Integers& parent) {
 
 // What a front with w columns and r rows below costs, in multiply-adds: its elimination, copies of its update
 // matrix (which take as long as a few columns) and a call.
-double cost_of_front(double w, double r) { return 100.0 + (w + 4.0) * (w + r) * (w + r); }
+double cost_of_front(double w, double r) { return 100.0 + (w + 8.0) * (w + r) * (w + r); }
 
 // For each column the last column of its supernode.
 Integers last_columns(const Integers& parent, const Integers& count) {

@@ -11,8 +11,9 @@ namespace galvi {
 using SparseMatrix = Eigen::SparseMatrix<double>;  // by columns, int indices
 
 struct Elimination {
-  std::vector<int> order;       // the k-th index to be eliminated
-  std::vector<int> supernodes;  // how many columns each has; children before parents, a subtree in one stretch
+  std::vector<int> order;  // the k-th index to be eliminated
+  std::vector<int>
+      supernodes;  // how many columns each has; children before parents, a subtree in one stretch
 };
 
 /// `full`: both triangles of a symmetric pattern.

@@ -10,8 +10,10 @@ namespace {
 void check(const SparseMatrix& lower) {
   const auto refuse = [](const std::string& found) {
     throw std::invalid_argument(
-        "a sparse factorisation needs the lower triangle of a square matrix, compressed, rows ascending, with "
-        "all of the diagonal, not " + found);
+        "a sparse factorisation needs the lower triangle of a square matrix, compressed, rows ascending, "
+        "with "
+        "all of the diagonal, not " +
+        found);
   };
   if (lower.rows() == 0 || lower.cols() != lower.rows()) {
     refuse("one of size " + std::to_string(lower.rows()) + " x " + std::to_string(lower.cols()));
@@ -20,7 +22,8 @@ void check(const SparseMatrix& lower) {
   for (int j = 0; j < lower.cols(); ++j) {
     const int from = lower.outerIndexPtr()[j], to = lower.outerIndexPtr()[j + 1];
     const int* rows = lower.innerIndexPtr();
-    if (from == to || rows[from] != j) refuse("one whose column " + std::to_string(j) + " does not start there");
+    if (from == to || rows[from] != j)
+      refuse("one whose column " + std::to_string(j) + " does not start there");
     for (int k = from + 1; k < to; ++k) {
       if (rows[k] <= rows[k - 1]) refuse("one whose column " + std::to_string(j) + " is not sorted");
     }
@@ -68,7 +71,8 @@ void SparseSymbolic::fill_fronts(const SparseMatrix& full) {
     const int end = node.first + node.columns;
     const auto for_children_rows = [&](const auto& body) {
       for (int c = node.last_child; c != -1; c = supernodes[c].previous_sibling) {
-        for (Index k = supernodes[c].first_row; k < supernodes[c].first_row + supernodes[c].rows; ++k) body(k);
+        for (Index k = supernodes[c].first_row; k < supernodes[c].first_row + supernodes[c].rows; ++k)
+          body(k);
       }
     };
 
@@ -117,7 +121,6 @@ void SparseSymbolic::lay_out() {
       node.inverse = parent.inverse + square(parent.front());
     }
     inverses = std::max(inverses, node.inverse + square(node.front()));
-    largest_front = std::max<Index>(largest_front, node.front());
   }
   Index top[2] = {0, 0};
   for (Supernode& node : supernodes) {

@@ -26,6 +26,8 @@ struct Supernode {
   Index inverse = 0;      // where its front of the inverse starts on the stack
 
   int front() const { return columns + rows; }
+  /// Loops are faster than calls of the backend.
+  bool is_small() const { return columns <= 16 && front() <= 64; }
 };
 
 /// values[value] of A belongs to (row, column) of a front, column < w and row >= column.
@@ -43,10 +45,9 @@ struct SparseSymbolic {
   std::vector<int> rows;              // below each supernode, ascending, in the order of elimination
   std::vector<int> row_in_parent;     // where each of these is in the parent's front
   std::vector<FrontEntry> entries;    // of A, supernode after supernode
-  Index panels = 0;                                    // how many numbers all panels, each stack of updates and that of inverses hold
+  Index panels = 0;  // how many numbers all panels, each stack of updates and that of inverses hold
   Index updates[2] = {0, 0};
   Index inverses = 0;
-  Index largest_front = 0;
 
   int count() const { return static_cast<int>(supernodes.size()); }
 
