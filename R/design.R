@@ -13,8 +13,22 @@ frame_terms <- function(parsed) {
     parsed$formula,
     variables = as.call(c(quote(list), variables, parsed$offsets)),
     offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
-    response = 1L, .Environment = parsed$env, class = c("terms", "formula")
+    all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
   )
+}
+
+# Variables that keep levels without observations: times of walks, where each level is a step.
+step_factors <- function(parsed) {
+  walks <- vapply(parsed$specs, function(spec) spec$type %in% c("rw1", "rw2", "ar1"), NA)
+  setdiff(input_names(parsed$specs[walks]), c(input_names(parsed$specs[!walks]), fixed_names(parsed)))
+}
+
+input_names <- function(specs) {
+  vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
+}
+
+fixed_names <- function(parsed) {
+  vapply(as.list(attr(parsed$fixed, "variables"))[-1L], variable_name, "")
 }
 
 # args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
@@ -30,7 +44,7 @@ model_frame <- function(terms, data, args, na.action) {
     what <- if (length(unknown_function(message))) "formula" else "data"
     stop_galvi(what, unreadable(message, "data"))
   })
-  frame <- drop_unused_levels(handle_missing(frame, na.action))
+  frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` is empty: no row is left%s.",
@@ -57,8 +71,8 @@ unreadable <- function(message, where) {
 }
 
 # The response keeps its levels: one row of a factor of two says which of them it is.
-drop_unused_levels <- function(frame) {
-  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA)), 1L)) {
+drop_unused_levels <- function(frame, keep = character()) {
+  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
     x <- frame[[j]]
     if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
   }
@@ -357,16 +371,10 @@ new_design <- function(parsed, frame, family, args, fixed, specs, response) {
 # Levels that new data must keep to, by variable. What iid() and gmrf() alone read may have others.
 known_levels <- function(frame, parsed) {
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
-  own <- function(specs) vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
   open <- vapply(parsed$specs, function(spec) spec$type %in% c("iid", "gmrf"), NA)
   by <- lapply(parsed$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
-  levels[setdiff(names(levels), setdiff(own(parsed$specs[open]), c(
-    own(parsed$specs[!open]), unlist(by), fixed_names(parsed)
-  )))]
-}
-
-fixed_names <- function(parsed) {
-  vapply(as.list(attr(parsed$fixed, "variables"))[-1L], variable_name, "")
+  closed <- c(input_names(parsed$specs[!open]), unlist(by), fixed_names(parsed))
+  levels[setdiff(names(levels), setdiff(input_names(parsed$specs[open]), closed))]
 }
 
 # delete.response() wants the `factors` that our frame's terms do not have.
