@@ -236,7 +236,11 @@ graph_of_polygons <- function(graph) {
   names <- if (inherits(graph, "sf")) row.names(graph) else names(shapes)
   list(
     n = length(touching), names = names, i = i[apart], j = j[apart], weight = rep(1, sum(apart)),
-    outlines = lapply(shapes, outline)
+    outlines = list(
+      rings = lapply(shapes, outline),
+      # a degree of longitude is shorter than one of latitude
+      aspect = if (isTRUE(sf::st_is_longlat(shapes))) 1 / cos(mean(sf::st_bbox(shapes)[c(2, 4)]) * pi / 180) else 1
+    )
   )
 }
 

@@ -15,6 +15,7 @@ effect_panels <- function(fit, labels, settings) {
 
 term_panels <- function(fit, spec, settings) {
   if (spec$type == "fixed") return(coefficient_panels(fit, spec, settings))
+  if (spec$type %in% c("iid", "gmrf")) return(group_panels(fit, spec, settings))
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
   varies <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))) > 1L, NA)
@@ -115,6 +116,18 @@ location_words <- function(fit) {
 #' @noRd
 is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 
+#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk
+#' @noRd
+effect_grid <- function(fit, name, x, n) {
+  if (!is_continuous(x)) return(sort(unique(x)))
+  fields <- Filter(function(spec) is_field(spec) && name %in% input_names(list(spec)), fit$design$specs)
+  types <- vapply(fields, `[[`, "", "type")
+  if (any(types %in% c("iid", "gmrf"))) return(sort(unique(x)))
+  if (!length(types)) return(seq(min(x), max(x), length.out = n))
+  steps <- seq(min(x), max(x), by = 1)
+  steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
+}
+
 #' One panel, or where the curves are latents or classes one for each level of a factor `by`
 #' @noRd
 curve_panels <- function(fit, spec, variable, settings) {
@@ -130,7 +143,7 @@ curve_panels <- function(fit, spec, variable, settings) {
 #' @noRd
 curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   x <- get_variable(fit$data, variable[[1L]])
-  grid <- if (is_continuous(x)) seq(min(x), max(x), length.out = settings$n) else sort(unique(x))
+  grid <- effect_grid(fit, variable[[1L]]$name, x, settings$n)
   by <- list(name = if (!is.null(levels)) variable_name(spec$by))
   copies <- max(1L, length(levels))
   frame <- typical_frame(fit, length(grid) * copies)

@@ -11,7 +11,7 @@ surface_panels <- function(fit, spec, variables, settings) {
 
 surface_grid <- function(fit, variables, settings) {
   x <- lapply(variables, function(v) get_variable(fit$data, v))
-  sides <- lapply(x, function(x) seq(min(x), max(x), length.out = ceiling(settings$n / 2)))
+  sides <- Map(function(v, x) effect_grid(fit, v$name, x, ceiling(settings$n / 2)), variables, x)
   values <- expand.grid(sides, KEEP.OUT.ATTRS = FALSE)
   frame <- typical_frame(fit, nrow(values))
   for (j in 1:2) frame <- set_variable(frame, variables[[j]], values[[j]])

@@ -232,7 +232,7 @@ as_share <- function(x, arg, default, signed) {
 
 # ---- the posterior at the nodes ----
 
-#' Posterior of a term at its nodes: list(mean, sd: nodes x K; names), copy by copy
+#' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by: of each node)
 #' @noRd
 field_posterior <- function(fit, spec) {
   kind <- field_kinds()[[spec$type]]
@@ -247,8 +247,10 @@ field_posterior <- function(fit, spec) {
   if (!is.null(rows$terms[[t]]$weight)) rows$terms[[t]]$weight[] <- 1
   latent <- latent_at(fit, rows, n, terms = TRUE)$terms
   one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
+  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
+  level <- rep(names, length.out = n)
   list(
-    mean = one(latent$mean), sd = sqrt(one(latent$variance)), level = rep(names, length.out = n),
-    by = if (length(spec$by_levels)) spec$by_levels[group]
+    mean = one(latent$mean), sd = sqrt(one(latent$variance)),
+    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
   )
 }
