@@ -26,7 +26,7 @@ void invert_small(Context& context, const ConstMap& panel, Map front, Vector& sc
     auto Z_Rc = front.col(c).tail(n);
     Z_Rc.noalias() = front.bottomRightCorner(n, n) * scratch;
     front(c, c) = 1.0 / (pivot * pivot) + scratch.dot(Z_Rc);
-    front.row(c).tail(n) = Z_Rc.transpose();
+    for (Index i = c + 1; i < m; ++i) front(c, i) = front(i, c);
     context.cost.flops += 2.0 * static_cast<double>(n * n);
   }
 }
