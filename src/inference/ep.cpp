@@ -104,7 +104,8 @@ struct Point {
 // has no cavity. The solver ends factorised there.
 std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   Solver& solver = model.solver(0);
-  if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise(sites.lambda))
+  if (!sites.lambda.allFinite() || !sites.b.allFinite() ||
+      !solver.factorise_for(sites.lambda, sites.b))
     return std::nullopt;
   Posterior q;
   q.sites = sites;

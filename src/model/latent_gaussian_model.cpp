@@ -56,11 +56,12 @@ void LatentGaussianModel::expect(const Matrix& mean, const Matrix& variance, int
   expectation_->evaluate(context_, *likelihood_, data_, mean, variance, order, out);
 }
 
-bool LatentGaussianModel::factorise(const Matrix& lambda) {
+bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
   factorised_.resize(0, 0);
   if (!lambda.allFinite()) return false;
   for (Index k = 0; k < latents(); ++k)
-    if (!solvers_[k]->factorise(lambda.col(k))) return false;
+    if (!(b ? solvers_[k]->factorise_for(lambda.col(k), b->col(k)) : solvers_[k]->factorise(lambda.col(k))))
+      return false;
   factorised_ = lambda;
   return true;
 }
@@ -95,7 +96,7 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
 }
 
 std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
-  if (!sites.b.allFinite() || !factorise(sites.lambda)) return std::nullopt;
+  if (!sites.b.allFinite() || !factorise(sites.lambda, &sites.b)) return std::nullopt;
   Posterior out;
   out.sites = sites;
   out.alpha.resize(rows(), latents());

@@ -65,7 +65,8 @@ class LatentGaussianModel {
   Vector gradient(const Posterior& posterior, Index hypers, bool optimal);
 
  private:
-  bool factorise(const Matrix& lambda);
+  /// b: of sites whose mean will be wanted, or null.
+  bool factorise(const Matrix& lambda, const Matrix* b = nullptr);
   void set_mean(const Matrix& alpha, Posterior& posterior);
   std::optional<Posterior> finish(Posterior posterior, int order);
   double rounding(const Posterior& posterior) const;

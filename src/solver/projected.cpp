@@ -16,7 +16,7 @@ namespace {
 // Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
 constexpr Index max_groups = 8;
 
-// Error of the bound, in nats, from which on means are refined, which costs two more passes over the rows.
+// Error of the bound, in nats, from which on means are refined, which costs one more pass over the rows.
 constexpr double refine_above = 1e-9;
 
 Index chunk_rows(const Context& context, Index latent) {
@@ -58,7 +58,7 @@ void ProjectedSolver::update(const ConstVectorRef& hyper) {
   bool extra = false;
   for (const auto& term : terms_) extra = extra || term->has_extra_variances();
   extra_variances_ = Vector::Zero(extra ? rows_ : 0);
-  for_chunks([&](Index, Index begin, MatrixRef chunk) {
+  for_chunks(2.0 * rows_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
     if (extra) add_extra_variances(begin, chunk, extra_variances_.segment(begin, chunk.rows()));
     for (Index i = 0; i < chunk.rows(); ++i) {
       double flat = 0, proper = 0;
@@ -92,63 +92,74 @@ void ProjectedSolver::add_extra_variances(Index begin, const ConstMatrixRef& chu
   }
 }
 
-void ProjectedSolver::for_chunks(const ChunkBody& body) const {
+void ProjectedSolver::for_chunks(double flops, const ChunkBody& body) const {
+  // Rounds leave room for a poll; each group goes on where it stopped.
+  constexpr double round_flops = 1e9;
+  const double work = flops + 4.0 * static_cast<double>(rows_) * latent_;
   const Index size = chunk_rows(context_, latent_), number = groups();
   const Index chunks = (rows_ + size - 1) / size;
-  parallel_for(context_, number, 4.0 * static_cast<double>(rows_ * latent_), [&](Index group) {
-    Matrix buffer(std::min(size, rows_), latent_);
-    for (Index c = group * chunks / number; c < (group + 1) * chunks / number; ++c) {
-      const Index begin = c * size, count = std::min(size, rows_ - begin);
-      auto chunk = buffer.topRows(count);
-      fill(begin, chunk);
-      body(group, begin, chunk);
-    }
-  });
+  const Index rounds = std::clamp<Index>(static_cast<Index>(work / round_flops), 1, chunks / number);
+  for (Index round = 0; round < rounds; ++round)
+    parallel_for(context_, number, work / rounds, [&](Index group) {
+      const Index first = group * chunks / number, count = (group + 1) * chunks / number - first;
+      Matrix buffer(std::min(size, rows_), latent_);
+      for (Index c = first + round * count / rounds; c < first + (round + 1) * count / rounds; ++c) {
+        const Index begin = c * size;
+        auto chunk = buffer.topRows(std::min(size, rows_ - begin));
+        fill(begin, chunk);
+        body(group, begin, chunk);
+      }
+    });
+  context_.cost.flops += flops;
 }
 
-Vector ProjectedSolver::project(const Vector& x) const {
-  Matrix sums = Matrix::Zero(latent_, groups());
-  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
-    sums.col(group).noalias() += chunk.transpose() * x.segment(begin, chunk.rows());
+ProjectedSolver::Sums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
+  std::vector<Matrix> cross(groups(), Matrix::Zero(d.size() > 0 ? latent_ : 0, d.size() > 0 ? latent_ : 0));
+  Matrix projected = Matrix::Zero(latent_, groups());
+  const double flops = static_cast<double>(rows_) * latent_ * (d.size() > 0 ? latent_ : 2);
+  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    const Index n = chunk.rows();
+    if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
+    if (d.size() == 0) return;
+    // sqrt|d| W~ with the rows of positive d first: W~' diag(d) W~ is a difference of two squares
+    const auto weight = d.segment(begin, n);
+    const Vector scale = weight.cwiseAbs().cwiseSqrt();
+    const Index positive = (weight.array() >= 0).count();
+    std::vector<Index> place(n);
+    for (Index i = 0, up = 0, down = positive; i < n; ++i) place[i] = weight[i] >= 0 ? up++ : down++;
+    Matrix sorted(n, latent_);
+    for (Index j = 0; j < latent_; ++j)
+      for (Index i = 0; i < n; ++i) sorted(place[i], j) = scale[i] * chunk(i, j);
+    if (positive > 0) context_.backend.rank_k(true, 1.0, sorted.topRows(positive), 1.0, cross[group]);
+    if (positive < n) context_.backend.rank_k(true, -1.0, sorted.bottomRows(n - positive), 1.0, cross[group]);
   });
-  return sums.rowwise().sum();
+  Sums out{std::move(cross[0]), projected.rowwise().sum()};
+  for (std::size_t group = 1; group < cross.size(); ++group) out.cross += cross[group];
+  fill_upper(out.cross);
+  return out;
+}
+
+Vector ProjectedSolver::project(const Vector& x) const { return sums(Vector(), x).projected; }
+
+Vector ProjectedSolver::project_sites(const Vector& b) const {
+  return b_.size() > 0 && b == b_ ? projected_ : project(b);
 }
 
 Vector ProjectedSolver::expand(const Vector& u) const {
   Vector out(rows_);
-  for_chunks(
-      [&](Index, Index begin, MatrixRef chunk) { out.segment(begin, chunk.rows()).noalias() = chunk * u; });
-  return out;
-}
-
-Matrix ProjectedSolver::weighted_crossproduct(const Vector& d) const {
-  std::vector<Matrix> sums(groups(), Matrix::Zero(latent_, latent_));
-  const bool positive = d.size() == 0 || d.minCoeff() >= 0;
-  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
-    const auto weights = d.segment(begin, chunk.rows());
-    if (positive) {
-      chunk = weights.cwiseSqrt().asDiagonal() * chunk;
-      context_.backend.rank_k(true, 1.0, chunk, 1.0, sums[group]);
-    } else {
-      const Matrix weighted = weights.asDiagonal() * chunk;
-      context_.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
-    }
+  for_chunks(2.0 * rows_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
+    out.segment(begin, chunk.rows()).noalias() = chunk * u;
   });
-  context_.cost.flops += static_cast<double>(rows_) * latent_ * latent_;
-  Matrix out = Matrix::Zero(latent_, latent_);
-  for (const Matrix& sum : sums) out += sum;
-  fill_upper(out);
   return out;
 }
 
 Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
   Vector out(rows_);
-  for_chunks([&](Index, Index begin, MatrixRef chunk) {
+  for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
     Matrix product(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, M, 0.0, product);
     out.segment(begin, chunk.rows()) = product.cwiseProduct(chunk).rowwise().sum();
   });
-  context_.cost.flops += 2.0 * rows_ * latent_ * latent_;
   return out;
 }
 
@@ -159,13 +170,16 @@ void ProjectedSolver::throw_collinear() {
       "`prior`");
 }
 
-bool ProjectedSolver::factorise(const Vector& lambda) {
+bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   lambda_ = lambda;
+  b_ = b;
   variances_known_ = false;
   // A = P + W~' Lambda W~
-  inverse_ = weighted_crossproduct(lambda);
+  Sums both = sums(lambda, b);
+  inverse_ = std::move(both.cross);
+  projected_ = std::move(both.projected);
   inverse_.diagonal() += precision_;
-  const Vector diagonal = inverse_.diagonal();
+  A_ = inverse_;
   if (!cholesky(context_, inverse_)) {
     if (null_dimension_ > 0 && lambda.minCoeff() >= 0) throw_collinear();
     return false;
@@ -176,41 +190,62 @@ bool ProjectedSolver::factorise(const Vector& lambda) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  condition_ = diagonal.maxCoeff() * inverse_.diagonal().maxCoeff();
   // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
-  if (((1 - precision_.array()) * diagonal.array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
+  if (((1 - precision_.array()) * A_.diagonal().array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
     throw_collinear();
   return true;
+}
+
+void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
+  auto variances = variances_.segment(begin, chunk.rows());
+  if (inverse_chol_.size() > 0) {
+    // w' A^-1 w = |L^-1 w|^2
+    context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, chunk);
+    variances = chunk.rowwise().squaredNorm();
+  } else {
+    Matrix product(chunk.rows(), latent_);
+    context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, product);
+    variances = product.cwiseProduct(chunk).rowwise().sum();
+  }
+  if (extra_variances_.size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
 }
 
 const Vector& ProjectedSolver::marginal_variances() const {
   if (variances_known_) return variances_;
   variances_.resize(rows_);
-  if (inverse_chol_.size() == 0) {
-    variances_ = quadratic_forms(inverse_);
-  } else {
-    // w' A^-1 w = |L^-1 w|^2
-    for_chunks([&](Index, Index begin, MatrixRef chunk) {
-      context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, chunk);
-      variances_.segment(begin, chunk.rows()) = chunk.rowwise().squaredNorm();
-    });
-    context_.cost.flops += static_cast<double>(rows_) * latent_ * latent_;
-  }
-  if (extra_variances_.size() > 0) variances_ += extra_variances_;
+  for_chunks(static_cast<double>(rows_) * latent_ * latent_,
+             [&](Index, Index begin, MatrixRef chunk) { set_variances(begin, chunk); });
   variances_known_ = true;
   return variances_;
 }
 
+// The explicit inverse loses digits, which one step of refinement brings back.
+Vector ProjectedSolver::solve(const Vector& h) const {
+  const Vector u = inverse_ * h;
+  if (A_.size() == 0) return u;
+  return u + inverse_ * (h - A_ * u);
+}
+
 SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
-  SiteMean out;
-  const Vector u = inverse_ * project(b);
-  out.mean = expand(u);  // W~ A^-1 W~' b
-  out.alpha = b - lambda_.cwiseProduct(out.mean);
-  // The explicit inverse loses digits of the mean, which alpha = b - lambda mean turns into an error of the
-  // bound of lambda |mean| d mean. One step of refinement brings them back: at the solution W~' alpha = P u.
-  const double error = std::numeric_limits<double>::epsilon() * condition_ * b.norm() * out.mean.norm();
-  if (error < refine_above) return out;
-  const Vector rest = project(out.alpha) - precision_.cwiseProduct(u);
+  SiteMean out{Vector(rows_), Vector(rows_)};
+  const Vector u = solve(project_sites(b));
+  const bool variances = b_.size() > 0 && !variances_known_;  // the pass serves both
+  if (variances) variances_.resize(rows_);
+  Matrix sums = Matrix::Zero(latent_, groups());
+  const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
+  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    const Index n = chunk.rows();
+    auto mean = out.mean.segment(begin, n), alpha = out.alpha.segment(begin, n);
+    mean.noalias() = chunk * u;  // W~ A^-1 W~' b
+    alpha = b.segment(begin, n) - lambda_.segment(begin, n).cwiseProduct(mean);
+    sums.col(group).noalias() += chunk.transpose() * alpha;
+    if (variances) set_variances(begin, chunk);
+  });
+  variances_known_ = variances_known_ || variances;
+  // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
+  // by rest' u.
+  const Vector rest = sums.rowwise().sum() - precision_.cwiseProduct(u);
+  if (rest.norm() * u.norm() < refine_above) return out;
   out.mean += expand(inverse_ * rest);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
   return out;
@@ -221,7 +256,7 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
     throw std::domain_error("noise-free observations need a full gp(): the columns cannot interpolate them");
   factorise(lambda);
   SiteMean out;
-  const Vector u = inverse_ * project(lambda.cwiseProduct(r));
+  const Vector u = solve(project(lambda.cwiseProduct(r)));
   out.mean = expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
   log_evidence = -0.5 * (log_det_ + u.dot(precision_.cwiseProduct(u)) + (r - out.mean).dot(out.alpha));
@@ -240,8 +275,8 @@ Vector ProjectedSolver::apply_squared_covariance(const Vector& x) const {
 }
 
 Distance ProjectedSolver::distance(const Vector& r, const Vector& d) const {
-  const Vector u = project(r);
-  const Matrix H = weighted_crossproduct(d), AH = inverse_ * H;
+  const auto& [H, u] = sums(d, r);
+  const Matrix AH = inverse_ * H;
   // C o V = (W~ W~') o (W~ A^-1 W~'), so that d' (C o V) d = tr(H A^-1 H)
   const double bound = null_dimension_ > 0 ? std::numeric_limits<double>::infinity()
                                            : 0.5 * (u.squaredNorm() + AH.cwiseProduct(H).sum());
@@ -258,8 +293,9 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   Matrix columns(latent_, static_cast<Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * whitened_row(rows[k]);
   Matrix out(rows_, columns.cols());
-  for_chunks(
-      [&](Index, Index begin, MatrixRef chunk) { out.middleRows(begin, chunk.rows()) = chunk * columns; });
+  for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
+    out.middleRows(begin, chunk.rows()) = chunk * columns;
+  });
   return out;
 }
 
@@ -276,6 +312,7 @@ void ProjectedSolver::sweep(const SiteChange& change) {
     lambda_[n] += delta;
   }
   inverse_chol_.resize(0, 0);
+  A_.resize(0, 0);
   variances_known_ = false;
 }
 
@@ -290,7 +327,7 @@ Matrix ProjectedSolver::whitened_design() const {
 // its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
 // T = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  const Vector u = inverse_ * project(site.b);
+  const Vector u = solve(project_sites(site.b));
   const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
   Vector p;
   Matrix T;
@@ -298,30 +335,37 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
     p = inverse_ * (project(site.d_mean) - precision_.cwiseProduct(u));
     T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
-  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums(groups());
-  for (auto& sum : sums)
-    for (const auto& term : terms_) sum.push_back(term->column_gradient());
-  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
+  const double flops = (site.optimal ? 2.0 : 4.0) * rows_ * latent_ * latent_;
+  for_column_gradients(flops, d_extra, hyper, [&](Index, Index begin, MatrixRef chunk, MatrixRef G) {
     const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
-    Matrix G(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, G);
     G = (2 * part(site.d_variance)).asDiagonal() * G;
     G.noalias() += part(site.d_mean) * u.transpose();
-    if (!site.optimal) {
-      Matrix follow(chunk.rows(), latent_);
-      context_.backend.multiply(false, false, -2.0, chunk, T, 0.0, follow);
-      follow.noalias() -= (chunk * p) * u.transpose();
-      G += part(lambda_).asDiagonal() * follow;
-      G.noalias() += part(site.alpha) * p.transpose();
-    }
+    if (site.optimal) return;
+    Matrix follow(chunk.rows(), latent_);
+    context_.backend.multiply(false, false, -2.0, chunk, T, 0.0, follow);
+    follow.noalias() -= (chunk * p) * u.transpose();
+    G += part(lambda_).asDiagonal() * follow;
+    G.noalias() += part(site.alpha) * p.transpose();
+  });
+}
+
+void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
+                                           const GradientBody& body) const {
+  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums(groups());
+  for (auto& sum : sums)
+    for (const auto& term : terms_) sum.push_back(term->column_gradient());
+  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    Matrix G(chunk.rows(), latent_);
+    body(group, begin, chunk, G);
     Index at = 0;
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const Index q = terms_[t]->columns();
-      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q), part(d_extra));
+      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q),
+                          d_extra.segment(begin, chunk.rows()));
       at += q;
     }
   });
-  context_.cost.flops += 2.0 * rows_ * latent_ * latent_;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     for (std::size_t group = 1; group < sums.size(); ++group) sums[0][t]->merge(*sums[group][t]);
     sums[0][t]->finish(hyper);
@@ -334,7 +378,7 @@ SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
   out.lambda = lambda_;
   // u = A^-1 W~' b with b = alpha + lambda mean
   const Vector b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  out.latent_mean = latent_prior_mean_ + scale_.cwiseProduct(inverse_ * project(b));
+  out.latent_mean = latent_prior_mean_ + scale_.cwiseProduct(solve(project_sites(b)));
   out.latent_chol = inverse_;
   cholesky_with_jitter(context_, out.latent_chol);
   out.latent_chol.triangularView<Eigen::StrictlyUpper>().setZero();
