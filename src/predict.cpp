@@ -14,6 +14,7 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   SolverState state;
   state.alpha = get_matrix(posterior, "alpha").col(k);
   state.lambda = get_matrix(posterior, "lambda").col(k);
+  state.b = get_matrix(posterior, "b").col(k);
   if (has(posterior, "latent")) {
     const Rcpp::List latent = Rcpp::List(posterior["latent"])[k];
     state.latent_mean = get_vector(latent, "mean");

@@ -62,6 +62,18 @@ Triplets triplets_from_list(const Rcpp::List& list) {
   return out;
 }
 
+InducingSpec inducing_from_list(const Rcpp::List& list) {
+  InducingSpec spec;
+  spec.coordinates = position_matrix(list["coordinates"]);
+  spec.centre = get_vector(list, "centre");
+  spec.scale = get_vector(list, "scale");
+  spec.groups = get<int>(list, "groups");
+  spec.jitter = get<double>(list, "jitter");
+  return spec;
+}
+
+}  // namespace
+
 FieldSpec field_from_list(const Rcpp::List& list) {
   FieldSpec spec;
   spec.model = get<std::string>(list, "model");
@@ -77,18 +89,6 @@ FieldSpec field_from_list(const Rcpp::List& list) {
   spec.hyper = hyper_positions(list);
   return spec;
 }
-
-InducingSpec inducing_from_list(const Rcpp::List& list) {
-  InducingSpec spec;
-  spec.coordinates = position_matrix(list["coordinates"]);
-  spec.centre = get_vector(list, "centre");
-  spec.scale = get_vector(list, "scale");
-  spec.groups = get<int>(list, "groups");
-  spec.jitter = get<double>(list, "jitter");
-  return spec;
-}
-
-}  // namespace
 
 Data data_from_list(const Rcpp::List& model) {
   return {get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights")};

@@ -63,9 +63,19 @@ std::string needs_gaussian(const Model& model) {
   return "";
 }
 
+std::string needs_sweep(const Model& model) {
+  if (!model.solver(0).can_sweep())
+    return "it visits one site after the other, and the factor of a sparse precision cannot follow each; use "
+           "fixed_point";
+  return "";
+}
+
 std::string needs_whitening(const Model& model) {
   if (model.null_dimension() > 0)
     return "it moves in whitened coordinates, which a flat prior does not have; use fixed_point";
+  if (!model.solver(0).can_whiten())
+    return "it moves a dense Cholesky factor of the posterior of all nodes, which are too many; use "
+           "fixed_point";
   return "";
 }
 
@@ -98,7 +108,8 @@ const std::vector<Algorithm>& algorithms() {
        "2016)"},
       {"fixed_point_batch", fixed_point_batch, all_of<needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
-      {"coordinate_ascent", coordinate_ascent, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
+      {"coordinate_ascent", coordinate_ascent,
+       all_of<needs_sweep, needs_alpha, needs_consistent, needs_positive_sites>,
        "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
       {"natural_gradient", natural_gradient, needs_consistent, "natural-gradient ascent with a line search"},
       {"opper_archambeau", opper_archambeau, all_of<needs_alpha, needs_consistent, needs_positive_sites>,

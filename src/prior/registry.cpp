@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "prior/columns_term.h"
+#include "prior/field_term.h"
 #include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
 
@@ -27,6 +28,7 @@ const std::map<std::string, Maker>& registry() {
   static const std::map<std::string, Maker> terms = {
       {"kernel", make<KernelTerm>},
       {"columns", make<ColumnsTerm>},
+      {"field", make<FieldTerm>},
       {"inducing", make<InducingTerm>},
   };
   return terms;
