@@ -191,6 +191,7 @@ HyperControl hyper_control(const Rcpp::List& control) {
   out.max_iterations = get<int>(control, "hyper_iterations");
   out.freeze = get<int>(control, "freeze");
   out.joint = get<bool>(control, "joint");
+  out.newton = get<std::string>(control, "hyper_method") == "newton";
   return out;
 }
 

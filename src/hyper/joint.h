@@ -11,7 +11,9 @@ struct JointResult {
   bool converged;
 };
 
-/// From a posterior at the table's values. The table ends at the best point found.
+/// From a posterior at the table's values. The table ends at the best point found. What moves beside the
+/// hyperparameters is mean and Cholesky factor of the whitened latent vector where that is short (K (L + L (L
+/// + 1) / 2) numbers), and 2 N K sites where it is not.
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
                              const HyperControl& control, Trace& trace);
 

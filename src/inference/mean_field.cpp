@@ -104,7 +104,7 @@ class Climber {
     });
     out.b = lambda_.cwiseProduct(out.m) + rows.col(1);
     out.sites = model_.solver(0).posterior_mean(out.b);
-    // With r = E g - prior mean of all latents and P their prior precision, r' P r = |r - V b|^2 + alpha' V b.
+    // With r = E g - prior mean of all latents, P their prior precision: r' P r = |r - V b|^2 + alpha' V b.
     const Vector miss = out.m - out.sites.mean;
     const double squares = rows.col(2).sum() + 2 * miss.dot(rows.col(1)) + miss.cwiseAbs2().dot(lambda_);
     out.bound = constant_ + log_multiplicity() + rows.col(0).sum() -

@@ -123,7 +123,7 @@ const std::vector<Algorithm>& algorithms() {
       {"ep", ep, needs_moments,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
       {"mean_field", mean_field, mean_field_refuses,
-       "probit with independent truncated Gaussians; one factorisation (Hensman, Matthews and Ghahramani 2015)",
+       "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",
        mean_field_gradient},
   };
   return table;

@@ -70,7 +70,16 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
   Matrix K(points(), points());
   kernel_->value(Z, Z, K);
   K.diagonal().array() += spec_.jitter;
-  kept_ = pivoted_cholesky(K);
+  if (held_ && !kept_.empty()) {
+    Matrix ordered(kept_.size(), kept_.size());
+    for (Index j = 0; j < ordered.cols(); ++j)
+      for (Index i = 0; i < ordered.rows(); ++i) ordered(i, j) = K(kept_[i], kept_[j]);
+    if (!backend_.cholesky(ordered) || !(ordered.diagonal().array() > 0).all())
+      throw std::domain_error("inducing points came too close to each other");
+    K = std::move(ordered);
+  } else {
+    kept_ = pivoted_cholesky(K);
+  }
   const Index rank = static_cast<Index>(kept_.size());
   chol_ = K.topLeftCorner(rank, rank);
   Z_.resize(rank, Z.cols());

@@ -17,6 +17,7 @@ class InducingTerm final : public Term {
   InducingTerm(const TermSpec& spec, const Backend& backend);
 
   void update(const ConstVectorRef& hyper) override;
+  void hold_basis(bool held) override { held_ = held; }
 
   void add_covariance(Context& context, MatrixRef K) const override { add_covariance_of(context, rows_, K); }
   void add_variances(Context& context, VectorRef d) const override {
@@ -66,6 +67,7 @@ class InducingTerm final : public Term {
   Vector coefficient_mean_, coefficient_variance_;
   Index hypers_ = 0;  // length of the table
 
+  bool held_ = false;        // the points that count and their order, once they are known
   std::vector<Index> kept_;  // the points that count, in the order of the pivots
   Matrix Z_;                 // these: r x p
   Matrix chol_;              // L, r x r

@@ -95,6 +95,8 @@ class Term {
   const std::string& label() const { return label_; }
   /// Reads its hyperparameters from the model's table (natural scale).
   virtual void update(const ConstVectorRef& hyper) = 0;
+  /// While held, whitened columns keep their meaning from one update() to the next as far as they can.
+  virtual void hold_basis(bool /*held*/) {}
 
   /// mean (n) += the prior mean of the term, zero for all but columns.
   virtual void add_prior_mean(VectorRef /*mean*/) const {}

@@ -65,7 +65,8 @@ class ProjectedSolver final : public Solver, public LatentForm {
   /// G = d bound / d W~ of a chunk.
   using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
   /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
-  void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper, const GradientBody& body) const;
+  void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
+                            const GradientBody& body) const;
   Index groups() const;
   void fill(Index begin, MatrixRef chunk) const;
   /// c of the rows begin .. whose whitened columns are `chunk`.

@@ -190,5 +190,6 @@ test_that("mean_field refuses what it cannot do", {
   expect_identical(refusal(model), "")
   expect_match(refusal(replace(model, "expectation", "two_stage")), "bound of its own")
   expect_match(refusal(replace(model, "weights", list(rep(0.5, 5)))), "whole numbers")
-  expect_match(refusal(replace(random_model("flat", 5, "binomial_probit"), "weights", list(rep(1, 5)))), "flat")
+  flat <- random_model("flat", 5, "binomial_probit")
+  expect_match(refusal(replace(flat, "weights", list(rep(1, 5)))), "flat")
 })
