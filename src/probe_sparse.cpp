@@ -50,8 +50,8 @@ Rcpp::NumericMatrix as_r(const Matrix& A) {
 
 }  // namespace
 
-// Everything about the matrix with the lower triangle (i, j, x), sorted by columns; x has a column for each of
-// the factorisations that follow one analysis. NULL for a matrix that is not positive definite.
+// Everything about the matrix with the lower triangle (i, j, x), sorted by columns; x has a column for each
+// of the factorisations that follow one analysis. NULL for a matrix that is not positive definite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericMatrix x,
                                  Rcpp::NumericMatrix B, std::string backend = "auto", int threads = 1,
@@ -95,9 +95,10 @@ Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::Int
     for (int repeat = 0; repeat < repeats; ++repeat) run();
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / repeats;
   };
-  return Rcpp::NumericVector::create(
-      Rcpp::Named("analyse") = seconds([&] { factor = galvi::SparseCholesky(lower); }),
-      Rcpp::Named("factorise") = seconds([&] { factor.factorise(context, values); }),
-      Rcpp::Named("selected_inverse") = seconds([&] { inverse = factor.selected_inverse(context); }),
-      Rcpp::Named("solve") = seconds([&] { factor.solve(context, B); }));
+  const double analyse = seconds([&] { factor = galvi::SparseCholesky(lower); });
+  const double factorise = seconds([&] { factor.factorise(context, values); });
+  const double invert = seconds([&] { inverse = factor.selected_inverse(context); });
+  const double solve = seconds([&] { factor.solve(context, B); });
+  return Rcpp::NumericVector::create(Rcpp::Named("analyse") = analyse, Rcpp::Named("factorise") = factorise,
+                                     Rcpp::Named("selected_inverse") = invert, Rcpp::Named("solve") = solve);
 }

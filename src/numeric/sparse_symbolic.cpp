@@ -109,9 +109,9 @@ void SparseSymbolic::fill_fronts(const SparseMatrix& full) {
   }
 }
 
-// Children are finished right before their parent, so update matrices could live on one stack, if the parent's
+// Children are finished right before their parent: update matrices could live on one stack, if the parent's
 // could be put where the children's still are. Two stacks, for even and odd levels, avoid copies. The fronts
-// of the inverse are met parents first: each lies right behind its parent's, over those of finished subtrees.
+// of the inverse are met parents first: each lies behind its parent's, over those of finished subtrees.
 void SparseSymbolic::lay_out() {
   for (int s = count() - 1; s >= 0; --s) {
     Supernode& node = supernodes[s];

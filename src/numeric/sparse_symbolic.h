@@ -9,7 +9,7 @@ namespace galvi {
 
 /// w columns of L that are eliminated together as they have (nearly) the same r rows below them. Its *front*
 /// is the dense matrix of these w + r indices. Its *panel* is its part of L, as [L11, L21'] by columns
-/// (w x (w + r), rubbish above the diagonal of L11): L21 is transposed so that every product is one of dense.h.
+/// (w x (w + r), rubbish above L11's diagonal): with L21 transposed every product is one of dense.h.
 struct Supernode {
   int first = 0;  // column, in the order of elimination
   int columns = 0;

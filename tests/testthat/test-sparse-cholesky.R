@@ -76,7 +76,7 @@ test_that("factors, solutions and the inverse on the pattern are those of dense 
 
 test_that("large fronts meet small ones", {
   set.seed(2)
-  for (adjacent in list(lattice(30, 30), random_graph(400, 6), block_diagonal(!none(150), lattice(9, 9)))) {
+  for (adjacent in list(lattice(24, 24), random_graph(400, 6), block_diagonal(!none(150), lattice(9, 9)))) {
     A <- precision_on(adjacent)
     for (backend in c("blas", "eigen")) expect_factor(probe(A, backend = backend)[[1]], A)
   }
@@ -129,7 +129,7 @@ test_that("solutions of many columns, of zeros and of few nonzeros", {
 
 test_that("results do not depend on the number of threads", {
   set.seed(6)
-  A <- precision_on(block_diagonal(lattice(30, 30, diagonals = TRUE), !none(200)))
+  A <- precision_on(block_diagonal(lattice(24, 24, diagonals = TRUE), !none(200)))
   B <- matrix(rnorm(nrow(A) * 70), nrow(A))
   for (backend in c("blas", "eigen")) {
     expect_identical(probe(A, B = B, backend = backend, threads = 3L),
