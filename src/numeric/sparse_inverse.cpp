@@ -3,8 +3,8 @@
 #include "numeric/sparse_symbolic.h"
 
 // Entries of the inverse where L has entries, from the root down (Takahashi, Fagan and Chen 1973; Rue and
-// Held 2005), a supernode at a time. With Z = A^-1, J its columns and R the rows below, L' Z = L^-1 gives, for
-// Y = L21 L11^-1,
+// Held 2005), a supernode at a time. With Z = A^-1, J its columns and R the rows below, L' Z = L^-1 gives,
+// for Y = L21 L11^-1,
 //   Z_RJ = -Z_RR Y,   Z_JJ = (L11 L11')^-1 - Y' Z_RJ,
 // where Z_RR is part of the parent's front, which has all rows of R: factorisation adds fronts up the tree,
 // inversion hands them down.
