@@ -48,8 +48,8 @@ for (m in c(32, 100, 316)) {
 }
 
 # Measured (x86-64, R 4.2.2, g++ 12 -O2, OpenBLAS 0.3.21, one thread, CPU time; other work on the machine
-# moves each figure by about a tenth). CHOLMOD chooses between columns and supernodes by itself; its time includes a
-# copy of the factor by R:
+# moves each figure by about a tenth). CHOLMOD chooses between columns and supernodes by itself; its time
+# includes a copy of the factor by R:
 #
 #   ms                              analyse factorise  inverse  solve  CHOLMOD
 #   Germany's districts               0.448     0.059    0.053  0.030    0.216
