@@ -20,12 +20,18 @@ check_expectation <- function(expectation) {
   check_available(expectation, "expectation", expectation_names(), c("auto", probe_expectation_types()))
 }
 
+# Names of the interface that the core does not have yet: what serves instead.
+instead_of <- c(
+  stochastic = "use \"fixed_point\", whose few passes over the rows of columns hold one chunk at a time",
+  mean_field = "use \"auto\", whose posterior is free to correlate"
+)
+
 check_available <- function(x, arg, names, available) {
   x <- check_choice(x, union(names, available), arg, "method")
   if (x %in% available) return(x)
-  stop_galvi("method", sprintf(
-    "%s = \"%s\" is not available in this version: use one of %s.", arg, x, quote_names(available, "\"", 30L)
-  ))
+  use <- if (x %in% names(instead_of)) instead_of[[x]]
+  if (is.null(use)) use <- paste("use one of", quote_names(available, "\"", 30L))
+  stop_galvi("method", sprintf("%s = \"%s\" is not available in this version: %s.", arg, x, use))
 }
 
 #' What combines
@@ -123,8 +129,9 @@ print.galvi_methods <- function(x, ...) {
   }
   here <- c("auto", inference_facts()$name, probe_expectation_types())
   later <- setdiff(c(method_names(), expectation_names()), here)
-  if (length(later)) {
-    cat(strwrap(paste("Not in this version:", paste(later, collapse = ", ")), 100L), sep = "\n")
+  if (length(later)) cat("Not in this version:\n")
+  for (name in later) {
+    cat(strwrap(paste0(name, ": ", instead_of[name]), 100L, indent = 2L, exdent = 4L), sep = "\n")
   }
   not <- unique(x[!x$runs, c("method", "reason")])
   if (nrow(not)) cat("Why not:\n")

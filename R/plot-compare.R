@@ -2,8 +2,9 @@
 
 #' @rdname galvi_compare
 #' @export
-plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"), ask = NULL, ...) {
-  check_no_dots(list(...), c("x", "which", "against", "ask"), "plot()")
+plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"), ask = NULL, main = NULL,
+                               ...) {
+  check_no_dots(list(...), c("x", "which", "against", "ask", "main"), "plot()")
   measures <- c("bound", if (!is.null(x$ends$density)) c("density", "error"))
   which <- if (is.null(which)) measures else check_each(which, c("bound", "density", "error"), "which")
   if (!all(which %in% measures)) {
@@ -15,7 +16,7 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
   panels <- lapply(which, function(measure) {
     data <- measure_data(x, measure)
     if (nrow(data)) lapply(against, function(cost) list(data = data, draw = function() {
-      draw_paths(x, data, measure, cost, styles)
+      draw_paths(x, data, measure, cost, styles, main)
     }))
   })
   panels <- unlist(panels, recursive = FALSE)
@@ -64,7 +65,7 @@ measure_data <- function(x, measure) {
   data.frame(trace[c("method", "iteration", "flops", "seconds")], measure = rep(measure, nrow(trace)), value)
 }
 
-draw_paths <- function(x, data, measure, cost, styles) {
+draw_paths <- function(x, data, measure, cost, styles, main) {
   styles <- styles[styles$method %in% data$method, ]
   room_for_methods(styles)
   # a clock may say 0
@@ -72,6 +73,7 @@ draw_paths <- function(x, data, measure, cost, styles) {
   if (!all(is.finite(data$cost))) data$cost <- 1
   log <- if (measure == "bound") "xy" else "x"
   labels <- measure_labels(x, measure)
+  if (!is.null(main)) labels$title <- main
   # a first step can be astronomically far, as counts under a wide prior are
   top <- if (measure == "bound") max(1e3, 10 * abs(x$best)) else Inf
   if (any(data$value > top)) labels$note <- paste(c(labels$note, "starts above the panel"), collapse = "; ")

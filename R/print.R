@@ -58,7 +58,9 @@ print_evidence <- function(value, certificate, digits) {
   words <- switch(attr(value, "kind"),
     exact = paste0("Log evidence: ", number, ", exact."),
     bound = paste0("ELBO: ", number, ", a lower bound on the log evidence; ", certificate, "."),
-    approximation = paste0("Log evidence: about ", number, ", an approximation and no bound.")
+    approximation = paste0(
+      "Log evidence: about ", number, ", an approximation and no bound; ", certificate, "."
+    )
   )
   print_wrapped(words)
 }
@@ -68,10 +70,24 @@ print_evidence <- function(value, certificate, digits) {
 certificate <- function(fit) {
   if (fit$method == "exact") return("the posterior is exact")
   gap <- fit$convergence$gap
-  if (length(gap) != 1L || is.na(gap)) {
-    return("nothing proves how close it is to its optimum, which may be one of several")
-  }
-  paste0("within ", format(max(gap, 0), digits = 1L), " nats of its optimum at these hyperparameters")
+  if (length(gap) != 1L || is.na(gap)) return(why_no_certificate(fit))
+  paste0("within ", in_nats(gap), " of its optimum at these hyperparameters", duality_gap(fit))
+}
+
+in_nats <- function(gap) paste(format(max(gap, 0), digits = 1L), "nats")
+
+why_no_certificate <- function(fit) {
+  if (evidence_kind(fit) == "approximation") return("no certificate says how far off it is")
+  facts <- likelihood_facts()
+  one_optimum <- facts$log_concave[facts$type == fit$model$likelihood$type]
+  if (one_optimum) "no certificate under a flat prior" else "no certificate, as it may have several optima"
+}
+
+#' What the dual's own value proves, where it was minimised
+#' @noRd
+duality_gap <- function(fit) {
+  if (fit$method != "dual") return("")
+  paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
 #' Standard deviations beside variances: the unit that a reader can picture

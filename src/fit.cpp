@@ -80,8 +80,7 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   if (!fit.inference.converged) {
     const double reached = fit.inference.stationarity.measure();
     out = "inference stopped " +
-          std::string(fit.inference.iterations >= control.max_iterations ? "at max_iterations"
-                                                                         : "where no step raised the bound") +
+          (fit.inference.iterations >= control.max_iterations ? "at max_iterations" : fit.inference.stop) +
           " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") +
           " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
   }

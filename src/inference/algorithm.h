@@ -21,6 +21,7 @@ struct InferenceResult {
   Stationarity stationarity;
   bool converged = false;
   int iterations = 0;
+  std::string stop = "where no step raised the bound";  // where it ended if it neither converged nor ran out
   std::string message;  // what makes the result useless, though a search may pass through here
   std::string note;     // what users should know about a result that is fine
 };

@@ -9,48 +9,40 @@ namespace galvi {
 
 class Anderson {
  public:
-  explicit Anderson(Index memory) : memory_(memory) {}
+  explicit Anderson(std::size_t memory) : memory_(memory) {}
 
-  /// From x and G(x), the next point to try: G(x) - sum_i gamma_i (G(x_i+1) - G(x_i)), where gamma makes the
-  /// residual G(x) - x, combined in the same way, smallest.
-  Vector next(const Vector& x, const Vector& image) {
-    const Vector residual = image - x;
-    if (last_image_.size() > 0) {
-      if (static_cast<Index>(d_image_.size()) == memory_) {
-        d_image_.erase(d_image_.begin());
-        d_residual_.erase(d_residual_.begin());
+  /// From x, G(x) - x and the present size of a step, the next point to try: x + step (G(x) - x) with the
+  /// differences of earlier points taken off, sum_i gamma_i (dx_i + step dr_i), where gamma makes the
+  /// residual r = G(x) - x, combined in the same way, smallest. `scale`: of the entries of x, what counts as
+  /// one unit. A point may have been reached in any way: its difference from the last one counts the same.
+  Vector next(const Vector& x, const Vector& residual, const Vector& scale, double step) {
+    if (memory_ > 0 && x_.size() > 0) {
+      if (dx_.size() == memory_) {
+        dx_.erase(dx_.begin());
+        dr_.erase(dr_.begin());
       }
-      d_image_.push_back(image - last_image_);
-      d_residual_.push_back(residual - last_residual_);
+      dx_.push_back(x - x_);
+      dr_.push_back(residual - residual_);
     }
-    last_image_ = image;
-    last_residual_ = residual;
-    const Index m = static_cast<Index>(d_image_.size());
-    if (m == 0) return image;
-    Matrix gram(m, m);
-    Vector rhs(m);
-    for (Index i = 0; i < m; ++i) {
-      rhs[i] = d_residual_[i].dot(residual);
-      for (Index j = 0; j <= i; ++j) gram(i, j) = gram(j, i) = d_residual_[i].dot(d_residual_[j]);
-    }
+    x_ = x;
+    residual_ = residual;
+    Vector next = x + step * residual;
+    const Index m = static_cast<Index>(dx_.size());
+    if (m == 0) return next;
+    Matrix changes(x.size(), m);
+    for (Index i = 0; i < m; ++i) changes.col(i) = dr_[i].cwiseQuotient(scale);
+    Matrix gram = changes.transpose() * changes;
     gram.diagonal() *= 1 + 1e-12;  // nearly parallel differences
-    const Vector gamma = gram.ldlt().solve(rhs);
-    Vector next = image;
+    const Vector gamma = gram.ldlt().solve(changes.transpose() * residual.cwiseQuotient(scale));
     if (gamma.allFinite())
-      for (Index i = 0; i < m; ++i) next -= gamma[i] * d_image_[i];
+      for (Index i = 0; i < m; ++i) next -= gamma[i] * (dx_[i] + step * dr_[i]);
     return next;
   }
 
-  void forget() {
-    d_image_.clear();
-    d_residual_.clear();
-    last_image_.resize(0);
-  }
-
  private:
-  Index memory_;
-  std::vector<Vector> d_image_, d_residual_;
-  Vector last_image_, last_residual_;
+  std::size_t memory_;
+  std::vector<Vector> dx_, dr_;
+  Vector x_, residual_;
 };
 
 }  // namespace galvi

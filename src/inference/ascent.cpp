@@ -1,5 +1,7 @@
 #include "inference/ascent.h"
 
+#include "inference/anderson.h"
+#include "inference/start.h"
 #include "numeric/gmres.h"
 
 namespace galvi {
@@ -37,6 +39,21 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   return {posterior.sites.b + d - lambda.cwiseProduct(f), f};
 }
 
+Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
+
+// Towards alpha, halved until the bound does not fall. True if it moved.
+bool move_mean(LatentGaussianModel& model, const Matrix& alpha, Posterior& current) {
+  const Matrix way = alpha - current.alpha;
+  for (double step = 1; step > 1e-6; step *= 0.5) {
+    auto next = model.move_mean(current, current.alpha + step * way, 2);
+    if (next && next->merit >= current.merit - rounding(current)) {
+      current = std::move(*next);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
@@ -55,8 +72,25 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
   return false;
 }
 
-Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior) {
-  return newton_means(model, posterior).alpha;
+bool mean_step(LatentGaussianModel& model, Posterior& current) {
+  const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
+  Matrix target(model.rows(), model.latents());
+  for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
+  return move_mean(model, target, current);
+}
+
+bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
+  constexpr int most = 30;
+  bool moved = false;
+  for (int i = 0; i < most; ++i) {
+    const double before = current.merit;
+    // where the log likelihood is not concave Newton's direction may go down
+    const bool stepped =
+        move_mean(model, newton_means(model, current).alpha, current) || mean_step(model, current);
+    moved = moved || stepped;
+    if (!stepped || current.merit - before <= 0.1 * tol) break;
+  }
+  return moved;
 }
 
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
@@ -65,6 +99,57 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
   target.lambda = -2.0 * posterior.expectations.d_variance;
   target.b = means.alpha + target.lambda.cwiseProduct(means.centred);
   return target;
+}
+
+bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
+              InferenceResult& out) {
+  out.stationarity = model.stationarity(out.posterior);
+  trace.add(out.posterior.elbo, out.stationarity.gap);
+  out.converged = out.stationarity.measure() <= control.tol;
+  return out.converged || out.iterations == control.max_iterations;
+}
+
+InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace, const Climb& how) {
+  const Index N = model.rows(), K = model.latents(), size = N * K;
+  const int order = how.joint ? 2 : 1;
+  InferenceResult out;
+  out.posterior = initial_posterior(model, start, order);
+  Anderson anderson(how.memory);
+  Vector x(2 * size), residual(2 * size), scale(2 * size);
+  double step = 1;
+  while (!finished(model, control, trace, out)) {
+    ++out.iterations;
+    const Sites target =
+        how.joint ? newton_target(model, out.posterior) : model.natural_target(out.posterior);
+    const Sites& sites = out.posterior.sites;
+    const Matrix sd = out.posterior.variance.cwiseSqrt().cwiseMax(1e-300);
+    x << flat(sites.b), flat(sites.lambda);
+    residual << flat(target.b), flat(target.lambda);
+    residual -= x;
+    scale << flat(sd).cwiseInverse(), flat(sd).cwiseAbs2().cwiseInverse();
+    const Vector guess = anderson.next(x, residual, scale, step);
+    Sites next;
+    next.b = Eigen::Map<const Matrix>(guess.data(), N, K);
+    next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K);
+    // an extrapolated lambda below a tenth of the plain step's is not to be trusted
+    next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
+    auto candidate = model.at_sites(next, order);
+    if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
+      out.posterior = std::move(*candidate);
+      step = std::min(1.0, 2 * step);
+      continue;
+    }
+    bool moved = natural_step(model, target, step, order, out.posterior);
+    if (!moved && how.joint) {
+      // the natural gradient is an ascent direction whatever the bends of the bound
+      step = 1;
+      moved = natural_step(model, model.natural_target(out.posterior), step, order, out.posterior);
+    }
+    if (!moved) return out;
+    step = std::min(1.0, 2 * step);
+  }
+  return out;
 }
 
 }  // namespace galvi

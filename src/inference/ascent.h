@@ -1,7 +1,7 @@
 // The safeguarded step that every site-moving algorithm shares: the bound never falls.
 #pragma once
 
-#include "model/latent_gaussian_model.h"
+#include "inference/algorithm.h"
 
 namespace galvi {
 
@@ -11,17 +11,34 @@ namespace galvi {
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
                   Posterior& current);
 
-/// Newton's step for the means of all latents together, with V held: the alpha that dE/dm, to first order
-/// around `posterior`, balances the prior with. The solvers are factorised at `posterior`, its expectations
-/// are of order 2.
-Matrix newton_alpha(LatentGaussianModel& model, const Posterior& posterior);
+/// m towards alpha of V (g + lambda f), g = dE/dm, with V held: Newton's step where lambda is minus the
+/// curvature, uphill whatever it is. Halved until the bound does not fall; true if it moved.
+bool mean_step(LatentGaussianModel& model, Posterior& current);
 
-/// The same step for the means, and lambda = -2 dE/dv. It is natural_target() where the expectation is exact
-/// and K = 1; elsewhere classes compete, or a bound bends otherwise than its lambda says, and
-/// natural_target() is a slow fixed-point iteration.
+/// m for this V by Newton's method for the means of all latents together, to a tenth of `tol`; true if it
+/// moved. Here and in newton_target() the solvers are factorised at that posterior and its expectations are
+/// of order 2.
+bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
+
+/// Newton's step for the means of all latents together, with V held, and lambda = -2 dE/dv. It is
+/// natural_target() where the expectation is exact and K = 1; elsewhere classes compete, or a bound bends
+/// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
 /// How much the bound may fall by rounding alone and still count as not falling.
 inline double rounding(const Posterior& q) { return q.rounding; }
+
+/// Records the point; true when there is nothing left to do.
+bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
+              InferenceResult& out);
+
+struct Climb {
+  bool joint = false;       // towards newton_target() instead of natural_target()
+  std::size_t memory = 10;  // points that Anderson acceleration in (b, lambda) looks back at
+};
+
+/// Climbs to the optimum. A step that would lower the bound is replaced by a plain one, shortened.
+InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace, const Climb& how = {});
 
 }  // namespace galvi

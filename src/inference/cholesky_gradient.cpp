@@ -1,5 +1,6 @@
 #include "inference/cholesky_gradient.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -92,10 +93,15 @@ class Climber {
 
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace) {
-  constexpr int round = 60;  // iterations in the same units
+  constexpr int warming_steps = 3;
   InferenceResult out;
   const Matrix zero = Matrix::Zero(model.rows(), model.latents());
   out.posterior = initial_posterior(model, control.cold && !start ? Sites{zero, zero} : start, 1);
+  if (!control.cold) {
+    double step = 1;
+    for (int i = 0; i < warming_steps; ++i, step = std::min(1.0, 2 * step))
+      if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
+  }
   const auto judge = [&] {
     out.stationarity = model.stationarity(out.posterior);
     out.converged = out.stationarity.measure() <= control.tol;
@@ -134,8 +140,10 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   };
   LbfgsControl lbfgs;
   lbfgs.gradient_tolerance = 1e-13;
-  lbfgs.memory = 20;
   Vector x = climber.numbers();
+  // wide priors want a long memory, which may take some 30 MB
+  lbfgs.memory = static_cast<int>(std::clamp<Index>(2000000 / x.size(), 20, 100));
+  const int round = std::max(60, lbfgs.memory);  // iterations in the same units
   for (double before = none; out.iterations < control.max_iterations; before = best) {
     if (!control.cold) {
       climber.rebase(x);

@@ -10,7 +10,7 @@ namespace galvi {
 /// one fixed-point step further.
 ///
 /// With control.cold it starts at the prior and moves in (u, S), as the papers ran it. Otherwise it starts
-/// at the initial sites' posterior, and now and then the present q becomes the unit that numbers are
+/// after a few natural-gradient steps, and now and then the present q becomes the unit that numbers are
 /// measured in. Memory: K (2 N L + O(L^2)).
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace);

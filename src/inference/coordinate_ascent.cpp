@@ -10,46 +10,77 @@ namespace galvi {
 
 namespace {
 
-/// One row's expectation as a function of one of its variances.
+/// One row's part of the bound as a function of the variance of its latent k, for a given cavity: the
+/// precision of the prior and the other sites. The row's mean is where it would be best for that variance.
+/// Eq. 16 holds it instead, and then m and V wait for each other: in wide priors that takes twice as many
+/// sweeps.
 class RowProblem {
  public:
   explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
 
-  /// -2 dE/dv and its derivative in v, with the row's weight, at variance v of latent k.
-  std::pair<double, double> target(const Posterior& current, Index n, Index k, double v) {
-    const double weight = model_.data().weight[n];
-    if (weight == 0) return {0, 0};
-    scratch_.fill(0.0);
+  void begin(const Posterior& current, Index n, Index k, double cavity) {
     scratch_.gather(current.mean, current.variance, n);
-    scratch_.variance[k] = v;
+    n_ = n;
+    k_ = k;
+    cavity_ = cavity;
+    mean_ = scratch_.mean[k];
+    alpha_ = current.alpha(n, k);
+  }
+
+  /// -2 dE/dv and its derivative in v, with the row's weight. Infinite where E overflows.
+  std::pair<double, double> target(double v) {
+    const double weight = model_.data().weight[n_];
     const RowExpectation& row = scratch_.row;
-    model_.expectation().evaluate_row(model_.likelihood(), model_.data()[n], scratch_.mean, scratch_.variance,
-                                      2, scratch_.row);
-    return {-2 * weight * row.d_v[k], -2 * weight * row.d_vv[k * (model_.latents() + 1)]};
+    const Index kk = k_ * (model_.latents() + 1);
+    double& m = scratch_.mean[k_];
+    scratch_.variance[k_] = v;
+    double low = -infinity, high = infinity;
+    for (int i = 0;; ++i) {
+      scratch_.fill(0.0);
+      model_.expectation().evaluate_row(model_.likelihood(), model_.data()[n_], scratch_.mean,
+                                        scratch_.variance, 2, scratch_.row);
+      if (!std::isfinite(row.d_v[k_]) || !std::isfinite(row.d_m[k_])) {
+        m = mean_;
+        return {infinity, 0};
+      }
+      // Newton's step to cavity (m - mean) + alpha = dE/dm, inside a bracket; an E that bends upwards counts as
+      // straight
+      const double bend = cavity_ - weight * std::min(row.d_mm[kk], 0.0);
+      const double step = (weight * row.d_m[k_] - alpha_ - cavity_ * (m - mean_)) / bend;
+      if (i == 60 || std::abs(step) <= 1e-8 * std::sqrt(v)) {
+        const double follows = weight * row.d_mv[kk] / bend;  // dm / dv
+        return {-2 * weight * row.d_v[k_], -2 * weight * (row.d_vv[kk] + row.d_mv[kk] * follows)};
+      }
+      (step > 0 ? low : high) = m;
+      const double longest = 1 + 2 * std::sqrt(v);
+      const double next = m + std::max(-longest, std::min(longest, step));
+      m = next > low && next < high ? next : 0.5 * (low + high);
+    }
   }
 
  private:
   const LatentGaussianModel& model_;
   RowScratch scratch_;
+  Index n_ = 0, k_ = 0;
+  double cavity_ = 0, mean_ = 0, alpha_ = 0;
 };
 
 // The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v -
 // cavity v + 2 E, is largest. Its slope falls in lambda, so a bracket closes in; Newton's steps where they
 // stay inside.
-double solve_site(RowProblem& problem, const Posterior& current, Index n, Index k, double cavity,
-                  double lambda) {
+double solve_site(RowProblem& problem, double cavity, double lambda) {
   const double least = -cavity * (1 - 1e-10);
   double low = least, high = infinity, at = std::max(lambda, least);
   for (int i = 0; i < 60; ++i) {
     const double v = 1 / (cavity + at);
-    const auto [target, slope] = problem.target(current, n, k, v);
-    if (!std::isfinite(target)) {  // too wide: E overflows
+    const auto [target, slope] = problem.target(v);
+    if (std::isinf(target)) {  // too wide
       low = at;
       at = std::isinf(high) ? 2 * std::abs(at) + cavity : 0.5 * (at + high);
       continue;
     }
     const double residual = at - target;
-    if (std::abs(residual) <= 1e-12 * (std::abs(at) + cavity)) break;
+    if (std::abs(residual) <= 1e-10 * (std::abs(at) + cavity)) break;
     (residual < 0 ? low : high) = at;
     // d(lambda - target) / d lambda = 1 + slope v^2
     double next = at - residual / (1 + slope * v * v);
@@ -60,7 +91,7 @@ double solve_site(RowProblem& problem, const Posterior& current, Index n, Index 
   return at;
 }
 
-// 000, Algorithm 1, step 2(a), for one latent vector.
+// 000, Algorithm 1, step 2(a).
 Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
   Matrix lambda = current.sites.lambda;
   RowProblem problem(model);
@@ -68,36 +99,20 @@ Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
     const Vector& extra = model.solver(k).extra_variances();
     model.solver(k).sweep([&](Index n, double v) {
       // k~22 = 1 / v22 - lambda: the precision that the other sites and the prior give; c_n comes on top of v
-      const double cavity = 1 / v - lambda(n, k);
+      const double cavity = 1 / v - lambda(n, k), before = lambda(n, k);
       if (!(cavity > 0) || extra.size() > 0) return 0.0;
-      const double next = solve_site(problem, current, n, k, cavity, lambda(n, k)),
-                   change = next - lambda(n, k);
-      lambda(n, k) = next;
-      return change;
+      problem.begin(current, n, k, cavity);
+      lambda(n, k) = model.data().weight[n] == 0 ? 0.0 : solve_site(problem, cavity, before);
+      return lambda(n, k) - before;
     });
   }
   return lambda;
 }
 
-// Step 2(b): m for this V by Newton's method, halved until the bound does not fall. True if it moved.
-bool settle_mean(LatentGaussianModel& model, const InferenceControl& control, Posterior& current) {
-  constexpr int most = 30;
-  bool moved = false;
-  for (int i = 0; i < most; ++i) {
-    const Matrix alpha = newton_alpha(model, current), from = current.alpha;
-    const double before = current.elbo;
-    bool step_taken = false;
-    for (double step = 1; step > 1e-6 && !step_taken; step *= 0.5) {
-      auto next = model.move_mean(current, from + step * (alpha - from), 2);
-      if (next && next->elbo >= current.elbo - rounding(current)) {
-        current = std::move(*next);
-        step_taken = true;
-      }
-    }
-    moved = moved || step_taken;
-    if (!step_taken || current.elbo - before <= 0.1 * control.tol) break;
-  }
-  return moved;
+// A step of the natural gradient, which raises the bound whatever its bends. True if it moved.
+bool ascend(LatentGaussianModel& model, Posterior& current) {
+  double step = 1;
+  return natural_step(model, model.natural_target(current), step, 2, current);
 }
 
 }  // namespace
@@ -105,27 +120,26 @@ bool settle_mean(LatentGaussianModel& model, const InferenceControl& control, Po
 InferenceResult coordinate_ascent(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace) {
   InferenceResult out;
-  // Step 1: V <- Sigma, m <- mu
-  const Matrix none = Matrix::Zero(model.rows(), model.latents());
-  out.posterior = initial_posterior(model, start ? *start : Sites{none, none}, 2);
+  out.posterior = initial_posterior(model, start, 2);
   Posterior& current = out.posterior;
-  for (;;) {
-    out.stationarity = model.stationarity(current);
-    trace.add(current.elbo, out.stationarity.gap);
-    out.converged = out.stationarity.measure() <= control.tol;
-    if (out.converged || out.iterations == control.max_iterations) return out;
+  // Step 1 sets V to Sigma and m to mu; sites that know the data save one or two sweeps.
+  if (!start) ascend(model, current);
+  settle_mean(model, control.tol, current);
+  while (!finished(model, control, trace, out)) {
     ++out.iterations;
-    const Matrix lambda = sweep(model, current);
+    const Posterior before = current;
     // one factorisation a sweep, so that the rounding of N updates does not add up
-    auto next = model.at_alpha(lambda, current.alpha, 2);
-    const bool swept = next && next->elbo >= current.elbo - rounding(current);
-    if (swept)
+    if (auto next = model.at_alpha(sweep(model, current), current.alpha, 2)) {
       current = std::move(*next);
-    else
-      model.restore(current);
-    const bool moved = settle_mean(model, control, current);
-    if (!swept && !moved) return out;
+      settle_mean(model, control.tol, current);  // step 2(b), eq. 21
+      if (current.elbo >= before.elbo - rounding(before)) continue;
+      current = before;
+    }
+    model.restore(current);
+    if (!ascend(model, current)) return out;
+    settle_mean(model, control.tol, current);
   }
+  return out;
 }
 
 }  // namespace galvi

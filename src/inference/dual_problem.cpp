@@ -4,7 +4,16 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/parallel.h"
+
 namespace galvi {
+
+namespace {
+
+constexpr Index block_rows = 256;
+constexpr double row_work = 100.0;  // flops, roughly
+
+}  // namespace
 
 DualProblem::DualProblem(LatentGaussianModel& model) : model_(model), sums_(model.rows(), Sum::any) {
   const Index N = model.rows(), K = model.latents();
@@ -60,25 +69,27 @@ bool DualProblem::add_conjugates(DualPoint& point, Vector& conjugate) const {
   point.curvature = Matrix::Zero(N, K);
   point.rest = Vector::Constant(N, infinity);
   conjugate = Vector::Zero(N);
-  Vector x(K), slope(K), curvature(K);
-  RowConjugate row{0.0, slope.data(), curvature.data(), infinity};
-  for (Index n = 0; n < N; ++n) {
-    const double weight = model_.data().weight[n];
-    if (weight == 0.0) continue;
-    for (Index k = 0; k < K; ++k) {
+  for (Index n = 0; n < N; ++n)
+    for (Index k = 0; k < K; ++k)
       if (is_free(n, k) && !(point.x(n, k) > lower_(n, k) && point.x(n, k) < upper_(n, k))) return false;
-      x[k] = point.x(n, k) / weight;
-    }
-    model_.expectation().conjugate_row(model_.likelihood(), model_.data()[n], x.data(), row);
-    if (row.rest < 0.0) return false;
-    // that of weight f is weight f*(x / weight)
-    conjugate[n] = weight * row.value;
-    point.gradient.row(n) += slope.transpose();
-    point.curvature.row(n) = curvature.transpose() / weight;
-    point.rest[n] = weight * row.rest;
-  }
+  parallel_for(model_.context(), (N + block_rows - 1) / block_rows, row_work * static_cast<double>(N * K),
+               [&](Index block) {
+                 Vector x(K), slope(K), curvature(K);
+                 RowConjugate row{0.0, slope.data(), curvature.data(), infinity};
+                 for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+                   const double weight = model_.data().weight[n];
+                   if (weight == 0.0) continue;
+                   x = point.x.row(n).transpose() / weight;
+                   model_.expectation().conjugate_row(model_.likelihood(), model_.data()[n], x.data(), row);
+                   // that of weight f is weight f*(x / weight)
+                   conjugate[n] = weight * row.value;
+                   point.gradient.row(n) += slope.transpose();
+                   point.curvature.row(n) = curvature.transpose() / weight;
+                   point.rest[n] = weight * row.rest;
+                 }
+               });
   ++model_.context().cost.sweeps;
-  return conjugate.allFinite();
+  return point.rest.minCoeff() >= 0.0 && conjugate.allFinite();
 }
 
 std::optional<DualPoint> DualProblem::at(const Matrix& x) {

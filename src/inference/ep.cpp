@@ -145,6 +145,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
         "method = \"ep\" found a row whose value nothing but the row itself determines, so that it has no "
         "cavity: give flat priors a finite sd, or use method = \"fixed_point\"");
   InferenceResult out;
+  out.stop = "where every further step would leave a row without a cavity";
   double step = 1, before = infinity;
   for (;;) {
     const auto& [q, update] = *current;

@@ -1,7 +1,6 @@
 #include "inference/laplace.h"
 
 #include "inference/ascent.h"
-#include "inference/natural_gradient.h"
 
 namespace galvi {
 
@@ -9,7 +8,10 @@ InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& 
                         const InferenceControl& control, Trace& trace) {
   // With E = l + v l'' / 2 the natural target is Newton's step: lambda = -l''(m), b = l'(m) + lambda f.
   // Shortened until log p(y, m) does not fall, the mean still moves along V (l' - alpha), uphill for any V.
-  InferenceResult out = natural_gradient(model, start, control, trace);
+  constexpr bool joint = false;
+  constexpr std::size_t memory = 0;  // which quadratic convergence has no use for
+  InferenceResult out = climb(model, start, control, trace, {joint, memory});
+  out.stop = "where no step raised the log joint density";
   // The evidence moves with the first power of the mode's error, which one step more squares.
   double step = 1;
   if (out.converged && natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) {

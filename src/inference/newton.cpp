@@ -264,9 +264,11 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       Matrix alpha = current.alpha, target = x;
       solved = solve_frozen(model, frozen, current, alpha, target);
       // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of
-      // zeros.
+      // zeros and keeps it. Derivatives that underflowed far from the data are zero, too: such sites move.
       const auto silent =
-          (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0).eval();
+          (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0 &&
+           current.alpha.array() == 0 && current.sites.lambda.array() == 0)
+              .eval();
       const Matrix from = current.alpha;
       for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
         const Matrix lambda = silent.select(0.0, frozen.sites().lambda(x + step * (target - x)));

@@ -1,37 +1,31 @@
 #include "inference/opper_archambeau.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "inference/ascent.h"
 #include "inference/coordinates.h"
 #include "inference/start.h"
 #include "numeric/lbfgs.h"
+#include "numeric/lbfgs_memory.h"
 
 namespace galvi {
 
-InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                 const InferenceControl& control, Trace& trace) {
-  constexpr int warming_steps = 3;
+namespace {
+
+// As the papers ran it: from a cold start in (alpha, lambda), by a line search in them.
+InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& start,
+                     const InferenceControl& control, Trace& trace) {
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 1);
-  std::unique_ptr<Coordinates> coordinates;
-  if (control.cold) {
-    coordinates = std::make_unique<RawCoordinates>(out.posterior);
-  } else {
-    double step = 1;
-    for (int i = 0; i < warming_steps; ++i, step = std::min(1.0, 2 * step))
-      if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
-    coordinates = std::make_unique<NaturalCoordinates>(out.posterior, model.lambda_floor());
-  }
-
+  const RawCoordinates coordinates(out.posterior);
   const Objective objective = [&](const Vector& x, Vector& gradient) {
-    auto q = coordinates->at(model, x);
+    auto q = coordinates.at(model, x);
     if (!q) {
       gradient.setZero(x.size());
       return std::numeric_limits<double>::infinity();
     }
-    gradient = -coordinates->gradient(model, *q);
+    gradient = -coordinates.gradient(model, *q);
     ++out.iterations;
     const Stationarity stationarity = model.stationarity(*q);
     const double value = -q->elbo;
@@ -47,11 +41,77 @@ InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional
   lbfgs.max_iterations = control.max_iterations;
   lbfgs.gradient_tolerance = 1e-12;
   lbfgs.memory = 20;
-  minimise(objective, coordinates->origin(), {}, {}, lbfgs);
+  const Vector origin = coordinates.origin();
+  Vector lower = Vector::Constant(origin.size(), -infinity);
+  lower.tail(origin.size() / 2).setZero();  // lambda
+  minimise(objective, origin, lower, Vector::Constant(origin.size(), infinity), lbfgs);
   model.restore(out.posterior);
-  out.stationarity = model.stationarity(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap);
-  out.converged = out.stationarity.measure() <= control.tol;
+  finished(model, control, trace, out);
+  return out;
+}
+
+Vector flat(const Matrix& A) { return Eigen::Map<const Vector>(A.data(), A.size()); }
+
+// Minus the bound's gradient in (b, lambda), and minus the natural gradient, which is the way to the target:
+// what the inverse Fisher information makes of the first.
+Vector slope_at(LatentGaussianModel& model, const Posterior& q) {
+  const Expectations& e = q.expectations;
+  const Matrix d_b = model.product(&Solver::apply_covariance, e.d_mean - q.alpha);
+  const Matrix d_lambda =
+      -model.product(&Solver::apply_squared_covariance, 0.5 * q.sites.lambda + e.d_variance) -
+      d_b.cwiseProduct(q.centred);
+  const Sites target = model.natural_target(q);
+  Vector out(4 * d_b.size());
+  out << -flat(d_b), -flat(d_lambda), flat(q.sites.b - target.b), flat(q.sites.lambda - target.lambda);
+  return out;
+}
+
+}  // namespace
+
+InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                 const InferenceControl& control, Trace& trace) {
+  if (control.cold) return cold(model, start, control, trace);
+  constexpr int pairs = 30;
+  const Index N = model.rows(), K = model.latents(), half = 2 * N * K;
+  // The memory's vectors hold gradients twice, as slope_at() does; steps, which products are taken with, have
+  // zeros there. So the first curvature need not be a matrix.
+  const auto padded = [half](const Vector& x) {
+    Vector out = Vector::Zero(2 * half);
+    out.head(half) = x;
+    return out;
+  };
+  const LinearMap natural = [&](const Vector& x) { return padded(x.tail(half)); };
+
+  InferenceResult out;
+  Posterior& q = out.posterior;
+  q = initial_posterior(model, start, 1);
+  LbfgsMemory memory(pairs);
+  Vector slope = slope_at(model, q);
+  double step = 1;
+  while (!finished(model, control, trace, out)) {
+    ++out.iterations;
+    Vector along = -memory.apply(slope, natural);
+    if (!(along.dot(slope) < 0)) {
+      memory.clear();
+      along = -natural(slope);
+    }
+    const Sites from = q.sites;
+    Sites to{from.lambda + Eigen::Map<const Matrix>(along.data() + N * K, N, K),
+             from.b + Eigen::Map<const Matrix>(along.data(), N, K)};
+    to.lambda = to.lambda.cwiseMax(0.1 * from.lambda);  // lambda stays positive
+    if (!natural_step(model, to, step, 1, q)) {
+      if (memory.empty()) return out;
+      memory.clear();
+      step = 1;
+      continue;
+    }
+    step = std::min(1.0, 2 * step);
+    const Vector next = slope_at(model, q);
+    Vector moved(half);
+    moved << flat(q.sites.b - from.b), flat(q.sites.lambda - from.lambda);
+    memory.add(padded(moved), next - slope);
+    slope = next;
+  }
   return out;
 }
 

@@ -28,7 +28,13 @@ std::string all_of(const Model& model) {
   return reason;
 }
 
-std::string any(const Model&) { return ""; }
+// Not of a gaussian whose variance is held at 0.
+std::string needs_noise(const Model& model) {
+  const double eta = 0;
+  if (model.likelihood().conjugate() && model.likelihood().conditional_variance(1, &eta) == 0)
+    return "without noise the posterior interpolates the response, and no bound is finite; use exact";
+  return "";
+}
 
 std::string needs_consistent(const Model& model) {
   if (!model.expectation().consistent())
@@ -59,7 +65,7 @@ std::string needs_cheap_products(const Model& model) {
 
 std::string needs_gaussian(const Model& model) {
   if (!model.likelihood().conjugate())
-    return "the posterior is Gaussian for a gaussian likelihood only; use newton";
+    return "the posterior is Gaussian for a gaussian likelihood only; use auto";
   return "";
 }
 
@@ -82,7 +88,7 @@ std::string needs_whitening(const Model& model) {
 std::string needs_taylor(const Model& model) {
   if (model.expectation().consistent())
     return "it is Newton's method for the mode with the curvature there, which is expectation = \"taylor\"; "
-           "use newton";
+           "use auto";
   return "";
 }
 
@@ -90,7 +96,7 @@ std::string needs_moments(const Model& model) {
   if (model.latents() != 1)
     return "its moments are integrals over one latent value per observation; use fixed_point";
   if (!model.likelihood().log_concave())
-    return "its sites may run off where the likelihood is not log-concave; use natural_gradient";
+    return "its sites may run off where the likelihood is not log-concave; use auto";
   if (!model.expectation().exact())
     return "it integrates p(y | eta) itself, not a bound of its logarithm; leave expectation = \"auto\"";
   return "";
@@ -101,26 +107,28 @@ std::string needs_moments(const Model& model) {
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
       {"exact", exact, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
-      {"newton", newton, all_of<needs_cheap_products, needs_alpha, needs_consistent>,
+      {"newton", newton, all_of<needs_noise, needs_cheap_products, needs_alpha, needs_consistent>,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
-      {"fixed_point", fixed_point, any,
+      {"fixed_point", fixed_point, needs_noise,
        "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon "
        "2016)"},
-      {"fixed_point_batch", fixed_point_batch, all_of<needs_alpha, needs_consistent>,
+      {"fixed_point_batch", fixed_point_batch, all_of<needs_noise, needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
       {"coordinate_ascent", coordinate_ascent,
-       all_of<needs_sweep, needs_alpha, needs_consistent, needs_positive_sites>,
+       all_of<needs_noise, needs_sweep, needs_alpha, needs_consistent, needs_positive_sites>,
        "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
-      {"natural_gradient", natural_gradient, needs_consistent, "natural-gradient ascent with a line search"},
-      {"opper_archambeau", opper_archambeau, all_of<needs_alpha, needs_consistent, needs_positive_sites>,
+      {"natural_gradient", natural_gradient, all_of<needs_noise, needs_consistent>,
+       "natural-gradient ascent with a line search, accelerated"},
+      {"opper_archambeau", opper_archambeau,
+       all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},
-      {"dual", dual, dual_refuses,
+      {"dual", dual, all_of<needs_noise, dual_refuses>,
        "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)"},
-      {"cholesky_gradient", cholesky_gradient, all_of<needs_whitening, needs_consistent>,
+      {"cholesky_gradient", cholesky_gradient, all_of<needs_noise, needs_whitening, needs_consistent>,
        "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013)"},
-      {"laplace", laplace, needs_taylor, "Newton's method for the mode, with the curvature there (taylor)",
-       nullptr, "taylor"},
-      {"ep", ep, needs_moments,
+      {"laplace", laplace, all_of<needs_noise, needs_taylor>,
+       "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
+      {"ep", ep, all_of<needs_noise, needs_moments>,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
       {"mean_field", mean_field, mean_field_refuses,
        "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",

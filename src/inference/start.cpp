@@ -42,9 +42,10 @@ Sites initial_sites(LatentGaussianModel& model) {
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
   // says.
   const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
-  // A flat or very wide marginal says nothing about where the data are.
-  const Matrix v0 =
-      narrow && K > 1 ? Matrix(Matrix::Zero(N, K)) : Matrix(model.prior_variances().cwiseMin(1e4));
+  // A flat or very wide marginal says nothing about where the data are; of classes that compete the widest
+  // would take all.
+  const double widest = K == 1 ? 1e4 : narrow ? 0 : 4;
+  const Matrix v0 = model.prior_variances().cwiseMin(widest);
   Expectations e;
   model.expect(m0, v0, 1, e);
   Sites sites{-2.0 * e.d_variance, e.d_mean};

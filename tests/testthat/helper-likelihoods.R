@@ -44,11 +44,14 @@ likelihood_cases <- list(
   })
 )
 
+latents_of <- function(type) max(1, likelihood_cases[[type]]$latents)
+
 # The border's list for a prior of helper-models.R and one of these; `expectation` as the interface names it.
-likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectation = "auto", weights = NULL) {
+likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectation = "auto", weights = NULL,
+                             prior = random_prior(kind, n, variance)) {
   case <- likelihood_cases[[type]]
-  K <- if (is.null(case$latents)) 1 else case$latents
-  prior <- random_prior(kind, n, variance)
+  K <- latents_of(type)
+  force(prior)
   offset <- matrix(rnorm(n * K, sd = 0.3), n)
   eta <- offset + rnorm(n * K)
   y <- case$draw(if (K == 1) drop(eta) else eta, case$hyper)
@@ -68,6 +71,7 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   if (!is.null(case$ordered)) at <- list(thresholds = unlist(at, use.names = FALSE))
   constants <- if (is.null(case$constants)) list() else case$constants
   model$likelihood <- list(type = type, hyper = at, constants = constants)
+  if (!is.null(prior$per_class)) model$priors <- lapply(prior$per_class, function(terms) list(terms = terms))
   model$expectation <- expectation
   model
 }

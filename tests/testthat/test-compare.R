@@ -165,7 +165,7 @@ test_that("plots draw what they return", {
     control = galvi_control(max_iterations = 1))
   expect_true(all(is.finite(plot_away(short)$value)))
   one <- galvi_compare(dist ~ gp(speed), cars, methods = "exact")
-  expect_identical(nrow(plot_away(one)), 1L)
+  expect_identical(nrow(plot_away(one, main = "One method")), 1L)
   expect_error(plot(one, "density"), "newdata", class = "galvi_error_argument")
   expect_error(plot(one, "bounds"), class = "galvi_error_argument")
   expect_error(plot(one, against = "time"), class = "galvi_error_argument")

@@ -270,3 +270,14 @@ test_that("where strong duality fails it says so and what works", {
   set.seed(1)
   expect_error(fit_at(likelihood_model("student", "gp", 5), "dual"), "cannot fit this model")
 })
+
+test_that("threads do not change what it finds", {
+  set.seed(401)
+  for (type in c("poisson", "categorical")) {
+    model <- likelihood_model(type, "columns", 2000, 1, if (type == "poisson") "auto" else "log")
+    one <- fit_at(model, "dual")
+    two <- fit_at(model, "dual", quiet_control(threads = 2))
+    expect_true(one$converged)
+    expect_identical(two[c("mean", "variance", "elbo")], one[c("mean", "variance", "elbo")])
+  }
+})

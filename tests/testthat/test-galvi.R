@@ -110,6 +110,15 @@ test_that("the table of methods has every combination and a reason for each that
   expect_setequal(unique(table$family), names(family_types()))
   expect_setequal(unique(table$method), inference_facts()$name)
   expect_true(all(nzchar(table$reason) == !table$runs))
+  # what a reason names runs in its place
+  key <- function(t, method = t$method) paste(t$family, t$link, t$prior, t$expectation, method)
+  named <- regmatches(table$reason, regexpr("; use [a-z_]+", table$reason))
+  advised <- table[grepl("; use [a-z_]+", table$reason), ]
+  method <- sub("; use ", "", named)
+  other <- method %in% inference_facts()$name
+  expect_true(all(key(advised, method)[other] %in% key(table)[table$runs]))
+  expect_setequal(unique(method[!other]), c("auto", "expectation"))
+  expect_setequal(names(instead_of), setdiff(method_names(), c("auto", inference_facts()$name)))
   # every family has an exact expectation, with both kinds of prior
   exact <- table[table$method == "natural_gradient" & table$expectation %in% c("closed_form", "quadrature"), ]
   expect_true(all(tapply(exact$runs, paste(exact$family, exact$link, exact$prior), any)))

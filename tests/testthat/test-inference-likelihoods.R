@@ -15,9 +15,7 @@ test_that("where a bound has one optimum all methods meet there; elsewhere they 
         for_seeds(seed, function(seed) {
           weights <- if (seed %% 2) sample(c(0, 0.5, 1, 2), 20, TRUE)
           model <- likelihood_model(type, kind, 20, expectation = expectation, weights = weights)
-          # one site at a time is slow where classes compete
-          slow <- c("opper_archambeau", if (ncol(model$offset) > 1) "natural_gradient")
-          methods <- setdiff(applicable_methods(model), slow)
+          methods <- applicable_methods(model)
           fits <- lapply(methods, function(method) fit_at(model, method, quiet_control(tol = 1e-8)))
           best <- max(vapply(fits, `[[`, 0, "elbo"))
           for (i in seq_along(fits)) {

@@ -200,6 +200,22 @@ test_that("print and summary speak plainly", {
   expect_output(print(small_fit("gaussian")), "Log evidence: .* exact")
 })
 
+test_that("summary says what certifies a fit, or why nothing does", {
+  words <- function(name, ...) {
+    fit <- galvi(y ~ gp(x), data = family_data(name, 20), family = true_family(name), hyper = "fixed", ...)
+    summary(fit)$certificate
+  }
+  expect_match(words("binomial"), "^within .* nats of its optimum at these hyperparameters$")
+  expect_match(words("poisson", method = "dual"), "^within .* nats of .* [(]duality gap .* nats[)]$")
+  for (name in c("student", "beta_family")) expect_match(words(name), "no certificate.*several optima")
+  for (method in c("laplace", "ep")) {
+    expect_match(words("binomial", method = method), "no certificate.*far off")
+  }
+  expect_match(words("binomial", expectation = "taylor"), "no certificate.*far off")
+  flat <- galvi(y ~ x, family_data("binomial"), binomial(), prior = normal(0, Inf), hyper = "fixed")
+  expect_match(summary(flat)$certificate, "no certificate under a flat prior")
+})
+
 test_that("with several latents coefficients are class x column and vcov has a block per class", {
   W <- cbind(`(Intercept)` = 1, x = c(-1, 0, 2))
   V <- list(diag(2), matrix(c(2, 1, 1, 3), 2))
