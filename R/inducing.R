@@ -130,6 +130,17 @@ register_points <- function(spec, points, inputs, context) {
 # Which rows of a hyperparameter table are coordinates of points?
 is_point <- function(hyper) startsWith(hyper$parameter, "inducing[")
 
+# The methods that average a row's likelihood over what the points leave open there.
+fitc_method <- function(method, specs) {
+  fitc <- vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA)
+  if (!any(fitc) || method == "ep") return(method)
+  if (method == "auto") return("ep")
+  stop_galvi("method", sprintf(
+    "`approximation = \"fitc\"` goes with method = \"ep\", not \"%s\", which bounds the evidence of the full %s",
+    method, "Gaussian process: leave approximation = \"variational\"."
+  ))
+}
+
 # ---- in the fit ----
 
 # Named by term: the points in the data's units, a matrix with a column per input, or a data frame where

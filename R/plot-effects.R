@@ -157,13 +157,16 @@ curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
   if (!is.null(levels) && copies == 1L) name <- paste0(name, ", ", by$name, " = ", levels)
   points <- if (single && is_continuous(x)) data_points(fit, variable[[1L]], by, settings, levels)
-  panel <- list(
-    data = data, points = points, rug = x,
-    labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
-    note = join_notes(others_note(fit, shown), band_note(data, settings), points$note)
-  )
   draw <- if (!is_continuous(x)) draw_levels else
     if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
+  inducing <- if (single && identical(draw, draw_curve)) inducing_at(fit, spec, names(variable))
+  panel <- list(
+    data = data, points = points, rug = x, inducing = inducing[[1L]],
+    labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
+    note = join_notes(
+      others_note(fit, shown), band_note(data, settings), points$note, inducing_note(inducing)
+    )
+  )
   list(name = name, data = data, draw = function(reach = NULL) draw(fit, panel, reach))
 }
 
@@ -208,6 +211,9 @@ draw_curve <- function(fit, panel, reach = NULL) {
     if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colour, 0.1)
     draw_band(one[[1L]], one$lwr, one$upr, colour, if (predicted) 0.25 else 0.2)
     graphics::lines(one[[1L]], one$fit, col = colour, lwd = 2)
+    if (length(panel$inducing)) {
+      draw_inducing(panel$inducing, stats::approx(as.numeric(one[[1L]]), one$fit, panel$inducing)$y)
+    }
   }
   series_legend(data, lwd = 2)
 }

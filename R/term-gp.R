@@ -28,8 +28,7 @@
 #'   \item{Jaakkola-Jordan and Taylor bounds}{the same call with `expectation = "jaakkola"` or
 #'     `expectation = "taylor"`; steps of the posterior and of the hyperparameters alternate.}
 #'   \item{the two-stage bound}{`expectation = "two_stage"`.}
-#'   \item{generalised FITC}{`gp(x, inducing = 50, approximation = "fitc")` with `method = "ep"` or
-#'     `method = "laplace"`.}
+#'   \item{generalised FITC}{`gp(x, inducing = 50, approximation = "fitc")` with `method = "ep"`.}
 #' }
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
@@ -49,8 +48,8 @@
 #'   only. Factors are left alone.
 #' @param approximation Of a sparse Gaussian process: `"variational"` bounds the log evidence of the full one
 #'   from below; `"fitc"`, the fully independent training conditional, averages each row's likelihood over
-#'   what the points leave open there, which is another model. It goes with the methods `"ep"` and
-#'   `"laplace"`.
+#'   what the points leave open there, which is another model. It goes with the method
+#'   `"ep"`.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]
 #' @examples
