@@ -32,18 +32,21 @@ class HeldBasis {
 
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
                              const HyperControl& control, Trace& trace) {
+  // What N rows say of a hyperparameter has a curvature of about N, q's numbers have one of about 1. In
+  // unlike units the first steps carry inducing points into each other, where they stick.
+  const double unit = 1 / std::sqrt(static_cast<double>(model.rows()));
   const HeldBasis held(model);
   const auto numbers = numbers_around(model, start, table.size());
   const Index size = numbers->origin().size(), hypers = table.learned();
   Vector x(size + hypers), lower(x.size()), upper(x.size());
-  x << numbers->origin(), table.unconstrained();
-  lower << Vector::Constant(size, -1e10), table.lower();
-  upper << Vector::Constant(size, 1e10), table.upper();
+  x << numbers->origin(), table.unconstrained() / unit;
+  lower << Vector::Constant(size, -1e10), table.lower() / unit;
+  upper << Vector::Constant(size, 1e10), table.upper() / unit;
 
   JointResult out{start.sites, false};
   double best = -std::numeric_limits<double>::infinity();
   const Objective objective = [&](const Vector& at, Vector& gradient) {
-    table.set_unconstrained(at.tail(hypers));
+    table.set_unconstrained(unit * at.tail(hypers));
     Vector in_hypers;
     double bound = -std::numeric_limits<double>::infinity();
     try {
@@ -56,7 +59,7 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
       gradient.setZero(at.size());
       return std::numeric_limits<double>::infinity();
     }
-    gradient.tail(hypers) = table.chain(in_hypers);
+    gradient.tail(hypers) = unit * table.chain(in_hypers);
     gradient *= -1;
     trace.add(bound, std::numeric_limits<double>::quiet_NaN());
     const double objective = bound + table.log_prior();
@@ -68,10 +71,10 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
   };
   LbfgsControl lbfgs;
   lbfgs.max_iterations = 10 * control.max_iterations;  // many cheap steps instead of few inferences
-  lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol);
+  lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol) * unit;
   lbfgs.memory = 20;
   const LbfgsResult result = minimise(objective, x, lower, upper, lbfgs);
-  table.set_unconstrained(result.x.tail(hypers));
+  table.set_unconstrained(unit * result.x.tail(hypers));
   out.converged = result.converged;
   return out;
 }

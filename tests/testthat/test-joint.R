@@ -7,13 +7,13 @@ sparse_learnable <- function(seed, likelihood, n = 60, M = 5) {
 
 test_that("with inducing points both ways climb to the same bound", {
   for (likelihood in c("binomial_logit", "poisson", "gaussian")) {
-    for_seeds(1:2, function(seed) {
+    for_seeds(c(1, 8), function(seed) {
       model <- sparse_learnable(seed, likelihood)
       nested <- learn_model(model)
-      joint <- learn_model(model, joint = TRUE, hyper_iterations = 400)
+      joint <- learn_model(model, joint = TRUE)
       # points may settle elsewhere: what counts is the bound
       expect_gt(joint$elbo, fit_at(model)$elbo)
-      expect_lt(nested$elbo - joint$elbo, 0.5)
+      expect_lt(nested$elbo - joint$elbo, 0.1)
       held <- model
       held$hyper$learned[grepl("^z", held$hyper$name)] <- FALSE
       expect_close(learn_model(held, joint = TRUE)$elbo, learn_model(held)$elbo, 1e-5)
