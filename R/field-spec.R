@@ -219,6 +219,7 @@ field_list <- function(structure, hyper, copies = 1L, basis_prior = NULL) {
 #' What makes the geometric mean of the marginal variances 1, per component (Riebler et al. 2016)
 #' @noRd
 unit_scaling <- function(structure, component) {
+  structure$basis <- NULL
   log_variance <- log(field_variances(field_list(structure, list(variance = 1L))))
   vapply(split(log_variance, component), function(x) exp(mean(x)), 0, USE.NAMES = FALSE)
 }

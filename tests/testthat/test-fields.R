@@ -103,7 +103,6 @@ test_that("proper and bym2 are what the help page says", {
   A[cbind(c(1, 2, 2, 3), c(2, 1, 3, 2))] <- 1
   proper <- prior_of(y ~ gmrf(g, graph, "proper", variance = 2, dependence = 0.6), d)
   expect_equal(proper, 2 * solve(diag(c(1, 2, 1, 1, 1)) - 0.6 * A), tolerance = 1e-12)
-  skip_if_not(exists("field_variances", asNamespace("galvi")))
   inverse <- MASS::ginv(diag(rowSums(A)) - A)
   inverse <- inverse / exp(mean(log(diag(inverse)[1:3])))
   diag(inverse)[4:5] <- 1
@@ -114,7 +113,6 @@ test_that("proper and bym2 are what the help page says", {
 
 test_that("scaled walks have marginal variances of geometric mean 1", {
   d <- walk(9)
-  skip_if_not(exists("field_variances", asNamespace("galvi")))
   for (f in list(y ~ rw1(t, scale = TRUE), y ~ rw2(t, scale = TRUE), y ~ rw2(t, scale = TRUE, cyclic = TRUE))) {
     found <- field_of(f, d)
     found$term$field["basis"] <- list(NULL)
