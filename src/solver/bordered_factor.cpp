@@ -1,5 +1,7 @@
 #include "solver/bordered_factor.h"
 
+#include <cmath>
+
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 
@@ -10,6 +12,8 @@ namespace {
 // Reciprocal of the share of a column with a flat prior that the others do not explain, beyond which they
 // are collinear to working precision.
 constexpr double collinear = 1e13;
+
+constexpr Index most_bordered = 500;
 
 // One block of pivots of a symmetric S is exchanged: done for all of them, S becomes -S^-1. `sign` times the
 // block's Schur complement must be positive definite, else false.
@@ -36,33 +40,58 @@ bool sweep_block(Context& context, Matrix& S, Index begin, Index size, double si
 BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const DenseColumns& columns,
                                const SparseCholesky& symbolic, const Vector& lambda)
     : factor_(symbolic), columns_(columns.size()) {
-  if (!factor_.factorise(context, fields.precision(lambda))) return;
-  const Index q = columns_, c = fields.constraint_count(), p = q + 2 * c, L = fields.size();
+  ok_ = factorise(context, fields, columns, lambda, {});
+  if (ok_ || fields.constraint_count() == 0) return;
+  std::vector<Index> negative;
+  for (Index n = 0; n < lambda.size(); ++n)
+    if (lambda[n] < 0) negative.push_back(n);
+  if (!negative.empty() && static_cast<Index>(negative.size()) <= most_bordered)
+    ok_ = factorise(context, fields, columns, lambda, negative);
+}
+
+// `bordered`: rows whose lambda, all negative, is left to the border.
+bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
+                               const Vector& lambda, const std::vector<Index>& bordered) {
+  Vector inside = lambda;
+  for (const Index n : bordered) inside[n] = 0;
+  if (!factor_.factorise(context, fields.precision(inside))) return false;
+  const Index q = columns_, c = fields.constraint_count(), m = static_cast<Index>(bordered.size());
+  const Index mu = q, s = mu + c, rest = s + c, p = rest + m;
   const SparseRows& W = fields.rows();
 
-  Matrix E = Matrix::Zero(p, L);  // transposed
-  Matrix S = Matrix::Zero(p, p);
+  Matrix E = Matrix::Zero(p, fields.size());  // transposed
+  Matrix S = Matrix::Zero(p, p);              // G
   if (q > 0) {
     std::vector<Matrix> sums(DenseColumns::slots, Matrix::Zero(q, q));
     columns.for_chunks(
         [&](Index slot, Index begin, MatrixRef chunk) {
-          const Matrix weighted = lambda.segment(begin, chunk.rows()).asDiagonal() * chunk;
+          const Matrix weighted = inside.segment(begin, chunk.rows()).asDiagonal() * chunk;
           context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[slot]);
         },
         [&](Index, Index begin, MatrixRef chunk) {
           for (Index i = 0; i < chunk.rows(); ++i)
             for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
-              E.col(w.col()).head(q) += lambda[begin + i] * w.value() * chunk.row(i).transpose();
+              E.col(w.col()).head(q) += inside[begin + i] * w.value() * chunk.row(i).transpose();
         });
     context.cost.flops += 2.0 * static_cast<double>(W.rows()) * q * q;
     for (const Matrix& sum : sums) S.topLeftCorner(q, q) += sum;
     S.diagonal().head(q) += columns.precision();
   }
-  E.middleRows(q, c) = fields.constraints().transpose();
+  E.middleRows(mu, c) = fields.constraints().transpose();
   for (Index j = 0; j < c; ++j) {
     const double kappa = fields.pin_weights()[j];
-    E(q + c + j, fields.pins()[j]) = -kappa;
-    S(q + c + j, q + c + j) = kappa;
+    E(s + j, fields.pins()[j]) = -kappa;
+    S(s + j, s + j) = kappa;
+  }
+  for (Index k = 0; k < m; ++k) {
+    const Index n = bordered[k];
+    const double root = std::sqrt(-lambda[n]);
+    Matrix dense(1, q);
+    columns.fill(n, dense);
+    S.col(rest + k).head(q) = root * dense.transpose();
+    S.row(rest + k).head(q) = root * dense;
+    S(rest + k, rest + k) = 1;
+    for (SparseRows::InnerIterator w(W, n); w; ++w) E(rest + k, w.col()) = root * w.value();
   }
 
   Matrix T = E.transpose();
@@ -75,14 +104,15 @@ BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const
   const Vector flat = (1 - columns.precision().array()) * S.diagonal().head(q).array();
   if (!sweep_block(context, S, 0, q, 1, log_det_)) {
     if (columns.null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
-    return;
+    return false;
   }
   if (q > 0 && -(flat.array() * S.diagonal().head(q).array()).minCoeff() > collinear)
     DenseColumns::throw_collinear();
-  if (!sweep_block(context, S, q, c, -1, log_det_) || !sweep_block(context, S, q + c, c, 1, log_det_)) return;
+  if (!sweep_block(context, S, mu, c, -1, log_det_) || !sweep_block(context, S, s, c + m, 1, log_det_))
+    return false;
   border_inverse_ = -S;
   weighted_ = border_inverse_ * by_node_;
-  ok_ = true;
+  return true;
 }
 
 void BorderedFactor::solve(Context& context, Matrix& X, Matrix& Y) const {

@@ -13,10 +13,12 @@ namespace galvi {
 ///                                                                [                      kappa]
 /// A is sparse; T = A^-1 E and the Schur complement S = G - E'T are as narrow as the border. The posterior
 /// is proper exactly if M has one negative eigenvalue for each constraint, which is read off the pivots of S
-/// in the order beta, mu, s.
+/// in the order beta, mu, s. Negative sites may leave A without a factor though the constraints make the
+/// posterior proper: then each of them becomes one more unknown, coupled by sqrt|lambda| w, whose elimination
+/// subtracts |lambda| w w'.
 class BorderedFactor {
  public:
-  /// Takes over the analysis of `symbolic`. Not ok() where A or the posterior is not positive definite.
+  /// Takes over the analysis of `symbolic`. Not ok() where the posterior is not proper.
   BorderedFactor(Context& context, const FieldStack& fields, const DenseColumns& columns,
                  const SparseCholesky& symbolic, const Vector& lambda);
   bool ok() const { return ok_; }
@@ -39,6 +41,9 @@ class BorderedFactor {
   double border_covariance(Index i, Index j) const { return by_node_.col(i).dot(weighted_.col(j)); }
 
  private:
+  bool factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
+                 const Vector& lambda, const std::vector<Index>& bordered);
+
   SparseCholesky factor_;
   Index columns_;
   bool ok_ = false;

@@ -30,7 +30,8 @@ SparseSolver::SparseSolver(Context& context, Terms terms, Index rows)
       symbolic_(fields_.pattern()) {
   for (const auto& term : terms_)
     if (!term->field() && term->columns() == 0)
-      throw std::invalid_argument("term " + term->label() + " is neither a field nor a finite set of columns");
+      throw std::invalid_argument("term " + term->label() +
+                                  " is neither a field nor a finite set of columns");
 }
 
 void SparseSolver::update(const ConstVectorRef& hyper) {
@@ -111,8 +112,8 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
   const Latent u = solve(project(b));
   out.mean = expand(u);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  // One step of refinement, as in ProjectedSolver: at the solution W' alpha = Sigma^-1 u up to the constraints'
-  // multipliers.
+  // One step of refinement, as in ProjectedSolver: at the solution W' alpha = Sigma^-1 u up to the
+  // constraints' multipliers.
   Latent rest = project(out.alpha);
   rest.z -= fields_.precision_times(u.z);
   rest.beta -= columns_.precision().cwiseProduct(u.beta.col(0));
@@ -177,6 +178,7 @@ const Matrix& SparseSolver::dense_prior() const {
   prior_ = Matrix::Zero(rows_, rows_);
   for (const auto& term : terms_) term->add_covariance(context_, prior_);
   fill_upper(prior_);
+  if (extra_variances_.size() > 0) prior_.diagonal() -= extra_variances_;  // terms count c in
   return prior_;
 }
 
@@ -294,7 +296,8 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const bool fields = fields_.size() > 0, columns = columns_.size() > 0;
   ColumnSums sums(terms_, columns_);
   Vector bend = Vector::Zero(fields_.pattern().nonZeros());  // -K / 2 + K', on the pattern
-  const auto add_factor = [&](const BorderedFactor& factor, double share, const Vector& weight, bool first) {
+  const auto add_factor = [&](const BorderedFactor& factor, double share, const Vector& weight,
+                              bool first) {
     if (fields) {
       bend += share * factor.selected_inverse(context_);
       const SparseMatrix& pattern = fields_.pattern();
@@ -395,7 +398,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const std::vecto
   const Index T = static_cast<Index>(terms_.size()), b = others.empty() ? 0 : rows_of(others[0]);
   const bool factored = request.variance || request.covariance;
   if (factored || null_dimension() > 0) use(state.lambda);
-  if (predicted_alpha_ != state.alpha) {
+  if (predicted_alpha_.size() != rows_ || predicted_alpha_ != state.alpha) {
     predicted_alpha_ = state.alpha;
     if (null_dimension() > 0) {  // alpha does not tell the coefficients with a flat prior
       predicted_ = solve(project(state.b));

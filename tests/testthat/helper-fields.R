@@ -27,8 +27,8 @@ random_graph <- function(n, islands = 1, isolated = 0) {
 }
 
 walk_structure <- function(n, order, cyclic = FALSE) {
-  D <- diff(if (cyclic) rbind(diag(n), diag(n)[seq_len(order), , drop = FALSE]) else diag(n), differences = order)
-  crossprod(D)
+  steps <- if (cyclic) rbind(diag(n), diag(n)[seq_len(order), , drop = FALSE]) else diag(n)
+  crossprod(diff(steps, differences = order))
 }
 
 # Parts, constraints (L x c) and pins of one copy.
@@ -101,15 +101,17 @@ field_hyper <- function(model) {
   ))
 }
 
-# A field over some of whose nodes there are no rows, with islands, isolated nodes, copies and weights at
-# random; `first` is the position of its first hyperparameter. `flat`: its basis has a flat prior.
-random_field <- function(model, rows, first = 1L, size = sample(4:20, 1), flat = FALSE, copies = NULL) {
+# A field with islands, isolated nodes, copies, weights and a basis at random. Every node has a row if there
+# are enough rows and `all`, else some rows may see none.   first: position of its first hyperparameter.
+# flat: its basis has a flat prior.
+random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = FALSE, flat = FALSE) {
   on_graph <- model %in% c("besag", "proper", "bym2")
-  graph <- if (on_graph) random_graph(size, sample(2, 1), sample(0:1, 1))
-  parts <- field_parts(model, graph, size, cyclic = !on_graph && size > 4 && runif(1) < 0.3)
+  graph <- if (on_graph) random_graph(size, if (flat) 1 else sample(2, 1), if (flat) 0 else sample(0:1, 1))
+  parts <- field_parts(model, graph, size, cyclic = !on_graph && runif(1) < 0.3)
   hyper <- field_hyper(model)
-  if (is.null(copies)) copies <- sample(c(1L, 1L, 2L), 1)
-  node <- sample(c(0L, seq_len(size), seq_len(size)), rows, TRUE)
+  copies <- if (flat) 1L else sample(c(1L, 1L, 2L), 1)
+  node <- if (all) c(seq_len(size), sample(size, rows, TRUE)) else sample(0:size, rows, TRUE)
+  node <- node[seq_len(rows)]
   if (model == "bym2") node <- cbind(node, ifelse(node > 0, size + node, 0L))
   basis <- if (!is.null(parts$constraints) && (flat || runif(1) < 0.4)) {
     parts$constraints[, ncol(parts$constraints), drop = FALSE]
@@ -122,6 +124,25 @@ random_field <- function(model, rows, first = 1L, size = sample(4:20, 1), flat =
     ),
     hyper = hyper
   )
+}
+
+# For random_prior(): one field; two beside columns; one with a flat basis beside a flat column.
+random_field_prior <- function(kind, n, variance) {
+  model <- sample(if (kind == "flat_field") c("besag", "bym2", "rw1", "rw2") else field_models, 1)
+  flat <- kind == "flat_field"
+  size <- if (flat) 6L else sample(6:20, 1)
+  first <- random_field(model, n, size = size, all = kind != "fields", flat = flat)
+  first$hyper[["variance"]] <- variance
+  if (kind == "field") return(list(terms = list(first$term), hyper = first$hyper))
+  number <- length(first$hyper)
+  if (flat) {
+    slope <- columns_term(matrix(rnorm(n)), number + 1L)
+    return(list(terms = list(slope, first$term), hyper = c(first$hyper, sd = Inf)))
+  }
+  second <- random_field(sample(field_models, 1), n, first = number + 1L)
+  hyper <- c(first$hyper, stats::setNames(second$hyper, paste0(names(second$hyper), "2")), sd0 = 2, sd1 = 0.7)
+  fixed <- columns_term(cbind(1, rnorm(n)), length(hyper) - 1:0, mean = c(0.3, -0.2))
+  list(terms = list(first$term, fixed, second$term), hyper = hyper)
 }
 
 # ---- the same priors, written out ----
