@@ -297,3 +297,178 @@ test_that("what a field cannot be is said", {
   expect_error(gmrf(1, 2), "is a term", class = "galvi_error_formula")
   expect_error(rw1(1), "is a term", class = "galvi_error_formula")
 })
+
+# ---- fits ----
+
+seasons <- function(n = 60, family = "gaussian") {
+  set.seed(3)
+  d <- data.frame(t = sample(1:25, n, replace = TRUE), g = sample(letters[1:6], n, replace = TRUE), x = stats::rnorm(n))
+  eta <- sin(d$t / 4) + stats::rnorm(6, sd = 0.5)[match(d$g, letters)] + 0.3 * d$x
+  d$y <- if (family == "poisson") stats::rpois(n, exp(eta)) else eta + stats::rnorm(n, sd = 0.3)
+  d
+}
+
+held <- function(formula, data, ...) galvi(formula, data, hyper = "fixed", ...)
+
+test_that("fits with fields are those with the same covariance in a dense formulation", {
+  d <- seasons(family = "poisson")
+  kernel <- matern12(variance = fixed(2), lengthscale = fixed(-1 / log(0.8)))
+  ar1 <- held(y ~ x + ar1(t, 2, 0.8), d, family = poisson())
+  dense <- held(y ~ x + gp(t, kernel = kernel), d, family = poisson())
+  expect_equal(ar1$elbo, dense$elbo, tolerance = 1e-8)
+  expect_equal(coef(ar1), coef(dense), tolerance = 1e-5)
+  new <- data.frame(x = 0:2, t = c(3, 30, -2))
+  expect_equal(
+    predict(ar1, new, "link", se.fit = TRUE), predict(dense, new, "link", se.fit = TRUE), tolerance = 1e-5
+  )
+  expect_equal(
+    unname(predict(ar1, new, "terms", se.fit = TRUE)$se.fit[, 2]),
+    unname(predict(dense, new, "terms", se.fit = TRUE)$se.fit[, 2]), tolerance = 1e-5
+  )
+  expect_equal(predict(ar1, new, "link", covariance = TRUE)$covariance,
+    predict(dense, new, "link", covariance = TRUE)$covariance, tolerance = 1e-5)
+  iid <- held(y ~ x + iid(g, 0.5), d, family = poisson())
+  columns <- held(y ~ x + gp(g, kernel = linear(variance = fixed(1))), d, family = poisson())
+  expect_equal(iid$elbo, columns$elbo, tolerance = 1e-8)
+  expect_equal(predict(iid, type = "terms"), predict(columns, type = "terms"), tolerance = 1e-5, ignore_attr = TRUE)
+})
+
+test_that("the same fields in a dense sum give the same fit", {
+  d <- seasons()
+  graph <- path(25)
+  kernel <- se(variance = fixed(1e-12), lengthscale = fixed(1))
+  sparse <- held(y ~ iid(g) + gmrf(t, graph, "proper") + rw2(t, 0.01, cyclic = TRUE), d)
+  dense <- held(y ~ iid(g) + gmrf(t, graph, "proper") + rw2(t, 0.01, cyclic = TRUE) + gp(x, kernel = kernel), d)
+  expect_identical(c(sparse$model$solver, dense$model$solver), c("sparse", "dense_kernel"))
+  expect_equal(sparse$elbo, dense$elbo, tolerance = 1e-8)
+  expect_equal(nlme::ranef(sparse), nlme::ranef(dense), tolerance = 1e-6)
+})
+
+test_that("new levels have the prior, regions without data their neighbours", {
+  d <- seasons()
+  fit <- held(y ~ iid(g, 0.7), d)
+  new <- predict(fit, data.frame(g = c("new", "a", "other", "new")), "terms", se.fit = TRUE)
+  expect_equal(unname(new$fit[c(1, 3), 1]), c(0, 0))
+  expect_equal(unname(new$se.fit[c(1, 3, 4), 1]), rep(sqrt(0.7), 3), tolerance = 1e-10)
+  expect_equal(new$fit[[2, 1]], nlme::ranef(fit)[[1]]["a", "mean"])
+  both <- predict(fit, data.frame(g = c("new", "other", "new")), "link", covariance = TRUE)$covariance
+  expect_equal(both[1, 3], both[1, 1])
+  expect_equal(both[1, 2], both[1, 1] - 0.7)
+  expect_error(held(y ~ g + iid(g), d) |> predict(data.frame(g = "new")), "not seen", class = "galvi_error_newdata")
+  graph <- path(8)
+  few <- data.frame(y = c(1, 3, 2), r = c(1, 3, 4))
+  # under a finite prior of the intercept the constant that is removed would pull a little
+  field <- held(y ~ gmrf(r, graph), few, prior = list(intercept = normal(0, Inf)))
+  effects <- nlme::ranef(field)[[1]]
+  expect_identical(rownames(effects), as.character(1:8))
+  # the mean of its neighbours, and at the end the last one
+  expect_equal(effects$mean[2], mean(effects$mean[c(1, 3)]), tolerance = 1e-8)
+  expect_equal(effects$mean[8], effects$mean[7], tolerance = 1e-8)
+  expect_equal(unname(predict(field, data.frame(r = 8), "terms")[1, 1]), effects$mean[8])
+  expect_error(predict(field, data.frame(r = 9)), "no node of the graph", class = "galvi_error_newdata")
+})
+
+test_that("forecasts are those of dense algebra, bands too", {
+  d <- seasons(20)
+  d <- d[d$t %in% 3:20, ]
+  new <- data.frame(t = c(25, 0, 12, 21), x = 0)
+  for (term in list(quote(rw1(t, 0.4)), quote(rw2(t, 0.1)), quote(ar1(t, 2, 0.9)))) {
+    f <- as.formula(bquote(y ~ 0 + .(term)))
+    fit <- held(f, d)
+    found <- field_of(f, d)
+    rows <- spec_rows(found$spec, new)
+    noise <- found$hyper$value[match("gaussian.variance", found$hyper$name)]
+    extended <- found$term
+    extended$field <- rows$extension$field
+    K <- field_rows_covariance(extended, found$hyper$value)
+    gain <- field_rows_covariance(extended, found$hyper$value, rows, extended) %*% solve(K + noise * diag(nrow(K)))
+    got <- predict(fit, new, "link", se.fit = TRUE)
+    expect_equal(unname(got$fit), drop(gain %*% d$y), tolerance = 1e-7)
+    V <- field_rows_covariance(extended, found$hyper$value, rows) -
+      gain %*% field_rows_covariance(extended, found$hyper$value, extended, rows)
+    expect_equal(unname(got$se.fit), sqrt(diag(V)), tolerance = 1e-7)
+    # without forecasts among them rows are the same
+    expect_equal(predict(fit, new[3, ], "link"), got$fit[3], tolerance = 1e-9, ignore_attr = TRUE)
+  }
+  cycle <- held(y ~ rw1(t, cyclic = TRUE), d)
+  expect_error(predict(cycle, data.frame(t = 30)), "a time of the cycle", class = "galvi_error_newdata")
+  expect_error(predict(cycle, data.frame(t = 4.5)), "whole numbers", class = "galvi_error_newdata")
+})
+
+test_that("a local level model is that of StructTS", {
+  d <- data.frame(t = 1:100, y = as.numeric(Nile))
+  fit <- galvi(y ~ rw1(t), d)
+  level <- stats::StructTS(Nile, "level")
+  estimate <- stats::setNames(fit$hyper$estimate, fit$hyper$name)
+  expect_equal(estimate[["rw1(t).variance"]], level$coef[["level"]], tolerance = 0.01)
+  expect_equal(estimate[["gaussian.variance"]], level$coef[["epsilon"]], tolerance = 0.01)
+})
+
+test_that("ranef() has a row per node, copy and class", {
+  d <- seasons()
+  d$f <- factor(rep(c("u", "v"), 30))
+  d$v <- stats::runif(60)
+  fit <- held(y ~ x + iid(g, by = f) + rw1(t, by = v), d)
+  effects <- nlme::ranef(fit)
+  expect_named(effects, c("iid(g, by = f)", "rw1(t, by = v)"))
+  expect_identical(rownames(effects[[1]]), c(paste0(letters[1:6], ":u"), paste0(letters[1:6], ":v")))
+  terms <- predict(fit, type = "terms", se.fit = TRUE)
+  at <- match(paste(d$g, d$f, sep = ":"), rownames(effects[[1]]))
+  expect_equal(effects[[1]]$mean[at], unname(terms$fit[, 2]), tolerance = 1e-8)
+  expect_equal(effects[[1]]$sd[at], unname(terms$se.fit[, 2]), tolerance = 1e-8)
+  expect_equal(effects[[2]][as.character(d$t), "mean"] * d$v, unname(terms$fit[, 3]), tolerance = 1e-8)
+  classes <- held(Species ~ iid(round(Sepal.Length)), iris, family = categorical())
+  expect_identical(colnames(nlme::ranef(classes)[[1]])[c(1, 4)], c("mean.setosa", "sd.setosa"))
+})
+
+test_that("priors move the estimates, and shares are learned", {
+  d <- seasons(family = "poisson")
+  free <- galvi(y ~ iid(g) + ar1(t), d, family = poisson())
+  tight <- galvi(y ~ iid(g, pc(0.01, 0.01)) + ar1(t, correlation = fixed(0.3)), d, family = poisson())
+  get <- function(fit, name) fit$hyper$estimate[fit$hyper$name == name]
+  expect_lt(get(tight, "iid(g).variance"), get(free, "iid(g).variance"))
+  expect_identical(get(tight, "ar1(t).correlation"), 0.3)
+  expect_gt(get(free, "ar1(t).correlation"), 0.5)
+  again <- update(free, start = free, hyper = "fixed")
+  expect_equal(again$elbo, free$elbo, tolerance = 1e-8)
+})
+
+test_that("what works on a fit works with fields", {
+  d <- seasons(family = "poisson")
+  graph <- path(25)
+  fit <- galvi(y ~ x + (1 | g) + gmrf(t, graph, "bym2"), d, family = poisson(), hyper = "fixed")
+  expect_output(print(summary(fit)), "gmrf\\(t\\)\\.mixing")
+  expect_equal(predict(fit), predict(fit, d), tolerance = 1e-8)
+  for (type in c("response", "pearson", "deviance", "quantile")) expect_true(all(is.finite(residuals(fit, type))))
+  expect_identical(dim(simulate(fit, 2, seed = 1)), c(60L, 2L))
+  expect_identical(deparse(formula(update(fit, . ~ . - (1 | g)))), "y ~ x + gmrf(t, graph, \"bym2\")")
+  copy <- unserialize(serialize(fit, NULL))
+  expect_identical(predict(copy, d), predict(fit, d))
+  compared <- galvi_compare(y ~ x + iid(g), d, family = poisson(), methods = c("natural_gradient", "fixed_point"))
+  expect_s3_class(compared, "galvi_compare")
+  skip_if_not_installed("loo")
+  expect_true(is.finite(loo::loo(fit)$estimates["elpd_loo", "Estimate"]))
+  set.seed(1)
+  expect_lt(check_fit(fit, 200)$k, 1)
+})
+
+test_that("plots show levels in order, steps along time and maps", {
+  d <- seasons()
+  d$f <- factor(rep(c("u", "v"), 30))
+  fit <- held(y ~ x + iid(g, by = f) + rw1(t) + gp(t, inducing = 5), d)
+  drawn <- plot_away(fit)
+  expect_named(drawn, c("fixed", "iid(g, by = f), f = u", "iid(g, by = f), f = v", "rw1(t)", "gp(t)"),
+    ignore.order = TRUE)
+  expect_identical(names(drawn[[2]]), c("g", "fit", "lwr", "upr"))
+  expect_identical(drawn[["rw1(t)"]]$t, seq(min(d$t), max(d$t), by = 1))
+  expect_true(all(c("t", "g", "f", "x") %in% plot_away(fit, "relevance")$name))
+  many <- data.frame(y = stats::rnorm(300), g = 1:300)
+  expect_identical(nrow(plot_away(held(y ~ 0 + iid(g), many))[[1]]), 300L)
+  classes <- held(Species ~ iid(round(Sepal.Length)), iris, family = categorical())
+  expect_length(plot_away(classes), 3L)
+  skip_if_not_installed("sf")
+  square <- function(x) sf::st_polygon(list(cbind(x + c(0, 1, 1, 0, 0), c(0, 0, 1, 1, 0))))
+  map <- sf::st_sf(id = 1:3, geometry = sf::st_sfc(square(0), square(1), square(2)))
+  regions <- held(y ~ gmrf(r, map), data.frame(y = c(1, 2), r = c(1, 3)))
+  expect_identical(plot_away(regions)[[1]]$r, c("1", "2", "3"))
+})
