@@ -144,7 +144,7 @@ test_that("formulas", {
     galvi(y ~ car(g), d())
     galvi(y ~ (x | g), d())
     galvi(y ~ 1 | g, d())
-    galvi(y ~ (1 | g), d())
+    galvi(y ~ (1 | g / n), d())
     galvi(y ~ gp(x) * n, d())
     galvi(y ~ gp(x):g, d())
     galvi(y ~ exp(gp(x)), d())

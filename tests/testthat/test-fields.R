@@ -298,6 +298,30 @@ test_that("what a field cannot be is said", {
   expect_error(rw1(1), "is a term", class = "galvi_error_formula")
 })
 
+test_that("messages name the term, what was found and what is accepted", {
+  d <- walk(6)
+  graph <- path(6)
+  asymmetric <- list(2L, integer())
+  expect_error_snapshot({
+    galvi(y ~ iid(f / v), d)
+    galvi(y ~ iid(f + v), d)
+    galvi(y ~ iid(f, vari = 2), d)
+    galvi(y ~ iid(f, variance = -1), d)
+    galvi(y ~ gmrf(t), d)
+    galvi(y ~ gmrf(t, asymmetric), d)
+    galvi(y ~ gmrf(t, "map"), d)
+    galvi(y ~ gmrf(t, graph, mixing = 0.2), d)
+    galvi(y ~ gmrf(t + 1, graph), d)
+    galvi(y ~ gmrf(t, graph, "proper", dependence = 1), d)
+    galvi(y ~ rw1(v), d)
+    galvi(y ~ rw2(f), d)
+    galvi(y ~ ar1(t * 1e6), d)
+    galvi(y ~ ar1(t, correlation = pc(1, 0.1)), d)
+    predict(galvi(y ~ rw1(t, cyclic = TRUE), d, hyper = "fixed"), data.frame(t = 9))
+    predict(galvi(y ~ gmrf(t, graph), d, hyper = "fixed"), data.frame(t = 9))
+  })
+})
+
 # ---- fits ----
 
 seasons <- function(n = 60, family = "gaussian") {
