@@ -1,0 +1,59 @@
+# What does a sparse Gaussian process lose against the full one, on rows that neither has seen?
+#
+#   Rscript bench/sparse-against-full.R      (a few minutes)
+#
+# pima: MASS::Pima.tr and Pima.te (200 and 332 rows, 7 inputs, standardised); banana: 400 and 4900 rows;
+# USPS: threes against fives, 1214 and 326 rows of 256 grey levels. Bernoulli, logit, hyperparameters and
+# inducing points learned from default starts. "density" is the mean log density of the test rows, "behind"
+# what it lacks against the full process, in standard errors of the difference.
+source("bench/_helper.R")
+
+pima <- list(train = MASS::Pima.tr, test = MASS::Pima.te, y = "type")
+inputs <- names(pima$train)[1:7]
+pima$test[inputs] <- scale(pima$test[inputs], colMeans(pima$train[inputs]), apply(pima$train[inputs], 2, sd))
+pima$train[inputs] <- scale(pima$train[inputs])
+
+all_bananas <- read.csv("bench/data/banana5300.csv.gz")
+key <- function(d) paste(round(d$x1, 5), round(d$x2, 5))
+bananas <- list(train = banana, test = all_bananas[!key(all_bananas) %in% key(banana), ], y = "y")
+
+digits <- transform(read.csv("bench/data/usps35.csv.gz"), digit = factor(digit))
+usps <- list(
+  train = subset(digits, set == "train", -set), test = subset(digits, set == "test", -set), y = "digit"
+)
+
+fit_one <- function(set, M, kernel = se()) {
+  formula <- if (is.na(M)) . ~ gp(., kernel = kernel) else . ~ gp(., kernel = kernel, inducing = M)
+  formula[[2]] <- as.name(set$y)
+  environment(formula) <- environment()
+  galvi(formula, set$train, binomial(), control = galvi_control(threads = 1))
+}
+compare <- function(name, set, sizes, ...) {
+  set.seed(1)
+  scores <- NULL
+  rows <- lapply(c(NA, sizes), function(M) {
+    fit <- NULL
+    seconds <- cpu_seconds(function() fit <<- suppressMessages(fit_one(set, M, ...)))
+    density <- predict(fit, set$test, type = "density")
+    if (is.null(scores)) scores <<- density
+    difference <- scores - density
+    data.frame(
+      data = name, M = if (is.na(M)) "full" else format(M), bound = fit$elbo, density = mean(density),
+      behind = if (is.na(M)) 0 else mean(difference) / (sd(difference) / sqrt(length(density))),
+      error = mean(predict(fit, set$test, type = "class") != set$test[[set$y]]),
+      seconds, converged = fit$convergence$converged
+    )
+  })
+  do.call(rbind, rows)
+}
+
+machine()
+options(width = 110)
+table <- rbind(
+  compare("banana", bananas, c(8, 16, 32, 64)), compare("pima", pima, c(4, 8, 16, 32)),
+  compare("usps", usps, c(8, 16, 32))
+)
+show_table(table)
+largest <- table[!duplicated(table$data, fromLast = TRUE), ]
+full <- table[table$M == "full", ]
+target("nats per held-out row that the largest M loses", max(full$density - largest$density), 0.005)
