@@ -11,7 +11,8 @@
 #' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the
 #'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
 #' @param freeze Steps of the posterior before the hyperparameters move.
-#' @param joint Optimise posterior and hyperparameters together rather than in turn?
+#' @param joint Optimise posterior and hyperparameters together, by one L-BFGS, rather than with a whole
+#'   inference for every step of the hyperparameters? As KLSp was published; slower.
 #' @param move_inducing Move inducing points (`gp(inducing = )`) together with the hyperparameters? Levels of
 #'   factors stay what they are.
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the
@@ -23,9 +24,9 @@
 #' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
 #' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
 #'   fit larger?
-#' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected Newton
-#'   method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer steps, for
-#'   at most 50 of them.
+#' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
+#'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
+#'   steps, for at most 50 of them.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @return A list of class `galvi_control`.
 #' @examples

@@ -15,21 +15,8 @@
 #'   `gp()` whose kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N,
 #'   with `inducing` or without.
 #' * With `inducing` the process is carried by its values at M points: a pass over the data costs N M^2 and
-#'   no N x M matrix is held. Give it to every `gp()` of a formula or to none.
-#'
-#' @section Sparse methods of the literature:
-#' Each is one call.
-#' \describe{
-#'   \item{Titsias (2009)}{the collapsed bound of Gaussian regression, whose optimal posterior is one step away:
-#'     `galvi(y ~ 0 + gp(x, inducing = 50), data)`.}
-#'   \item{KLSp, Hensman, Matthews and Ghahramani (2015)}{any likelihood: `galvi(y ~ gp(x, inducing = 50), data,
-#'     binomial("probit"))`; as published, all parameters by one L-BFGS, with
-#'     `control = galvi_control(joint = TRUE)`, the posterior alone for `freeze` steps first.}
-#'   \item{Jaakkola-Jordan and Taylor bounds}{the same call with `expectation = "jaakkola"` or
-#'     `expectation = "taylor"`; steps of the posterior and of the hyperparameters alternate.}
-#'   \item{the two-stage bound}{`expectation = "two_stage"`.}
-#'   \item{generalised FITC}{`gp(x, inducing = 50, approximation = "fitc")` with `method = "ep"`.}
-#' }
+#'   no N x M matrix is held. Give it to every `gp()` of a formula or to none. [galvi_methods()] has
+#'   the call of each sparse method of the literature.
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
 #' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
