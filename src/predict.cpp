@@ -96,6 +96,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     auto solver = make_solver(get<std::string>(model, "solver"), context, std::move(terms), N);
     solver->update(hyper);
     const SolverState state = state_from_list(posterior, k);
+    if (state.alpha.size() != N || state.lambda.size() != N || state.b.size() != N)
+      throw std::invalid_argument("the posterior has another number of rows than the model");
     for (Index begin = 0; begin < number; begin += block) {
       monitor.poll();
       const Index count = std::min(block, number - begin);

@@ -52,6 +52,7 @@ BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const
 // `bordered`: rows whose lambda, all negative, is left to the border.
 bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
                                const Vector& lambda, const std::vector<Index>& bordered) {
+  const int counted = context.cost.factorisations;
   Vector inside = lambda;
   for (const Index n : bordered) inside[n] = 0;
   if (!factor_.factorise(context, fields.precision(inside))) return false;
@@ -112,6 +113,7 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
     return false;
   border_inverse_ = -S;
   weighted_ = border_inverse_ * by_node_;
+  context.cost.factorisations = counted + 1;  // the border is part of it
   return true;
 }
 

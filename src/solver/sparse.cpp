@@ -218,7 +218,7 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
   const bool flat = null_dimension() > 0;
   const double infinity = std::numeric_limits<double>::infinity();
   const double from_mean = r.dot(apply_covariance(r));
-  if (cheap_products()) {
+  if (rows_ <= fewest) {
     const double norm = from_mean + 0.5 * d.dot(apply_squared_covariance(d));
     if (flat) return {infinity, norm};
     const double bend = d.dot(hadamard_symmetric_product(context_, dense_prior(), dense_covariance(), d));

@@ -33,7 +33,7 @@ class SparseSolver final : public Solver {
   Vector apply_prior(const Vector& x) const override;
   Vector apply_covariance(const Vector& x) const override;
   Vector apply_squared_covariance(const Vector& x) const override;
-  /// With many rows upper bounds of both, which meet them at the optimum.
+  /// Of more than a few rows upper bounds of both, which vanish with them at the optimum.
   Distance distance(const Vector& r, const Vector& d) const override;
   Matrix covariance(const std::vector<Index>& rows) const override;
   void sweep(const SiteChange& change) override;
@@ -45,8 +45,9 @@ class SparseSolver final : public Solver {
                           const ConditionalRequest& request) override;
 
  private:
-  /// As many rows (or unknowns) as may be held as a square matrix.
-  static constexpr Index few = 2000;
+  /// As many rows (or unknowns) as may be held as a square matrix, and as few as are worth one in every
+  /// iteration.
+  static constexpr Index few = 2000, fewest = 200;
 
   /// The unknowns: z of the fields and the whitened coefficients of the columns.
   struct Latent {

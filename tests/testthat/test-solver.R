@@ -62,10 +62,11 @@ test_that("sites from 1e-14 to 1e8 in one vector keep their digits", {
       S <- sqrt(lambda)
       root <- chol(diag(n) + S * C * rep(S, each = n))
       V <- C - crossprod(backsolve(root, S * C, transpose = TRUE))
-      # what two fields share is told by 1e8, what tells them apart by their priors
-      expect_close(got$log_det, 2 * sum(log(diag(root))), if (kind == "fields") 1e-8 else tol$identity)
+      # what two fields share is told by 1e8, what tells them apart by priors of order 1
+      apart <- kind == "fields"
+      expect_close(got$log_det, 2 * sum(log(diag(root))), if (apart) 1e-7 else tol$identity)
       # both lose eps * C_nn to cancellation
-      expect_close(got$variances / diag(C), diag(V) / diag(C), 1e-9)
+      expect_close(got$variances / diag(C), diag(V) / diag(C), if (apart) 1e-6 else 1e-9)
       expect_true(all(got$variances > 0))
     })
   }
