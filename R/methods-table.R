@@ -39,8 +39,10 @@ check_available <- function(x, arg, names, available) {
 #' Every method of inference with every family, kind of prior and way to take expectations: whether it runs
 #' and, if not, why and what to use.
 #'
-#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance, `"columns"` where all terms
-#' are fixed effects or finite-dimensional kernels. `method = "auto"` takes `"exact"` for the gaussian family;
+#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance; else `"fields"` where it has
+#' [iid()], [gmrf()], [rw1()], [rw2()] or [ar1()], whose precision is sparse; else `"sparse gp"` where a gp()
+#' has inducing points, and `"columns"` where all terms are fixed effects or finite-dimensional kernels. What
+#' fields have is listed for few nodes. `method = "auto"` takes `"exact"` for the gaussian family;
 #' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
 #' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run. With several
 #' latent values per observation the choice is the same.
@@ -88,9 +90,9 @@ check_available <- function(x, arg, names, available) {
 #'     `"cholesky_gradient"`.}
 #' }
 #'
-#' *Mean field.* f is integrated out given the latent y*, whose distribution is a product. The bound lies above
-#' that of `"two_stage"` and is exact for a single observation; it is usually, not always, below that of a
-#' Gaussian posterior. Predictions come from the Gaussian that the paper proposes beside Monte Carlo over y*,
+#' *Mean field.* f is integrated out given the latent y*, whose distribution is a product. The bound lies
+#' above that of `"two_stage"` and is exact for a single observation; it is usually, not always, below that
+#' of a Gaussian posterior. Predictions come from the Gaussian that the paper proposes beside Monte Carlo over y*,
 #' which would leave the mean of f what it is and widen its variance; on the banana data the held-out log
 #' density differs by 0.0008 nats per row.
 #'
@@ -110,7 +112,7 @@ check_available <- function(x, arg, names, available) {
 galvi_methods <- function() {
   cases <- do.call(rbind, lapply(names(family_types()), function(family) {
     expand.grid(
-      prior = c("full gp", "columns"), link = names(family_types()[[family]]$links), family = family,
+      prior = names(case_formulas), link = names(family_types()[[family]]$links), family = family,
       stringsAsFactors = FALSE
     )
   }))
@@ -128,11 +130,15 @@ galvi_methods <- function() {
   structure(table, class = c("galvi_methods", "data.frame"))
 }
 
+case_formulas <- list(
+  `full gp` = y ~ gp(x), columns = y ~ x, `sparse gp` = y ~ gp(x, inducing = 2), fields = y ~ iid(x)
+)
+
 # A model of three rows.
 case_model <- function(case) {
   family <- galvi_family(case$family, link = case$link)
   data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
-  prepare_model(if (case$prior == "full gp") y ~ gp(x) else y ~ x, data, family)$model
+  prepare_model(case_formulas[[case$prior]], data, family)$model
 }
 
 # Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is

@@ -94,11 +94,11 @@ struct Search {
 Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                       const std::optional<Sites>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
-  constexpr Index most = 50;
-  if (control.newton && table.learned() > most)
+  constexpr Index many = 50;
+  if (control.newton && table.learned() > many)
     throw std::domain_error(
         "hyper_method = \"newton\" takes as many gradients for each step as hyperparameters are learned, " +
-        std::to_string(table.learned()) + " here and " + std::to_string(most) +
+        std::to_string(table.learned()) + " here and " + std::to_string(many) +
         " at most: use hyper_method = \"lbfgs\", or hold some (inducing points by move_inducing = FALSE)");
   // Differences of gradients ask for more digits than a line search.
   InferenceControl warm = inference;
@@ -108,7 +108,9 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   LbfgsControl search;
   search.max_iterations = control.max_iterations;
   search.gradient_tolerance = 0.5 * std::sqrt(control.tol);
-  search.value_tolerance = 0;
+  // The last digits of many values, as the coordinates of inducing points are, cost more steps than they are
+  // worth.
+  search.value_tolerance = table.learned() > many ? 100 * control.tol : 0;
   search.max_step = 4;
   search.patience = 20;  // every one is an inference
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
@@ -143,7 +145,8 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   frozen.max_iterations = control.freeze;
   const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(start);
   if (!q.posterior.sites.lambda.allFinite())
-    throw std::domain_error("joint = TRUE cannot move a posterior of noise-free observations: leave it FALSE");
+    throw std::domain_error(
+        "joint = TRUE cannot move the posterior of noise-free observations: leave it FALSE");
   const JointResult joint = optimise_jointly(model, table, q.posterior, control, trace);
   return {joint.sites, joint.converged};
 }

@@ -130,9 +130,9 @@ fit_at <- function(model, method = "auto", control = quiet_control(), start = NU
 
 applicable_methods <- function(model) {
   refusals <- inference_refusals(model)
-  # estimates are no bounds: they have tests of their own
-  estimates <- c("ep", if (model$expectation != "taylor") "laplace")
-  setdiff(names(refusals)[refusals == ""], estimates)
+  # what they are after is not the best Gaussian posterior: they have tests of their own
+  others <- c("ep", "mean_field", if (model$expectation != "taylor") "laplace")
+  setdiff(names(refusals)[refusals == ""], others)
 }
 
 # `check(seed)` for every seed, whose number leads each failure's message.
