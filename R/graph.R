@@ -239,7 +239,9 @@ graph_of_polygons <- function(graph) {
     outlines = list(
       rings = lapply(shapes, outline),
       # a degree of longitude is shorter than one of latitude
-      aspect = if (isTRUE(sf::st_is_longlat(shapes))) 1 / cos(mean(sf::st_bbox(shapes)[c(2, 4)]) * pi / 180) else 1
+      aspect = if (isTRUE(sf::st_is_longlat(shapes))) {
+        1 / cos(mean(sf::st_bbox(shapes)[c(2, 4)]) * pi / 180)
+      } else 1
     )
   )
 }

@@ -105,12 +105,29 @@ local_response <- function(fit, H) {
 #' @noRd
 prior_variances <- function(fit) {
   hyper <- fit$posterior$hyper
-  one <- function(term) {
-    if (term$type == "columns") return(drop(term$W^2 %*% column_variances(term, hyper)))
-    probe_gram_diagonal(term$kernel, hyper, term[intersect(c("inputs", "by", "group"), names(term))])
+  rows <- training_rows(fit)$terms
+  one <- function(term, rows) {
+    switch(term$type,
+      columns = drop(term$W^2 %*% column_variances(term, hyper)),
+      kernel = probe_gram_diagonal(term$kernel, hyper, rows),
+      alone_variances(fit, term, rows)
+    )
   }
-  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, lapply(prior$terms, one)))
+  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, Map(one, prior$terms, rows)))
   matrix(unlist(rep_len(variances, n_latents(fit))), fit$nobs)
+}
+
+#' Prior variances of a term: its posterior under sites that say nothing
+#' @noRd
+alone_variances <- function(fit, term, rows) {
+  none <- matrix(0, fit$nobs, 1L)
+  model <- fit$model
+  model$offset <- none
+  model$priors <- list(list(terms = list(term)))
+  model$solver <- choose_solver(list(list(term = term)))
+  sites <- list(alpha = none, lambda = none, b = none, hyper = fit$posterior$hyper)
+  want <- list(variance = TRUE, threads = fit$control$threads)
+  predict_latent(model, sites, list(terms = list(rows)), want)$variance[, 1L]
 }
 
 #' Prior variances of a term's columns; a factor at position 0 is none

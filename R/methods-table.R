@@ -22,8 +22,7 @@ check_expectation <- function(expectation) {
 
 # Names of the interface that the core does not have yet: what serves instead.
 instead_of <- c(
-  stochastic = "use \"fixed_point\", whose few passes over the rows of columns hold one chunk at a time",
-  mean_field = "use \"auto\", whose posterior is free to correlate"
+  stochastic = "use \"fixed_point\", whose few passes over the rows of columns hold one chunk at a time"
 )
 
 check_available <- function(x, arg, names, available) {

@@ -4,13 +4,14 @@
 #' One entry per field
 #'
 #' `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)` gives every
-#' value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many of these there
-#' are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes' names.
+#' value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many of these
+#' there are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes' names.
 #' @noRd
 field_kinds <- function() {
   groups <- list(count = function(spec) length(spec$levels), names = function(spec) spec$levels)
   times <- list(
-    learn = learn_times, find = find_times, structure = time_structure, count = count_times, names = time_names
+    learn = learn_times, find = find_times, structure = time_structure, count = count_times,
+    names = time_names
   )
   list(
     iid = c(groups, learn = learn_groups, find = find_groups, structure = group_structure),
@@ -30,8 +31,8 @@ stop_term <- function(name, example) {
 # ---- parsing ----
 
 #' @param definition The documented function of the term, for its arguments.
-#' @param flags Names of the arguments that are TRUE or FALSE; those of `parameters` are a number, fixed() or a
-#'   prior.
+#' @param flags Names of the arguments that are TRUE or FALSE; those of `parameters` are a number, fixed() or
+#'   a prior.
 #' @return list(type, inputs, by, variables, shown, settings: what was given for `parameters`, and a field per
 #'   flag)
 #' @noRd

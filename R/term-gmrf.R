@@ -10,8 +10,8 @@
 #'
 #' | model | field |
 #' |:--|:--|
-#' | `"besag"` | density proportional to exp(-sum_ij w_ij (z_i - z_j)^2 / (2 variance)): precision (D - A) / variance |
-#' | `"bym2"` | sqrt(variance) (sqrt(1 - mixing) v + sqrt(mixing) u), v independent, u `besag` with `scale = TRUE` |
+#' | `"besag"` | precision (D - A) / variance: exp(-sum_ij w_ij (z_i - z_j)^2 / (2 variance)) |
+#' | `"bym2"` | sqrt(variance) (sqrt(1 - mixing) v + sqrt(mixing) u): v independent, u scaled `besag` |
 #' | `"proper"` | precision (D - dependence A) / variance |
 #'
 #' The precision of `besag` says nothing about a constant that is added to all nodes of a connected component.
@@ -91,7 +91,9 @@ check_gmrf_options <- function(spec) {
   has <- list(mixing = "bym2", dependence = "proper")
   for (name in intersect(names(has), names(spec$settings))) {
     if (spec$model == has[[name]]) next
-    stop_galvi("argument", sprintf("`%s` belongs to model = \"%s\", not \"%s\".", name, has[[name]], spec$model))
+    stop_galvi("argument", sprintf(
+      "`%s` belongs to model = \"%s\", not \"%s\".", name, has[[name]], spec$model
+    ))
   }
   if (spec$model != "proper") return(invisible())
   for (name in c("scale", "constrain")) {

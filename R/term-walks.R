@@ -9,7 +9,7 @@
 #' |:--|:--|
 #' | `rw1` | differences z_(t+1) - z_t are independent N(0, variance) |
 #' | `rw2` | second differences z_(t+1) - 2 z_t + z_(t-1) are independent N(0, variance) |
-#' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)); `variance` is the marginal one |
+#' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)), each z_t N(0, variance) |
 #'
 #' * `t` holds whole numbers (dates count as their days) or is a factor, whose levels are the steps. Steps
 #'   between the first and the last that have no observations are filled in; several observations of a step

@@ -94,7 +94,8 @@ test_that("components are found whatever the numbering, fast", {
     j <- sample(n, n, replace = TRUE)
     reach <- adjacency(cbind(i, j), n) + diag(n) > 0
     for (step in 1:9) reach <- reach %*% reach > 0
-    expect_identical(components(i, j, n), match(apply(reach, 1, which.max), unique(apply(reach, 1, which.max))))
+    first <- apply(reach, 1, which.max)
+    expect_identical(components(i, j, n), match(first, unique(first)))
   }
   n <- 1e5
   path <- sample(n)
@@ -113,5 +114,6 @@ test_that("polygons that share a point are neighbours, and keep their outlines",
   expect_identical(dim(graph$outlines$rings[[1]]), c(5L, 2L))
   both <- sf::st_sfc(sf::st_union(shapes[1], shapes[4])[[1]], shapes[[2]])
   expect_identical(sum(is.na(as_graph(both)$outlines$rings[[1]])), 2L)
-  expect_error(as_graph(sf::st_sfc(sf::st_point(c(0, 0)))), "must be polygons", class = "galvi_error_argument")
+  points <- sf::st_sfc(sf::st_point(c(0, 0)))
+  expect_error(as_graph(points), "must be polygons", class = "galvi_error_argument")
 })
