@@ -127,6 +127,27 @@ register_points <- function(spec, points, inputs, context) {
   )
 }
 
+# The same model of part of the rows, drawn at random, from which learning starts where there are many more; NULL
+# where there are not, or no inducing points.
+pilot_model <- function(model) {
+  points <- sum(vapply(model$priors[[1L]]$terms, function(term) NROW(term$inducing$coordinates), 1L))
+  rows <- max(2000L, 20L * points)
+  if (!points || length(model$y) < 3L * rows) return(NULL)
+  at <- sort(sample.int(length(model$y), rows))
+  take <- function(x) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
+  by_row <- c("inputs", "by", "group", "W", "node", "weight")
+  model$priors <- lapply(model$priors, function(prior) {
+    list(terms = lapply(prior$terms, function(term) {
+      own <- intersect(by_row, names(Filter(Negate(is.null), term)))
+      term[own] <- lapply(term[own], take)
+      term
+    }))
+  })
+  own <- c("y", "size", "weights", "offset")
+  model[own] <- lapply(model[own], take)
+  model
+}
+
 # Which rows of a hyperparameter table are coordinates of points?
 is_point <- function(hyper) startsWith(hyper$parameter, "inducing[")
 

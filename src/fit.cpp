@@ -89,6 +89,26 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
+/// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs little,
+/// and leaves little to learn.
+void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
+                      const Rcpp::List& control, HyperTable& table) {
+  constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
+  const Vector before = table.values();
+  LatentGaussianModel core = model_from_list(context, model["pilot"], automatic_expectation(method));
+  core.update(before);
+  InferenceControl inference = inference_control(control);
+  HyperControl hyper;
+  inference.tol = std::max(inference.tol, rough);
+  hyper.tol = 3e-6;
+  Trace aside(context);
+  try {
+    fit_hyper(core, choose_algorithm(method, core), table, true, std::nullopt, inference, hyper, aside);
+  } catch (const std::domain_error&) {
+    table.set_values(before);  // all rows may do better
+  }
+}
+
 }  // namespace
 
 //' Fit a model described as a list (internal; its fields are documented in R/design.R)
@@ -115,6 +135,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
 
   const bool learn = hyper == "optimise" && table.learned() > 0;
+  if (learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();
   Matrix points(number, table.size());

@@ -144,9 +144,6 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   InferenceControl frozen = inference;
   frozen.max_iterations = control.freeze;
   const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(start);
-  if (!q.posterior.sites.lambda.allFinite())
-    throw std::domain_error(
-        "joint = TRUE cannot move the posterior of noise-free observations: leave it FALSE");
   const JointResult joint = optimise_jointly(model, table, q.posterior, control, trace);
   return {joint.sites, joint.converged};
 }
@@ -162,8 +159,11 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     out.inference = profile.infer(start);
   } else {
     trace.stage("hyperparameters");
-    const Search search = (control.joint ? search_jointly : search_profile)(model, algorithm, table, start,
-                                                                            inference, control, trace);
+    // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
+    const bool one_step = model.likelihood().conjugate() && !model.solver(0).latent_form();
+    const bool together = control.joint && !one_step;
+    const Search search = (together ? search_jointly : search_profile)(model, algorithm, table, start,
+                                                                       inference, control, trace);
     out.hyper_converged = search.converged;
     trace.stage("final inference");
     out.inference = profile.infer(search.sites);

@@ -349,27 +349,6 @@ void solve_lower_transposed(Context& context, const ConstMatrixRef& L, MatrixRef
   solve(context, true, true, L, B);
 }
 
-void solve_right(const Backend& backend, bool transpose, const ConstMatrixRef& L, MatrixRef B) {
-  const Index n = L.rows();
-  if (B.size() == 0) return;
-  if (n <= backend.leaf()) {
-    backend.solve(false, transpose, L, B);
-    return;
-  }
-  const Index h = half(n);
-  const Halves<ConstMatrixRef> blocks(L, h);
-  MatrixRef B1 = B.leftCols(h), B2 = B.rightCols(n - h);
-  if (transpose) {
-    solve_right(backend, transpose, blocks.first, B1);
-    backend.multiply(false, true, -1.0, B1, blocks.below, 1.0, B2);  // B2 - B1 L21'
-    solve_right(backend, transpose, blocks.second, B2);
-  } else {
-    solve_right(backend, transpose, blocks.second, B2);
-    backend.multiply(false, false, -1.0, B2, blocks.below, 1.0, B1);  // B1 - B2 L21
-    solve_right(backend, transpose, blocks.first, B1);
-  }
-}
-
 void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
               const ConstMatrixRef& B, double beta, MatrixRef C) {
   product(context, transpose_a, transpose_b, alpha, A, B, beta, C);

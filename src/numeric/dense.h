@@ -27,9 +27,6 @@ void invert_from_cholesky(Context& context, MatrixRef L, Index positive);
 void solve_lower(Context& context, const ConstMatrixRef& L, MatrixRef B);             // B <- L^-1 B
 void solve_lower_transposed(Context& context, const ConstMatrixRef& L, MatrixRef B);  // B <- L^-T B
 
-/// B <- B op(L)^-1. May run on several threads: it neither counts nor polls.
-void solve_right(const Backend& backend, bool transpose, const ConstMatrixRef& L, MatrixRef B);
-
 /// C <- beta C + op(A) op(B).
 void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
               const ConstMatrixRef& B, double beta, MatrixRef C);

@@ -70,7 +70,7 @@ class InducingTerm final : public Term {
   bool held_ = false;        // the points that count and their order, once they are known
   std::vector<Index> kept_;  // the points that count, in the order of the pivots
   Matrix Z_;                 // these: r x p
-  Matrix chol_;              // L, r x r
+  Matrix inverse_chol_;      // L^-1, r x r
 };
 
 }  // namespace galvi
