@@ -12,7 +12,8 @@
 #'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
 #' @param freeze Steps of the posterior before the hyperparameters move.
 #' @param joint Optimise posterior and hyperparameters together, by one L-BFGS, rather than with a whole
-#'   inference for every step of the hyperparameters? As KLSp was published; slower.
+#'   inference for every step of the hyperparameters? As KLSp was published; slower. No use where inference is
+#'   one step, that of a full [gp()] with gaussian noise.
 #' @param move_inducing Move inducing points (`gp(inducing = )`) together with the hyperparameters? Levels of
 #'   factors stay what they are.
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the

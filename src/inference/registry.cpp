@@ -130,7 +130,7 @@ const std::vector<Algorithm>& algorithms() {
        "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
       {"ep", ep, all_of<needs_noise, needs_moments>,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
-      {"mean_field", mean_field, mean_field_refuses,
+      {"mean_field", mean_field, all_of<needs_noise, mean_field_refuses>,
        "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",
        mean_field_gradient},
   };

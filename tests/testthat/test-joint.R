@@ -39,13 +39,9 @@ test_that("the bound never ends below where it began, and freeze may be 0", {
   }
 })
 
-test_that("estimates and noise-free observations are refused in a sentence", {
+test_that("methods with another aim are refused in a sentence", {
   model <- learnable_model(1, "binomial_probit")
   for (method in c("ep", "mean_field")) {
     expect_error(learn_model(model, joint = TRUE, method = method), "leave it FALSE")
   }
-  model <- learnable_model(1, "gaussian")
-  model$hyper$value[3] <- 0
-  model$hyper$learned[3] <- FALSE
-  expect_error(learn_model(model, joint = TRUE), "noise-free")
 })
