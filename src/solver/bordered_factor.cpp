@@ -63,18 +63,18 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   Matrix E = Matrix::Zero(p, fields.size());  // transposed
   Matrix S = Matrix::Zero(p, p);              // G
   if (q > 0) {
-    std::vector<Matrix> sums(DenseColumns::slots, Matrix::Zero(q, q));
-    columns.for_chunks(
-        [&](Index slot, Index begin, MatrixRef chunk) {
+    std::vector<Matrix> sums(columns.groups(), Matrix::Zero(q, q));
+    columns.for_chunks_in_order(
+        2.0 * static_cast<double>(W.rows()) * q * q,
+        [&](Index group, Index begin, MatrixRef chunk) {
           const Matrix weighted = inside.segment(begin, chunk.rows()).asDiagonal() * chunk;
-          context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[slot]);
+          context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
         },
         [&](Index, Index begin, MatrixRef chunk) {
           for (Index i = 0; i < chunk.rows(); ++i)
             for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
               E.col(w.col()).head(q) += inside[begin + i] * w.value() * chunk.row(i).transpose();
         });
-    context.cost.flops += 2.0 * static_cast<double>(W.rows()) * q * q;
     for (const Matrix& sum : sums) S.topLeftCorner(q, q) += sum;
     S.diagonal().head(q) += columns.precision();
   }
@@ -87,10 +87,8 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   for (Index k = 0; k < m; ++k) {
     const Index n = bordered[k];
     const double root = std::sqrt(-lambda[n]);
-    Matrix dense(1, q);
-    columns.fill(n, dense);
-    S.col(rest + k).head(q) = root * dense.transpose();
-    S.row(rest + k).head(q) = root * dense;
+    S.col(rest + k).head(q) = root * columns.row(n);
+    S.row(rest + k).head(q) = S.col(rest + k).head(q).transpose();
     S(rest + k, rest + k) = 1;
     for (SparseRows::InnerIterator w(W, n); w; ++w) E(rest + k, w.col()) = root * w.value();
   }

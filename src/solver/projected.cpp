@@ -1,123 +1,47 @@
 #include "solver/projected.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "numeric/backend.h"
 #include "numeric/dense.h"
-#include "numeric/parallel.h"
 
 namespace galvi {
 
 namespace {
 
-// Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
-constexpr Index max_groups = 8;
-
 // Error of the bound, in nats, from which on means are refined, which costs one more pass over the rows.
 constexpr double refine_above = 1e-9;
-
-Index chunk_rows(const Context& context, Index latent) {
-  if (context.chunk_rows > 0) return context.chunk_rows;
-  return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096);
-}
 
 }  // namespace
 
 ProjectedSolver::ProjectedSolver(Context& context, Terms terms, Index rows)
-    : context_(context), terms_(std::move(terms)), rows_(rows) {
-  for (const auto& term : terms_) {
+    : context_(context),
+      terms_(std::move(terms)),
+      rows_(rows),
+      columns_(context, terms_, rows),
+      latent_(columns_.size()) {
+  for (const auto& term : terms_)
     if (term->columns() == 0)
       throw std::invalid_argument("term " + term->label() + " is not a finite set of columns");
-    latent_ += term->columns();
-  }
 }
 
 void ProjectedSolver::update(const ConstVectorRef& hyper) {
-  scale_.resize(latent_);
-  precision_.resize(latent_);
-  latent_prior_mean_.resize(latent_);
-  Index at = 0;
-  for (auto& term : terms_) {
-    term->update(hyper);
-    latent_prior_mean_.segment(at, term->columns()) = term->coefficient_mean();
-    scale_.segment(at, term->columns()) = term->coefficient_variance().cwiseSqrt();
-    at += term->columns();
-  }
-  null_dimension_ = 0;
-  for (Index j = 0; j < latent_; ++j) {
-    const bool flat = std::isinf(scale_[j]);
-    precision_[j] = flat ? 0 : 1;
-    if (flat) scale_[j] = 1;
-    null_dimension_ += flat;
-  }
+  for (auto& term : terms_) term->update(hyper);
+  columns_.update();
   prior_mean_ = galvi::prior_mean(terms_, rows_);
-  prior_variances_.resize(rows_);
-  bool extra = false;
-  for (const auto& term : terms_) extra = extra || term->has_extra_variances();
-  extra_variances_ = Vector::Zero(extra ? rows_ : 0);
-  for_chunks(2.0 * rows_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
-    if (extra) add_extra_variances(begin, chunk, extra_variances_.segment(begin, chunk.rows()));
-    for (Index i = 0; i < chunk.rows(); ++i) {
-      double flat = 0, proper = 0;
-      for (Index j = 0; j < latent_; ++j) (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
-      prior_variances_[begin + i] = flat > 0 ? std::numeric_limits<double>::infinity() : proper;
-    }
-  });
-  if (extra) prior_variances_ += extra_variances_;
+  prior_variances_ = Vector::Zero(rows_);
+  columns_.add_prior_variances(prior_variances_, extra_variances_);
   variances_known_ = false;
 }
 
-Index ProjectedSolver::groups() const {
-  const Index chunks = (rows_ + chunk_rows(context_, latent_) - 1) / chunk_rows(context_, latent_);
-  return std::min(max_groups, chunks);
-}
-
-// Rows begin .. of W~.
-void ProjectedSolver::fill(Index begin, MatrixRef chunk) const {
-  Index at = 0;
-  for (const auto& term : terms_) {
-    term->fill(begin, chunk.middleCols(at, term->columns()));
-    at += term->columns();
-  }
-}
-
-void ProjectedSolver::add_extra_variances(Index begin, const ConstMatrixRef& chunk, VectorRef c) const {
-  Index at = 0;
-  for (const auto& term : terms_) {
-    term->add_extra_variances(begin, chunk.middleCols(at, term->columns()), c);
-    at += term->columns();
-  }
-}
-
-void ProjectedSolver::for_chunks(double flops, const ChunkBody& body) const {
-  // Rounds leave room for a poll; each group goes on where it stopped.
-  constexpr double round_flops = 1e9;
-  const double work = flops + 4.0 * static_cast<double>(rows_) * latent_;
-  const Index size = chunk_rows(context_, latent_), number = groups();
-  const Index chunks = (rows_ + size - 1) / size;
-  const Index rounds = std::clamp<Index>(static_cast<Index>(work / round_flops), 1, chunks / number);
-  for (Index round = 0; round < rounds; ++round)
-    parallel_for(context_, number, work / rounds, [&](Index group) {
-      const Index first = group * chunks / number, count = (group + 1) * chunks / number - first;
-      Matrix buffer(std::min(size, rows_), latent_);
-      for (Index c = first + round * count / rounds; c < first + (round + 1) * count / rounds; ++c) {
-        const Index begin = c * size;
-        auto chunk = buffer.topRows(std::min(size, rows_ - begin));
-        fill(begin, chunk);
-        body(group, begin, chunk);
-      }
-    });
-  context_.cost.flops += flops;
-}
-
 ProjectedSolver::Sums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
-  std::vector<Matrix> cross(groups(), Matrix::Zero(d.size() > 0 ? latent_ : 0, d.size() > 0 ? latent_ : 0));
-  Matrix projected = Matrix::Zero(latent_, groups());
+  const Index width = d.size() > 0 ? latent_ : 0;
+  std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
+  Matrix projected = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (d.size() > 0 ? latent_ : 2);
-  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
     const Index n = chunk.rows();
     if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
     if (d.size() == 0) return;
@@ -139,35 +63,18 @@ ProjectedSolver::Sums ProjectedSolver::sums(const Vector& d, const Vector& x) co
   return out;
 }
 
-Vector ProjectedSolver::project(const Vector& x) const { return sums(Vector(), x).projected; }
-
 Vector ProjectedSolver::project_sites(const Vector& b) const {
-  return b_.size() > 0 && b == b_ ? projected_ : project(b);
-}
-
-Vector ProjectedSolver::expand(const Vector& u) const {
-  Vector out(rows_);
-  for_chunks(2.0 * rows_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
-    out.segment(begin, chunk.rows()).noalias() = chunk * u;
-  });
-  return out;
+  return b_.size() > 0 && b == b_ ? projected_ : columns_.project(b);
 }
 
 Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
   Vector out(rows_);
-  for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
     Matrix product(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, M, 0.0, product);
     out.segment(begin, chunk.rows()) = product.cwiseProduct(chunk).rowwise().sum();
   });
   return out;
-}
-
-void ProjectedSolver::throw_collinear() {
-  throw std::domain_error(
-      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "
-      "in "
-      "`prior`");
 }
 
 bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
@@ -178,10 +85,10 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   Sums both = sums(lambda, b);
   inverse_ = std::move(both.cross);
   projected_ = std::move(both.projected);
-  inverse_.diagonal() += precision_;
+  inverse_.diagonal() += columns_.precision();
   A_ = inverse_;
   if (!cholesky(context_, inverse_)) {
-    if (null_dimension_ > 0 && lambda.minCoeff() >= 0) throw_collinear();
+    if (null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
     return false;
   }
   log_det_ = 2 * inverse_.diagonal().array().log().sum();
@@ -191,8 +98,9 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
   // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
-  if (((1 - precision_.array()) * A_.diagonal().array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
-    throw_collinear();
+  const Eigen::ArrayXd flat = 1 - columns_.precision().array();
+  if ((flat * A_.diagonal().array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
+    DenseColumns::throw_collinear();
   return true;
 }
 
@@ -213,7 +121,7 @@ void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
 const Vector& ProjectedSolver::marginal_variances() const {
   if (variances_known_) return variances_;
   variances_.resize(rows_);
-  for_chunks(static_cast<double>(rows_) * latent_ * latent_,
+  columns_.for_chunks(static_cast<double>(rows_) * latent_ * latent_,
              [&](Index, Index begin, MatrixRef chunk) { set_variances(begin, chunk); });
   variances_known_ = true;
   return variances_;
@@ -231,9 +139,9 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   const Vector u = solve(project_sites(b));
   const bool variances = b_.size() > 0 && !variances_known_;  // the pass serves both
   if (variances) variances_.resize(rows_);
-  Matrix sums = Matrix::Zero(latent_, groups());
+  Matrix sums = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
-  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
     const Index n = chunk.rows();
     auto mean = out.mean.segment(begin, n), alpha = out.alpha.segment(begin, n);
     mean.noalias() = chunk * u;  // W~ A^-1 W~' b
@@ -244,9 +152,9 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   variances_known_ = variances_known_ || variances;
   // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
   // by rest' u.
-  const Vector rest = sums.rowwise().sum() - precision_.cwiseProduct(u);
+  const Vector rest = sums.rowwise().sum() - columns_.precision().cwiseProduct(u);
   if (rest.norm() * u.norm() < refine_above) return out;
-  out.mean += expand(inverse_ * rest);
+  out.mean += columns_.expand(inverse_ * rest);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
   return out;
 }
@@ -256,19 +164,22 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
     throw std::domain_error("noise-free observations need a full gp(): the columns cannot interpolate them");
   factorise(lambda);
   SiteMean out;
-  const Vector u = solve(project(lambda.cwiseProduct(r)));
-  out.mean = expand(u);
+  const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
+  out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
-  log_evidence = -0.5 * (log_det_ + u.dot(precision_.cwiseProduct(u)) + (r - out.mean).dot(out.alpha));
+  const double prior = u.dot(columns_.precision().cwiseProduct(u));
+  log_evidence = -0.5 * (log_det_ + prior + (r - out.mean).dot(out.alpha));
   for (Index n = 0; n < rows_; ++n)
     if (lambda[n] > 0) log_evidence += 0.5 * std::log(lambda[n] / (2 * M_PI));
-  log_evidence += 0.5 * null_dimension_ * std::log(2 * M_PI);
+  log_evidence += 0.5 * null_dimension() * std::log(2 * M_PI);
   return out;
 }
 
-Vector ProjectedSolver::apply_prior(const Vector& x) const { return expand(project(x)); }
+Vector ProjectedSolver::apply_prior(const Vector& x) const { return columns_.expand(columns_.project(x)); }
 
-Vector ProjectedSolver::apply_covariance(const Vector& x) const { return expand(inverse_ * project(x)); }
+Vector ProjectedSolver::apply_covariance(const Vector& x) const {
+  return columns_.expand(inverse_ * columns_.project(x));
+}
 
 Vector ProjectedSolver::apply_squared_covariance(const Vector& x) const {
   return quadratic_forms(inverse_ * weighted_crossproduct(x) * inverse_);
@@ -278,22 +189,16 @@ Distance ProjectedSolver::distance(const Vector& r, const Vector& d) const {
   const auto& [H, u] = sums(d, r);
   const Matrix AH = inverse_ * H;
   // C o V = (W~ W~') o (W~ A^-1 W~'), so that d' (C o V) d = tr(H A^-1 H)
-  const double bound = null_dimension_ > 0 ? std::numeric_limits<double>::infinity()
+  const double bound = null_dimension() > 0 ? std::numeric_limits<double>::infinity()
                                            : 0.5 * (u.squaredNorm() + AH.cwiseProduct(H).sum());
   return {bound, u.dot(inverse_ * u) + 0.5 * AH.cwiseProduct(AH.transpose()).sum()};
 }
 
-Vector ProjectedSolver::whitened_row(Index n) const {
-  Matrix row(1, latent_);
-  fill(n, row);
-  return row.transpose();
-}
-
 Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   Matrix columns(latent_, static_cast<Index>(rows.size()));
-  for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * whitened_row(rows[k]);
+  for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * columns_.row(rows[k]);
   Matrix out(rows_, columns.cols());
-  for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
     out.middleRows(begin, chunk.rows()) = chunk * columns;
   });
   return out;
@@ -303,7 +208,7 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
 void ProjectedSolver::sweep(const SiteChange& change) {
   for (Index n = 0; n < rows_; ++n) {
     if (n % 1024 == 0) context_.monitor.poll();
-    const Vector w = whitened_row(n);
+    const Vector w = columns_.row(n);
     const Vector Aw = inverse_ * w;
     const double v = w.dot(Aw), delta = change(n, v);
     if (delta == 0) continue;
@@ -318,13 +223,13 @@ void ProjectedSolver::sweep(const SiteChange& change) {
 
 Matrix ProjectedSolver::whitened_design() const {
   Matrix W(rows_, latent_);
-  fill(0, W);
+  columns_.fill(0, W);
   return W;
 }
 
 // With q held in whitened coordinates u ~ N(u, S), S = A^-1, the columns change the marginals alone:
-// d bound / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns through
-// its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
+// d bound / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns
+// through its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
 // T = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const Vector u = solve(project_sites(site.b));
@@ -332,7 +237,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
   Vector p;
   Matrix T;
   if (!site.optimal) {
-    p = inverse_ * (project(site.d_mean) - precision_.cwiseProduct(u));
+    p = inverse_ * (columns_.project(site.d_mean) - columns_.precision().cwiseProduct(u));
     T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
   const double flops = (site.optimal ? 2.0 : 4.0) * rows_ * latent_ * latent_;
@@ -352,24 +257,13 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
 
 void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                                            const GradientBody& body) const {
-  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums(groups());
-  for (auto& sum : sums)
-    for (const auto& term : terms_) sum.push_back(term->column_gradient());
-  for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  ColumnGradients sums(terms_, columns_);
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
     Matrix G(chunk.rows(), latent_);
     body(group, begin, chunk, G);
-    Index at = 0;
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-      const Index q = terms_[t]->columns();
-      sums[group][t]->add(begin, chunk.middleCols(at, q), G.middleCols(at, q),
-                          d_extra.segment(begin, chunk.rows()));
-      at += q;
-    }
+    sums.add(group, begin, chunk, G, d_extra.segment(begin, chunk.rows()));
   });
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    for (std::size_t group = 1; group < sums.size(); ++group) sums[0][t]->merge(*sums[group][t]);
-    sums[0][t]->finish(hyper);
-  }
+  sums.finish(hyper);
 }
 
 SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
@@ -378,11 +272,11 @@ SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
   out.lambda = lambda_;
   // u = A^-1 W~' b with b = alpha + lambda mean
   const Vector b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  out.latent_mean = latent_prior_mean_ + scale_.cwiseProduct(solve(project_sites(b)));
+  out.latent_mean = columns_.mean() + columns_.scale().cwiseProduct(solve(project_sites(b)));
   out.latent_chol = inverse_;
   cholesky_with_jitter(context_, out.latent_chol);
   out.latent_chol.triangularView<Eigen::StrictlyUpper>().setZero();
-  out.latent_chol = (scale_.asDiagonal() * out.latent_chol).eval();
+  out.latent_chol = (columns_.scale().asDiagonal() * out.latent_chol).eval();
   return out;
 }
 
@@ -411,8 +305,8 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const std::ve
     out.term_variance.resize(b, T);
   }
   // the state is that of the coefficients; W is that of whitened ones
-  const Vector u = (state.latent_mean - latent_prior_mean_).cwiseQuotient(scale_);
-  const Matrix chol = scale_.cwiseInverse().asDiagonal() * state.latent_chol;
+  const Vector u = (state.latent_mean - columns_.mean()).cwiseQuotient(columns_.scale());
+  const Matrix chol = columns_.scale().cwiseInverse().asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
     const Index q = terms_[t]->columns();

@@ -1,14 +1,14 @@
 // L << N: everything that the data contribute is a sum over rows, W' Lambda W and W' b, taken chunk by chunk.
 #pragma once
 
+#include "solver/dense_columns.h"
 #include "solver/latent_form.h"
 #include "solver/solver.h"
 
 namespace galvi {
 
-/// Works in whitened coordinates u = (z - mu) / sd, where the prior precision is one (zero in flat
-/// directions, which keep unit scale), so that A = P + W~' Lambda W~ with W~ = W diag(sd) is as well
-/// conditioned as the problem allows.
+/// Works in the whitened coordinates of DenseColumns, with their prior precision P, so that
+/// A = P + W~' Lambda W~ is as well conditioned as the problem allows.
 class ProjectedSolver final : public Solver, public LatentForm {
  public:
   ProjectedSolver(Context& context, Terms terms, Index rows);
@@ -19,7 +19,7 @@ class ProjectedSolver final : public Solver, public LatentForm {
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return extra_variances_; }
-  Index null_dimension() const override { return null_dimension_; }
+  Index null_dimension() const override { return columns_.null_dimension(); }
   Index latent_dimension() const override { return latent_; }
   bool cheap_products() const override {
     return static_cast<double>(rows_) * static_cast<double>(latent_ * latent_) <= max_product_cost;
@@ -44,7 +44,7 @@ class ProjectedSolver final : public Solver, public LatentForm {
   Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
                           const ConditionalRequest& request) override;
 
-  LatentForm* latent_form() override { return null_dimension_ == 0 ? this : nullptr; }
+  LatentForm* latent_form() override { return null_dimension() == 0 ? this : nullptr; }
   LatentGaussian of_sites(const Vector& b) override;
   void marginals(const LatentGaussian& q, Vector& mean, Vector& variance) const override;
   LatentSlope slope(const LatentGaussian& q, const Vector& d_mean, const Vector& d_variance,
@@ -59,25 +59,14 @@ class ProjectedSolver final : public Solver, public LatentForm {
     Matrix cross;
     Vector projected;
   };
-  using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
-  /// flops: what the body costs, roughly.
-  void for_chunks(double flops, const ChunkBody& body) const;
   /// G = d bound / d W~ of a chunk.
   using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
   /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
-  Index groups() const;
-  void fill(Index begin, MatrixRef chunk) const;
-  /// c of the rows begin .. whose whitened columns are `chunk`.
-  void add_extra_variances(Index begin, const ConstMatrixRef& chunk, VectorRef c) const;
-  Vector whitened_row(Index n) const;
-  [[noreturn]] static void throw_collinear();
 
   Sums sums(const Vector& d, const Vector& x) const;  // either may be empty
-  Vector project(const Vector& x) const;              // W~' x
-  Vector project_sites(const Vector& b) const;        // the same, known where b was given to factorise_for()
-  Vector expand(const Vector& u) const;               // W~ u
+  Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h
   Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
   Vector quadratic_forms(const Matrix& M) const;  // diag(W~ M W~')
@@ -86,11 +75,10 @@ class ProjectedSolver final : public Solver, public LatentForm {
 
   Context& context_;
   Terms terms_;
-  Index rows_, latent_ = 0;
-  Index null_dimension_ = 0;
-  Vector scale_;      // prior sd, 1 where flat
-  Vector precision_;  // 1, 0 where flat
-  Vector latent_prior_mean_, prior_mean_, prior_variances_;
+  Index rows_;
+  DenseColumns columns_;
+  Index latent_;
+  Vector prior_mean_, prior_variances_;
   Vector extra_variances_;  // empty for zero
 
   Vector b_, projected_;  // of factorise_for()

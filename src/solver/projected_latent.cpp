@@ -15,7 +15,8 @@ LatentGaussian ProjectedSolver::of_sites(const Vector& b) {
 void ProjectedSolver::marginals(const LatentGaussian& q, Vector& mean, Vector& variance) const {
   mean.resize(rows_);
   variance.resize(rows_);
-  for_chunks(static_cast<double>(rows_) * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
+  const double flops = static_cast<double>(rows_) * latent_ * latent_;
+  columns_.for_chunks(flops, [&](Index, Index begin, MatrixRef chunk) {
     mean.segment(begin, chunk.rows()).noalias() = chunk * q.u;
     context_.backend.triangular_multiply(false, false, 1.0, q.S, chunk);
     variance.segment(begin, chunk.rows()) = chunk.rowwise().squaredNorm();
@@ -25,8 +26,8 @@ void ProjectedSolver::marginals(const LatentGaussian& q, Vector& mean, Vector& v
 
 LatentSlope ProjectedSolver::slope(const LatentGaussian& q, const Vector& d_mean, const Vector& d_variance,
                                    VectorRef hyper) const {
-  Matrix in_u = Matrix::Zero(latent_, groups());
-  std::vector<Matrix> in_S(groups(), Matrix::Zero(latent_, latent_));
+  Matrix in_u = Matrix::Zero(latent_, columns_.groups());
+  std::vector<Matrix> in_S(columns_.groups(), Matrix::Zero(latent_, latent_));
   const double flops = 4.0 * rows_ * latent_ * latent_;
   for_column_gradients(flops, d_variance, hyper, [&](Index group, Index begin, MatrixRef chunk, MatrixRef G) {
     const auto mean = d_mean.segment(begin, chunk.rows()), variance = d_variance.segment(begin, chunk.rows());

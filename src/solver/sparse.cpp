@@ -39,21 +39,8 @@ void SparseSolver::update(const ConstVectorRef& hyper) {
   fields_.update();
   columns_.update();
   prior_mean_ = galvi::prior_mean(terms_, rows_);
-  const bool extra = std::any_of(terms_.begin(), terms_.end(),
-                                 [](const auto& term) { return term->has_extra_variances(); });
-  extra_variances_ = Vector::Zero(extra ? rows_ : 0);
   prior_variances_ = fields_.row_variances(context_);
-  if (columns_.size() > 0)
-    columns_.for_chunks([&](Index, Index begin, MatrixRef chunk) {
-      if (extra) columns_.add_extra_variances(begin, chunk, extra_variances_.segment(begin, chunk.rows()));
-      for (Index i = 0; i < chunk.rows(); ++i)
-        for (Index j = 0; j < chunk.cols(); ++j)
-          if (chunk(i, j) != 0)
-            prior_variances_[begin + i] += columns_.precision()[j] > 0
-                                               ? chunk(i, j) * chunk(i, j)
-                                               : std::numeric_limits<double>::infinity();
-    });
-  if (extra) prior_variances_ += extra_variances_;
+  columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
   prior_.resize(0, 0);
 }
@@ -91,7 +78,7 @@ SparseSolver::Latent SparseSolver::solve(Latent u) const {
 
 Vector SparseSolver::variances(const BorderedFactor& factor) const {
   Vector out = fields_.quadratic_forms(factor.selected_inverse(context_));
-  columns_.for_chunks([&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(factor.row_flops() * rows_, [&](Index, Index begin, MatrixRef chunk) {
     Vector border;
     factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk, &border);
     out.segment(begin, chunk.rows()) += border;
@@ -148,14 +135,12 @@ Matrix SparseSolver::covariance(const std::vector<Index>& rows) const {
   Latent u{Matrix::Zero(fields_.size(), number), Matrix(columns_.size(), number)};
   for (Index k = 0; k < number; ++k) {
     for (SparseRows::InnerIterator w(fields_.rows(), rows[k]); w; ++w) u.z(w.col(), k) = w.value();
-    Matrix row(1, columns_.size());
-    columns_.fill(rows[k], row);
-    u.beta.col(k) = row.transpose();
+    u.beta.col(k) = columns_.row(rows[k]);
   }
   u = solve(std::move(u));
   Matrix out = fields_.rows() * u.z;
   if (columns_.size() > 0)
-    columns_.for_chunks([&](Index, Index begin, MatrixRef chunk) {
+    columns_.for_chunks(2.0 * rows_ * u.beta.size(), [&](Index, Index begin, MatrixRef chunk) {
       out.middleRows(begin, chunk.rows()) += chunk * u.beta;
     });
   return out;
@@ -254,34 +239,7 @@ Matrix SparseSolver::whitened_design() const {
   return out;
 }
 
-/// The gradient through the dense columns: sums of all terms, one set for each slot.
-class SparseSolver::ColumnSums {
- public:
-  ColumnSums(const Terms& terms, const DenseColumns& columns) : terms_(terms), columns_(columns) {
-    sums_.resize(DenseColumns::slots);
-    for (auto& slot : sums_)
-      for (const auto& term : terms) slot.push_back(term->columns() > 0 ? term->column_gradient() : nullptr);
-  }
-  void add(Index slot, Index begin, const ConstMatrixRef& W, const Matrix& G, const ConstVectorRef& g) {
-    for (std::size_t t = 0; t < terms_.size(); ++t)
-      if (const Index q = terms_[t]->columns())
-        sums_[slot][t]->add(begin, W.middleCols(columns_.begin(t), q), G.middleCols(columns_.begin(t), q), g);
-  }
-  void finish(VectorRef hyper) {
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-      if (terms_[t]->columns() == 0) continue;
-      for (Index slot = 1; slot < DenseColumns::slots; ++slot) sums_[0][t]->merge(*sums_[slot][t]);
-      sums_[0][t]->finish(hyper);
-    }
-  }
-
- private:
-  const Terms& terms_;
-  const DenseColumns& columns_;
-  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums_;
-};
-
-// With K = A^-1 under the constraints, u = K W' b and p = K W' (d_mean - alpha), which is zero at the optimum,
+// With K = A^-1 under the constraints, u = K W' b and p = K W' (d_mean - alpha), zero at the optimum,
 //   d bound / dQ   = (Q^- - K - u u') / 2 - sym(p u') + K'
 //   d bound / dW_d = d_mean u' + 2 diag(d_variance) W K + diag(lambda) (2 W K' - W p u') + alpha p',
 // where K' is K's derivative as lambda moves along d_variance + lambda / 2.
@@ -294,7 +252,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     shift = expand(p);
   }
   const bool fields = fields_.size() > 0, columns = columns_.size() > 0;
-  ColumnSums sums(terms_, columns_);
+  ColumnGradients sums(terms_, columns_);
   Vector bend = Vector::Zero(fields_.pattern().nonZeros());  // -K / 2 + K', on the pattern
   const auto add_factor = [&](const BorderedFactor& factor, double share, const Vector& weight,
                               bool first) {
@@ -309,7 +267,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     if (!columns) return;
     const Vector none = Vector::Zero(first ? 0 : rows_);
     const Vector& extra = !first ? none : site.d_extra ? *site.d_extra : site.d_variance;
-    columns_.for_chunks([&](Index slot, Index begin, MatrixRef chunk) {
+    columns_.for_chunks(factor.row_flops() * rows_, [&](Index group, Index begin, MatrixRef chunk) {
       const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
       Matrix G = (2 * part(weight)).asDiagonal() *
                  factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk).transpose();
@@ -320,7 +278,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
           G.noalias() += part(site.alpha) * p.beta.transpose();
         }
       }
-      sums.add(slot, begin, chunk, G, part(extra));
+      sums.add(group, begin, chunk, G, part(extra));
     });
   };
   add_factor(*factor_, -0.5, site.d_variance, true);
@@ -355,7 +313,7 @@ std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   std::vector<Coefficients> out;
   for (std::size_t t = 0; t < terms_.size(); ++t)
     if (const Index q = terms_[t]->columns(), at = columns_.begin(t); q > 0)
-      out.push_back({terms_[t]->label(), terms_[t]->coefficient_mean() + beta.segment(at, q),
+      out.push_back({terms_[t]->label(), columns_.mean().segment(at, q) + beta.segment(at, q),
                      covariance.block(at, at, q, q)});
   return out;
 }

@@ -53,7 +53,6 @@ class SparseSolver final : public Solver {
   struct Latent {
     Matrix z, beta;  // L x k, q x k
   };
-  class ColumnSums;
 
   BorderedFactor factor_at(const Vector& lambda) const;
   void use(const Vector& lambda);
