@@ -239,7 +239,7 @@ test_that("ep refuses what it cannot do", {
   expect_identical(refusal(likelihood_model("binomial_logit", "columns", 5)), "")
 })
 
-test_that("with inducing points ep is generalised FITC: exact for one row, the gradient that of the estimate", {
+test_that("with inducing points ep is generalised FITC: exact for one row, an exact gradient", {
   set.seed(5)
   model <- random_inducing(1, 2)
   prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
