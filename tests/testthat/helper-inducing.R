@@ -68,3 +68,28 @@ inducing_covariance <- function(term, hyper) {
   if (length(term$group)) Q <- Q * outer(term$group, term$group, "==")
   list(Q = Q, c = c)
 }
+
+# Expectation propagation for y in 0, 1 with the probit link and covariance K, all sites at once, damped.
+ep_reference <- function(K, y, rounds = 300) {
+  n <- length(y)
+  t <- 2 * y - 1
+  tau <- nu <- numeric(n)
+  for (round in seq_len(rounds)) {
+    V <- solve(diag(n) + K * rep(tau, each = n), K)
+    v <- diag(V)
+    m <- drop(V %*% nu)
+    cavity <- v / (1 - v * tau)
+    centre <- cavity * (m / v - nu)
+    z <- t * centre / sqrt(1 + cavity)
+    ratio <- exp(dnorm(z, log = TRUE) - pnorm(z, log.p = TRUE))
+    mean <- centre + t * cavity * ratio / sqrt(1 + cavity)
+    variance <- cavity - cavity^2 * ratio * (z + ratio) / (1 + cavity)
+    tau <- (tau + 1 / variance - 1 / cavity) / 2
+    nu <- (nu + mean / variance - centre / cavity) / 2
+  }
+  # sites are scaled so that they have the mass of p(y | f) under their cavities
+  log_evidence <- sum(pnorm(z, log.p = TRUE) + log1p(cavity * tau) / 2 + (centre / cavity + nu)^2 / 2 * -variance +
+    centre^2 / cavity / 2) - as.numeric(determinant(diag(n) + K * rep(tau, each = n))$modulus) / 2 +
+    sum(nu * drop(V %*% nu)) / 2
+  list(log_evidence = log_evidence, tau = tau, alpha = nu - tau * m)
+}

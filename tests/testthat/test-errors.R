@@ -156,7 +156,7 @@ test_that("formulas", {
     galvi(y ~ gp(x, se()), d())
     galvi(y ~ gp(x, kernl = se()), d())
     galvi(y ~ gp(x, scale = "yes"), d())
-    galvi(y ~ gp(x, inducing = 10), d())
+    galvi(y ~ gp(x, inducing = "many"), d())
     galvi(y ~ gp(x, approximation = "fitc"), d())
     galvi(y ~ gp(.), d()["y"])
     galvi(y ~ gp(.))

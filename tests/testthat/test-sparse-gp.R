@@ -194,6 +194,68 @@ test_that("the x, y front end takes inducing, and fits survive", {
   expect_output(print(summary(fit)), "inducing")
 })
 
+test_that("FITC is another prior: W W' + diag(c), full covariance", {
+  d <- sparse_data(60)
+  points <- matrix(seq(-3, 3, length.out = 6), dimnames = list(NULL, "x"))
+  formula <- function(y) {
+    stats::reformulate('gp(x, kernel = se(0.8, 1.2), inducing = points, approximation = "fitc")', y, FALSE)
+  }
+  k <- function(a, b) 0.8 * exp(-outer(a, b, "-")^2 / (2 * 1.2^2))
+  Q <- k(d$x, points[, 1]) %*% solve(k(points[, 1], points[, 1]), k(points[, 1], d$x))
+  K <- Q + diag(0.8 - diag(Q))
+  # Gaussian observations: the log density of N(0, K + noise)
+  fit <- galvi(
+    formula("real"), d, galvi_family(gaussian(), variance = fixed(0.2)), hyper = "fixed",
+    control = galvi_control(tol = 1e-11)
+  )
+  expect_identical(fit$method, "ep")
+  R <- chol(K + diag(0.2, 60))
+  wanted <- -sum(log(diag(R))) - 30 * log(2 * pi) - sum(backsolve(R, d$real, transpose = TRUE)^2) / 2
+  expect_close(fit$elbo, wanted, 1e-7)
+  # classes: expectation propagation with that covariance, by the dense solver
+  sparse <- galvi(
+    formula("y"), d, binomial("probit"), hyper = "fixed", method = "ep", control = galvi_control(tol = 1e-11)
+  )
+  dense <- ep_reference(K, d$y)
+  expect_close(sparse$elbo, dense$log_evidence, 1e-6)
+  new <- c(-4, 0.1, 2)
+  Knew <- k(new, points[, 1]) %*% solve(k(points[, 1], points[, 1]), k(points[, 1], d$x))
+  got <- predict(sparse, data.frame(x = new), type = "link", se.fit = TRUE)
+  expect_close(got$fit, drop(Knew %*% dense$alpha), 1e-5)
+  expect_close(got$se.fit^2, 0.8 - rowSums(Knew * t(solve(K + diag(1 / dense$tau), t(Knew)))), 1e-5)
+})
+
+test_that("a sparse prior is the same as a covariance", {
+  set.seed(4)
+  for (case in list(list(), list(by = TRUE), list(group = TRUE))) {
+    model <- do.call(random_inducing, c(list(n = 40, M = 5), case))
+    dense <- model
+    dense$solver <- "dense_kernel"
+    # what c adds is part of the covariance there, and given z nothing is open
+    got <- solve_by(dense, rexp(40), rnorm(40), rnorm(40))
+    prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+    expect_close(got$prior_variances, diag(prior$Q) + prior$c, 1e-10)
+    value <- model$hyper$value
+    sites <- list(lambda = as.matrix(rexp(40)), b = as.matrix(rnorm(40)))
+    expect_close(
+      bound_at(dense, value, sites)$gradient,
+      central_gradient(function(h) bound_at(dense, h, sites)$elbo, value, h = 5e-4), 1e-6
+    )
+  }
+})
+
+test_that("plots draw sparse terms and where their points are", {
+  d <- sparse_data(80)
+  for (formula in list(y ~ gp(x, inducing = 4), y ~ gp(x, z, inducing = 5), y ~ gp(x, by = g, inducing = 4),
+                       y ~ gp(x, z, g, kernel = se() + linear(), inducing = 5))) {
+    fit <- held(formula, d, family = binomial(), tol = 1e-5)
+    for (which in c("effects", "relevance", "calibration", "trace")) {
+      data <- plot_away(fit, which)
+      expect_true(length(data) > 0L)
+    }
+  }
+})
+
 test_that("what cannot be is said", {
   d <- sparse_data(40)
   expect_snapshot(error = TRUE, {
@@ -218,4 +280,20 @@ test_that("there are at most as many points as distinct rows", {
     class = "galvi_message_inducing"
   )
   expect_equal(nrow(fit$inducing[[1]]), 7L)
+})
+
+test_that("learning from many rows starts from a part of them", {
+  d <- sparse_data(7000)
+  set.seed(1)
+  fit <- galvi(y ~ gp(x, z, inducing = 10), d, binomial(), control = galvi_control(threads = 1))
+  expect_true(fit$convergence$converged)
+  set.seed(1)
+  again <- galvi(y ~ gp(x, z, inducing = 10), d, binomial(), control = galvi_control(threads = 1))
+  expect_identical(fit$elbo, again$elbo)
+  longer <- galvi(
+    y ~ gp(x, z, inducing = 10), d, binomial(), start = fit, control = galvi_control(threads = 1, hyper_tol = 1e-8)
+  )
+  # what steps of little worth would add
+  expect_gt(longer$elbo, fit$elbo - 1e-6)
+  expect_lt(longer$elbo, fit$elbo + 3)
 })

@@ -1,0 +1,76 @@
+# How fast is a sparse Gaussian process, and does it ever collapse?
+#
+#   Rscript bench/sparse-gp.R            (a few minutes)
+#   Rscript bench/sparse-gp.R large      (N = 1,000,000 too, on two threads; 2 GiB)
+#
+# Two classes, two inputs, a wavy surface. Hyperparameters and 100 inducing points are learned end to end from
+# default starts on one thread, beside mgcv::bam(bs = "gp", k = 100, discrete = TRUE) in the same session. "log
+# loss" is that of 20,000 further rows.
+source("bench/_helper.R")
+
+sample_rows <- function(n) {
+  x <- matrix(runif(2 * n, -3, 3), n)
+  eta <- 3 * sin(1.5 * x[, 1]) * cos(x[, 2]) + 1.5 * sin(3 * x[, 2] + x[, 1])
+  data.frame(x1 = x[, 1], x2 = x[, 2], y = rbinom(n, 1, plogis(eta)))
+}
+set.seed(1)
+data <- sample_rows(20000)
+test <- sample_rows(20000)
+log_loss <- function(p) -mean(log(ifelse(test$y == 1, p, 1 - p)))
+
+fit_ours <- function(data, threads = 1, ...) {
+  galvi(y ~ gp(x1, x2, inducing = 100), data, binomial(), control = galvi_control(threads = threads), ...)
+}
+fit_rival <- function() {
+  mgcv::bam(y ~ s(x1, x2, bs = "gp", k = 100), data = data, family = binomial(), discrete = TRUE, nthreads = 1)
+}
+
+machine()
+rounds <- lapply(1:20, function(seed) {
+  set.seed(seed)
+  fit <- rival <- NULL
+  ours <- cpu_seconds(function() fit <<- fit_ours(data))
+  theirs <- if (seed <= 5) cpu_seconds(function() rival <<- fit_rival()) else NA
+  data.frame(
+    seed, galvi = ours, bam = theirs, elbo = fit$elbo, loss = log_loss(predict(fit, test)),
+    bam_loss = if (is.null(rival)) NA else log_loss(predict(rival, test, type = "response"))
+  )
+})
+rounds <- do.call(rbind, rounds)
+show_table(rounds, digits = 5)
+best <- min(rounds$loss, rounds$bam_loss, na.rm = TRUE)
+target("N = 20,000, M = 100, learned end to end", median(rounds$galvi), median(rounds$bam, na.rm = TRUE), "s of bam")
+target("worst log loss of 20 starts above the best", max(rounds$loss) - best, 0.001)
+
+# One evaluation of the bound at given sites, two passes, against the product alone.
+W <- matrix(rnorm(20000 * 100), 20000)
+product <- cpu_seconds(function() crossprod(W), 20)
+set.seed(1)
+fit <- fit_ours(data, hyper = "fixed")
+sites <- fit$posterior[c("lambda", "b")]
+passes <- cpu_seconds(function() galvi:::probe_bound(fit$model, fit$control, "auto", sites), 5)
+cat(sprintf("bound, its gradient and certificate (4 passes): %.1f crossprod()\n", passes / product))
+
+# Linear in N, at held hyperparameters.
+sizes <- if ("large" %in% commandArgs(TRUE)) c(1e4, 1e5, 1e6) else c(1e4, 1e5)
+seconds <- vapply(sizes, function(n) {
+  rows <- sample_rows(n)
+  cpu_seconds(function() fit_ours(rows, hyper = "fixed", start = fit))
+}, 0)
+exponent <- coef(lm(log(seconds) ~ log(sizes)))[[2]]
+show_table(data.frame(N = sizes, seconds))
+target("exponent of N", exponent, 1.1)
+
+peak <- function() {
+  line <- grep("^VmHWM", readLines("/proc/self/status"), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 1024
+}
+if ("large" %in% commandArgs(TRUE)) {
+  set.seed(1)
+  rows <- sample_rows(1e6)
+  elapsed <- system.time(large <- fit_ours(rows, threads = 2))[["elapsed"]]
+  cat(sprintf("N = 1,000,000: log loss %.4f, converged: %s\n", log_loss(predict(large, test)),
+              large$convergence$converged))
+  target("N = 1,000,000, M = 100, two threads", elapsed / 60, 5, "minutes")
+  target("peak memory of the session", peak(), 2048, "MiB")
+}
