@@ -196,7 +196,7 @@ field_hyper <- function(spec, context) {
     context$registry$add(spec$label, name, entry, lower, upper, transform)
   }
   variance <- as_parameter(spec$settings$variance, "variance", default = 1, what = "argument")
-  size <- c(context$default_variance, variance$value)
+  size <- c(context$default_variance / unit_variance(spec), variance$value)
   out <- list(variance = add("variance", variance, 1e-6 * min(size), 1e7 * max(size), "log"))
   share <- switch(field_model(spec), bym2 = "mixing", proper = "dependence", ar1 = "correlation")
   if (is.null(share)) return(out)
@@ -204,6 +204,12 @@ field_hyper <- function(spec, context) {
   entry <- as_share(spec$settings[[share]], share, default = if (share == "dependence") 0.9 else 0.5, both)
   out[[share]] <- add(share, entry, if (both) -0.999 else 0.001, 0.999, if (both) "atanh" else "logit")
   out
+}
+
+# About the variance that a walk over its steps has at variance 1.
+unit_variance <- function(spec) {
+  if (isTRUE(spec$scale) || !spec$type %in% c("rw1", "rw2")) return(1)
+  count_times(spec)^(if (spec$type == "rw1") 1 else 3)
 }
 
 field_model <- function(spec) if (spec$type == "gmrf") spec$model else spec$type
@@ -242,8 +248,12 @@ field_posterior <- function(fit, spec) {
   group <- rep(seq_len(copies_of(spec)), each = count)
   n <- length(group)
   t <- match(spec$label, fit$design$labels)
-  # what the other terms' rows are does not matter
+  # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
   rows <- subset_rows(training_rows(fit), rep(1L, n))
+  rows$terms <- lapply(rows$terms, function(term) {
+    if (!is.null(term$node)) term$node[] <- 0L
+    term
+  })
   rows$terms[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
   if (!is.null(rows$terms[[t]]$weight)) rows$terms[[t]]$weight[] <- 1
   latent <- latent_at(fit, rows, n, terms = TRUE)$terms

@@ -230,6 +230,9 @@ test_that("variances and shares are started, held and given priors", {
   expect_true(high$upper > 0.9999 && high$upper < 1)
   share <- row(y ~ gmrf(t, graph, "proper", dependence = 0.3), "gmrf(t).dependence")
   expect_identical(share[1:3], list(value = 0.3, learned = TRUE, transform = "logit"))
+  # a variance of second differences is tiny where there are many
+  lower <- function(f) row(f, "rw2(t).variance")$lower
+  expect_equal(lower(y ~ rw2(t)), lower(y ~ rw2(t, scale = TRUE)) / 6^3)
   hyper <- field_of(y ~ rw1(t, pc(1, 0.05)), d)$hyper
   expect_identical(hyper$prior[[match("rw1(t).variance", hyper$name)]]$type, "pc")
   started <- field_of(y ~ ar1(t), d, start = c("ar1(t).correlation" = -0.4, "ar1(t).variance" = 2))$hyper
