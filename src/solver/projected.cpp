@@ -34,9 +34,10 @@ void ProjectedSolver::update(const ConstVectorRef& hyper) {
   prior_variances_ = Vector::Zero(rows_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   variances_known_ = false;
+  known_.forget();
 }
 
-ProjectedSolver::Sums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
+SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
   const Index width = d.size() > 0 ? latent_ : 0;
   std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
   Matrix projected = Matrix::Zero(latent_, columns_.groups());
@@ -57,7 +58,7 @@ ProjectedSolver::Sums ProjectedSolver::sums(const Vector& d, const Vector& x) co
     if (positive > 0) context_.backend.rank_k(true, 1.0, sorted.topRows(positive), 1.0, cross[group]);
     if (positive < n) context_.backend.rank_k(true, -1.0, sorted.bottomRows(n - positive), 1.0, cross[group]);
   });
-  Sums out{std::move(cross[0]), projected.rowwise().sum()};
+  SiteSums out{std::move(cross[0]), projected.rowwise().sum()};
   for (std::size_t group = 1; group < cross.size(); ++group) out.cross += cross[group];
   fill_upper(out.cross);
   return out;
@@ -80,11 +81,17 @@ Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
 bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   lambda_ = lambda;
   b_ = b;
+  u_.resize(0);
   variances_known_ = false;
   // A = P + W~' Lambda W~
-  Sums both = sums(lambda, b);
-  inverse_ = std::move(both.cross);
-  projected_ = std::move(both.projected);
+  std::optional<SiteSums> both;
+  if (b.size() > 0) both = known_.find(lambda, b);
+  if (!both) {
+    both = sums(lambda, b);
+    if (b.size() > 0) known_.add(lambda, b, *both);
+  }
+  inverse_ = std::move(both->cross);
+  projected_ = std::move(both->projected);
   inverse_.diagonal() += columns_.precision();
   A_ = inverse_;
   if (!cholesky(context_, inverse_)) {
@@ -153,9 +160,14 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
   // by rest' u.
   const Vector rest = sums.rowwise().sum() - columns_.precision().cwiseProduct(u);
-  if (rest.norm() * u.norm() < refine_above) return out;
-  out.mean += columns_.expand(inverse_ * rest);
-  out.alpha = b - lambda_.cwiseProduct(out.mean);
+  Vector correction = Vector::Zero(latent_);
+  if (rest.norm() * u.norm() >= refine_above) {
+    correction = inverse_ * rest;
+    out.mean += columns_.expand(correction);
+    out.alpha = b - lambda_.cwiseProduct(out.mean);
+  }
+  u_ = u + correction;
+  mean_ = out.mean;
   return out;
 }
 
@@ -186,8 +198,12 @@ Vector ProjectedSolver::apply_squared_covariance(const Vector& x) const {
 }
 
 Distance ProjectedSolver::distance(const Vector& r, const Vector& d) const {
-  const auto& [H, u] = sums(d, r);
+  const SiteSums both = sums(d, r);
+  const Matrix& H = both.cross;
+  const Vector& u = both.projected;
   const Matrix AH = inverse_ * H;
+  // The step of the natural gradient is -d in lambda and r - d f in b, where f = W~ u_ with W~' (d f) = H u_.
+  if (u_.size() > 0) known_.add(-d, r - d.cwiseProduct(mean_), {-H, u - H * u_});
   // C o V = (W~ W~') o (W~ A^-1 W~'), so that d' (C o V) d = tr(H A^-1 H)
   const double bound = null_dimension() > 0 ? std::numeric_limits<double>::infinity()
                                            : 0.5 * (u.squaredNorm() + AH.cwiseProduct(H).sum());
@@ -218,6 +234,7 @@ void ProjectedSolver::sweep(const SiteChange& change) {
   }
   inverse_chol_.resize(0, 0);
   A_.resize(0, 0);
+  u_.resize(0);
   variances_known_ = false;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "solver/dense_columns.h"
+#include "solver/known_sums.h"
 #include "solver/latent_form.h"
 #include "solver/solver.h"
 
@@ -54,18 +55,14 @@ class ProjectedSolver final : public Solver, public LatentForm {
  private:
   /// Flops up to which a product with V o V, a pass over the rows, takes about a millisecond.
   static constexpr double max_product_cost = 2e6;
-  /// W~' diag(d) W~, both triangles, and W~' x. A pass over the rows is dear: both come from one.
-  struct Sums {
-    Matrix cross;
-    Vector projected;
-  };
   /// G = d bound / d W~ of a chunk.
   using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
   /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
 
-  Sums sums(const Vector& d, const Vector& x) const;  // either may be empty
+  /// W~' diag(d) W~ and W~' x, either of which may be empty. A pass over the rows is dear: both come from one.
+  SiteSums sums(const Vector& d, const Vector& x) const;
   Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h
   Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
@@ -81,7 +78,9 @@ class ProjectedSolver final : public Solver, public LatentForm {
   Vector prior_mean_, prior_variances_;
   Vector extra_variances_;  // empty for zero
 
-  Vector b_, projected_;  // of factorise_for()
+  mutable KnownSums known_;  // at these hyperparameters
+  Vector b_, projected_;     // of factorise_for()
+  Vector u_, mean_;          // of the last posterior_mean() at this A: f = W~ u; empty before
   Matrix A_, inverse_;    // A and A^-1, both triangles; a sweep leaves A_ empty
   Matrix inverse_chol_;   // L^-1 with A = L L', while it is that of inverse_
   double log_det_ = 0;
