@@ -33,7 +33,7 @@ compare <- function(name, set, sizes, ...) {
   scores <- NULL
   rows <- lapply(c(NA, sizes), function(M) {
     fit <- NULL
-    seconds <- cpu_seconds(function() fit <<- suppressMessages(fit_one(set, M, ...)))
+    seconds <- cpu_seconds(function() fit <<- suppressWarnings(fit_one(set, M, ...)))
     density <- predict(fit, set$test, type = "density")
     if (is.null(scores)) scores <<- density
     difference <- scores - density
@@ -41,7 +41,7 @@ compare <- function(name, set, sizes, ...) {
       data = name, M = if (is.na(M)) "full" else format(M), bound = fit$elbo, density = mean(density),
       behind = if (is.na(M)) 0 else mean(difference) / (sd(difference) / sqrt(length(density))),
       error = mean(predict(fit, set$test, type = "class") != set$test[[set$y]]),
-      seconds, converged = fit$convergence$converged
+      lengthscale = subset(fit$hyper, parameter == "lengthscale")$estimate, seconds
     )
   })
   do.call(rbind, rows)
@@ -51,9 +51,10 @@ machine()
 options(width = 110)
 table <- rbind(
   compare("banana", bananas, c(8, 16, 32, 64)), compare("pima", pima, c(4, 8, 16, 32)),
-  compare("usps", usps, c(8, 16, 32))
+  compare("usps", usps, c(8, 16, 32, 64))
 )
 show_table(table)
-largest <- table[!duplicated(table$data, fromLast = TRUE), ]
-full <- table[table$M == "full", ]
-target("nats per held-out row that the largest M loses", max(full$density - largest$density), 0.005)
+for (rows in split(table, table$data)) {
+  target(paste0(rows$data[1], ": nats per held-out row that the largest M loses"),
+         rows$density[1] - tail(rows$density, 1), 0.005)
+}

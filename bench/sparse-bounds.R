@@ -63,7 +63,8 @@ table <- rbind(
   path("usps", usps, 16, c(5, 20, 60))
 )
 show_table(table)
-last <- table[table$iterations == ave(table$iterations, table$data, table$M, FUN = max), ]
+case <- paste(table$data, table$M)
+last <- table[table$iterations == ave(table$iterations, case, FUN = max), ]
 for (case in split(last, paste(last$data, last$M))) {
   ours <- max(case$density[startsWith(case$way, "KLSp")])
   best <- case[which.max(case$density), ]
