@@ -146,31 +146,36 @@ void Field::update(const ConstVectorRef& hyper) {
   Vector own(static_cast<Index>(hyper_.size()));
   for (Index h = 0; h < own.size(); ++h) own[h] = hyper[hyper_[h]];
   const Mixture mixture = model_.mix(own);
+  coefficient_ = mixture.coefficient;
   slope_ = mixture.slope;
-  Eigen::Map<Vector> values(precision_.valuePtr(), precision_.nonZeros());
-  values = parts_ * mixture.coefficient;
-  pin_weights_.resize(static_cast<Index>(pins_.size()));
-  for (std::size_t j = 0; j < pins_.size(); ++j) pin_weights_[j] = values[diagonal_[pins_[j]]];
-  for (std::size_t j = 0; j < pins_.size(); ++j) values[diagonal_[pins_[j]]] += pin_weights_[j];
-  factorised_ = covariances_known_ = false;
+  const bool one = coefficient_.size() == 1;
+  if (!one || unit_.size() == 0) {
+    unit_ = one ? Vector(parts_.col(0)) : Vector(parts_ * coefficient_);
+    unit_pins_.resize(static_cast<Index>(pins_.size()));
+    for (std::size_t j = 0; j < pins_.size(); ++j) unit_pins_[j] = unit_[diagonal_[pins_[j]]];
+    for (std::size_t j = 0; j < pins_.size(); ++j) unit_[diagonal_[pins_[j]]] += unit_pins_[j];
+    factorised_ = covariances_known_ = false;
+  }
+  scale_ = one ? coefficient_[0] : 1;
+  pin_weights_ = scale_ * unit_pins_;
+  Eigen::Map<Vector>(precision_.valuePtr(), precision_.nonZeros()) = scale_ * unit_;
 }
 
 void Field::factorise(Context& context) const {
   if (factorised_) return;
   if (!factor_) factor_.emplace(precision_);
-  if (!factor_->factorise(context, Eigen::Map<const Vector>(precision_.valuePtr(), precision_.nonZeros())))
+  if (!(scale_ > 0) || !factor_->factorise(context, unit_))
     throw std::domain_error("the precision of a " + model_.name +
                             " field is not positive definite at its hyperparameters");
   const Index c = constraints_.cols();
-  null_ = Matrix::Zero(size(), c);
-  for (Index j = 0; j < c; ++j) null_(pins_[j], j) = pin_weights_[j];
-  factor_->solve(context, null_);
+  shift_ = Matrix::Zero(size(), c);
+  for (Index j = 0; j < c; ++j) shift_(pins_[j], j) = unit_pins_[j];
+  factor_->solve(context, shift_);  // N
   log_det_ = factor_->log_det();
-  shift_ = null_;
   if (c > 0) {
-    const Eigen::PartialPivLU<Matrix> gauge(null_.transpose() * constraints_);
+    const Eigen::PartialPivLU<Matrix> gauge(shift_.transpose() * constraints_);
     log_det_ += 2 * gauge.matrixLU().diagonal().cwiseAbs().array().log().sum();
-    shift_ = gauge.solve(null_.transpose()).transpose();
+    shift_ = gauge.solve(shift_.transpose()).transpose();
   }
   factorised_ = true;
 }
@@ -190,53 +195,71 @@ Matrix Field::covariance_times(Context& context, const ConstMatrixRef& X) const 
   Matrix out = gauge_transposed(X);
   factor_->solve(context, out);
   out -= shift_ * (constraints_.transpose() * out);
-  return out;
+  return out / scale_;
 }
 
 Matrix Field::whitened(Context& context, const ConstMatrixRef& X) const {
   factorise(context);
   Matrix out = gauge_transposed(X);
   factor_->solve_lower(context, out);
-  return out;
+  return out / std::sqrt(scale_);
 }
 
 double Field::log_det(Context& context) const {
   factorise(context);
-  return log_det_;
+  return log_det_ + static_cast<double>(size()) * std::log(scale_);
 }
 
 // P R^-1 P' = R^-1 - S U' - U S' + S (B'U) S' with S = N (B'N)^-1 and U = R^-1 B
-const Vector& Field::covariances(Context& context) const {
+Vector Field::covariances(Context& context) const {
   factorise(context);
-  if (covariances_known_) return covariances_;
-  const SparseMatrix inverse = factor_->selected_inverse(context);
-  covariances_ = Eigen::Map<const Vector>(inverse.valuePtr(), inverse.nonZeros());
-  if (!pins_.empty()) {
-    Matrix U = constraints_;
-    factor_->solve(context, U);
-    U -= 0.5 * shift_ * (constraints_.transpose() * U);
-    // nodes as columns, for the products of single nodes
-    const Matrix by_node = U.transpose(), shift = shift_.transpose();
-    for (Index j = 0; j < size(); ++j)
-      for (int e = precision_.outerIndexPtr()[j]; e < precision_.outerIndexPtr()[j + 1]; ++e) {
-        const Index i = precision_.innerIndexPtr()[e];
-        covariances_[e] -= shift.col(i).dot(by_node.col(j)) + by_node.col(i).dot(shift.col(j));
-      }
+  if (!covariances_known_) {
+    const SparseMatrix inverse = factor_->selected_inverse(context);
+    covariances_ = Eigen::Map<const Vector>(inverse.valuePtr(), inverse.nonZeros());
+    if (!pins_.empty()) {
+      Matrix U = constraints_;
+      factor_->solve(context, U);
+      U -= 0.5 * shift_ * (constraints_.transpose() * U);
+      // nodes as columns, for the products of single nodes
+      const Matrix by_node = U.transpose(), shift = shift_.transpose();
+      for (Index j = 0; j < size(); ++j)
+        for (int e = precision_.outerIndexPtr()[j]; e < precision_.outerIndexPtr()[j + 1]; ++e) {
+          const Index i = precision_.innerIndexPtr()[e];
+          covariances_[e] -= shift.col(i).dot(by_node.col(j)) + by_node.col(i).dot(shift.col(j));
+        }
+    }
+    covariances_known_ = true;
   }
-  covariances_known_ = true;
-  return covariances_;
+  return covariances_ / scale_;
 }
 
 Vector Field::variances(Context& context) const {
-  const Vector& all = covariances(context);
+  const Vector all = covariances(context);
   Vector out(size());
   for (Index j = 0; j < size(); ++j) out[j] = all[diagonal_[j]];
   return out;
 }
 
-void Field::add_gradient(const Vector& G, VectorRef hyper) const {
-  const Vector d_hyper = slope_.transpose() * (parts_.transpose() * G.cwiseProduct(multiplicity_));
+void Field::chain(const Vector& d_coefficient, VectorRef hyper) const {
+  const Vector d_hyper = slope_.transpose() * d_coefficient;
   for (std::size_t h = 0; h < hyper_.size(); ++h) hyper[hyper_[h]] += d_hyper[h];
+}
+
+void Field::add_gradient(const Vector& G, VectorRef hyper) const {
+  chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
+}
+
+void Field::add_gradient(const Vector& G, double with_Q, VectorRef hyper) const {
+  if (parts_.cols() == 1)
+    chain(Vector::Constant(1, with_Q / coefficient_[0]), hyper);
+  else
+    add_gradient(G, hyper);
+}
+
+// tr(Q^- dQ), and tr(Q^- Q) is the rank
+void Field::add_log_det_gradient(Context& context, double share, VectorRef hyper) const {
+  const double rank = static_cast<double>(size() - constraints_.cols());
+  add_gradient(share * covariances(context), share * rank, hyper);
 }
 
 }  // namespace galvi

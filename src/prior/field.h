@@ -44,11 +44,16 @@ class Field {
   /// log|R| + 2 log|B'N|: of [R + constraints and pins as SparseSolver borders them].
   double log_det(Context& context) const;
   /// Q^- on the pattern of R, an entry for each of its values, and on the diagonal.
-  const Vector& covariances(Context& context) const;
+  Vector covariances(Context& context) const;
   Vector variances(Context& context) const;
 
   /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
   void add_gradient(const Vector& G, VectorRef hyper) const;
+  /// The same where sum G_ij Q_ij is known. Where Q is one part it says all, without the digits that a sum
+  /// over differences of large covariances loses.
+  void add_gradient(const Vector& G, double with_Q, VectorRef hyper) const;
+  /// hyper[h] += share d log|Q| / dh, on the complement of the null space.
+  void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
 
  private:
   struct Model;
@@ -56,6 +61,7 @@ class Field {
 
   void factorise(Context& context) const;
   Matrix gauge_transposed(const ConstMatrixRef& X) const;  // P' X
+  void chain(const Vector& d_coefficient, VectorRef hyper) const;
 
   const Model& model_;
   std::vector<Index> hyper_;  // where the model's hyperparameters are in the table
@@ -67,12 +73,15 @@ class Field {
   Vector multiplicity_;    // 1 on the diagonal, 2 off it
   IndexVector diagonal_;   // where the diagonal is among the values
   SparseMatrix precision_;
-  Matrix slope_;  // d coefficient_p / d hyper_h
+  Vector coefficient_;
+  Matrix slope_;             // d coefficient_p / d hyper_h
+  double scale_ = 1;         // the only part's coefficient, or 1
+  Vector unit_, unit_pins_;  // R / scale and its pins' weights
 
-  // What a factorisation gives, made when first asked for after an update.
+  // What a factorisation of R / scale gives, made when first asked for; for one part it stays.
   mutable std::optional<SparseCholesky> factor_;
   mutable bool factorised_ = false, covariances_known_ = false;
-  mutable Matrix null_, shift_;  // N and N (B'N)^-1
+  mutable Matrix shift_;  // N (B'N)^-1
   mutable double log_det_ = 0;
   mutable Vector covariances_;
 };

@@ -116,7 +116,7 @@ void FieldTerm::add_covariance(Context& context, const TermRows& others, MatrixR
 }
 
 // d cov = -W Q^- dQ Q^- W', so that d bound / dQ = -Q^- H Q^- with H = W'G W, which is zero but among the
-// touched nodes.
+// touched nodes. Its sum with Q is -tr(H Q^-).
 void FieldTerm::add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const {
   const Index N = touching_.rows(), touched = touching_.cols();
   Matrix H = Matrix::Zero(touched, touched);
@@ -137,13 +137,15 @@ void FieldTerm::add_covariance_gradient(Context& context, const Weights& G, Vect
   const Matrix& C = touched_covariance(context);
   Matrix CH(C.rows(), touched);
   multiply(context, false, false, 1.0, C, H, 0.0, CH);
+  double with_Q = 0;
+  for (Index k = 0; k < touched; ++k) with_Q -= CH(touched_[k], k);
   const Matrix left = CH.transpose(), right = C.transpose();
   const SparseMatrix& pattern = field_.pinned_precision();
   Vector d_precision(pattern.nonZeros());
   for (Index j = 0; j < pattern.cols(); ++j)
     for (int e = pattern.outerIndexPtr()[j]; e < pattern.outerIndexPtr()[j + 1]; ++e)
       d_precision[e] = -left.col(pattern.innerIndexPtr()[e]).dot(right.col(j));
-  field_.add_gradient(d_precision, hyper);
+  field_.add_gradient(d_precision, with_Q, hyper);
 }
 
 std::unique_ptr<ColumnGradient> FieldTerm::column_gradient() const { return std::make_unique<NoGradient>(); }

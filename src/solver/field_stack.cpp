@@ -170,13 +170,13 @@ Vector FieldStack::row_variances(Context& context) const {
 
 void FieldStack::add_gradient(Context& context, const Entry& entry, VectorRef hyper) const {
   for (const Part& part : parts_) {
-    const Vector& covariances = part.field->covariances(context);
-    Vector G(covariances.size());
+    Vector G(part.positions.size());
     Index e = 0;
     for (Index j = 0; j < part.field->size(); ++j)
       for (SparseMatrix::InnerIterator r(part.field->pinned_precision(), j); r; ++r, ++e)
-        G[e] = entry(part.begin + r.row(), part.begin + j, part.positions[e], covariances[e]);
+        G[e] = entry(part.begin + r.row(), part.begin + j, part.positions[e]);
     part.field->add_gradient(G, hyper);
+    part.field->add_log_det_gradient(context, 0.5, hyper);
   }
 }
 

@@ -37,9 +37,9 @@ class FieldStack {
   double log_det(Context& context) const;
   Vector row_variances(Context& context) const;  // diag(W Q^- W')
 
-  /// hyper[h] += sum over Q's pattern of G_ij dQ_ij / dh; `entry` gives G_ij of the lower triangle from (i,
-  /// j), its place among the values and the prior covariance.
-  using Entry = std::function<double(Index i, Index j, Index position, double covariance)>;
+  /// hyper[h] += d (log|Q| / 2) / dh + sum over Q's pattern of G_ij dQ_ij / dh; `entry` gives G_ij of the
+  /// lower triangle from (i, j) and its place among the values.
+  using Entry = std::function<double(Index i, Index j, Index position)>;
   void add_gradient(Context& context, const Entry& entry, VectorRef hyper) const;
 
  private:

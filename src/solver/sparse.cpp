@@ -288,8 +288,8 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     });
   fields_.add_gradient(
       context_,
-      [&](Index i, Index j, Index position, double prior) {
-        double G = 0.5 * prior + bend[position] - 0.5 * u.z(i) * u.z(j);
+      [&](Index i, Index j, Index position) {
+        double G = bend[position] - 0.5 * u.z(i) * u.z(j);
         if (!site.optimal) G -= 0.5 * (p.z(i) * u.z(j) + u.z(i) * p.z(j));
         return G;
       },

@@ -90,6 +90,32 @@ test_that("sparse and dense solver agree on the whole inference, bound and gradi
   })
 })
 
+test_that("a whitened posterior ends at the same bound", {
+  for_seeds(117:119, function(seed) {
+    model <- random_model("fields", 20, turn(seed, inexact_likelihoods), 1)
+    whitened <- fit_at(model, "cholesky_gradient", quiet_control(tol = 1e-8))
+    expect_true(whitened$converged)
+    expect_close(whitened$elbo, fit_at(model)$elbo, tol$elbo)
+  })
+})
+
+# Covariances of a long rw2 are so large that only what is left of their differences counts.
+test_that("long walks keep the bound smooth and its gradient right", {
+  for (order in 1:2) {
+    set.seed(order)
+    n <- 600
+    parts <- field_parts(c("rw1", "rw2")[order], n = n)
+    field <- field_term(c("rw1", "rw2")[order], parts, list(variance = 1L), seq_len(n))
+    y <- rpois(n, exp(sin(seq_len(n) / 60)))
+    model <- new_model(y, list(field), c(variance = c(1e-2, 1e-4)[order]), "poisson")
+    for (model in list(model, as_dense(model))) {
+      got <- bound_at(model, model$hyper$value)
+      differences <- log_gradient(model, got[c("lambda", "b")])
+      expect_close(got$gradient * model$hyper$value, differences, 1e-5)
+    }
+  }
+})
+
 test_that("gradients away from the optimum are the dense solver's", {
   for_seeds(121:132, function(seed) {
     n <- sample(12:30, 1)
