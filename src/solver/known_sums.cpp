@@ -14,7 +14,7 @@ constexpr std::size_t most = 8;
 // Rows that are looked at to find a combination, which all rows must then confirm.
 constexpr Index looked_at = 200;
 
-constexpr double rounding = 1e-12;  // of the largest number
+constexpr double rounding = 2e-15;  // of the largest number
 
 Vector part(const Vector& lambda, const Vector& b, Index stride) {
   const Index n = (lambda.size() + stride - 1) / stride;

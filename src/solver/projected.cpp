@@ -11,8 +11,9 @@ namespace galvi {
 
 namespace {
 
-// Error of the bound, in nats, from which on means are refined, which costs one more pass over the rows.
-constexpr double refine_above = 1e-9;
+// Error of the bound, in nats and relative to b' f, from which on means are refined, which costs one more pass
+// over the rows. A step that an algorithm takes for a fall of the bound costs more.
+constexpr double refine_above = 1e-12, refine_above_relative = 1e-15;
 
 }  // namespace
 
@@ -161,7 +162,8 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   // by rest' u.
   const Vector rest = sums.rowwise().sum() - columns_.precision().cwiseProduct(u);
   Vector correction = Vector::Zero(latent_);
-  if (rest.norm() * u.norm() >= refine_above) {
+  const double size = b.cwiseAbs().dot(out.mean.cwiseAbs());
+  if (std::abs(rest.dot(u)) > refine_above + refine_above_relative * size) {
     correction = inverse_ * rest;
     out.mean += columns_.expand(correction);
     out.alpha = b - lambda_.cwiseProduct(out.mean);
