@@ -44,7 +44,8 @@ ranef.galvi <- function(object, ...) {
   specs <- object$design$specs
   effects <- lapply(specs, function(spec) {
     if (is_field(spec)) return(effects_frame(field_posterior(object, spec)))
-    if (spec$label == fixed_label || !spec$label %in% names(blocks)) return(NULL)
+    # columns at inducing points are nobody's effects
+    if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
     block <- named_coefficients(object, blocks[[spec$label]])
     sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))
     effects_frame(list(mean = block$mean, sd = matrix(sd, nrow(block$mean)), names = rownames(block$mean)))

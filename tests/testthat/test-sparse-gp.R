@@ -297,3 +297,10 @@ test_that("learning from many rows starts from a part of them", {
   expect_gt(longer$elbo, fit$elbo - 1e-6)
   expect_lt(longer$elbo, fit$elbo + 3)
 })
+
+test_that("inducing points are no effects", {
+  d <- sparse_data(40)
+  expect_length(ranef(held(real ~ gp(x, inducing = 4), d)), 0)
+  found <- ranef(held(real ~ gp(x, inducing = 4) + iid(g), d))
+  expect_named(found, "iid(g)")
+})
