@@ -4,8 +4,8 @@
 #
 # pima: MASS::Pima.tr and Pima.te (200 and 332 rows, 7 inputs, standardised); banana: 400 and 4900 rows;
 # USPS: threes against fives, 1214 and 326 rows of 256 grey levels. Bernoulli, logit, hyperparameters and
-# inducing points learned from default starts. "density" is the mean log density of the test rows, "behind"
-# what it lacks against the full process, in standard errors of the difference.
+# inducing points learned from default starts. "density" is the mean log density of the test rows, "loss" what
+# it lacks against the full process's, with the standard error of that mean.
 source("bench/_helper.R")
 
 pima <- list(train = MASS::Pima.tr, test = MASS::Pima.te, y = "type")
@@ -39,7 +39,7 @@ compare <- function(name, set, sizes, ...) {
     difference <- scores - density
     data.frame(
       data = name, M = if (is.na(M)) "full" else format(M), bound = fit$elbo, density = mean(density),
-      behind = if (is.na(M)) 0 else mean(difference) / (sd(difference) / sqrt(length(density))),
+      loss = mean(difference), se = sd(difference) / sqrt(length(density)),
       error = mean(predict(fit, set$test, type = "class") != set$test[[set$y]]),
       lengthscale = subset(fit$hyper, parameter == "lengthscale")$estimate, seconds
     )
