@@ -55,7 +55,10 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   const int counted = context.cost.factorisations;
   Vector inside = lambda;
   for (const Index n : bordered) inside[n] = 0;
-  if (!factor_.factorise(context, fields.precision(inside))) return false;
+  const Vector values = fields.precision(inside);
+  if (!factor_.factorise(context, values)) return false;
+  diagonal_.resize(fields.size());
+  for (Index j = 0; j < fields.size(); ++j) diagonal_[j] = values[fields.pattern().outerIndexPtr()[j]];
   const Index q = columns_, c = fields.constraint_count(), m = static_cast<Index>(bordered.size());
   const Index mu = q, s = mu + c, rest = s + c, p = rest + m;
   const SparseRows& W = fields.rows();

@@ -35,6 +35,8 @@ class BorderedFactor {
   double row_flops() const { return 2.0 * border_inverse_.size(); }
   /// cov(beta).   q x q
   Matrix coefficient_covariance() const { return border_inverse_.topLeftCorner(columns_, columns_); }
+  /// Of A.   L
+  const Vector& diagonal() const { return diagonal_; }
   /// A^-1 on the pattern of A, made when first asked for.
   const Vector& selected_inverse(Context& context) const;
   /// w' A^-1 w for each column of X.
@@ -50,6 +52,7 @@ class BorderedFactor {
   Index columns_;
   bool ok_ = false;
   double log_det_ = 0;
+  Vector diagonal_;
   Matrix by_node_;         // T', p x L
   Matrix border_inverse_;  // S^-1, p x p
   Matrix weighted_;        // S^-1 T'

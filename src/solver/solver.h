@@ -145,6 +145,8 @@ class Solver {
   /// Predictions at new rows from a kept state. others: one entry per term.
   virtual Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
                                   const ConditionalRequest& request) = 0;
+  /// What rounding alone may do to log_det(), where that is more than the last digits.
+  virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }
 

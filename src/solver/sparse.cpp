@@ -63,6 +63,18 @@ void SparseSolver::use(const Vector& lambda) {
 
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
 
+// A change dA of A changes log|A| by tr(A^-1 dA), and rounding changes a diagonal by its last digit. A long
+// rw2 has entries that cancel to a millionth of their size.
+double SparseSolver::rounding() const {
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  const Vector& inverse = factor_->selected_inverse(context_);
+  const SparseMatrix& pattern = fields_.pattern();
+  double sum = 0;
+  for (Index j = 0; j < fields_.size(); ++j)
+    sum += factor_->diagonal()[j] * inverse[pattern.outerIndexPtr()[j]];
+  return 0.5 * epsilon * sum;
+}
+
 SparseSolver::Latent SparseSolver::project(const Vector& x) const {
   return {fields_.rows().transpose() * x, columns_.project(x)};
 }

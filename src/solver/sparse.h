@@ -27,6 +27,7 @@ class SparseSolver final : public Solver {
 
   bool factorise(const Vector& lambda) override;
   double log_det() const override;
+  double rounding() const override;
   const Vector& marginal_variances() const override;
   SiteMean posterior_mean(const Vector& b) override;
   SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
