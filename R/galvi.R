@@ -194,6 +194,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   )
   model <- built$model
   method <- fitc_method(method, built$design$specs)
+  if (method == "laplace" && is_fitc(built$design$specs)) model$averaged <- TRUE
   if (hyper == "fixed") model$hyper$learned[] <- FALSE
   # the optimiser takes no steps at all for no limit
   learn <- if (control$hyper_iterations == 0) "fixed" else hyper

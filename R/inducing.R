@@ -151,13 +151,14 @@ pilot_model <- function(model) {
 # Which rows of a hyperparameter table are coordinates of points?
 is_point <- function(hyper) startsWith(hyper$parameter, "inducing[")
 
-# The methods that average a row's likelihood over what the points leave open there.
+# FITC averages a row's likelihood over what the points leave open there, which two methods can do.
+is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
+
 fitc_method <- function(method, specs) {
-  fitc <- vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA)
-  if (!any(fitc) || method == "ep") return(method)
+  if (!is_fitc(specs) || method %in% c("ep", "laplace")) return(method)
   if (method == "auto") return("ep")
   stop_galvi("method", sprintf(
-    "`approximation = \"fitc\"` goes with method = \"ep\", not \"%s\", which bounds the evidence of the full %s",
+    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the evidence of the full %s",
     method, "Gaussian process: leave approximation = \"variational\"."
   ))
 }

@@ -73,7 +73,7 @@ check_available <- function(x, arg, names, available) {
 #'   \item{their two-stage bound}{KLSp's call with `expectation = "two_stage"`.}
 #'   \item{their mean field}{KLSp's call with `method = "mean_field"`.}
 #'   \item{generalised FITC}{KLSp's call with `gp(x, inducing = 50, approximation = "fitc")` and
-#'     `method = "ep"`.}
+#'     `method = "ep"` or `method = "laplace"`.}
 #'   \item{Jaakkola-Jordan and Taylor methods, Izmailov}{`galvi(y ~ 0 + gp(x, inducing = 50), d, binomial(),
 #'     method = "fixed_point", expectation = "jaakkola")`, or `"taylor"`.}
 #' }

@@ -35,8 +35,8 @@
 #'   only. Factors are left alone.
 #' @param approximation Of a sparse Gaussian process: `"variational"` bounds the log evidence of the full one
 #'   from below; `"fitc"`, the fully independent training conditional, averages each row's likelihood over
-#'   what the points leave open there, which is another model. It goes with the method
-#'   `"ep"`.
+#'   what the points leave open there, which is another model. It goes with the methods `"ep"` and
+#'   `"laplace"`.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]
 #' @examples

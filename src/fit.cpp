@@ -69,6 +69,14 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, b
                             Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
 }
 
+// c of the rows, N x K; NULL where there is none.
+SEXP extra_variances(const LatentGaussianModel& model) {
+  if (model.solver(0).extra_variances().size() == 0) return R_NilValue;
+  Matrix out(model.rows(), model.latents());
+  for (Index k = 0; k < model.latents(); ++k) out.col(k) = model.solver(k).extra_variances();
+  return to_r(out);
+}
+
 std::string digits(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", x);
@@ -177,10 +185,13 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["method"] = algorithm.name;
   out["expectation"] = core.expectation().name();
   out["mean"] = to_r(q.mean);
-  out["variance"] = to_r(q.variance);
+  Matrix variance = q.variance;
+  if (core.data().spread.size() > 0) variance.col(0) += core.data().spread;  // what was averaged over
+  out["variance"] = to_r(variance);
   out["alpha"] = to_r(q.alpha);
   out["lambda"] = to_r(q.sites.lambda);
   out["b"] = to_r(q.sites.b);
+  out["extra"] = extra_variances(core);
   out["hyper"] = to_r(best.hyper);
   out["at_bound"] = Rcpp::wrap(table.at_bound());
   out["elbo"] = q.elbo;

@@ -1,6 +1,7 @@
 #include "border/model_from_list.h"
 
 #include "border/list_access.h"
+#include "expectation/averaged.h"
 
 namespace galvi {
 
@@ -91,7 +92,7 @@ FieldSpec field_from_list(const Rcpp::List& list) {
 }
 
 Data data_from_list(const Rcpp::List& model) {
-  return {get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights")};
+  return {get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), Vector()};
 }
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
@@ -164,6 +165,8 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   if (has(model, "pieces")) control.pieces = get<int>(model, "pieces");
   const auto wanted = get<std::string>(model, "expectation");
   auto expectation = make_expectation(wanted == "auto" ? automatic : wanted, *likelihood, control);
+  const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
+  if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
   Matrix offset = get_matrix(model, "offset");
   std::vector<std::unique_ptr<Solver>> solvers;
   for (Index k = 0; k < offset.cols(); ++k)
@@ -174,7 +177,8 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
           std::move(likelihood),
           std::move(expectation),
           std::move(solvers),
-          std::move(offset)};
+          std::move(offset),
+          averaged};
 }
 
 InferenceControl inference_control(const Rcpp::List& control) {

@@ -304,3 +304,42 @@ test_that("inducing points are no effects", {
   found <- ranef(held(real ~ gp(x, inducing = 4) + iid(g), d))
   expect_named(found, "iid(g)")
 })
+
+test_that("Laplace with FITC averages the likelihood over what is open, and its slope is right", {
+  d <- sparse_data(40)
+  points <- matrix(seq(-3, 3, length.out = 5), dimnames = list(NULL, "x"))
+  formula <- y ~ 0 + gp(x, kernel = se(0.8, 1.2), inducing = points, approximation = "fitc")
+  fit <- galvi(formula, d, binomial(), method = "laplace", hyper = "fixed", control = galvi_control(tol = 1e-12))
+  expect_true(fit$convergence$converged)
+  k <- function(a, b) 0.8 * exp(-outer(a, b, "-")^2 / (2 * 1.2^2))
+  W <- t(solve(t(chol(k(points[, 1], points[, 1]))), k(points[, 1], d$x)))
+  c <- 0.8 - rowSums(W^2)
+  averaged <- function(f, c, y) {
+    log(integrate(function(e) plogis((2 * y - 1) * (f + e)) * dnorm(e, 0, sqrt(c)), -12 * sqrt(c), 12 * sqrt(c),
+      rel.tol = 1e-11)$value)
+  }
+  log_joint <- function(u) sum(mapply(averaged, drop(W %*% u), c, d$y)) - sum(u^2) / 2
+  mode <- optim(numeric(5), log_joint, method = "BFGS", control = list(fnscale = -1, reltol = 1e-14))$par
+  hessian <- numDeriv::hessian(log_joint, mode)
+  expect_close(fit$posterior$mean, drop(W %*% mode), 1e-4)
+  expect_close(fit$elbo, log_joint(mode) - as.numeric(determinant(-hessian)$modulus) / 2, 1e-5)
+  # in every hyperparameter and coordinate, a family's too
+  set.seed(7)
+  for (likelihood in c("binomial_logit", "negbinomial")) {
+    model <- random_inducing(40, 4, likelihood = "poisson")
+    if (likelihood == "negbinomial") {
+      model$hyper <- lapply(model$hyper, function(column) c(column, column[1]))
+      model$likelihood <- list(type = "negbinomial", hyper = list(size = length(model$hyper$value)), constants = list())
+    } else {
+      model$likelihood$type <- likelihood
+      model$y <- pmin(model$y, 1)
+    }
+    model$averaged <- TRUE
+    value <- model$hyper$value
+    at <- function(h) {
+      model$hyper$value <- h
+      probe_bound(model, quiet_control(tol = 1e-13), "laplace")
+    }
+    expect_close(at(value)$gradient, central_gradient(function(h) at(h)$elbo, value, h = 5e-4), 1e-5)
+  }
+})
