@@ -59,16 +59,17 @@ for (rows in split(table, table$data)) {
          rows$density[1] - tail(rows$density, 1), 0.005)
 }
 
-# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): nothing, on banana from 16 points on
-# (loss -0.0002 (0.0014), bound 6 nats lower; with 32 points 0.5 nats lower) and on pima from 8 on (0.001
-# (0.002)): log densities -0.251 and -0.437 as with all rows. Both are too small for points to save time.
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): nothing, on banana from 16 points
+# on (loss -0.0002 (0.0014), bound 6 nats lower; with 32 points 0.5 nats lower) and on pima from 8 on
+# (0.001 (0.002)): log densities -0.251 and -0.437 as with all rows. Both are too small for points to save
+# time.
 #
 #   USPS      full       8       16       32       64 points
 #   bound    -136     -196     -179     -164     -151
 #   density  -0.142   -0.179   -0.179   -0.179   -0.170    (loss 0.037 to 0.028, s.e. 0.007)
 #   seconds   3.2      1.5      2.0      4.9     23
 #
-# 256 inputs are another matter: the bound still rises at 64 points, lengthscales are long (46 to 137 instead of
-# 20) as a few points carry a smooth function best, and the target of 0.005 is missed. At the lengthscale of the
-# full process 32 points have a lower bound (-174) and nearly its density (-0.143): what few points bias is
-# the hyperparameters. With 1214 rows the full process is better and as quick.
+# 256 inputs are another matter: the bound still rises at 64 points, lengthscales are long (46 to 137
+# instead of 20) as a few points carry a smooth function best, and the target of 0.005 is missed. At the
+# lengthscale of the full process 32 points have a lower bound (-174) and nearly its density (-0.143): what
+# few points bias is the hyperparameters. With 1214 rows the full process is better and as quick.

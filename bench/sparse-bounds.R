@@ -72,8 +72,8 @@ for (case in split(last, paste(last$data, last$M))) {
   target(what, best$density - ours, 0.005)
 }
 
-# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): held-out log density at the end of the
-# search (full processes: banana -0.251, USPS -0.142), CPU seconds to get there:
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): held-out log density at the end of
+# the search (full processes: banana -0.251, USPS -0.142), CPU seconds to get there:
 #
 #                   banana, 16 points   banana, 32        USPS, 16
 #   KLSp, logit      -0.251   0.09 s    -0.251   0.08 s   -0.178   2.3 s
@@ -85,8 +85,8 @@ for (case in split(last, paste(last$data, last$M))) {
 #   taylor           -0.262   0.08      -0.257   0.07     -0.186   2.0
 #   FITC, EP         -0.285   9.2       -0.288   5.8      -0.171   6.8
 #
-# Exact expectations lead among the bounds, at no price in time: looser bounds lose 0.01 to 0.03 nats a row where
-# points are few. After five steps KLSp has banana within 0.012 nats, in less than 0.1 s. To move everything
-# together takes 3 to 8 times as long. FITC is the slowest and over-confident on banana, the more so the longer
-# it learns (-0.264 after 5 steps); on USPS with 16 points, where the variational
-# bound wants long lengthscales (bench/sparse-against-full.R), it is ahead by 0.007.
+# Exact expectations lead among the bounds, at no price in time: looser bounds lose 0.01 to 0.03 nats a row
+# where points are few. After five steps KLSp has banana within 0.012 nats, in less than 0.1 s. To move
+# everything together takes 3 to 8 times as long. FITC is the slowest and over-confident on banana, the
+# more so the longer it learns (-0.264 after 5 steps); on USPS with 16 points, where the variational bound
+# wants long lengthscales (bench/sparse-against-full.R), it is ahead by 0.007.
