@@ -76,5 +76,5 @@ target("Besag + iid, 10^5 nodes, precisions held", tail(table$held, 1), 10, "s")
 #    31684    0.82          9           4.1          48             343
 #    99856    3.1           9          25            73             566
 #
-# Time grows as nodes^1.05 (held) and nodes^1.34 (learned), memory as nodes^0.96; 10^5 nodes at held precisions
-# take 3.1 s, a third of what is allowed.
+# Time grows as nodes^1.05 (held) and nodes^1.34 (learned), memory as nodes^0.96; 10^5 nodes at held
+# precisions take 3.1 s, a third of what is allowed.

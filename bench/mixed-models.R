@@ -80,9 +80,10 @@ table <- do.call(rbind, lapply(names(cases), compare))
 show_table(table)
 target("fixed effects against others, in standard errors", max(table$off), 1)
 
-# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): lme4 and glmmTMB are met within 0.34 of
-# their standard errors, mgcv within 0.19 but for the bacteria (0.98), four answers yes or no per child. There
-# Laplace's approximation to the integral over fixed and random effects is what differs: galvi's method =
-# "laplace" has mgcv's coefficients (intercept 2.83, mgcv 2.84), while expectation propagation (3.38, sd 1.40)
-# agrees with the bound (3.36, sd 1.38; mgcv 1.29). On the other three sets mgcv's sd is ours within 0.003.
-# 0.007 to 0.016 s a fit: 1.7 to 3 times sooner than mgcv, 7 to 17 than lme4, 13 to 27 than glmmTMB.
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): lme4 and glmmTMB are met within
+# 0.34 of their standard errors, mgcv within 0.19 but for the bacteria (0.98), four answers yes or no per
+# child. There Laplace's approximation to the integral over fixed and random effects is what differs:
+# galvi's method = "laplace" has mgcv's coefficients (intercept 2.83, mgcv 2.84), while expectation
+# propagation (3.38, sd 1.40) agrees with the bound (3.36, sd 1.38; mgcv 1.29). On the other three sets
+# mgcv's sd is ours within 0.003. 0.007 to 0.016 s a fit: 1.7 to 3 times sooner than mgcv, 7 to 17 than
+# lme4, 13 to 27 than glmmTMB.

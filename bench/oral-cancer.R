@@ -55,8 +55,8 @@ show_table(table)
 target("oral cancer, both precisions learned", table$chol[2], 18, "chol(544)")
 
 # Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): 12.6 chol(544), 0.05 s and 39
-# factorisations, with gamma(1, 0.01) priors, 18.4 without; at held precisions 3.0, most of which is the formula
-# and the graph. gam() with the structured part alone and 100 coefficients takes 113.
+# factorisations, with gamma(1, 0.01) priors, 18.4 without; at held precisions 3.0, most of which is the
+# formula and the graph. gam() with the structured part alone and 100 coefficients takes 113.
 #
 #                                    structured    iid   sd
 #   bound, no prior                     15.6     206.5   0.204
@@ -64,4 +64,5 @@ target("oral cancer, both precisions learned", table$chol[2], 18, "chol(544)")
 #   laplace, gamma(1, 0.01)             16.98    153.3   0.202   (TMB: 17.0, 153, 0.202)
 #   bound, without the factor           17.00    132.4   0.204
 #
-# So TMB's orientation has the factor, too, and the bound's precisions differ from Laplace's by 0.1 per cent.
+# So TMB's orientation has the factor, too, and the bound's precisions differ from Laplace's by 0.1 per
+# cent.
