@@ -64,5 +64,4 @@ target("oral cancer, both precisions learned", table$chol[2], 18, "chol(544)")
 #   laplace, gamma(1, 0.01)             16.98    153.3   0.202   (TMB: 17.0, 153, 0.202)
 #   bound, without the factor           17.00    132.4   0.204
 #
-# So TMB's orientation has the factor, too, and the bound's precisions differ from Laplace's by 0.1 per
-# cent.
+# So TMB's numbers have the factor in them, and the bound's precisions differ from Laplace's by 0.1 per cent.
