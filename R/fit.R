@@ -29,7 +29,8 @@
 #' @section Fields for methods:
 #' \describe{
 #'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset
-#'     included (N x K); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
+#'     included (N x K); `extra`, the part of the variance that inducing points leave to each observation
+#'     alone (N x K, or NULL); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
 #'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x
 #'     K) and `covariance` (a matrix per latent); `latent` and `factor`, what predictions need of the latent
 #'     vector, or NULL. Any term's posterior, at the observations or elsewhere, is [predict()][predict.galvi]
@@ -64,7 +65,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       nobs = length(model$y), backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, model$hyper),
       posterior = result[c(
-        "mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
+        "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control

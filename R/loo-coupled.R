@@ -67,6 +67,10 @@ mean_response <- function(fit, H, largest = 4000) {
   covariance <- if (is.null(W)) joint_covariance(fit, training_target(fit)) else {
     lapply(fit$posterior$latent, function(z) tcrossprod(z$chol))
   }
+  if (is.null(W)) {
+    extra <- matrix(extra_variance(fit), fit$nobs, K)
+    covariance <- Map(function(V, k) V - diag(extra[, k], L), covariance, seq_len(K))
+  }
   block <- function(k) (k - 1L) * L + seq_len(L)
   for (k in seq_len(K)) {
     S[block(k), block(k)] <- covariance[[k]]
@@ -91,12 +95,13 @@ mean_response <- function(fit, H, largest = 4000) {
 #' @noRd
 local_response <- function(fit, H) {
   q <- fit$posterior
-  said <- sqrt(pmax(1 / q$variance - 1 / prior_variances(fit), 0))
+  inner <- determined_variance(fit)
+  said <- sqrt(pmax(1 / inner - 1 / (prior_variances(fit) - extra_variance(fit)), 0))
   out <- H
   for (n in seq_len(nrow(said))) {
     size <- sqrt(pmax(q$lambda[n, ], 0))
     ratio <- ifelse(size > 0, said[n, ] / size, 0)
-    out[n, , ] <- solve(diag(1 / q$variance[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
+    out[n, , ] <- solve(diag(1 / inner[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
   }
   out
 }

@@ -97,8 +97,8 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
-/// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs little,
-/// and leaves little to learn.
+/// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
+/// little, and leaves little to learn.
 void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
                       const Rcpp::List& control, HyperTable& table) {
   constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more

@@ -103,7 +103,8 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   by_node_ = T.transpose();
 
   log_det_ = factor_.log_det();
-  const Vector flat = (1 - columns.precision().array()) * S.diagonal().head(q).array();
+  Vector flat(q);
+  for (Index j = 0; j < q; ++j) flat[j] = (1 - columns.precision()[j]) * S(j, j);
   if (!sweep_block(context, S, 0, q, 1, log_det_)) {
     if (columns.null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
     return false;

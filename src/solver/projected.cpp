@@ -11,8 +11,8 @@ namespace galvi {
 
 namespace {
 
-// Error of the bound, in nats and relative to b' f, from which on means are refined, which costs one more pass
-// over the rows. A step that an algorithm takes for a fall of the bound costs more.
+// Error of the bound, in nats and relative to b' f, from which on means are refined, which costs one more
+// pass over the rows. A step that an algorithm takes for a fall of the bound costs more.
 constexpr double refine_above = 1e-12, refine_above_relative = 1e-15;
 
 }  // namespace
@@ -176,7 +176,9 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   if (!lambda.allFinite())
     throw std::domain_error("noise-free observations need a full gp(): the columns cannot interpolate them");
-  factorise(lambda);
+  if (!factorise(lambda))
+    throw std::domain_error(
+        "the posterior's precision is singular to working precision: prior and noise differ too much in size");
   SiteMean out;
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
   out.mean = columns_.expand(u);

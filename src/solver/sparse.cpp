@@ -15,6 +15,12 @@ namespace {
 // Columns that are solved for at a time.
 constexpr Index block_columns = 64;
 
+[[noreturn]] void throw_singular() {
+  throw std::domain_error(
+      "the posterior's precision is singular to working precision: variances of terms or noise differ too "
+      "much in size");
+}
+
 // Relative change of A by which derivatives are taken as differences of fourth order: its fourth power and
 // the rounding of a difference over it are both about 1e-12.
 constexpr double relative_step = 1e-3;
@@ -42,6 +48,7 @@ void SparseSolver::update(const ConstVectorRef& hyper) {
   prior_variances_ = fields_.row_variances(context_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
+  predicted_alpha_.resize(0);
   prior_.resize(0, 0);
 }
 
@@ -58,7 +65,8 @@ bool SparseSolver::factorise(const Vector& lambda) {
 }
 
 void SparseSolver::use(const Vector& lambda) {
-  if (!factor_ || lambda_ != lambda) factorise(lambda);
+  const bool at_hand = factor_ && factor_->ok() && lambda_ == lambda;
+  if (!at_hand && !factorise(lambda)) throw_singular();
 }
 
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
@@ -124,7 +132,7 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
 SiteMean SparseSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   if (!lambda.allFinite())
     throw std::domain_error("noise-free observations need a full gp(): a field does not interpolate them");
-  factorise(lambda);
+  if (!factorise(lambda)) throw_singular();
   SiteMean out = posterior_mean(lambda.cwiseProduct(r));
   // (r - mean)' Lambda (r - mean) + u' Sigma^-1 u = r' alpha
   log_evidence = -0.5 * (log_det() + r.dot(out.alpha));
@@ -198,7 +206,7 @@ void SparseSolver::differentiate(const Vector& direction,
   const double h = relative_step / largest;
   for (const auto& [steps, share] : {std::pair(-2, 1.0), {-1, -8.0}, {1, 8.0}, {2, -1.0}}) {
     const BorderedFactor near = factor_at(lambda_ + steps * h * direction);
-    if (!near.ok()) throw std::domain_error("the posterior is not proper beside its sites");
+    if (!near.ok()) throw_singular();
     visit(share / (12 * h), near);
   }
 }
