@@ -38,7 +38,9 @@ given_points <- function(spec, points) {
     x <- unname(as.list(points)[owner == names[j]])
     if (names[j] %in% factors) return(point_levels(x[[1L]], names[j], spec$facts[[j]]$levels))
     if (!all(vapply(x, is_number_like, NA))) {
-      stop_galvi("argument", sprintf("`inducing`: the points' `%s` must be numbers, as the input is.", names[j]))
+      stop_galvi("argument", sprintf(
+        "`inducing`: the points' `%s` must be numbers, as the input is.", names[j]
+      ))
     }
     do.call(cbind, lapply(x, as.numeric))
   })
@@ -61,13 +63,20 @@ point_levels <- function(x, name, levels) {
 
 # ---- where they start ----
 
+# `count` of n rows, or a few less, evenly spread over them but in no step that the data may have: multiples
+# of an irrational number, of which `turn` chooses one. No random numbers, so that a fit can be repeated.
+spread_over <- function(n, count, turn = 1L) {
+  step <- c(0.6180339887, 0.4142135624, 0.7320508076)[turn]
+  unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
+}
+
 # Rows that k-means looks at: cluster centres of more would hardly differ.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
-# x: N x p. The centres of `count` clusters by k-means from three seeds, distances taken in units of `spread`;
-# columns in `kept` (indicators) take the values of a row in the data.
+# x: N x p. The centres of `count` clusters by k-means, the best of three starts, distances taken in units of
+# `spread`; columns in `kept` (indicators) take the values of a row in the data.
 spread_points <- function(x, count, spread, kept, label) {
-  if (nrow(x) > kmeans_rows(count)) x <- x[sort(sample.int(nrow(x), kmeans_rows(count))), , drop = FALSE]
+  if (nrow(x) > kmeans_rows(count)) x <- x[spread_over(nrow(x), kmeans_rows(count)), , drop = FALSE]
   distinct <- unique(x)
   if (nrow(distinct) <= count) {
     if (nrow(distinct) < count) {
@@ -79,10 +88,15 @@ spread_points <- function(x, count, spread, kept, label) {
     return(distinct)
   }
   scaled <- x / rep(spread, each = nrow(x))
-  # its warnings are about steps that a start does not need
-  clusters <- suppressWarnings(stats::kmeans(scaled, count, iter.max = 20L, nstart = 3L))
-  points <- clusters$centers * rep(spread, each = count)
-  first <- match(seq_len(count), clusters$cluster)
+  starts <- distinct / rep(spread, each = nrow(distinct))
+  clusters <- lapply(1:3, function(turn) {
+    chosen <- utils::head(unique(c(spread_over(nrow(starts), count, turn), seq_len(nrow(starts)))), count)
+    # its warnings are about steps that a start does not need
+    suppressWarnings(stats::kmeans(scaled, starts[chosen, , drop = FALSE], iter.max = 20L))
+  })
+  best <- clusters[[which.min(vapply(clusters, `[[`, 0, "tot.withinss"))]]
+  points <- best$centers * rep(spread, each = count)
+  first <- match(seq_len(count), best$cluster)
   points[, kept] <- x[first, kept]
   unique(unname(points))
 }
@@ -107,8 +121,8 @@ is_indicator <- function(spec) rep(vapply(spec$facts, `[[`, "", "kind") == "fact
 
 # ---- in the model ----
 
-# Enters the points into the hyperparameter table, in units of the inputs' spread so that steps are comparable;
-# a level stays a level. -> what the border wants to know (see src/prior/term.h)
+# Enters the points into the hyperparameter table, in units of the inputs' spread so that steps are alike; a
+# level stays a level. -> what the border wants to know (see src/prior/term.h)
 register_points <- function(spec, points, inputs, context) {
   centre <- colMeans(inputs$matrix)
   scale <- unit_if_zero(column_sds(inputs$matrix))
@@ -116,9 +130,9 @@ register_points <- function(spec, points, inputs, context) {
   value <- (points - rep(centre, each = nrow(points))) / rep(scale, each = nrow(points))
   at <- matrix(0L, nrow(points), ncol(points))
   for (j in seq_len(ncol(points))) for (m in seq_len(nrow(points))) {
+    entry <- list(value = value[m, j], learned = free[j], prior = NULL)
     at[m, j] <- context$registry$add(
-      spec$label, sprintf("inducing[%d,%d]", m, j), list(value = value[m, j], learned = free[j], prior = NULL),
-      value[m, j] - 10, value[m, j] + 10, "identity"
+      spec$label, sprintf("inducing[%d,%d]", m, j), entry, entry$value - 10, entry$value + 10, "identity"
     )
   }
   list(
@@ -127,13 +141,13 @@ register_points <- function(spec, points, inputs, context) {
   )
 }
 
-# The same model of part of the rows, drawn at random, from which learning starts where there are many more; NULL
-# where there are not, or no inducing points.
+# The same model of part of the rows, from which learning starts where there are many more; NULL where there
+# are not, or no inducing points.
 pilot_model <- function(model) {
   points <- sum(vapply(model$priors[[1L]]$terms, function(term) NROW(term$inducing$coordinates), 1L))
   rows <- max(2000L, 20L * points)
   if (!points || length(model$y) < 3L * rows) return(NULL)
-  at <- sort(sample.int(length(model$y), rows))
+  at <- sort(spread_over(length(model$y), rows, 2L))
   take <- function(x) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
   by_row <- c("inputs", "by", "group", "W", "node", "weight")
   model$priors <- lapply(model$priors, function(prior) {
@@ -157,10 +171,10 @@ is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$appro
 fitc_method <- function(method, specs) {
   if (!is_fitc(specs) || method %in% c("ep", "laplace")) return(method)
   if (method == "auto") return("ep")
-  stop_galvi("method", sprintf(
-    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the evidence of the full %s",
-    method, "Gaussian process: leave approximation = \"variational\"."
-  ))
+  stop_galvi("method", sprintf(paste(
+    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the",
+    "evidence of the full Gaussian process: leave approximation = \"variational\"."
+  ), method))
 }
 
 # ---- in the fit ----

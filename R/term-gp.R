@@ -26,8 +26,8 @@
 #'   independent, with shared hyperparameters.
 #' @param inducing NULL for the full Gaussian process, N x N. Else a sparse one: a number of inducing points,
 #'   which start at the centres of clusters of the inputs ([stats::kmeans()]), or the points themselves, a
-#'   matrix or data frame with a column per input, in its units (an input `log(x)` is in units of log(x)). They
-#'   move with the hyperparameters (see `move_inducing` in [galvi_control()]); the fit has them in
+#'   matrix or data frame with a column per input, in its units (an input `log(x)` is in units of log(x)).
+#'   They move with the hyperparameters (see `move_inducing` in [galvi_control()]); the fit has them in
 #'   `fit$inducing`. With a factor `by` all levels share the points.
 #' @param scale Should inputs be centred and brought to a common standard deviation before distances are
 #'   taken? The common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay
@@ -72,7 +72,8 @@ parse_gp <- function(call, env) {
   if (is_finite_kernel(kernel)) inducing <- NULL
   list(
     type = "gp", inputs = inputs, by = by, variables = c(inputs, by), kernel = kernel,
-    kernel_call = options$kernel, inducing = inducing, approximation = gp_approximation(options, inducing, env),
+    kernel_call = options$kernel, inducing = inducing,
+    approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale")
   )
 }

@@ -170,8 +170,8 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   Matrix offset = get_matrix(model, "offset");
   std::vector<std::unique_ptr<Solver>> solvers;
   for (Index k = 0; k < offset.cols(); ++k)
-    solvers.push_back(
-        make_solver(get<std::string>(model, "solver"), context, terms_from_list(context, model, k), offset.rows()));
+    solvers.push_back(make_solver(get<std::string>(model, "solver"), context,
+                                  terms_from_list(context, model, k), offset.rows()));
   return {context,
           data_from_list(model),
           std::move(likelihood),

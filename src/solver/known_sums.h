@@ -1,5 +1,5 @@
-// Sums over rows that are linear in the sites: W' diag(lambda) W and W' b. Sites that an algorithm tries are as
-// a rule combinations of sites and steps whose sums have been taken, and then another pass is not needed.
+// Sums over rows that are linear in the sites: W' diag(lambda) W and W' b. Sites that an algorithm tries are
+// as a rule combinations of sites and steps whose sums have been taken, and then another pass is not needed.
 #pragma once
 
 #include <deque>

@@ -61,7 +61,7 @@ class ProjectedSolver final : public Solver, public LatentForm {
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
 
-  /// W~' diag(d) W~ and W~' x, either of which may be empty. A pass over the rows is dear: both come from one.
+  /// W~' diag(d) W~ and W~' x, either of which may be empty. A pass over the rows is dear: one gives both.
   SiteSums sums(const Vector& d, const Vector& x) const;
   Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h

@@ -20,9 +20,8 @@ inducing_term <- function(X, kernel, Z, first, centre, scale, by = NULL, group =
 
 inducing_settings <- function(hyper) {
   at <- grep("^z\\[", names(hyper))
-  stats::setNames(
-    lapply(hyper[at], function(x) list(transform = "identity", lower = x - 10, upper = x + 10)), names(hyper)[at]
-  )
+  range <- function(x) list(transform = "identity", lower = x - 10, upper = x + 10)
+  stats::setNames(lapply(hyper[at], range), names(hyper)[at])
 }
 
 # A sparse model at random. kernel: "se" and the like, "sum" or "product".
@@ -47,7 +46,9 @@ random_inducing <- function(n, M, kernel = "se", by = FALSE, group = FALSE, like
     X, spec, Z, first, centre, scale, by = if (by) rnorm(n), group = if (group) sample(3L, n, TRUE), jitter
   )
   eta <- sin(2 * X[, 1]) + X[, 2] / 2
-  y <- switch(likelihood, gaussian = rnorm(n, eta), poisson = rpois(n, exp(eta)), rbinom(n, 1, plogis(2 * eta)))
+  y <- switch(likelihood,
+    gaussian = rnorm(n, eta), poisson = rpois(n, exp(eta)), rbinom(n, 1, plogis(2 * eta))
+  )
   new_model(y, list(term), hyper, likelihood, settings = inducing_settings(hyper))
 }
 
@@ -88,8 +89,9 @@ ep_reference <- function(K, y, rounds = 300) {
     nu <- (nu + mean / variance - centre / cavity) / 2
   }
   # sites are scaled so that they have the mass of p(y | f) under their cavities
-  log_evidence <- sum(pnorm(z, log.p = TRUE) + log1p(cavity * tau) / 2 + (centre / cavity + nu)^2 / 2 * -variance +
-    centre^2 / cavity / 2) - as.numeric(determinant(diag(n) + K * rep(tau, each = n))$modulus) / 2 +
-    sum(nu * drop(V %*% nu)) / 2
+  masses <- pnorm(z, log.p = TRUE) + log1p(cavity * tau) / 2 +
+    (centre^2 / cavity - variance * (centre / cavity + nu)^2) / 2
+  B <- diag(n) + K * rep(tau, each = n)
+  log_evidence <- sum(masses) - as.numeric(determinant(B)$modulus) / 2 + sum(nu * drop(V %*% nu)) / 2
   list(log_evidence = log_evidence, tau = tau, alpha = nu - tau * m)
 }

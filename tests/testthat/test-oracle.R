@@ -13,7 +13,8 @@ oracle_case <- function(id) {
     posterior = subset(oracle_file("posteriors.csv.gz"), job == id),
     train = coded(oracle_file(paste0(job$dataset, ".csv.gz"))),
     new = coded(oracle_file(paste0(job$dataset, "_new.csv"))),
-    inducing = if (job$M > 0) oracle_file(paste0(job$dataset, "_points.csv")), jitter = if (job$M > 0) 1e-6 else 0,
+    inducing = if (job$M > 0) oracle_file(paste0(job$dataset, "_points.csv")),
+    jitter = if (job$M > 0) 1e-6 else 0,
     lengthscale = exp(job$log_s / 2), variance = exp(2 * job$log_sigma),
     family = switch(job$lik, logistic = binomial(), erf = binomial("probit"), poisson = poisson(),
       # h1 = log(df - 1), h2 = log(scale)
@@ -24,7 +25,8 @@ oracle_case <- function(id) {
 oracle_fit <- function(case, lengthscale = case$lengthscale, variance = case$variance, tol = 1e-9, ...) {
   control <- galvi_control(tol = tol, inducing_jitter = case$jitter)
   inducing <- case$inducing
-  galvi(y ~ 0 + gp(., kernel = se(lengthscale = fixed(lengthscale), variance = fixed(variance)), inducing = inducing),
+  kernel <- se(lengthscale = fixed(lengthscale), variance = fixed(variance))
+  galvi(y ~ 0 + gp(., kernel = kernel, inducing = inducing),
         data = case$train, family = case$family, hyper = "fixed", control = control, ...)
 }
 

@@ -64,8 +64,8 @@ test_that("Gaussian observations have the collapsed bound of Titsias", {
   points <- matrix(seq(-3, 3, length.out = 7), dimnames = list(NULL, "x"))
   noise <- 0.2
   fit <- galvi(
-    real ~ 0 + gp(x, kernel = se(0.8, 1.2), inducing = points), d, galvi_family(gaussian(), variance = fixed(noise)),
-    hyper = "fixed"
+    real ~ 0 + gp(x, kernel = se(0.8, 1.2), inducing = points), d,
+    galvi_family(gaussian(), variance = fixed(noise)), hyper = "fixed"
   )
   k <- function(a, b) 0.8 * exp(-outer(a, b, "-")^2 / (2 * 1.2^2))
   Q <- k(d$x, points[, 1]) %*% solve(k(points[, 1], points[, 1]), k(points[, 1], d$x))
@@ -106,8 +106,8 @@ test_that("all methods meet on a sparse model", {
     fits <- lapply(stats::setNames(nm = applicable_methods(model)), function(method) fit_at(model, method))
     elbo <- vapply(fits, `[[`, 0, "elbo")
     wanted <- c(
-      "newton", "fixed_point", "fixed_point_batch", "coordinate_ascent", "natural_gradient", "opper_archambeau",
-      "cholesky_gradient", if (likelihood == "poisson") "dual"
+      "newton", "fixed_point", "fixed_point_batch", "coordinate_ascent", "natural_gradient",
+      "opper_archambeau", "cholesky_gradient", if (likelihood == "poisson") "dual"
     )
     expect_setequal(names(elbo), wanted)
     expect_lt(diff(range(elbo)), tol$elbo)
@@ -131,7 +131,9 @@ test_that("learning moves the points, or not, and raises the bound", {
   d <- sparse_data(200)
   points <- cbind(x = seq(-3, 3, length.out = 5), z = 0)
   start <- held(y ~ gp(x, z, inducing = points), d, binomial())
-  still <- galvi(y ~ gp(x, z, inducing = points), d, binomial(), control = galvi_control(move_inducing = FALSE))
+  still <- galvi(
+    y ~ gp(x, z, inducing = points), d, binomial(), control = galvi_control(move_inducing = FALSE)
+  )
   moved <- galvi(y ~ gp(x, z, inducing = points), d, binomial())
   expect_equal(unname(still$inducing[[1]]), unname(points))
   expect_gt(still$elbo, start$elbo)
@@ -291,7 +293,8 @@ test_that("learning from many rows starts from a part of them", {
   again <- galvi(y ~ gp(x, z, inducing = 10), d, binomial(), control = galvi_control(threads = 1))
   expect_identical(fit$elbo, again$elbo)
   longer <- galvi(
-    y ~ gp(x, z, inducing = 10), d, binomial(), start = fit, control = galvi_control(threads = 1, hyper_tol = 1e-8)
+    y ~ gp(x, z, inducing = 10), d, binomial(), start = fit,
+    control = galvi_control(threads = 1, hyper_tol = 1e-8)
   )
   # what steps of little worth would add
   expect_gt(longer$elbo, fit$elbo - 1e-6)
@@ -309,14 +312,16 @@ test_that("Laplace with FITC averages the likelihood over what is open, and its 
   d <- sparse_data(40)
   points <- matrix(seq(-3, 3, length.out = 5), dimnames = list(NULL, "x"))
   formula <- y ~ 0 + gp(x, kernel = se(0.8, 1.2), inducing = points, approximation = "fitc")
-  fit <- galvi(formula, d, binomial(), method = "laplace", hyper = "fixed", control = galvi_control(tol = 1e-12))
+  fit <- galvi(
+    formula, d, binomial(), method = "laplace", hyper = "fixed", control = galvi_control(tol = 1e-12)
+  )
   expect_true(fit$convergence$converged)
   k <- function(a, b) 0.8 * exp(-outer(a, b, "-")^2 / (2 * 1.2^2))
   W <- t(solve(t(chol(k(points[, 1], points[, 1]))), k(points[, 1], d$x)))
   c <- 0.8 - rowSums(W^2)
   averaged <- function(f, c, y) {
-    log(integrate(function(e) plogis((2 * y - 1) * (f + e)) * dnorm(e, 0, sqrt(c)), -12 * sqrt(c), 12 * sqrt(c),
-      rel.tol = 1e-11)$value)
+    p <- function(e) plogis((2 * y - 1) * (f + e)) * dnorm(e, 0, sqrt(c))
+    log(integrate(p, -12 * sqrt(c), 12 * sqrt(c), rel.tol = 1e-11)$value)
   }
   log_joint <- function(u) sum(mapply(averaged, drop(W %*% u), c, d$y)) - sum(u^2) / 2
   mode <- optim(numeric(5), log_joint, method = "BFGS", control = list(fnscale = -1, reltol = 1e-14))$par
@@ -329,7 +334,8 @@ test_that("Laplace with FITC averages the likelihood over what is open, and its 
     model <- random_inducing(40, 4, likelihood = "poisson")
     if (likelihood == "negbinomial") {
       model$hyper <- lapply(model$hyper, function(column) c(column, column[1]))
-      model$likelihood <- list(type = "negbinomial", hyper = list(size = length(model$hyper$value)), constants = list())
+      size <- length(model$hyper$value)
+      model$likelihood <- list(type = "negbinomial", hyper = list(size = size), constants = list())
     } else {
       model$likelihood$type <- likelihood
       model$y <- pmin(model$y, 1)
