@@ -290,7 +290,8 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   offset <- frame_offset(frame, response$latents)
   registry <- new_registry()
   context <- c(
-    model_context(family, response, registry), list(alone = !length(parsed$specs), start = settings$start),
+    model_context(family, response, registry),
+    list(alone = !length(parsed$specs), start = settings$start, held = isTRUE(settings$held)),
     control[c("move_inducing", "inducing_jitter")]
   )
   context$has_intercept <- context$intercept && attr(parsed$fixed, "intercept") == 1L

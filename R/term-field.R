@@ -195,7 +195,9 @@ field_hyper <- function(spec, context) {
   add <- function(name, entry, lower, upper, transform) {
     context$registry$add(spec$label, name, entry, lower, upper, transform)
   }
-  variance <- as_parameter(spec$settings$variance, "variance", default = 1, what = "argument")
+  # learning that starts far below the response's variance finds the bound flat
+  default <- if (context$held) 1 else context$default_variance
+  variance <- as_parameter(spec$settings$variance, "variance", default = default, what = "argument")
   size <- c(context$default_variance / unit_variance(spec), variance$value)
   out <- list(variance = add("variance", variance, 1e-6 * min(size), 1e7 * max(size), "log"))
   share <- switch(field_model(spec), bym2 = "mixing", proper = "dependence", ar1 = "correlation")

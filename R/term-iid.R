@@ -14,7 +14,8 @@
 #'
 #' @param g The groups: a factor, text or numbers; an expression in columns.
 #' @param variance The variance of the effects: a number is where learning starts, [fixed()] holds it, and
-#'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors.
+#'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors. Without it learning starts at the
+#'   variance of the response where the link is the identity, so that its units do not matter.
 #' @param by A number that multiplies the effects (`iid(g, by = x)` is a random slope in x), or a factor: one
 #'   copy of the effects per level, independent, with shared hyperparameters.
 #' @return Nothing: calling it outside a formula is an error.

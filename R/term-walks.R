@@ -105,8 +105,8 @@ find_times <- function(spec, x, name) {
   size <- count_times(spec)
   if (!is.null(spec$levels)) return(list(at = match(as.character(x), spec$levels)))
   at <- whole_times(x, spec, name) - spec$first + 1
-  before <- max(0, 1 - min(at))
-  after <- max(0, max(at) - size)
+  before <- max(0, 1 - at)
+  after <- max(0, at - size)
   if (before + after == 0) return(list(at = as.integer(at)))
   if (isTRUE(spec$cyclic)) {
     stop_galvi("data", sprintf(

@@ -509,3 +509,30 @@ test_that("plots show levels in order, steps along time and maps", {
   regions <- held(y ~ gmrf(r, map), data.frame(y = c(1, 2), r = c(1, 3)))
   expect_identical(plot_away(regions)[[1]]$r, c("1", "2", "3"))
 })
+
+test_that("what is learned does not depend on the response's units", {
+  set.seed(8)
+  d <- data.frame(g = sample(12, 120, TRUE), t = sample(20, 120, TRUE))
+  d$y <- rnorm(12)[d$g] + cumsum(rnorm(20, sd = 0.5))[d$t] + rnorm(120)
+  learned <- function(unit, formula) {
+    fit <- galvi(formula, transform(d, y = unit * y), control = galvi_control(threads = 1))
+    found <- fit$hyper[fit$hyper$status == "learned", ]
+    c(fit$elbo + 120 * log(unit), found$estimate / ifelse(found$parameter == "correlation", 1, unit^2))
+  }
+  for (formula in list(y ~ iid(g) + rw1(t), y ~ iid(g) + ar1(t))) {
+    expect_close(learned(1e5, formula), learned(1, formula), 1e-2)
+  }
+  # a search may pass where variances differ by twenty orders of magnitude
+  for (unit in c(1e-8, 1e8)) {
+    fit <- galvi(y ~ iid(g) + rw2(t), transform(d, y = unit * rnorm(120)), control = galvi_control(threads = 1))
+    expect_true(fit$convergence$converged)
+  }
+})
+
+test_that("rows without a time predict NA, and no rows predict nothing", {
+  fit <- galvi(y ~ rw1(t), data.frame(t = 1:6, y = c(1, 3, 2, 4, 3, 5)), hyper = "fixed")
+  expect_silent(found <- predict(fit, data.frame(t = c(NA, NA_real_))))
+  expect_identical(as.vector(found), c(NA_real_, NA_real_))
+  expect_silent(none <- predict(fit, data.frame(t = numeric())))
+  expect_length(none, 0)
+})
