@@ -28,7 +28,8 @@
 #'   which start at the centres of clusters of the inputs ([stats::kmeans()]), or the points themselves, a
 #'   matrix or data frame with a column per input, in its units (an input `log(x)` is in units of log(x)).
 #'   They move with the hyperparameters (see `move_inducing` in [galvi_control()]); the fit has them in
-#'   `fit$inducing`. With a factor `by` all levels share the points.
+#'   `fit$inducing`. Of many rows a part is learned from first. With a factor `by` all levels share the
+#'   points.
 #' @param scale Should inputs be centred and brought to a common standard deviation before distances are
 #'   taken? The common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay
 #'   in the data's units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred

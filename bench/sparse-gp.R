@@ -45,13 +45,15 @@ target("N = 20,000, M = 100, learned end to end", rounds$galvi[1] / bam, 1, "bam
 target("its log loss above the best", rounds$loss[1] - best, 0.001)
 target("the worst of 20 starts", max(rounds$loss) - best, 0.001)
 
-# One evaluation of the bound at given sites, two passes, against the product alone.
+# A fit at held hyperparameters is one pass over the rows (the variances that the points leave open) and two for
+# every step, each with the kernel, a triangular product and one more; against the product of N x M numbers
+# alone.
 W <- matrix(rnorm(20000 * 100), 20000)
 product <- cpu_seconds(function() crossprod(W), 20)
 fit <- fit_ours(data, hyper = "fixed")
-sites <- fit$posterior[c("lambda", "b")]
-passes <- cpu_seconds(function() galvi:::probe_bound(fit$model, fit$control, "auto", sites), 5)
-cat(sprintf("bound, its gradient and certificate (4 passes): %.1f crossprod()\n", passes / product))
+points <- fit$inducing[[1]]
+seconds <- cpu_seconds(function() fit_ours(data, points, hyper = "fixed"), 5)
+target("one pass", seconds / (2 * nrow(fit$trace) + 1) / product, 3, "crossprod()")
 
 # Linear in N, at held hyperparameters.
 sizes <- if ("large" %in% commandArgs(TRUE)) c(1e4, 1e5, 1e6) else c(1e4, 1e5)
@@ -75,3 +77,8 @@ if ("large" %in% commandArgs(TRUE)) {
   target("N = 1,000,000, M = 100, two threads", elapsed / 60, 5, "minutes")
   target("peak memory of the session", peak(), 2048, "MiB")
 }
+
+# Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21): 1.9 s against bam's 2.6 (log loss 0.4919
+# against 0.4929); starts at random rows take 2.1 to 3.7 s and end within 0.0002 of the best. One pass is 2.9
+# crossprod(). Time is linear in N (exponent 1.01). The session's peak is 99 MiB for N = 20,000; N = 1,000,000
+# is learned in 104 s on two threads, with 1.0 GiB.
