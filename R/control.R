@@ -6,8 +6,8 @@
 #'   can prove that, when it changes by less. Positive.
 #' @param max_iterations Steps of one inference, at least 1.
 #' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the
-#'   bound's size, is below it. Where more than 50 values are learned, as with inducing points, also when three
-#'   steps together raise the bound by less than 100 `hyper_tol` of its size. Positive.
+#'   bound's size, is below it. Where more than 50 values are learned, as with inducing points, also when
+#'   three steps together raise the bound by less than 100 `hyper_tol` of its size. Positive.
 #' @param hyper_iterations Steps of learning, 0 or more.
 #' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the
 #'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.

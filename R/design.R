@@ -280,7 +280,8 @@ check_start <- function(start) {
 #'
 #' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it
 #' grows with N.
-#' @param settings list(expectation, control, start, held: are the hyperparameters held?), each with a default.
+#' @param settings list(expectation, control, start, held: are the hyperparameters held?), each with a
+#'   default.
 #' @noRd
 build_model <- function(parsed, frame, family, prior = NULL, args = list(), settings = list()) {
   control <- if (is.null(settings$control)) galvi_control() else settings$control

@@ -200,7 +200,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   learn <- if (control$hyper_iterations == 0) "fixed" else hyper
   pilot <- if (learn == "optimise" && !inherits(start, "galvi")) pilot_model(model)
   result <- with_progress(verbose, function(report) {
-    as_galvi_error(fit_model(c(model, list(pilot = pilot)), method, learn, control, warm_start(start, model), report))
+    model <- c(model, list(pilot = pilot))
+    as_galvi_error(fit_model(model, method, learn, control, warm_start(start, model), report))
   })
   new_fit(
     call = call, formula = formula, family = built$design$family, design = built$design, model = model,

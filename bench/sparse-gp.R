@@ -45,8 +45,8 @@ target("N = 20,000, M = 100, learned end to end", rounds$galvi[1] / bam, 1, "bam
 target("its log loss above the best", rounds$loss[1] - best, 0.001)
 target("the worst of 20 starts", max(rounds$loss) - best, 0.001)
 
-# A fit at held hyperparameters is one pass over the rows (the variances that the points leave open) and two for
-# every step, each with the kernel, a triangular product and one more; against the product of N x M numbers
+# A fit at held hyperparameters is one pass over the rows (the variances that the points leave open) and two
+# for every step, each with the kernel, a triangular product and one more; against the product of N x M numbers
 # alone.
 W <- matrix(rnorm(20000 * 100), 20000)
 product <- cpu_seconds(function() crossprod(W), 20)
