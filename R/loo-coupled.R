@@ -60,7 +60,9 @@ cross_curvature <- function(fit) {
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
   K <- n_latents(fit)
-  W <- if (!is.null(fit$posterior$latent)) do.call(cbind, lapply(training_rows(fit)$terms, `[[`, "W"))
+  columns <- lapply(training_rows(fit)$terms, `[[`, "W")  # NULL of inducing points, whose columns C++ makes
+  known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
+  W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
   if (L * K > largest) return(local_response(fit, H))
   S <- M <- matrix(0, L * K, L * K)

@@ -349,3 +349,11 @@ test_that("Laplace with FITC averages the likelihood over what is open, and its 
     expect_close(at(value)$gradient, central_gradient(function(h) at(h)$elbo, value, h = 5e-4), 1e-5)
   }
 })
+
+test_that("leaving one out of several latents is that of the full process with points at the data", {
+  skip_if_not_installed("loo")
+  d <- sparse_data(40)
+  full <- held(g ~ gp(x, kernel = se(1, 1)), d, categorical())
+  sparse <- held(g ~ gp(x, kernel = se(1, 1), inducing = as.matrix(d["x"])), d, categorical())
+  expect_close(loo::loo(sparse)$pointwise, loo::loo(full)$pointwise, 1e-4)
+})
