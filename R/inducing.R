@@ -7,7 +7,7 @@
 check_inducing <- function(x) {
   if (is.null(x) || is.data.frame(x) && nrow(x)) return(x)
   if (is.numeric(x) && is.matrix(x) && length(x)) return(x)
-  if (is.numeric(x) && length(x) == 1L && is.finite(x) && x >= 1 && x == round(x)) return(as.integer(x))
+  if (is.numeric(x) && length(x) == 1L && is.finite(x) && x >= 1 && x == round(x)) return(x)
   stop_galvi("argument", sprintf(
     "`inducing` must be a positive whole number, a matrix or a data frame of points, or NULL, not %s.",
     describe(x)
@@ -81,8 +81,8 @@ spread_points <- function(x, count, spread, kept, label) {
   if (nrow(distinct) <= count) {
     if (nrow(distinct) < count) {
       inform_galvi("inducing", sprintf(
-        "%s: the inputs have %d distinct rows, so there are %d inducing points instead of %d.", label,
-        nrow(distinct), nrow(distinct), count
+        "%s: the inputs have %s, and as many are the inducing points instead of %s.", label,
+        if (nrow(distinct) == 1L) "one distinct row" else paste(nrow(distinct), "distinct rows"), format(count)
       ))
     }
     return(distinct)
@@ -103,7 +103,7 @@ spread_points <- function(x, count, spread, kept, label) {
 
 # Points as rows of the input matrix: given, those of the fit that learning starts from, or spread out.
 starting_points <- function(spec, inputs, start) {
-  if (!is.numeric(spec$inducing) || !is.null(dim(spec$inducing))) return(given_points(spec, spec$inducing))
+  if (!is.null(dim(spec$inducing))) return(given_points(spec, spec$inducing))
   earlier <- if (inherits(start, "galvi")) start$inducing[[spec$label]]
   if (NROW(earlier) == spec$inducing && NCOL(earlier) == length(spec$input_names)) {
     return(given_points(spec, earlier))
@@ -149,10 +149,10 @@ pilot_model <- function(model) {
   if (!points || length(model$y) < 3L * rows) return(NULL)
   at <- sort(spread_over(length(model$y), rows, 2L))
   take <- function(x) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
-  by_row <- c("inputs", "by", "group", "W", "node", "weight")
+  by_row <- function(x) is.atomic(x) && NROW(x) == length(model$y)
   model$priors <- lapply(model$priors, function(prior) {
     list(terms = lapply(prior$terms, function(term) {
-      own <- intersect(by_row, names(Filter(Negate(is.null), term)))
+      own <- vapply(term, by_row, NA)
       term[own] <- lapply(term[own], take)
       term
     }))

@@ -169,8 +169,6 @@ design_gp <- function(spec, frame, context) {
     rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
     if (!is.null(spec$inducing)) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
-      # the fit has them, and the call what the user gave
-      spec$inducing <- nrow(points$coordinates)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
     }
     if (!spec$scale) inform_scales(spec, terms[[1L]]$kernel, block$matrix)
