@@ -21,7 +21,8 @@
 #' Kullback-Leibler divergence of q from the posterior. Means are corrected by self-normalised, Pareto
 #' smoothed weights, with the draws' own deviation from the known moments of q taken off. Everything here is
 #' for the exact p(y | eta), also where inference used a bound on it. With several latent values per
-#' observation q takes them for independent, which the posterior of [categorical()] is not; k shows it.
+#' observation q takes them for independent, which the posterior of [categorical()] is not; k shows it. Fits
+#' with inducing points are refused: what these leave open of the process would have to be drawn too.
 #'
 #' @param fit A fit of [galvi()].
 #' @param draws Number of draws, at least 100; [set.seed()] applies.
@@ -48,12 +49,24 @@ check_fit <- function(fit, draws = 1000) {
   }
   draws <- check_whole(draws, "draws", 100)
   need_loo("check_fit()")
+  check_no_inducing(fit)
   out <- if (fit$method == "exact") exact_check(fit, draws) else importance_check(fit, draws)
   out$dimension <- latent_dimension(fit)
   out$family <- family_label(fit)
   out$formula <- fit$formula
   out$reading <- check_words(out)
   structure(out, class = "check_fit")
+}
+
+#' p(y | z) of a sparse process is an integral over all that z leaves open of eta: no product over rows
+#' @noRd
+check_no_inducing <- function(fit) {
+  if (is.null(fit$inducing)) return(invisible())
+  stop_galvi("argument", paste(
+    "check_fit() cannot draw from a process behind inducing points. Use fewer rows (`subset`) and no",
+    "`inducing`, or compare logLik() of fits with more and more points, which comes near that of the full",
+    "process; loo() works."
+  ))
 }
 
 #' Numbers in the latent vector: coefficients, or a value per observation

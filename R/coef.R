@@ -2,7 +2,8 @@
 #'
 #' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible
 #' intervals (equal tails of the Gaussian posterior), all on the scale of the linear predictor and at the
-#' hyperparameters of the fit. `ranef()` gives the posterior of the other terms that are made of coefficients.
+#' hyperparameters of the fit. `ranef()` gives the posterior of the effects that [iid()], [gmrf()], [rw1()],
+#' [rw2()] and [ar1()] add, and of other terms that are made of coefficients.
 #'
 #' @param object A fit of [galvi()].
 #' @param parm Names or positions of coefficients; all of them if missing.
@@ -13,7 +14,8 @@
 #'   families a matrix, class x column. Length 0 if the formula has no fixed effects.
 #' * `vcov`: a square matrix; for multi-class families its names are `class:column`.
 #' * `confint`: a matrix with a row per coefficient and the limits in two columns.
-#' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per coefficient or level); for
+#' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per level, region, time or
+#'   coefficient, `level:by` where a factor `by` makes copies), also of those without observations; for
 #'   multi-class families a column pair per class. Empty if there is no such term; [predict.galvi()] with
 #'   `type = "terms"` gives the values of `gp()` terms.
 #' @examples
@@ -37,16 +39,33 @@ fixef.galvi <- function(object, ...) coef.galvi(object)
 #' @export ranef
 #' @export
 ranef.galvi <- function(object, ...) {
-  blocks <- Filter(function(block) block$label != "fixed", object$posterior$coefficients)
+  blocks <- object$posterior$coefficients
   names(blocks) <- vapply(blocks, `[[`, "", "label")
-  lapply(blocks, function(block) {
-    block <- named_coefficients(object, block)
+  specs <- object$design$specs
+  effects <- lapply(specs, function(spec) {
+    if (is_field(spec)) return(effects_frame(field_posterior(object, spec)))
+    # columns at inducing points are nobody's effects
+    if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
+    block <- named_coefficients(object, blocks[[spec$label]])
     sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))
-    if (ncol(block$mean) == 1L) return(data.frame(mean = block$mean[, 1L], sd = as.vector(sd)))
-    colnames(block$mean) <- paste0("mean.", colnames(block$mean))
-    colnames(sd) <- sub("^mean", "sd", colnames(block$mean))
-    data.frame(block$mean, sd, check.names = FALSE)
+    effects_frame(list(mean = block$mean, sd = matrix(sd, nrow(block$mean)), names = rownames(block$mean)))
   })
+  names(effects) <- vapply(specs, `[[`, "", "label")
+  Filter(Negate(is.null), effects)
+}
+
+# A row per effect, a pair of columns per latent.
+effects_frame <- function(effects) {
+  data <- if (ncol(effects$mean) == 1L) {
+    data.frame(mean = effects$mean[, 1L], sd = effects$sd[, 1L])
+  } else {
+    latents <- colnames(effects$mean)
+    values <- cbind(effects$mean, effects$sd)
+    colnames(values) <- paste0(rep(c("mean.", "sd."), each = length(latents)), latents)
+    data.frame(values, check.names = FALSE)
+  }
+  row.names(data) <- make.unique(effects$names)
+  data
 }
 
 #' Posterior of the fixed effects: mean (q x K) and a q x q covariance per latent; q = 0 without fixed effects

@@ -6,14 +6,19 @@
 #'   can prove that, when it changes by less. Positive.
 #' @param max_iterations Steps of one inference, at least 1.
 #' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the
-#'   bound's size, is below it. Positive.
+#'   bound's size, is below it. Where more than 50 values are learned, as with inducing points, also when
+#'   three steps together raise the bound by less than 100 `hyper_tol` of its size. Positive.
 #' @param hyper_iterations Steps of learning, 0 or more.
 #' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the
 #'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
 #' @param freeze Steps of the posterior before the hyperparameters move.
-#' @param joint Optimise posterior and hyperparameters together rather than in turn?
-#' @param move_inducing Move inducing points together with the hyperparameters? No use in this version.
-#' @param inducing_jitter Added to the diagonal of the inducing points' covariance. No use in this version.
+#' @param joint Optimise posterior and hyperparameters together, by one L-BFGS, rather than with a whole
+#'   inference for every step of the hyperparameters? As KLSp was published; slower. No use where inference is
+#'   one step, that of a full [gp()] with gaussian noise.
+#' @param move_inducing Move inducing points (`gp(inducing = )`) together with the hyperparameters? Levels of
+#'   factors stay what they are.
+#' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the
+#'   linear predictor. None is needed: points that say nothing new are left out.
 #' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
 #' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole
 #'   number. Results do not depend on it beyond rounding.
@@ -21,6 +26,9 @@
 #' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
 #' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
 #'   fit larger?
+#' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
+#'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
+#'   steps, for at most 50 of them.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @return A list of class `galvi_control`.
 #' @examples
@@ -30,7 +38,7 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
                           threads = getOption("galvi.threads", 2), backend = "auto",
-                          keep_factor = FALSE, ...) {
+                          keep_factor = FALSE, hyper_method = "lbfgs", ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -46,8 +54,17 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     chunk_rows = if (identical(chunk_rows, "auto")) "auto" else check_chunk_rows(chunk_rows),
     threads = check_whole(threads, "threads"),
     backend = check_choice(backend, c("auto", "blas", "eigen"), "backend"),
-    keep_factor = check_flag(keep_factor, "keep_factor")
+    keep_factor = check_flag(keep_factor, "keep_factor"),
+    hyper_method = check_hyper_method(hyper_method, joint)
   ), class = "galvi_control")
+}
+
+check_hyper_method <- function(x, joint) {
+  check_choice(x, c("lbfgs", "newton"), "hyper_method")
+  if (x == "newton" && joint) {
+    stop_galvi("argument", "`joint = TRUE` is a search by L-BFGS: leave `hyper_method` \"lbfgs\".")
+  }
+  x
 }
 
 check_chunk_rows <- function(x) {

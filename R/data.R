@@ -17,3 +17,58 @@
 #' @examples
 #' table(ionosphere$Class)
 "ionosphere"
+
+#' Oral cancer in Germany
+#'
+#' Deaths of men from cancer of the oral cavity in the 544 districts of Germany, 1986 to 1990, with what their
+#' populations' ages would lead one to expect: the standard example of disease mapping.
+#'
+#' @format
+#' `oral`: a data frame of 544 rows and 3 columns:
+#' \describe{
+#'   \item{region}{number of the district, 1 to 544.}
+#'   \item{Y}{deaths.}
+#'   \item{E}{expected deaths; `sum(E)` is `sum(Y)`.}
+#' }
+#' `germany_graph`: a list of 544 integer vectors, the districts that border on each, as the `graph` of a
+#' [gmrf()] term.
+#'
+#' `germany_map`: a list of 544 matrices with columns `x` and `y`, the outlines of the districts as
+#' [graphics::polygon()] draws them.
+#' @source The R package spam (`Oral`, `germany`, `germany.adjacency`), after Knorr-Held, L. and Rasser, G.
+#'   (2000), "Bayesian detection of clusters and discontinuities in disease maps", *Biometrics* 56, 13-21.
+#' @examples
+#' fit <- galvi(
+#'   Y ~ offset(log(E)) + iid(region) + gmrf(region, graph = germany_graph),
+#'   data = oral, family = poisson()
+#' )
+#' fit$hyper
+#' risk <- predict(fit, type = "response") / oral$E
+#' plot(do.call(rbind, germany_map), type = "n", asp = 1, axes = FALSE, xlab = "", ylab = "")
+#' shade <- hcl.colors(7, "Reds", rev = TRUE)[cut(risk, 7)]
+#' for (i in oral$region) polygon(germany_map[[i]], col = shade[i], border = NA)
+#' @name oral
+#' @aliases germany_graph germany_map
+"oral"
+
+#' @rdname oral
+"germany_graph"
+
+#' @rdname oral
+"germany_map"
+
+#' Two classes in the plane, of which one is bent
+#'
+#' Artificial: two classes that overlap, with a curved boundary between them. Papers on sparse Gaussian
+#' processes use it to show where inducing points go.
+#'
+#' These are the 400 rows of the first training set of the banana data in the benchmark collection of Raetsch,
+#' Onoda and Mueller.
+#'
+#' @format A data frame of 400 rows and 3 columns: the inputs `x1` and `x2`, standardised in the full set, and
+#'   the class `y`, 0 (183 rows) or 1 (217 rows).
+#' @source The repository GPflow/GPflow (Apache 2.0), after Raetsch, G., Onoda, T. and Mueller, K.-R. (2001),
+#'   "Soft margins for AdaBoost", *Machine Learning* 42, 287-320.
+#' @examples
+#' plot(x2 ~ x1, banana, col = c("#4477AA", "#EE6677")[y + 1], pch = 16, asp = 1)
+"banana"

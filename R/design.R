@@ -13,8 +13,22 @@ frame_terms <- function(parsed) {
     parsed$formula,
     variables = as.call(c(quote(list), variables, parsed$offsets)),
     offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
-    response = 1L, .Environment = parsed$env, class = c("terms", "formula")
+    all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
   )
+}
+
+# Variables that keep levels without observations: times of walks, where each level is a step.
+step_factors <- function(parsed) {
+  walks <- vapply(parsed$specs, function(spec) spec$type %in% c("rw1", "rw2", "ar1"), NA)
+  setdiff(input_names(parsed$specs[walks]), c(input_names(parsed$specs[!walks]), fixed_names(parsed)))
+}
+
+input_names <- function(specs) {
+  vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
+}
+
+fixed_names <- function(parsed) {
+  vapply(as.list(attr(parsed$fixed, "variables"))[-1L], variable_name, "")
 }
 
 # args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
@@ -30,7 +44,7 @@ model_frame <- function(terms, data, args, na.action) {
     what <- if (length(unknown_function(message))) "formula" else "data"
     stop_galvi(what, unreadable(message, "data"))
   })
-  frame <- drop_unused_levels(handle_missing(frame, na.action))
+  frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` is empty: no row is left%s.",
@@ -57,8 +71,8 @@ unreadable <- function(message, where) {
 }
 
 # The response keeps its levels: one row of a factor of two says which of them it is.
-drop_unused_levels <- function(frame) {
-  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA)), 1L)) {
+drop_unused_levels <- function(frame, keep = character()) {
+  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
     x <- frame[[j]]
     if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
   }
@@ -180,6 +194,10 @@ widen_ranges <- function(hyper) {
   free <- hyper$transform == "identity"
   low <- ifelse(free, size - 10, size / 10)
   high <- ifelse(free, size + 10, size * 10)
+  # between 0 or -1 and 1: half way to the ends
+  share <- hyper$transform %in% c("logit", "atanh")
+  high[share] <- (size[share] + 1) / 2
+  low[share] <- (size[share] + ifelse(hyper$transform[share] == "logit", 0, -1)) / 2
   hyper$lower <- ifelse(hyper$learned, pmin(hyper$lower, low), hyper$lower)
   hyper$upper <- ifelse(hyper$learned, pmax(hyper$upper, high), hyper$upper)
   hyper
@@ -190,36 +208,49 @@ apply_start <- function(hyper, start) {
   if (is.null(start)) return(hyper)
   from_fit <- inherits(start, "galvi")
   values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
-  known <- names(values) %in% hyper$name
+  # the points of a fit have been taken over as they were made (R/inducing.R)
+  shown <- hyper$name[!is_point(hyper)]
+  known <- names(values) %in% shown
   if (!all(known) && !from_fit) {
     name <- names(values)[!known][1L]
     stop_galvi("argument", sprintf(
       "`start` names `%s`, which is no hyperparameter of this model.%s The names are %s.", name,
-      did_you_mean(name, hyper$name), quote_names(hyper$name)
+      did_you_mean(name, shown), quote_names(shown)
     ))
   }
-  if (from_fit && length(hyper$name) && !any(known)) {
+  if (from_fit && length(shown) && !any(known)) {
     stop_galvi("argument", sprintf(
       "`start`: the fit has no hyperparameter of this model. It has %s; the model has %s.",
-      quote_names(names(values)), quote_names(hyper$name)
+      quote_names(names(values)), quote_names(shown)
     ))
   }
   at <- match(hyper$name, names(values))
-  in_order <- hyper$transform %in% c("identity", "above")
+  in_order <- hyper$transform %in% c("identity", "above") & !is_point(hyper)
   # thresholds between other classes than the fit's are of no use
   if (from_fit && anyNA(at[in_order])) at[in_order] <- NA
   set <- which(!is.na(at) & hyper$learned)
   given <- as.numeric(values[at[set]])
-  bad <- which(!is.finite(given) | given <= 0 & !in_order[set])[1L]
+  legal <- start_limits(hyper$transform[set])
+  bad <- which(!is.finite(given) | given <= legal$lower | given >= legal$upper)[1L]
   if (!is.na(bad)) {
     stop_galvi("argument", sprintf(
-      "`start` must be %sfinite, not %s (`%s`).", if (in_order[set[bad]]) "" else "positive and ",
-      format(given[bad]), hyper$name[set[bad]]
+      "`start` must be %s, not %s (`%s`).", legal$words[bad], format(given[bad]), hyper$name[set[bad]]
     ))
   }
   hyper$value[set] <- given
   check_order(hyper)
   widen_ranges(hyper)
+}
+
+# What values of a transform's parameters may be, both ends excluded.
+start_limits <- function(transform) {
+  lower <- c(log = 0, logit = 0, atanh = -1, identity = -Inf, above = -Inf)
+  upper <- c(log = Inf, logit = 1, atanh = 1, identity = Inf, above = Inf)
+  words <- c(
+    log = "positive and finite", logit = "between 0 and 1", atanh = "between -1 and 1", identity = "finite",
+    above = "finite"
+  )
+  list(lower = lower[transform], upper = upper[transform], words = words[transform])
 }
 
 check_order <- function(hyper) {
@@ -249,15 +280,22 @@ check_start <- function(start) {
 #'
 #' The design holds what new rows need: the frame's terms, factor levels, each term's facts. Nothing in it
 #' grows with N.
-#' @param settings list(expectation, pieces, start, held: are the hyperparameters held?), each with a default.
+#' @param settings list(expectation, control, start, held: are the hyperparameters held?), each with a
+#'   default.
 #' @noRd
 build_model <- function(parsed, frame, family, prior = NULL, args = list(), settings = list()) {
+  control <- if (is.null(settings$control)) galvi_control() else settings$control
   name <- variable_name(parsed$response)
   response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
   response$latents <- family_type(family)$latents(response$levels, family)
   offset <- frame_offset(frame, response$latents)
   registry <- new_registry()
-  context <- c(model_context(family, response, registry), alone = !length(parsed$specs))
+  context <- c(
+    model_context(family, response, registry),
+    list(alone = !length(parsed$specs), start = settings$start, held = isTRUE(settings$held)),
+    control[c("move_inducing", "inducing_jitter")]
+  )
+  context$has_intercept <- context$intercept && attr(parsed$fixed, "intercept") == 1L
   fixed <- design_fixed(parsed$fixed, frame, context, prior)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parsed$specs, function(spec) {
     term_types()[[spec$type]]$design(spec, frame, context)
@@ -268,19 +306,33 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
     ))
   }
   likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))
-  full <- any(vapply(built, function(b) b$term$type == "kernel", NA))
+  solver <- choose_solver(built)
+  full <- solver == "dense_kernel"
   if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
   model <- list(
     y = response$y, size = response$size, weights = response$weights, offset = offset,
     likelihood = likelihood,
     expectation = if (is.null(settings$expectation)) "auto" else settings$expectation,
-    pieces = if (is.null(settings$pieces)) 20 else settings$pieces,
-    solver = if (full) "dense_kernel" else "projected", priors = class_priors(built),
+    pieces = control$pieces,
+    solver = solver, priors = class_priors(built),
     hyper = apply_start(registry$table(), settings$start)
   )
   check_proper(fixed$priors, full, likelihood$constants)
   list(design = design, model = model, prior = fixed$priors)
+}
+
+# A full covariance makes the sum of all terms one; else Markov fields keep it sparse.
+choose_solver <- function(built) {
+  types <- vapply(built, function(b) b$term$type, "")
+  if (all(c("kernel", "inducing") %in% types)) {
+    label <- function(type) built[[match(type, types)]]$term$label
+    stop_galvi("formula", sprintf(
+      "`%s` has `inducing` and `%s` has not: a full Gaussian process is N x N whatever stands beside it. %s",
+      label("inducing"), label("kernel"), "Give `inducing` to all of them or to none."
+    ))
+  }
+  if ("kernel" %in% types) "dense_kernel" else if ("field" %in% types) "sparse" else "projected"
 }
 
 # One prior that all latent values share, or one for each where a kernel is per_class().
@@ -308,7 +360,7 @@ new_design <- function(parsed, frame, family, args, fixed, specs, response) {
   terms <- attr(frame, "terms")
   structure(list(
     formula = parsed$formula, columns = parsed$columns,
-    frame_terms = terms, xlevels = stats::.getXlevels(without_response(terms), frame),
+    frame_terms = terms, xlevels = known_levels(frame, parsed),
     terms = parsed$fixed, assign = fixed$spec$assign, contrasts = fixed$spec$contrasts,
     specs = specs, labels = vapply(specs, `[[`, "", "label"), offset = args$offset, weights = args$weights,
     family = family, K = max(1L, length(response$latents)),
@@ -316,6 +368,15 @@ new_design <- function(parsed, frame, family, args, fixed, specs, response) {
       name = variable_name(parsed$response), levels = response$levels, latents = response$latents
     )
   ), class = "galvi_design")
+}
+
+# Levels that new data must keep to, by variable. What iid() and gmrf() alone read may have others.
+known_levels <- function(frame, parsed) {
+  levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
+  open <- vapply(parsed$specs, function(spec) spec$type %in% c("iid", "gmrf"), NA)
+  by <- lapply(parsed$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  closed <- c(input_names(parsed$specs[!open]), unlist(by), fixed_names(parsed))
+  levels[setdiff(names(levels), setdiff(input_names(parsed$specs[open]), closed))]
 }
 
 # delete.response() wants the `factors` that our frame's terms do not have.
@@ -356,7 +417,7 @@ check_dense_size <- function(n, built, available = available_memory(), k = 1L) {
   call <- sub("\\)$", ", inducing = 200)", label)
   stop_galvi("size", sprintf(paste(
     "%s rows are too many for the full Gaussian process %s: it needs %s GiB%s.",
-    "Use fewer rows (`subset`), or inducing points where this version has them: %s."
+    "Use inducing points, %s, or fewer rows (`subset`)."
   ), format(n, big.mark = ",", scientific = FALSE), label, gib(need),
   if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), call))
 }

@@ -13,6 +13,8 @@
 #'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched; for an ordinal
 #'     family's thresholds after the first, of the distance to the one before), `status` (`"learned"`,
 #'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
+#'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
+#'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
 #'     it, they are in `log_prior`.}
 #'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is
@@ -27,7 +29,8 @@
 #' @section Fields for methods:
 #' \describe{
 #'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset
-#'     included (N x K); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
+#'     included (N x K); `extra`, the part of the variance that inducing points leave to each observation
+#'     alone (N x K, or NULL); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
 #'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x
 #'     K) and `covariance` (a matrix per latent); `latent` and `factor`, what predictions need of the latent
 #'     vector, or NULL. Any term's posterior, at the observations or elsewhere, is [predict()][predict.galvi]
@@ -55,14 +58,14 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
-      hyper = hyper_table(model$hyper, result),
+      hyper = hyper_table(model$hyper, result), inducing = fitted_points(design, model, result$hyper),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
       nobs = length(model$y), backend = result$backend, cost = result$cost,
-      starts = starts_table(result$starts, model$hyper$name),
+      starts = starts_table(result$starts, model$hyper),
       posterior = result[c(
-        "mean", "variance", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
+        "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
@@ -85,7 +88,7 @@ validate_fit <- function(fit) {
       shaped(fit$posterior$mean) && shaped(fit$posterior$variance),
     "the sites must be N x K" = shaped(fit$posterior$alpha) && shaped(fit$posterior$lambda),
     "the posterior must be finite" = all(is.finite(fit$posterior$mean), is.finite(fit$posterior$variance)),
-    "one value per hyperparameter is needed" = length(fit$posterior$hyper) == nrow(fit$hyper),
+    "one value per hyperparameter is needed" = length(fit$posterior$hyper) == length(fit$model$hyper$name),
     "the bound must be a number" = is.numeric(fit$elbo) && length(fit$elbo) == 1L && !is.nan(fit$elbo),
     "the fit must say whether it converged" = is.logical(fit$convergence$converged),
     "the model frame must have one row per observation" = nrow(fit$data) == n
@@ -104,20 +107,22 @@ hyper_table <- function(hyper, result) {
   status <- ifelse(hyper$learned, "learned", "fixed")
   status[hyper$learned & result$at_bound] <- "at bound"
   range <- function(x) ifelse(hyper$transform == "above", NA_real_, as.numeric(x))
-  data.frame(
+  table <- data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
     estimate = as.numeric(result$hyper), lower = range(hyper$lower), upper = range(hyper$upper),
     status = as.character(status)
   )
+  # inducing points are in fit$inducing, in the data's units
+  table[!is_point(hyper), ]
 }
 
 #' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one
 #' @noRd
-starts_table <- function(starts, names) {
+starts_table <- function(starts, hyper) {
   if (is.null(starts) || is.data.frame(starts)) return(starts)
-  values <- matrix(starts$hyper, length(starts$elbo), dimnames = list(NULL, names))
-  data.frame(start = seq_along(starts$elbo), elbo = starts$elbo, converged = starts$converged, values,
-    check.names = FALSE)
+  values <- matrix(starts$hyper, length(starts$elbo), dimnames = list(NULL, hyper$name))
+  data.frame(start = seq_along(starts$elbo), elbo = starts$elbo, converged = starts$converged,
+    values[, !is_point(hyper), drop = FALSE], check.names = FALSE)
 }
 
 warn_not_converged <- function(fit) {
@@ -185,7 +190,7 @@ family_label <- function(fit) paste0(fit$family$family, " (", fit$family$link, "
 #' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
-  if (fit$method == "exact") return("exact")
+  if (fit$method == "exact" && is.null(fit$inducing)) return("exact")
   if (fit$expectation == "taylor" || fit$method %in% c("laplace", "ep")) return("approximation")
   "bound"
 }

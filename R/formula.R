@@ -8,22 +8,12 @@
 term_types <- function() {
   list(
     gp = list(parse = parse_gp, design = design_gp, newdata = newdata_gp),
-    iid = unavailable_term("iid"),
-    gmrf = unavailable_term("gmrf"),
-    rw1 = unavailable_term("rw1"),
-    rw2 = unavailable_term("rw2"),
-    ar1 = unavailable_term("ar1")
+    iid = list(parse = parse_iid, design = design_field, newdata = field_rows),
+    gmrf = list(parse = parse_gmrf, design = design_field, newdata = field_rows),
+    rw1 = list(parse = parse_rw1, design = design_field, newdata = field_rows),
+    rw2 = list(parse = parse_rw2, design = design_field, newdata = field_rows),
+    ar1 = list(parse = parse_ar1, design = design_field, newdata = field_rows)
   )
-}
-
-unavailable_term <- function(name) {
-  force(name)
-  list(parse = function(call, env) {
-    stop_galvi("formula", sprintf(
-      "`%s` is not available in this version: formulas take fixed effects, offset() and gp().",
-      deparse_one(call)
-    ))
-  })
 }
 
 # Terms of other packages, and what to write here.

@@ -190,13 +190,17 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   verbose <- check_flag(verbose, "verbose")
   built <- prepare_model(
     formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
-    start, pieces = control$pieces, held = hyper == "fixed"
+    start, control = control, held = hyper == "fixed"
   )
   model <- built$model
+  method <- fitc_method(method, built$design$specs)
+  if (method == "laplace" && is_fitc(built$design$specs)) model$averaged <- TRUE
   if (hyper == "fixed") model$hyper$learned[] <- FALSE
   # the optimiser takes no steps at all for no limit
   learn <- if (control$hyper_iterations == 0) "fixed" else hyper
+  pilot <- if (learn == "optimise" && !inherits(start, "galvi")) pilot_model(model)
   result <- with_progress(verbose, function(report) {
+    model <- c(model, list(pilot = pilot))
     as_galvi_error(fit_model(model, method, learn, control, warm_start(start, model), report))
   })
   new_fit(
@@ -219,7 +223,7 @@ as_galvi_error <- function(expr) {
 # Everything before the numbers: list(design, model, prior, frame).
 prepare_model <- function(formula, data, family = gaussian(), args = list(),
                           na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
-                          pieces = 20, held = FALSE) {
+                          control = galvi_control(), held = FALSE) {
   formula <- check_formula(formula)
   data <- check_data(check_evaluates(data, "data", "data"))
   words <- c(names(family_types()), "galvi_family")
@@ -230,7 +234,7 @@ prepare_model <- function(formula, data, family = gaussian(), args = list(),
   args <- args[!vapply(args, is.null, NA)]
   parsed <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parsed), data, args, na.action)
-  settings <- list(expectation = expectation, pieces = pieces, start = start, held = held)
+  settings <- list(expectation = expectation, control = control, start = start, held = held)
   c(build_model(parsed, frame, family, prior, args, settings), list(frame = frame))
 }
 

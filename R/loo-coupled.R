@@ -60,12 +60,18 @@ cross_curvature <- function(fit) {
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
   K <- n_latents(fit)
-  W <- if (!is.null(fit$posterior$latent)) do.call(cbind, lapply(training_rows(fit)$terms, `[[`, "W"))
+  columns <- lapply(training_rows(fit)$terms, `[[`, "W")  # NULL of inducing points, whose columns C++ makes
+  known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
+  W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
   if (L * K > largest) return(local_response(fit, H))
   S <- M <- matrix(0, L * K, L * K)
   covariance <- if (is.null(W)) joint_covariance(fit, training_target(fit)) else {
     lapply(fit$posterior$latent, function(z) tcrossprod(z$chol))
+  }
+  if (is.null(W)) {
+    extra <- matrix(extra_variance(fit), fit$nobs, K)
+    covariance <- Map(function(V, k) V - diag(extra[, k], L), covariance, seq_len(K))
   }
   block <- function(k) (k - 1L) * L + seq_len(L)
   for (k in seq_len(K)) {
@@ -91,12 +97,13 @@ mean_response <- function(fit, H, largest = 4000) {
 #' @noRd
 local_response <- function(fit, H) {
   q <- fit$posterior
-  said <- sqrt(pmax(1 / q$variance - 1 / prior_variances(fit), 0))
+  inner <- determined_variance(fit)
+  said <- sqrt(pmax(1 / inner - 1 / (prior_variances(fit) - extra_variance(fit)), 0))
   out <- H
   for (n in seq_len(nrow(said))) {
     size <- sqrt(pmax(q$lambda[n, ], 0))
     ratio <- ifelse(size > 0, said[n, ] / size, 0)
-    out[n, , ] <- solve(diag(1 / q$variance[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
+    out[n, , ] <- solve(diag(1 / inner[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
   }
   out
 }
@@ -105,12 +112,29 @@ local_response <- function(fit, H) {
 #' @noRd
 prior_variances <- function(fit) {
   hyper <- fit$posterior$hyper
-  one <- function(term) {
-    if (term$type == "columns") return(drop(term$W^2 %*% column_variances(term, hyper)))
-    probe_gram_diagonal(term$kernel, hyper, term[intersect(c("inputs", "by", "group"), names(term))])
+  rows <- training_rows(fit)$terms
+  one <- function(term, rows) {
+    switch(term$type,
+      columns = drop(term$W^2 %*% column_variances(term, hyper)),
+      kernel = probe_gram_diagonal(term$kernel, hyper, rows),
+      alone_variances(fit, term, rows)
+    )
   }
-  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, lapply(prior$terms, one)))
+  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, Map(one, prior$terms, rows)))
   matrix(unlist(rep_len(variances, n_latents(fit))), fit$nobs)
+}
+
+#' Prior variances of a term: its posterior under sites that say nothing
+#' @noRd
+alone_variances <- function(fit, term, rows) {
+  none <- matrix(0, fit$nobs, 1L)
+  model <- fit$model
+  model$offset <- none
+  model$priors <- list(list(terms = list(term)))
+  model$solver <- choose_solver(list(list(term = term)))
+  sites <- list(alpha = none, lambda = none, b = none, hyper = fit$posterior$hyper)
+  want <- list(variance = TRUE, threads = fit$control$threads)
+  predict_latent(model, sites, list(terms = list(rows)), want)$variance[, 1L]
 }
 
 #' Prior variances of a term's columns; a factor at position 0 is none

@@ -59,22 +59,30 @@ loo.galvi <- function(x, ...) {
 
 #' The posterior of eta_n without one observation's share of site n
 #'
-#' 1 / v' = 1 / v - lambda, m' / v' = m / v - b with b = alpha + lambda m: m' = m - alpha v'.
+#' 1 / v' = 1 / v - lambda, m' / v' = m / v - b with b = alpha + lambda m: m' = m - alpha v'. With inducing
+#' points the sites act on what these determine, and the rest of eta's variance is added again.
 #' @return list(mean, variance: N x K, NA where improper; leverage: N; improper: rows).
 #' @noRd
 cavities <- function(fit) {
   q <- fit$posterior
   share <- 1 / pmax(fit$model$weights, 1)
-  leverage <- share * q$lambda * q$variance
+  inner <- determined_variance(fit)
+  leverage <- share * q$lambda * inner
   # 1 - leverage is had from numbers of size 1: below this it has no digits
   proper <- is.finite(leverage) & leverage < 1 - 1e-10
-  variance <- ifelse(proper, q$variance / (1 - leverage), NA_real_)
+  variance <- ifelse(proper, inner / (1 - leverage), NA_real_)
   shift <- if (n_latents(fit) == 1L) share * q$alpha * variance else coupled_shift(fit, share, variance)
   list(
-    mean = q$mean - shift, variance = variance, leverage = apply(leverage, 1L, max),
+    mean = q$mean - shift, variance = variance + extra_variance(fit), leverage = apply(leverage, 1L, max),
     improper = row.names(fit$data)[rowSums(!proper) > 0]
   )
 }
+
+#' What inducing points leave of eta's variance, and what they determine: N x K
+#' @noRd
+extra_variance <- function(fit) if (is.null(fit$posterior$extra)) 0 else fit$posterior$extra
+
+determined_variance <- function(fit) fit$posterior$variance - extra_variance(fit)
 
 warn_improper <- function(rows) {
   if (!length(rows)) return(invisible())

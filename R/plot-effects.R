@@ -15,6 +15,7 @@ effect_panels <- function(fit, labels, settings) {
 
 term_panels <- function(fit, spec, settings) {
   if (spec$type == "fixed") return(coefficient_panels(fit, spec, settings))
+  if (spec$type %in% c("iid", "gmrf")) return(group_panels(fit, spec, settings))
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
   varies <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))) > 1L, NA)
@@ -115,6 +116,18 @@ location_words <- function(fit) {
 #' @noRd
 is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 
+#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk
+#' @noRd
+effect_grid <- function(fit, name, x, n) {
+  if (!is_continuous(x)) return(sort(unique(x)))
+  fields <- Filter(function(spec) is_field(spec) && name %in% input_names(list(spec)), fit$design$specs)
+  types <- vapply(fields, `[[`, "", "type")
+  if (any(types %in% c("iid", "gmrf"))) return(sort(unique(x)))
+  if (!length(types)) return(seq(min(x), max(x), length.out = n))
+  steps <- seq(min(x), max(x), by = 1)
+  steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
+}
+
 #' One panel, or where the curves are latents or classes one for each level of a factor `by`
 #' @noRd
 curve_panels <- function(fit, spec, variable, settings) {
@@ -130,7 +143,7 @@ curve_panels <- function(fit, spec, variable, settings) {
 #' @noRd
 curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   x <- get_variable(fit$data, variable[[1L]])
-  grid <- if (is_continuous(x)) seq(min(x), max(x), length.out = settings$n) else sort(unique(x))
+  grid <- effect_grid(fit, variable[[1L]]$name, x, settings$n)
   by <- list(name = if (!is.null(levels)) variable_name(spec$by))
   copies <- max(1L, length(levels))
   frame <- typical_frame(fit, length(grid) * copies)
@@ -144,13 +157,16 @@ curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
   name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
   if (!is.null(levels) && copies == 1L) name <- paste0(name, ", ", by$name, " = ", levels)
   points <- if (single && is_continuous(x)) data_points(fit, variable[[1L]], by, settings, levels)
-  panel <- list(
-    data = data, points = points, rug = x,
-    labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
-    note = join_notes(others_note(fit, shown), band_note(data, settings), points$note)
-  )
   draw <- if (!is_continuous(x)) draw_levels else
     if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
+  inducing <- if (single && identical(draw, draw_curve)) inducing_at(fit, spec, names(variable))
+  panel <- list(
+    data = data, points = points, rug = x, inducing = inducing[[1L]],
+    labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
+    note = join_notes(
+      others_note(fit, shown), band_note(data, settings), points$note, inducing_note(inducing)
+    )
+  )
   list(name = name, data = data, draw = function(reach = NULL) draw(fit, panel, reach))
 }
 
@@ -195,6 +211,9 @@ draw_curve <- function(fit, panel, reach = NULL) {
     if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colour, 0.1)
     draw_band(one[[1L]], one$lwr, one$upr, colour, if (predicted) 0.25 else 0.2)
     graphics::lines(one[[1L]], one$fit, col = colour, lwd = 2)
+    if (length(panel$inducing)) {
+      draw_inducing(panel$inducing, stats::approx(as.numeric(one[[1L]]), one$fit, panel$inducing)$y)
+    }
   }
   series_legend(data, lwd = 2)
 }

@@ -6,9 +6,7 @@
 frame_rows <- function(design, frame) {
   # Text of one value has to stay a factor of all its levels.
   frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
-  list(terms = lapply(design$specs, function(spec) {
-    if (spec$type == "fixed") newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
-  }))
+  list(terms = lapply(design$specs, spec_rows, frame))
 }
 
 #' Posterior of eta without the offset at a model frame: list(mean, variance), n x K
@@ -53,20 +51,22 @@ set_variable <- function(frame, variable, value) {
 
 take_variable <- function(x, i) if (is.matrix(x)) x[i, , drop = FALSE] else x[i]
 
-#' n equal rows of typical values: medians of numbers, the most frequent level of the rest
+#' n equal rows of typical values: medians of numbers, the most frequent level of the rest; numbers that name
+#' groups, regions or steps are levels
 #' @noRd
 typical_frame <- function(fit, n) {
   frame <- fit$data[rep(1L, n), , drop = FALSE]
   by <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
+  nodes <- input_names(Filter(is_field, fit$design$specs))
   for (name in setdiff(names(frame), names(fit$data)[1L])) {
     x <- fit$data[[name]]
     if (is.matrix(x)) {
       frame[[name]][] <- rep(apply(x, 2L, stats::median), each = n)
-    } else if (is.numeric(x) && is.null(attr(x, "class"))) {
+    } else if (is.numeric(x) && is.null(attr(x, "class")) && !name %in% nodes) {
       value <- stats::median(x)
       # A function multiplied by 0 would not be seen.
       frame[[name]] <- rep(if (name %in% by && value == 0) 1 else value, n)
-    } else if (is.factor(x) || is.character(x) || is.logical(x)) {
+    } else if (is.factor(x) || is.character(x) || is.logical(x) || name %in% nodes) {
       frame[[name]] <- rep(x[match(names(which.max(table(x))), as.character(x))], n)
     } else {
       frame[[name]] <- rep(sort(x)[ceiling(length(x) / 2)], n)

@@ -118,3 +118,15 @@ draw_two_classes <- function(fit, points) {
     graphics::text(usr[2L], inside, label, adj = c(1, 0.5), cex = 0.85, col = colour)
   }
 }
+
+#' Inducing points of a term, a column for each of these inputs; NULL where it has none
+#' @noRd
+inducing_at <- function(fit, spec, names) {
+  points <- fit$inducing[[spec$label]]
+  if (is.null(points) || !all(names %in% colnames(points))) return(NULL)
+  as.data.frame(points)[names]
+}
+
+inducing_note <- function(points) if (!is.null(points)) "crosses: inducing points"
+
+draw_inducing <- function(x, y) graphics::points(x, y, pch = 4, lwd = 1.5, col = "grey10")

@@ -11,7 +11,7 @@ surface_panels <- function(fit, spec, variables, settings) {
 
 surface_grid <- function(fit, variables, settings) {
   x <- lapply(variables, function(v) get_variable(fit$data, v))
-  sides <- lapply(x, function(x) seq(min(x), max(x), length.out = ceiling(settings$n / 2)))
+  sides <- Map(function(v, x) effect_grid(fit, v$name, x, ceiling(settings$n / 2)), variables, x)
   values <- expand.grid(sides, KEEP.OUT.ATTRS = FALSE)
   frame <- typical_frame(fit, nrow(values))
   for (j in 1:2) frame <- set_variable(frame, variables[[j]], values[[j]])
@@ -26,7 +26,11 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   name <- paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
   surface <- list(sides = grid$sides, z = matrix(data$fit, length(grid$sides[[1L]])))
   note <- others_note(fit, names(variables))
-  draw <- function() draw_surface(fit, surface, points, names(variables), name, note, settings$scale)
+  inducing <- inducing_at(fit, spec, names(variables))
+  note <- join_notes(note, inducing_note(inducing))
+  draw <- function() {
+    draw_surface(fit, surface, points, inducing, names(variables), name, note, settings$scale)
+  }
   list(name = name, data = data, draw = draw)
 }
 
@@ -40,7 +44,7 @@ surface_points <- function(fit, x, variables, scale) {
   list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(fit, frame, scale))
 }
 
-draw_surface <- function(fit, surface, points, labels, name, note, scale) {
+draw_surface <- function(fit, surface, points, inducing, labels, name, note, scale) {
   # Room for the colour key.
   graphics::par(mar = replace(graphics::par("mar"), 4L, 5.6), bty = "o")
   colours <- surface_colours(fit, surface$z, scale)
@@ -55,6 +59,7 @@ draw_surface <- function(fit, surface, points, labels, name, note, scale) {
       labcex = 0.7)
   }
   draw_surface_points(fit, points, colours)
+  if (!is.null(inducing)) draw_inducing(inducing[[1L]], inducing[[2L]])
   graphics::box()
   if (is_ordinal(fit)) colours$breaks <- thresholds(fit)
   colour_key(colours, effect_axis(fit, scale))

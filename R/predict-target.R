@@ -16,7 +16,7 @@ training_target <- function(fit) {
 #' The rows of the model that was fitted. Priors of several latents share them.
 #' @noRd
 training_rows <- function(fit) {
-  parts <- c("inputs", "by", "group", "W")
+  parts <- c("inputs", "by", "group", "W", "node", "weight")
   list(terms = lapply(fit$model$priors[[1L]]$terms, function(term) term[intersect(parts, names(term))]))
 }
 
@@ -61,9 +61,24 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
     return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
       covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
+  model <- extended_model(fit$model, rows)
+  rows$terms <- lapply(rows$terms, function(term) term[names(term) != "extension"])
   check_shapes(rows, training_rows(fit), n)
-  predict_latent(fit$model, fit$posterior, rows,
+  predict_latent(model, fit$posterior, rows,
     list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
+}
+
+#' The model with the nodes that only new rows ask for (R/term-field.R)
+#' @noRd
+extended_model <- function(model, rows) {
+  for (t in seq_along(rows$terms)) {
+    extension <- rows$terms[[t]]$extension
+    if (is.null(extension)) next
+    for (k in seq_along(model$priors)) {
+      model$priors[[k]]$terms[[t]][names(extension)] <- extension
+    }
+  }
+  model
 }
 
 # The core trusts the shapes of what it gets.

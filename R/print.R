@@ -8,7 +8,7 @@
 #'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible
 #'   interval), `thresholds` (of an ordinal response, as a data frame, else NULL), `hyper` (as in the fit,
 #'   with a column `sd`: the square root of what is a variance, else NA), `logLik`, `convergence`,
-#'   `certificate` (a sentence), `cost` and, if there were several, `starts` and `starts_agree` (do they reach
+#'   `certificate` (a sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there were several, `starts` and `starts_agree` (do they reach
 #'   the same bound?).
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
@@ -68,7 +68,9 @@ print_evidence <- function(value, certificate, digits) {
 #' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
-  if (fit$method == "exact") return("the posterior is exact")
+  if (fit$method == "exact") {
+    return(if (is.null(fit$inducing)) "the posterior is exact" else "the optimum at these hyperparameters")
+  }
   gap <- fit$convergence$gap
   if (length(gap) != 1L || is.na(gap)) return(why_no_certificate(fit))
   paste0("within ", in_nats(gap), " of its optimum at these hyperparameters", duality_gap(fit))
@@ -106,7 +108,8 @@ threshold_table <- function(fit) {
   estimate <- thresholds(fit)
   if (is.null(estimate)) return(NULL)
   at <- fit$model$likelihood$hyper$thresholds
-  data.frame(between = names(estimate), estimate = unname(estimate), status = fit$hyper$status[at])
+  status <- fit$hyper$status[match(fit$model$hyper$name[at], fit$hyper$name)]
+  data.frame(between = names(estimate), estimate = unname(estimate), status = status)
 }
 
 print_thresholds <- function(table, digits) {

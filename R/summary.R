@@ -16,7 +16,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_sds(object$hyper),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
-      starts = object$starts, starts_agree = starts_agree(object$starts)
+      inducing = vapply(object$inducing, nrow, 1L), starts = object$starts, starts_agree = starts_agree(object$starts)
     ),
     class = "summary.galvi"
   )
@@ -35,6 +35,9 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_wrapped(sprintf(
     "Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
+  if (length(x$inducing)) {
+    print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
+  }
   if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
   print_message(x$convergence, always = TRUE)
   invisible(x)

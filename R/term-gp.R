@@ -12,7 +12,11 @@
 #' * A factor (or text) becomes indicator columns divided by sqrt(2), so two levels are at distance 1. It
 #'   counts as one variable, with one lengthscale.
 #' * Terms add. With one full `gp()` in the formula the sum of all terms' covariances is dense, N x N; a
-#'   `gp()` whose kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N.
+#'   `gp()` whose kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N,
+#'   with `inducing` or without.
+#' * With `inducing` the process is carried by its values at M points: a pass over the data costs N M^2 and
+#'   no N x M matrix is held. Give it to every `gp()` of a formula or to none. [galvi_methods()] has
+#'   the call of each sparse method of the literature.
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
 #' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
@@ -20,17 +24,29 @@
 #'   1.
 #' @param by A number that multiplies the function, or a factor: one copy of the function per level,
 #'   independent, with shared hyperparameters.
-#' @param inducing Not available in this version: NULL, the full Gaussian process.
+#' @param inducing NULL for the full Gaussian process, N x N. Else a sparse one: a number of inducing points,
+#'   which start at the centres of clusters of the inputs ([stats::kmeans()]), or the points themselves, a
+#'   matrix or data frame with a column per input, in its units (an input `log(x)` is in units of log(x)).
+#'   They move with the hyperparameters (see `move_inducing` in [galvi_control()]); the fit has them in
+#'   `fit$inducing`. Of many rows a part is learned from first. With a factor `by` all levels share the
+#'   points.
 #' @param scale Should inputs be centred and brought to a common standard deviation before distances are
 #'   taken? The common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay
 #'   in the data's units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred
 #'   only. Factors are left alone.
-#' @param approximation Only `"variational"` in this version.
+#' @param approximation Of a sparse Gaussian process: `"variational"` bounds the log evidence of the full one
+#'   from below; `"fitc"`, the fully independent training conditional, averages each row's likelihood over
+#'   what the points leave open there, which is another model. It goes with the methods `"ep"` and
+#'   `"laplace"`.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]
 #' @examples
 #' fit <- galvi(mpg ~ gp(wt, hp, kernel = matern32(ard = TRUE)), data = mtcars, family = gaussian())
 #' fit$hyper
+#'
+#' # sparse: twelve inducing points
+#' sparse <- galvi(dist ~ gp(speed, inducing = 12), data = cars)
+#' sparse$inducing
 #' @export
 gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
                approximation = c("variational", "fitc")) {
@@ -51,10 +67,14 @@ parse_gp <- function(call, env) {
     stop_galvi("formula", sprintf("`%s` has no inputs: write gp(x) or gp(.).", deparse_one(call)))
   }
   by <- options$by
-  check_gp_approximation(options, env)
+  kernel <- gp_kernel(options$kernel, env)
+  # a finite set of columns is as sparse as can be
+  inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
+  if (is_finite_kernel(kernel)) inducing <- NULL
   list(
-    type = "gp", inputs = inputs, by = by, variables = c(inputs, by),
-    kernel = gp_kernel(options$kernel, env), kernel_call = options$kernel,
+    type = "gp", inputs = inputs, by = by, variables = c(inputs, by), kernel = kernel,
+    kernel_call = options$kernel, inducing = inducing,
+    approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale")
   )
 }
@@ -84,20 +104,15 @@ check_gp_input <- function(input, call) {
 
 gp_option <- function(options, name, env) check_evaluates(eval(options[[name]], env), name)
 
-check_gp_approximation <- function(options, env) {
-  inducing <- if (!is.null(options$inducing)) gp_option(options, "inducing", env)
-  if (!is.null(inducing)) {
-    stop_galvi(
-      "argument", "`inducing` is not available in this version: only NULL, the full Gaussian process."
-    )
-  }
-  if (is.null(options$approximation)) return(invisible())
+gp_approximation <- function(options, inducing, env) {
+  if (is.null(options$approximation)) return("variational")
   choice <- check_choice(
     gp_option(options, "approximation", env), c("variational", "fitc"), "approximation"
   )
-  if (choice != "variational") {
-    stop_galvi("argument", "`approximation = \"fitc\"` is not available in this version.")
+  if (choice == "fitc" && is.null(inducing)) {
+    stop_galvi("argument", "`approximation = \"fitc\"` is about inducing points: give `inducing` too.")
   }
+  choice
 }
 
 # Constructors that a formula may call: the registry's kernels without the two operators.
@@ -152,6 +167,10 @@ design_gp <- function(spec, frame, context) {
       kernel = kernel_spec(spec$kernel, inputs, register, context$default_variance)
     ))
     rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
+    if (!is.null(spec$inducing)) {
+      points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
+      terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
+    }
     if (!spec$scale) inform_scales(spec, terms[[1L]]$kernel, block$matrix)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)

@@ -14,7 +14,7 @@ fixture <- function(file) {
   data <- read.csv(file.path("tests/testthat/fixtures", file))
   transform(data, y = as.numeric(y > 0))
 }
-digits <- fixture("usps767.csv.xz")
+digits <- transform(read.csv("bench/data/usps767.csv.xz"), y = as.numeric(y > 0))
 digits[-1] <- digits[-1] / 31.5 - 1
 glass <- MASS::fgl
 glass[1:9] <- scale(glass[1:9])

@@ -69,6 +69,14 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, b
                             Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
 }
 
+// c of the rows, N x K; NULL where there is none.
+SEXP extra_variances(const LatentGaussianModel& model) {
+  if (model.solver(0).extra_variances().size() == 0) return R_NilValue;
+  Matrix out(model.rows(), model.latents());
+  for (Index k = 0; k < model.latents(); ++k) out.col(k) = model.solver(k).extra_variances();
+  return to_r(out);
+}
+
 std::string digits(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", x);
@@ -87,6 +95,26 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   if (!fit.inference.note.empty()) out += (out.empty() ? "" : "; ") + fit.inference.note;
   if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
   return out;
+}
+
+/// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
+/// little, and leaves little to learn.
+void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
+                      const Rcpp::List& control, HyperTable& table) {
+  constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
+  const Vector before = table.values();
+  LatentGaussianModel core = model_from_list(context, model["pilot"], automatic_expectation(method));
+  core.update(before);
+  InferenceControl inference = inference_control(control);
+  HyperControl hyper;
+  inference.tol = std::max(inference.tol, rough);
+  hyper.tol = 3e-6;
+  Trace aside(context);
+  try {
+    fit_hyper(core, choose_algorithm(method, core), table, true, std::nullopt, inference, hyper, aside);
+  } catch (const std::domain_error&) {
+    table.set_values(before);  // all rows may do better
+  }
 }
 
 }  // namespace
@@ -115,6 +143,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
 
   const bool learn = hyper == "optimise" && table.learned() > 0;
+  if (learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();
   Matrix points(number, table.size());
@@ -156,10 +185,13 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["method"] = algorithm.name;
   out["expectation"] = core.expectation().name();
   out["mean"] = to_r(q.mean);
-  out["variance"] = to_r(q.variance);
+  Matrix variance = q.variance;
+  if (core.data().spread.size() > 0) variance.col(0) += core.data().spread;  // what was averaged over
+  out["variance"] = to_r(variance);
   out["alpha"] = to_r(q.alpha);
   out["lambda"] = to_r(q.sites.lambda);
   out["b"] = to_r(q.sites.b);
+  out["extra"] = extra_variances(core);
   out["hyper"] = to_r(best.hyper);
   out["at_bound"] = Rcpp::wrap(table.at_bound());
   out["elbo"] = q.elbo;

@@ -14,6 +14,7 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   SolverState state;
   state.alpha = get_matrix(posterior, "alpha").col(k);
   state.lambda = get_matrix(posterior, "lambda").col(k);
+  state.b = get_matrix(posterior, "b").col(k);
   if (has(posterior, "latent")) {
     const Rcpp::List latent = Rcpp::List(posterior["latent"])[k];
     state.latent_mean = get_vector(latent, "mean");
@@ -29,14 +30,14 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
 // New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor.
 constexpr Index block_rows = 1024;
 
-Index rows_of(const TermRows& rows) { return std::max(rows.kernel.inputs.rows(), rows.W.rows()); }
-
 TermRows slice(const TermRows& rows, Index begin, Index count) {
   TermRows out;
   if (rows.W.size() > 0) out.W = rows.W.middleRows(begin, count);
   if (rows.kernel.inputs.rows() > 0) out.kernel.inputs = rows.kernel.inputs.middleRows(begin, count);
   if (rows.kernel.by.size() > 0) out.kernel.by = rows.kernel.by.segment(begin, count);
   if (rows.kernel.group.size() > 0) out.kernel.group = rows.kernel.group.segment(begin, count);
+  if (rows.node.rows() > 0) out.node = rows.node.middleRows(begin, count);
+  if (rows.weight.size() > 0) out.weight = rows.weight.segment(begin, count);
   return out;
 }
 
@@ -53,6 +54,7 @@ void check_widths(const Rcpp::List& model, const std::vector<TermRows>& others) 
     const Rcpp::List term = terms[t];
     if (columns_of(term, "W") != others[t].W.cols() ||
         columns_of(term, "inputs") != others[t].kernel.inputs.cols() ||
+        columns_of(term, "node") != others[t].node.cols() ||
         rows_of(others[t]) != rows_of(others[0]))
       throw std::invalid_argument("newdata has another number of columns or rows than the model's terms");
   }
@@ -90,10 +92,12 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
                       term_variance = Rcpp::clone(term_mean);
   Rcpp::List covariance(K);
   for (Index k = 0; k < K; ++k) {
-    Terms terms = terms_from_list(model, k);
+    Terms terms = terms_from_list(context, model, k);
     auto solver = make_solver(get<std::string>(model, "solver"), context, std::move(terms), N);
     solver->update(hyper);
     const SolverState state = state_from_list(posterior, k);
+    if (state.alpha.size() != N || state.lambda.size() != N || state.b.size() != N)
+      throw std::invalid_argument("the posterior has another number of rows than the model");
     for (Index begin = 0; begin < number; begin += block) {
       monitor.poll();
       const Index count = std::min(block, number - begin);

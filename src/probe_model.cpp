@@ -20,7 +20,7 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   const Vector linear = Eigen::Map<const Vector>(b.begin(), b.size());
   const Vector v = Eigen::Map<const Vector>(x.begin(), x.size());
   auto solver =
-      make_solver(get<std::string>(model, "solver"), context, terms_from_list(model, 0), sites.size());
+      make_solver(get<std::string>(model, "solver"), context, terms_from_list(context, model, 0), sites.size());
   solver->update(hyper_from_list(model).values());
   const bool ok = solver->factorise(sites);
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);

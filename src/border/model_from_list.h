@@ -14,8 +14,9 @@ Data data_from_list(const Rcpp::List& model);
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
 HyperTable hyper_from_list(const Rcpp::List& model);
 /// The prior of latent k (0-based), ready to be made into a solver.
-Terms terms_from_list(const Rcpp::List& model, Index latent);
+Terms terms_from_list(const Context& context, const Rcpp::List& model, Index latent);
 TermRows rows_from_list(const Rcpp::List& term);
+FieldSpec field_from_list(const Rcpp::List& field);
 
 /// `automatic`: what expectation = "auto" stands for.
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model,

@@ -2,46 +2,79 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
-#include "inference/coordinates.h"
+#include "hyper/posterior_numbers.h"
 #include "numeric/lbfgs.h"
+#include "solver/latent_form.h"
 
 namespace galvi {
 
+namespace {
+
+/// The whitened latent vectors keep their meaning while this lives.
+class HeldBasis {
+ public:
+  explicit HeldBasis(LatentGaussianModel& model) : model_(model) { hold(true); }
+  ~HeldBasis() { hold(false); }
+  HeldBasis(const HeldBasis&) = delete;
+  HeldBasis& operator=(const HeldBasis&) = delete;
+
+ private:
+  void hold(bool held) {
+    for (Index k = 0; k < model_.latents(); ++k)
+      if (LatentForm* form = model_.solver(k).latent_form()) form->hold_basis(held);
+  }
+  LatentGaussianModel& model_;
+};
+
+}  // namespace
+
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
                              const HyperControl& control, Trace& trace) {
-  const NaturalCoordinates coordinates(start, model.lambda_floor());
-  const Index sites = coordinates.origin().size(), hypers = table.learned();
-  Vector x(sites + hypers), lower(x.size()), upper(x.size());
-  x << coordinates.origin(), table.unconstrained();
-  lower << Vector::Constant(sites, -1e10), table.lower();
-  upper << Vector::Constant(sites, 1e10), table.upper();
+  // What N rows say of a hyperparameter has a curvature of about N, q's numbers have one of about 1. In
+  // unlike units the first steps carry inducing points into each other, where they stick.
+  const double unit = 1 / std::sqrt(static_cast<double>(model.rows()));
+  const HeldBasis held(model);
+  const auto numbers = numbers_around(model, start, table.size());
+  const Index size = numbers->origin().size(), hypers = table.learned();
+  Vector x(size + hypers), lower(x.size()), upper(x.size());
+  x << numbers->origin(), table.unconstrained() / unit;
+  lower << Vector::Constant(size, -1e10), table.lower() / unit;
+  upper << Vector::Constant(size, 1e10), table.upper() / unit;
 
   JointResult out{start.sites, false};
   double best = -std::numeric_limits<double>::infinity();
   const Objective objective = [&](const Vector& at, Vector& gradient) {
-    table.set_unconstrained(at.tail(hypers));
-    model.update(table.values());
-    auto q = coordinates.at(model, at.head(sites));
-    if (!q) {
+    table.set_unconstrained(unit * at.tail(hypers));
+    Vector in_hypers;
+    double bound = -std::numeric_limits<double>::infinity();
+    try {
+      model.update(table.values());
+      bound = numbers->bound(at.head(size), gradient.head(size), in_hypers);
+    } catch (const std::domain_error&) {
+      // no prior at these hyperparameters: the line search must come back
+    }
+    if (!std::isfinite(bound)) {
       gradient.setZero(at.size());
       return std::numeric_limits<double>::infinity();
     }
-    gradient << -coordinates.gradient(model, *q), -table.chain(model.gradient(*q, table.size(), false));
-    const double objective = q->elbo + table.log_prior();
-    trace.add(q->elbo, std::numeric_limits<double>::quiet_NaN());
+    gradient.tail(hypers) = unit * table.chain(in_hypers);
+    gradient *= -1;
+    trace.add(bound, std::numeric_limits<double>::quiet_NaN());
+    const double objective = bound + table.log_prior();
     if (objective > best) {
       best = objective;
-      out.sites = q->sites;
+      out.sites = numbers->sites();
     }
     return -objective;
   };
   LbfgsControl lbfgs;
   lbfgs.max_iterations = 10 * control.max_iterations;  // many cheap steps instead of few inferences
-  lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol);
+  lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol) * unit;
   lbfgs.memory = 20;
   const LbfgsResult result = minimise(objective, x, lower, upper, lbfgs);
-  table.set_unconstrained(result.x.tail(hypers));
+  table.set_unconstrained(unit * result.x.tail(hypers));
   out.converged = result.converged;
   return out;
 }

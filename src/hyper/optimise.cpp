@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "hyper/joint.h"
+#include "hyper/projected_newton.h"
 #include "inference/several_starts.h"
 #include "numeric/lbfgs.h"
 
@@ -16,9 +18,15 @@ namespace {
 /// The bound at its optimal q as a function of the hyperparameters.
 class Profile {
  public:
+  /// loosest: the largest tolerance of an inference, in nats, where the gradient is large.
   Profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, InferenceControl control,
-          Trace& trace)
-      : model_(model), algorithm_(algorithm), table_(table), control_(control), trace_(trace) {}
+          Trace& trace, double loosest = 0)
+      : model_(model),
+        algorithm_(algorithm),
+        table_(table),
+        control_(control),
+        trace_(trace),
+        loosest_(std::max(loosest, control.tol)) {}
 
   InferenceResult infer(const std::optional<Sites>& start, double tol) {
     model_.update(table_.values());
@@ -61,20 +69,84 @@ class Profile {
   /// The envelope gradient's error grows as the square root of the gap that inference leaves: far from the
   /// best hyperparameters, where the gradient is large, a rough optimum of q serves as well.
   double tolerance() const {
-    if (gradient_.size() == 0) return std::max(control_.tol, loosest);
-    return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, std::max(control_.tol, loosest));
+    if (gradient_.size() == 0) return loosest_;
+    return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, loosest_);
   }
-  static constexpr double loosest = 1e-3;
 
   LatentGaussianModel& model_;
   const Algorithm& algorithm_;
   HyperTable& table_;
   InferenceControl control_;
   Trace& trace_;
+  double loosest_;
   std::optional<Sites> sites_;
   Vector gradient_;
   double best_ = -std::numeric_limits<double>::infinity();
 };
+
+/// What a search leaves beside the table's values: where the last inference may start.
+struct Search {
+  std::optional<Sites> sites;
+  bool converged;
+};
+
+/// A search over the bound at its optimal q.
+Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const HyperControl& control, Trace& trace) {
+  constexpr Index many = 50;
+  if (control.newton && table.learned() > many)
+    throw std::domain_error(
+        "hyper_method = \"newton\" takes as many gradients for each step as hyperparameters are learned, " +
+        std::to_string(table.learned()) + " here and " + std::to_string(many) +
+        " at most: use hyper_method = \"lbfgs\", or hold some (inducing points by move_inducing = FALSE)");
+  // Differences of gradients ask for more digits than a line search.
+  InferenceControl warm = inference;
+  warm.tol = control.newton ? 0.01 * inference.tol : std::max(inference.tol, 0.1 * control.tol);
+  Profile profile(model, algorithm, table, warm, trace, control.newton ? 0 : 1e-3);
+  if (start) profile.warm(*start);
+  LbfgsControl search;
+  search.max_iterations = control.max_iterations;
+  search.gradient_tolerance = 0.5 * std::sqrt(control.tol);
+  // The last digits of many values, as the coordinates of inducing points are, cost more steps than they are
+  // worth.
+  search.value_tolerance = table.learned() > many ? 100 * control.tol : 0;
+  search.max_step = 4;
+  search.patience = 20;  // every one is an inference
+  const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
+  const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
+  const LbfgsResult result =
+      (control.newton ? minimise_by_newton : minimise)(objective, x0, lower, upper, search);
+  if (!std::isfinite(result.value)) {
+    table.set_unconstrained(x0);
+    Profile(model, algorithm, table, inference, trace).infer(start);  // throws the reason
+    throw std::domain_error(
+        "the bound is not finite at the starting hyperparameters; set others by `start`");
+  }
+  table.set_unconstrained(result.x);
+  // A search may end at rounding level: what counts is the projected gradient at the best point.
+  const Vector projected = (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
+  return {profile.sites(),
+          result.converged || projected.cwiseAbs().maxCoeff() <= 20 * search.gradient_tolerance};
+}
+
+/// A search over q and hyperparameters together.
+Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const HyperControl& control, Trace& trace) {
+  if (algorithm.gradient)
+    throw std::domain_error("joint = TRUE climbs the bound of Gaussian posteriors, which is not what \"" +
+                            algorithm.name + "\" is after: leave it FALSE");
+  if (!model.likelihood().log_concave() || !model.expectation().consistent())
+    throw std::domain_error(
+        "joint = TRUE keeps lambda positive and climbs the bound, which this likelihood or "
+        "expectation does not allow: leave it FALSE");
+  InferenceControl frozen = inference;
+  frozen.max_iterations = control.freeze;
+  const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(start);
+  const JointResult joint = optimise_jointly(model, table, q.posterior, control, trace);
+  return {joint.sites, joint.converged};
+}
 
 }  // namespace
 
@@ -82,54 +154,19 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
               const std::optional<Sites>& start, const InferenceControl& inference,
               const HyperControl& control, Trace& trace) {
   Fit out;
-  Profile final_profile(model, algorithm, table, inference, trace);
+  Profile profile(model, algorithm, table, inference, trace);
   if (!optimise || table.learned() == 0) {
-    out.inference = final_profile.infer(start);
+    out.inference = profile.infer(start);
   } else {
     trace.stage("hyperparameters");
-    std::optional<Sites> sites = start;
-    if (control.joint && !model.likelihood().conjugate()) {
-      if (!model.likelihood().log_concave() || !model.expectation().consistent())
-        throw std::domain_error(
-            "joint = TRUE keeps lambda positive and climbs the bound, which this likelihood or "
-            "expectation does not allow: leave it FALSE");
-      InferenceControl frozen = inference;
-      frozen.max_iterations = control.freeze;
-      Profile freezing(model, algorithm, table, frozen, trace);
-      const InferenceResult q = freezing.infer(start);
-      const JointResult joint = optimise_jointly(model, table, q.posterior, control, trace);
-      sites = joint.sites;
-      out.hyper_converged = joint.converged;
-    } else {
-      InferenceControl warm = inference;
-      warm.tol = std::max(inference.tol, 0.1 * control.tol);
-      Profile profile(model, algorithm, table, warm, trace);
-      if (start) profile.warm(*start);
-      LbfgsControl lbfgs;
-      lbfgs.max_iterations = control.max_iterations;
-      lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol);
-      lbfgs.value_tolerance = 0;
-      lbfgs.max_step = 4;
-      lbfgs.patience = 20;  // every one is an inference
-      const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
-      const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
-      const LbfgsResult result = minimise(objective, x0, lower, upper, lbfgs);
-      if (!std::isfinite(result.value)) {
-        table.set_unconstrained(x0);
-        final_profile.infer(start);  // throws the reason
-        throw std::domain_error(
-            "the bound is not finite at the starting hyperparameters; set others by `start`");
-      }
-      table.set_unconstrained(result.x);
-      sites = profile.sites();
-      // A search may end at rounding level: what counts is the projected gradient at the best point.
-      const Vector projected =
-          (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-      out.hyper_converged =
-          result.converged || projected.cwiseAbs().maxCoeff() <= 20 * lbfgs.gradient_tolerance;
-    }
+    // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
+    const bool one_step = model.likelihood().conjugate() && !model.solver(0).latent_form();
+    const bool together = control.joint && !one_step;
+    const Search search = (together ? search_jointly : search_profile)(model, algorithm, table, start,
+                                                                       inference, control, trace);
+    out.hyper_converged = search.converged;
     trace.stage("final inference");
-    out.inference = final_profile.infer(sites);
+    out.inference = profile.infer(search.sites);
     if (!out.hyper_converged)
       out.hyper_message =
           "the hyperparameters did not settle within hyper_iterations; raise it, try starts = 5, or "

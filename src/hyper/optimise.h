@@ -11,6 +11,7 @@ struct HyperControl {
   int max_iterations = 200;
   int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
   bool joint = false;  // optimise q and hyperparameters together
+  bool newton = false;  // projected Newton instead of L-BFGS-B
 };
 
 /// A fit from one starting point.
@@ -22,7 +23,7 @@ struct Fit {
   std::string hyper_message;
 };
 
-/// Inference at the table's values; if any is learned and `optimise`, L-BFGS-B on the unconstrained scale
+/// Inference at the table's values; if any is learned and `optimise`, a search on the unconstrained scale
 /// with the envelope gradient, every inference started from the sites (lambda, b) of the last. The table ends
 /// at the result, the model's solvers factorised at its posterior.
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,

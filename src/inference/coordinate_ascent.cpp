@@ -10,19 +10,20 @@ namespace galvi {
 
 namespace {
 
-/// One row's part of the bound as a function of the variance of its latent k, for a given cavity: the
-/// precision of the prior and the other sites. The row's mean is where it would be best for that variance.
+/// One row's part of the bound as a function of the variance of its latent k (but for c, which comes on top),
+/// for a given cavity: the precision of the prior and the other sites. The row's mean is where it would be best for that variance.
 /// Eq. 16 holds it instead, and then m and V wait for each other: in wide priors that takes twice as many
 /// sweeps.
 class RowProblem {
  public:
   explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
 
-  void begin(const Posterior& current, Index n, Index k, double cavity) {
+  void begin(const Posterior& current, Index n, Index k, double cavity, double extra) {
     scratch_.gather(current.mean, current.variance, n);
     n_ = n;
     k_ = k;
     cavity_ = cavity;
+    extra_ = extra;
     mean_ = scratch_.mean[k];
     alpha_ = current.alpha(n, k);
   }
@@ -33,7 +34,7 @@ class RowProblem {
     const RowExpectation& row = scratch_.row;
     const Index kk = k_ * (model_.latents() + 1);
     double& m = scratch_.mean[k_];
-    scratch_.variance[k_] = v;
+    scratch_.variance[k_] = v + extra_;
     double low = -infinity, high = infinity;
     for (int i = 0;; ++i) {
       scratch_.fill(0.0);
@@ -62,7 +63,7 @@ class RowProblem {
   const LatentGaussianModel& model_;
   RowScratch scratch_;
   Index n_ = 0, k_ = 0;
-  double cavity_ = 0, mean_ = 0, alpha_ = 0;
+  double cavity_ = 0, extra_ = 0, mean_ = 0, alpha_ = 0;
 };
 
 // The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v -
@@ -98,10 +99,10 @@ Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
   for (Index k = 0; k < model.latents(); ++k) {
     const Vector& extra = model.solver(k).extra_variances();
     model.solver(k).sweep([&](Index n, double v) {
-      // k~22 = 1 / v22 - lambda: the precision that the other sites and the prior give; c_n comes on top of v
+      // k~22 = 1 / v22 - lambda: the precision that the other sites and the prior give
       const double cavity = 1 / v - lambda(n, k), before = lambda(n, k);
-      if (!(cavity > 0) || extra.size() > 0) return 0.0;
-      problem.begin(current, n, k, cavity);
+      if (!(cavity > 0)) return 0.0;
+      problem.begin(current, n, k, cavity, extra.size() > 0 ? extra[n] : 0.0);
       lambda(n, k) = model.data().weight[n] == 0 ? 0.0 : solve_site(problem, cavity, before);
       return lambda(n, k) - before;
     });

@@ -104,7 +104,8 @@ struct Point {
 // has no cavity. The solver ends factorised there.
 std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   Solver& solver = model.solver(0);
-  if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise(sites.lambda))
+  if (!sites.lambda.allFinite() || !sites.b.allFinite() ||
+      !solver.factorise_for(sites.lambda, sites.b))
     return std::nullopt;
   Posterior q;
   q.sites = sites;
@@ -174,8 +175,14 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
 
 Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {
   Vector out = Vector::Zero(hypers);
-  const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, d_variance = -0.5 * q.sites.lambda;
-  model.solver(0).gradient({b, alpha, mean, alpha, d_variance, true}, out);
+  const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, lambda = q.sites.lambda;
+  const Vector d_variance = -0.5 * lambda;
+  // c belongs to the covariance of eta here, whose derivative [alpha^2 - lambda + lambda^2 v] / 2 it shares
+  Vector d_extra = d_variance;
+  const Vector& c = model.solver(0).extra_variances();
+  if (c.size() > 0)
+    d_extra += 0.5 * (alpha.cwiseAbs2() + lambda.cwiseAbs2().cwiseProduct(q.variance.col(0) - c));
+  model.solver(0).gradient({b, alpha, mean, alpha, d_variance, true, &d_extra}, out);
   if (!model.likelihood().has_hyper()) return out;
   Matrix parts = Matrix::Zero(hypers, (model.rows() + block_rows - 1) / block_rows);
   for_tilted(model, cavities_of(model, q), [&](Index n, const TiltedRule& rule, Index block) {

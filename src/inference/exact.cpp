@@ -43,6 +43,9 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
       if (w > 0 && w != 1 && std::isfinite(lambda[n]))
         log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
     }
+    // with c the bound of Titsias (2009): E log p has an expected square more, c / noise
+    const Vector& c = model.solver(k).extra_variances();
+    if (c.size() > 0) log_evidence -= 0.5 * lambda.dot(c);
     q.elbo += log_evidence;
   }
   q.mean = model.prior_mean() + q.centred;

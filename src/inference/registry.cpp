@@ -9,6 +9,7 @@
 #include "inference/exact.h"
 #include "inference/fixed_point.h"
 #include "inference/laplace.h"
+#include "inference/mean_field.h"
 #include "inference/natural_gradient.h"
 #include "inference/newton.h"
 #include "inference/opper_archambeau.h"
@@ -68,9 +69,19 @@ std::string needs_gaussian(const Model& model) {
   return "";
 }
 
+std::string needs_sweep(const Model& model) {
+  if (!model.solver(0).can_sweep())
+    return "it visits one site after the other, and the factor of a sparse precision cannot follow each; use "
+           "fixed_point";
+  return "";
+}
+
 std::string needs_whitening(const Model& model) {
   if (model.null_dimension() > 0)
     return "it moves in whitened coordinates, which a flat prior does not have; use fixed_point";
+  if (!model.solver(0).can_whiten())
+    return "it moves a dense Cholesky factor of the posterior of all nodes, which are too many; use "
+           "fixed_point";
   return "";
 }
 
@@ -104,7 +115,7 @@ const std::vector<Algorithm>& algorithms() {
       {"fixed_point_batch", fixed_point_batch, all_of<needs_noise, needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
       {"coordinate_ascent", coordinate_ascent,
-       all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
+       all_of<needs_noise, needs_sweep, needs_alpha, needs_consistent, needs_positive_sites>,
        "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
       {"natural_gradient", natural_gradient, all_of<needs_noise, needs_consistent>,
        "natural-gradient ascent with a line search, accelerated"},
@@ -119,6 +130,9 @@ const std::vector<Algorithm>& algorithms() {
        "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
       {"ep", ep, all_of<needs_noise, needs_moments>,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
+      {"mean_field", mean_field, all_of<needs_noise, mean_field_refuses>,
+       "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",
+       mean_field_gradient},
   };
   return table;
 }

@@ -19,6 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Datum {
   double y;
   double size;
+  double spread = 0;  // variance of eta that a likelihood averages over (expectation/averaged.h)
 };
 
 /// All responses; `weight` multiplies the log likelihood of its row.
@@ -26,7 +27,8 @@ struct Data {
   Vector y;
   Vector size;
   Vector weight;
-  Datum operator[](Index n) const { return {y[n], size[n]}; }
+  Vector spread;  // empty for zero
+  Datum operator[](Index n) const { return {y[n], size[n], spread.size() > 0 ? spread[n] : 0.0}; }
 };
 
 /// What R says about a likelihood; hyper and constants as in KernelSpec.

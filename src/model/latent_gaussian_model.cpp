@@ -1,20 +1,25 @@
 #include "model/latent_gaussian_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+
+#include "numeric/parallel.h"
 
 namespace galvi {
 
 LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
                                          std::unique_ptr<Expectation> expectation,
-                                         std::vector<std::unique_ptr<Solver>> solvers, Matrix offset)
+                                         std::vector<std::unique_ptr<Solver>> solvers, Matrix offset,
+                                         bool averaged)
     : context_(context),
       data_(std::move(data)),
       likelihood_(std::move(likelihood)),
       expectation_(std::move(expectation)),
       solvers_(std::move(solvers)),
-      offset_(std::move(offset)) {
+      offset_(std::move(offset)),
+      averaged_(averaged) {
   const Index N = offset_.rows();
   if (data_.y.size() != N || data_.size.size() != N || data_.weight.size() != N)
     throw std::invalid_argument("y, size, weights and offset differ in length");
@@ -39,6 +44,10 @@ void LatentGaussianModel::update(const ConstVectorRef& hyper) {
     prior_mean_.col(k) += solvers_[k]->prior_mean();
     prior_variances_.col(k) = solvers_[k]->prior_variances();
   }
+  if (averaged_) {
+    data_.spread = solvers_[0]->extra_variances();
+    if (data_.spread.size() > 0) prior_variances_.col(0) -= data_.spread;
+  }
   factorised_.resize(0, 0);
 }
 
@@ -56,13 +65,20 @@ void LatentGaussianModel::expect(const Matrix& mean, const Matrix& variance, int
   expectation_->evaluate(context_, *likelihood_, data_, mean, variance, order, out);
 }
 
-bool LatentGaussianModel::factorise(const Matrix& lambda) {
+bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
   factorised_.resize(0, 0);
   if (!lambda.allFinite()) return false;
   for (Index k = 0; k < latents(); ++k)
-    if (!solvers_[k]->factorise(lambda.col(k))) return false;
+    if (!(b ? solvers_[k]->factorise_for(lambda.col(k), b->col(k)) : solvers_[k]->factorise(lambda.col(k))))
+      return false;
   factorised_ = lambda;
   return true;
+}
+
+Vector LatentGaussianModel::marginal_variances(Index k) const {
+  Vector out = solvers_[k]->marginal_variances();
+  if (data_.spread.size() > 0) out = (out - data_.spread).cwiseMax(0.0);
+  return out;
 }
 
 std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int order) {
@@ -88,6 +104,7 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
   double out = 1e-13 * (1 + std::abs(posterior.merit)) +
                2e-16 * posterior.sites.b.cwiseProduct(posterior.centred).cwiseAbs().sum();
   for (Index k = 0; k < latents(); ++k) {
+    out += solvers_[k]->rounding();
     const double spread = posterior.alpha.col(k).cwiseAbs().dot(prior_variances_.col(k).cwiseSqrt());
     if (std::isfinite(spread)) out += 2e-16 * spread * spread / static_cast<double>(rows());
   }
@@ -95,7 +112,7 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
 }
 
 std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
-  if (!sites.b.allFinite() || !factorise(sites.lambda)) return std::nullopt;
+  if (!sites.b.allFinite() || !factorise(sites.lambda, &sites.b)) return std::nullopt;
   Posterior out;
   out.sites = sites;
   out.alpha.resize(rows(), latents());
@@ -105,7 +122,7 @@ std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int o
     const SiteMean site_mean = solvers_[k]->posterior_mean(sites.b.col(k));
     out.alpha.col(k) = site_mean.alpha;
     out.centred.col(k) = site_mean.mean;
-    out.variance.col(k) = solvers_[k]->marginal_variances();
+    out.variance.col(k) = marginal_variances(k);
     out.kl += solvers_[k]->prior_kl(site_mean);
   }
   return finish(std::move(out), order);
@@ -116,7 +133,7 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   Posterior out;
   out.sites.lambda = lambda;
   out.variance.resize(rows(), latents());
-  for (Index k = 0; k < latents(); ++k) out.variance.col(k) = solvers_[k]->marginal_variances();
+  for (Index k = 0; k < latents(); ++k) out.variance.col(k) = marginal_variances(k);
   set_mean(alpha, out);
   for (Index k = 0; k < latents(); ++k) out.kl += solvers_[k]->prior_kl(out.site_mean(k));
   return finish(std::move(out), order);
@@ -181,11 +198,32 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
     const Vector b = posterior.sites.b.col(k), alpha = posterior.alpha.col(k),
                  mean = posterior.centred.col(k);
     const Vector d_mean = slope.col(k), d_variance = e.d_variance.col(k);
-    solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal}, out);
+    Vector d_extra = d_variance;
+    if (averaged_) d_extra = slope_in_spread(posterior, d_mean - e.d_mean);
+    solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal, &d_extra}, out);
   }
   if (!likelihood_->has_hyper()) return out;
   expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
   if (!expectation_->consistent()) out += gradient_through_mean(posterior, slope - e.d_mean, hypers);
+  return out;
+}
+
+// Averaging is a diffusion: with l the averaged log density, dl/dc = (l'' + l'^2) / 2 and the same of its
+// derivatives. The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
+Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Vector& slope) const {
+  constexpr Index block_rows = 64;
+  constexpr double row_work = 1e4;  // flops, roughly
+  const Vector along = solvers_[0]->apply_covariance(slope);
+  Vector out(rows());
+  parallel_for(context_, (rows() + block_rows - 1) / block_rows, row_work * rows(), [&](Index block) {
+    for (Index n = block * block_rows; n < std::min(rows(), (block + 1) * block_rows); ++n) {
+      double l[5];
+      likelihood_->derivatives(data_[n], posterior.mean(n), l);
+      const double value = 0.5 * (l[2] + l[1] * l[1]), first = 0.5 * (l[3] + 2 * l[1] * l[2]),
+                   second = 0.5 * (l[4] + 2 * l[2] * l[2] + 2 * l[1] * l[3]);
+      out[n] = data_.weight[n] * (value + 0.5 * posterior.variance(n) * second + along[n] * first);
+    }
+  });
   return out;
 }
 

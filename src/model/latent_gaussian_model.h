@@ -19,10 +19,12 @@ struct Stationarity {
 
 class LatentGaussianModel {
  public:
-  /// solvers: one per latent. offset: N x K. Throws std::invalid_argument if sizes disagree.
+  /// solvers: one per latent. offset: N x K. averaged: c is the likelihood's to average over
+  /// (expectation/averaged.h), K = 1, and no part of a variance here. Throws std::invalid_argument if sizes
+  /// disagree.
   LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
                       std::unique_ptr<Expectation> expectation, std::vector<std::unique_ptr<Solver>> solvers,
-                      Matrix offset);
+                      Matrix offset, bool averaged = false);
 
   Context& context() { return context_; }
   Index rows() const { return offset_.rows(); }
@@ -65,7 +67,12 @@ class LatentGaussianModel {
   Vector gradient(const Posterior& posterior, Index hypers, bool optimal);
 
  private:
-  bool factorise(const Matrix& lambda);
+  /// b: of sites whose mean will be wanted, or null.
+  bool factorise(const Matrix& lambda, const Matrix* b = nullptr);
+  /// Of latent k where the solvers stand.
+  Vector marginal_variances(Index k) const;
+  /// d bound / dc of an averaged likelihood; slope = d value / dm - dE/dm.
+  Vector slope_in_spread(const Posterior& posterior, const Vector& slope) const;
   void set_mean(const Matrix& alpha, Posterior& posterior);
   std::optional<Posterior> finish(Posterior posterior, int order);
   double rounding(const Posterior& posterior) const;
@@ -77,6 +84,7 @@ class LatentGaussianModel {
   std::unique_ptr<Expectation> expectation_;
   std::vector<std::unique_ptr<Solver>> solvers_;
   Matrix offset_, prior_mean_, prior_variances_;
+  bool averaged_;
   Matrix factorised_;  // lambda of the last factorisation
 };
 

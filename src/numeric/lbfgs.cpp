@@ -64,7 +64,7 @@ Param parameters(const LbfgsControl& control) {
   p.m = control.memory;
   p.epsilon = control.gradient_tolerance;
   p.epsilon_rel = 0;
-  p.past = control.value_tolerance > 0 ? 1 : 0;
+  p.past = control.value_tolerance > 0 ? 3 : 0;
   p.delta = control.value_tolerance;
   p.max_iterations = control.max_iterations;
   p.max_linesearch = 30;

@@ -17,7 +17,7 @@ struct Enough {};
 struct LbfgsControl {
   int max_iterations = 200;
   double gradient_tolerance = 1e-8;  // on the largest entry of the projected gradient
-  double value_tolerance = 0;  // on the change of the value over one iteration, relative to max(1, |value|)
+  double value_tolerance = 0;  // on the change of the value over three iterations, relative to max(1, |value|)
   int memory = 10;
   int patience = 200;  // evaluations in a row that lower the value by 1e-10 of itself or less
   double max_step = 1e20;

@@ -1,9 +1,12 @@
 // Every prior term, one line each.
+#include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <type_traits>
 
-#include "numeric/dense.h"
 #include "prior/columns_term.h"
+#include "prior/field_term.h"
+#include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
 
 namespace galvi {
@@ -11,46 +14,42 @@ namespace galvi {
 namespace {
 
 template <class T>
-std::unique_ptr<Term> make(const TermSpec& spec) {
-  return std::make_unique<T>(spec);
+std::unique_ptr<Term> make(const TermSpec& spec, const Backend& backend) {
+  if constexpr (std::is_constructible_v<T, const TermSpec&, const Backend&>) {
+    return std::make_unique<T>(spec, backend);
+  } else {
+    return std::make_unique<T>(spec);
+  }
 }
 
-using Maker = std::unique_ptr<Term> (*)(const TermSpec&);
+using Maker = std::unique_ptr<Term> (*)(const TermSpec&, const Backend&);
 
 const std::map<std::string, Maker>& registry() {
   static const std::map<std::string, Maker> terms = {
       {"kernel", make<KernelTerm>},
       {"columns", make<ColumnsTerm>},
+      {"field", make<FieldTerm>},
+      {"inducing", make<InducingTerm>},
   };
   return terms;
 }
 
 }  // namespace
 
-std::unique_ptr<Term> make_term(const TermSpec& spec) {
+std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend) {
   const auto found = registry().find(spec.type);
   if (found == registry().end()) throw std::invalid_argument("unknown prior term \"" + spec.type + "\"");
-  return found->second(spec);
+  return found->second(spec, backend);
 }
 
 Vector prior_mean(const Terms& terms, Index rows) {
   Vector mean = Vector::Zero(rows);
-  for (const auto& term : terms)
-    if (term->columns() > 0) mean += term->design() * term->coefficient_mean();
+  for (const auto& term : terms) term->add_prior_mean(mean);
   return mean;
 }
 
-Vector prior_mean(const Term& term, const TermRows& others) {
-  if (term.columns() == 0) return Vector::Zero(others.kernel.inputs.rows());
-  return others.W * term.coefficient_mean();
-}
-
-void ColumnsTerm::add_product(Context& context, const Matrix& A, MatrixRef K) {
-  add_crossproduct(context, 1.0, A.transpose(), 1.0, K);
-}
-
-void ColumnsTerm::add_cross(Context& context, const TermRows& others, MatrixRef K) const {
-  multiply(context, false, true, 1.0, W_ * variance_.asDiagonal(), others.W, 1.0, K);
+Index rows_of(const TermRows& rows) {
+  return std::max({rows.kernel.inputs.rows(), rows.W.rows(), rows.node.rows()});
 }
 
 }  // namespace galvi

@@ -3,19 +3,56 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <Eigen/SparseCore>
 
 #include "kernel/gram.h"
 #include "numeric/context.h"
 
 namespace galvi {
 
-/// What a term sees of some rows: a kernel term its inputs, a columns term its design.
+/// What a term sees of some rows: a kernel term its inputs, a columns term its design, a field term which
+/// nodes each row touches.
 struct TermRows {
   KernelRows kernel;
-  Matrix W;  // n x q
+  Matrix W;              // n x q
+  Eigen::MatrixXi node;  // n x h, from 0: the row has `weight` in each of these nodes (-1: in none)
+  Vector weight;         // n, or empty for ones
+};
+
+/// A sparse matrix as R hands it over; of a symmetric one the lower triangle.
+struct Triplets {
+  Index rows = 0, columns = 0;
+  std::vector<Eigen::Triplet<double>> entries;
+};
+
+/// A Gaussian Markov random field over L nodes: precision Q = sum_p coefficient_p(hyper) precision_p, where
+/// `model` says what the coefficients are. An intrinsic field has a null space: the field is orthogonal to
+/// the columns of `constraints` (a basis of it), and with its node pinned for every constraint Q is positive
+/// definite. Directions of the null space that get a prior of their own come back as `basis` columns with
+/// N(basis_mean, basis_variance) coefficients.
+struct FieldSpec {
+  std::string model;
+  std::vector<Triplets> precision;                 // L x L each
+  Triplets constraints;                            // L x c
+  std::vector<Index> pins;                         // c
+  Matrix basis;                                    // L x r
+  Vector basis_mean, basis_variance;               // r
+  std::map<std::string, std::vector<Index>> hyper;  // "variance", "mixing", "dependence", "correlation"
+};
+
+/// A sparse Gaussian process: z are the process's values at `groups` copies of M inducing points, whitened.
+/// The points are centre_j + scale_j * hyper[coordinates(m, j)], so that they can move with the
+/// hyperparameters.
+struct InducingSpec {
+  Eigen::MatrixXi coordinates;  // M x p
+  Vector centre, scale;         // p
+  Index groups = 1;             // levels of a factor `by`
+  double jitter = 0;            // added to the diagonal of the points' covariance
 };
 
 /// What R says about a term. Column j of a columns term has a N(mean_j, variance_j) coefficient, where
@@ -28,6 +65,8 @@ struct TermSpec {
   KernelSpec kernel;
   Vector mean;
   Eigen::MatrixXi factors;
+  FieldSpec field;
+  InducingSpec inducing;
 };
 
 /// A symmetric n x n weight matrix G that is never held whole: its tiles and its products.
@@ -36,12 +75,32 @@ struct Weights {
   std::function<Matrix(const Matrix&)> multiply;  // G X
 };
 
+class Field;
+
+/// The gradient of the bound through a term's whitened columns, a sum over rows: chunks are added on several
+/// threads, each to its own sum, and merged in order.
+class ColumnGradient {
+ public:
+  virtual ~ColumnGradient() = default;
+  /// Of rows begin ..: W as fill() gives it, G = d bound / dW and g = d bound / dc.   n x q, n x q, n
+  virtual void add(Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef& g) = 0;
+  virtual void merge(const ColumnGradient& other) = 0;
+  /// hyper[h] += d bound / dh, natural scale.
+  virtual void finish(VectorRef hyper) const = 0;
+};
+
 class Term {
  public:
   virtual ~Term() = default;
   const std::string& label() const { return label_; }
   /// Reads its hyperparameters from the model's table (natural scale).
   virtual void update(const ConstVectorRef& hyper) = 0;
+  /// While held, whitened columns keep their meaning from one update() to the next as far as they can.
+  virtual void hold_basis(bool /*held*/) {}
+
+  /// mean (n) += the prior mean of the term, zero for all but columns.
+  virtual void add_prior_mean(VectorRef /*mean*/) const {}
+  virtual void add_prior_mean(const TermRows& /*others*/, VectorRef /*mean*/) const {}
 
   // The covariance view, which every term has.
   /// K (n x n, lower triangle) += cov(training rows).
@@ -55,32 +114,44 @@ class Term {
   /// hyper[h] += sum_ij G_ij d cov_ij / dh.
   virtual void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const = 0;
 
-  // The finite view.
+  // The finite view: f's part of this term is W u plus, in a sparse Gaussian process, independent noise of
+  // variance c. u is whitened, N(0, I), of unit scale where the prior is flat; the coefficients themselves
+  // are coefficient_mean + sd u.
   /// How many columns the term has; 0 for an infinite-dimensional one.
   virtual Index columns() const { return 0; }
-  virtual const Matrix& design() const { return empty_; }               // n x q
   virtual const Vector& coefficient_mean() const { return none_; }      // q
   virtual const Vector& coefficient_variance() const { return none_; }  // q, may be infinite
-  /// hyper[h] += sum_j d_variance_j d variance_j / dh.
-  virtual void add_variance_gradient(const ConstVectorRef& /*d_variance*/, VectorRef /*hyper*/) const {}
+  /// W (n x q) = rows begin, begin + 1, .. of the whitened columns. May run on several threads.
+  virtual void fill(Index /*begin*/, MatrixRef /*W*/) const {}
+  virtual void fill(const TermRows& /*others*/, MatrixRef /*W*/) const {}
+  /// Whether c is not zero, and c (n) += that of rows whose whitened columns are W.
+  virtual bool has_extra_variances() const { return false; }
+  virtual void add_extra_variances(Index /*begin*/, const ConstMatrixRef& /*W*/, VectorRef /*c*/) const {}
+  virtual void add_extra_variances(const TermRows& /*others*/, const ConstMatrixRef& /*W*/,
+                                   VectorRef /*c*/) const {}
+  /// An empty sum for the gradient through W and c.
+  virtual std::unique_ptr<ColumnGradient> column_gradient() const { return nullptr; }
+
+  // The sparse view.
+  /// The field that the term has beside its columns; null for none.
+  virtual const Field* field() const { return nullptr; }
 
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
 
  private:
   std::string label_;
-  Matrix empty_;
   Vector none_;
 };
 
 using Terms = std::vector<std::unique_ptr<Term>>;
 
 /// Throws std::invalid_argument for an unknown type.
-std::unique_ptr<Term> make_term(const TermSpec& spec);
+std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend);
 
-/// sum over terms of W mean, the prior mean of eta (n).
+/// The prior mean of f, over terms (n).
 Vector prior_mean(const Terms& terms, Index rows);
-/// The same for other rows, of term t alone.
-Vector prior_mean(const Term& term, const TermRows& others);
+/// How many rows these are, whatever kind of term sees them.
+Index rows_of(const TermRows& rows);
 
 }  // namespace galvi

@@ -380,7 +380,9 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     Coefficients c;
     c.label = term->label();
     // S W' alpha, and S - S W' P W S
-    const Matrix WS = term->design() * variance.asDiagonal();
+    Matrix WS(rows_, q);
+    term->fill(0, WS);
+    WS *= variance.cwiseSqrt().asDiagonal();
     c.mean = term->coefficient_mean() + WS.transpose() * state.alpha;
     Matrix PWS(rows_, q);
     if (content_ == Content::covariance || content_ == Content::inverse) {
@@ -419,7 +421,7 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const std::
     factor = &work_;
   }
   const Index T = static_cast<Index>(terms_.size());
-  const Index b = others.empty() ? 0 : std::max(others[0].kernel.inputs.rows(), others[0].W.rows());
+  const Index b = others.empty() ? 0 : rows_of(others[0]);
   Conditional out;
   out.mean = Vector::Zero(b);
   out.variance = Vector::Zero(b);
@@ -429,12 +431,14 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const std::
   }
   Matrix K = Matrix::Zero(rows_, b);
   for (Index t = 0; t < T; ++t) {
-    out.mean += galvi::prior_mean(*terms_[t], others[t]);
+    terms_[t]->add_prior_mean(others[t], out.mean);
     terms_[t]->add_cross(context_, others[t], K);
     if (!request.terms) continue;
     Matrix term_cross = Matrix::Zero(rows_, b);
     terms_[t]->add_cross(context_, others[t], term_cross);
-    out.term_mean.col(t) = galvi::prior_mean(*terms_[t], others[t]) + term_cross.transpose() * state.alpha;
+    Vector term_mean = term_cross.transpose() * state.alpha;
+    terms_[t]->add_prior_mean(others[t], term_mean);
+    out.term_mean.col(t) = term_mean;
     if (!factored) continue;
     Vector variance = Vector::Zero(b);
     terms_[t]->add_variances(context_, others[t], variance);

@@ -1,162 +1,102 @@
 #include "solver/projected.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "numeric/backend.h"
 #include "numeric/dense.h"
-#include "numeric/parallel.h"
 
 namespace galvi {
 
 namespace {
 
-// Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
-constexpr Index max_groups = 8;
-
-// Error of the bound, in nats, from which on means are refined, which costs two more passes over the rows.
-constexpr double refine_above = 1e-9;
-
-Index chunk_rows(const Context& context, Index latent) {
-  if (context.chunk_rows > 0) return context.chunk_rows;
-  return std::clamp<Index>(65536 / std::max<Index>(latent, 1), 64, 4096);
-}
+// Error of the bound, in nats and relative to b' f, from which on means are refined, which costs one more
+// pass over the rows. A step that an algorithm takes for a fall of the bound costs more.
+constexpr double refine_above = 1e-12, refine_above_relative = 1e-15;
 
 }  // namespace
 
 ProjectedSolver::ProjectedSolver(Context& context, Terms terms, Index rows)
-    : context_(context), terms_(std::move(terms)), rows_(rows) {
-  for (const auto& term : terms_) {
+    : context_(context),
+      terms_(std::move(terms)),
+      rows_(rows),
+      columns_(context, terms_, rows),
+      latent_(columns_.size()) {
+  for (const auto& term : terms_)
     if (term->columns() == 0)
       throw std::invalid_argument("term " + term->label() + " is not a finite set of columns");
-    latent_ += term->columns();
-  }
 }
 
 void ProjectedSolver::update(const ConstVectorRef& hyper) {
-  scale_.resize(latent_);
-  precision_.resize(latent_);
-  latent_prior_mean_.resize(latent_);
-  Index at = 0;
-  for (auto& term : terms_) {
-    term->update(hyper);
-    latent_prior_mean_.segment(at, term->columns()) = term->coefficient_mean();
-    scale_.segment(at, term->columns()) = term->coefficient_variance().cwiseSqrt();
-    at += term->columns();
-  }
-  null_dimension_ = 0;
-  for (Index j = 0; j < latent_; ++j) {
-    const bool flat = std::isinf(scale_[j]);
-    precision_[j] = flat ? 0 : 1;
-    if (flat) scale_[j] = 1;
-    null_dimension_ += flat;
-  }
+  for (auto& term : terms_) term->update(hyper);
+  columns_.update();
   prior_mean_ = galvi::prior_mean(terms_, rows_);
-  prior_variances_.resize(rows_);
-  for_chunks([&](Index, Index begin, MatrixRef chunk) {
-    for (Index i = 0; i < chunk.rows(); ++i) {
-      double flat = 0, proper = 0;
-      for (Index j = 0; j < latent_; ++j) (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
-      prior_variances_[begin + i] = flat > 0 ? std::numeric_limits<double>::infinity() : proper;
-    }
-  });
+  prior_variances_ = Vector::Zero(rows_);
+  columns_.add_prior_variances(prior_variances_, extra_variances_);
   variances_known_ = false;
+  known_.forget();
 }
 
-Index ProjectedSolver::groups() const {
-  const Index chunks = (rows_ + chunk_rows(context_, latent_) - 1) / chunk_rows(context_, latent_);
-  return std::min(max_groups, chunks);
-}
-
-// Rows begin .. of W~.
-void ProjectedSolver::fill(Index begin, MatrixRef chunk) const {
-  Index at = 0;
-  for (const auto& term : terms_) {
-    const Index q = term->columns();
-    for (Index j = 0; j < q; ++j)
-      chunk.col(at + j) = scale_[at + j] * term->design().col(j).segment(begin, chunk.rows());
-    at += q;
-  }
-}
-
-void ProjectedSolver::for_chunks(const ChunkBody& body) const {
-  const Index size = chunk_rows(context_, latent_), number = groups();
-  const Index chunks = (rows_ + size - 1) / size;
-  parallel_for(context_, number, 4.0 * static_cast<double>(rows_ * latent_), [&](Index group) {
-    Matrix buffer(std::min(size, rows_), latent_);
-    for (Index c = group * chunks / number; c < (group + 1) * chunks / number; ++c) {
-      const Index begin = c * size, count = std::min(size, rows_ - begin);
-      auto chunk = buffer.topRows(count);
-      fill(begin, chunk);
-      body(group, begin, chunk);
-    }
+SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
+  const Index width = d.size() > 0 ? latent_ : 0;
+  std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
+  Matrix projected = Matrix::Zero(latent_, columns_.groups());
+  const double flops = static_cast<double>(rows_) * latent_ * (d.size() > 0 ? latent_ : 2);
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    const Index n = chunk.rows();
+    if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
+    if (d.size() == 0) return;
+    // sqrt|d| W~ with the rows of positive d first: W~' diag(d) W~ is a difference of two squares
+    const auto weight = d.segment(begin, n);
+    const Vector scale = weight.cwiseAbs().cwiseSqrt();
+    const Index positive = (weight.array() >= 0).count();
+    std::vector<Index> place(n);
+    for (Index i = 0, up = 0, down = positive; i < n; ++i) place[i] = weight[i] >= 0 ? up++ : down++;
+    Matrix sorted(n, latent_);
+    for (Index j = 0; j < latent_; ++j)
+      for (Index i = 0; i < n; ++i) sorted(place[i], j) = scale[i] * chunk(i, j);
+    if (positive > 0) context_.backend.rank_k(true, 1.0, sorted.topRows(positive), 1.0, cross[group]);
+    if (positive < n) context_.backend.rank_k(true, -1.0, sorted.bottomRows(n - positive), 1.0, cross[group]);
   });
-}
-
-Vector ProjectedSolver::project(const Vector& x) const {
-  Matrix sums = Matrix::Zero(latent_, groups());
-  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
-    sums.col(group).noalias() += chunk.transpose() * x.segment(begin, chunk.rows());
-  });
-  return sums.rowwise().sum();
-}
-
-Vector ProjectedSolver::expand(const Vector& u) const {
-  Vector out(rows_);
-  for_chunks(
-      [&](Index, Index begin, MatrixRef chunk) { out.segment(begin, chunk.rows()).noalias() = chunk * u; });
+  SiteSums out{std::move(cross[0]), projected.rowwise().sum()};
+  for (std::size_t group = 1; group < cross.size(); ++group) out.cross += cross[group];
+  fill_upper(out.cross);
   return out;
 }
 
-Matrix ProjectedSolver::weighted_crossproduct(const Vector& d) const {
-  std::vector<Matrix> sums(groups(), Matrix::Zero(latent_, latent_));
-  const bool positive = d.size() == 0 || d.minCoeff() >= 0;
-  for_chunks([&](Index group, Index begin, MatrixRef chunk) {
-    const auto weights = d.segment(begin, chunk.rows());
-    if (positive) {
-      chunk = weights.cwiseSqrt().asDiagonal() * chunk;
-      context_.backend.rank_k(true, 1.0, chunk, 1.0, sums[group]);
-    } else {
-      const Matrix weighted = weights.asDiagonal() * chunk;
-      context_.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
-    }
-  });
-  context_.cost.flops += static_cast<double>(rows_) * latent_ * latent_;
-  Matrix out = Matrix::Zero(latent_, latent_);
-  for (const Matrix& sum : sums) out += sum;
-  fill_upper(out);
-  return out;
+Vector ProjectedSolver::project_sites(const Vector& b) const {
+  return b_.size() > 0 && b == b_ ? projected_ : columns_.project(b);
 }
 
 Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
   Vector out(rows_);
-  for_chunks([&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
     Matrix product(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, M, 0.0, product);
     out.segment(begin, chunk.rows()) = product.cwiseProduct(chunk).rowwise().sum();
   });
-  context_.cost.flops += 2.0 * rows_ * latent_ * latent_;
   return out;
 }
 
-void ProjectedSolver::throw_collinear() {
-  throw std::domain_error(
-      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "
-      "in "
-      "`prior`");
-}
-
-bool ProjectedSolver::factorise(const Vector& lambda) {
+bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   lambda_ = lambda;
+  b_ = b;
+  u_.resize(0);
   variances_known_ = false;
   // A = P + W~' Lambda W~
-  inverse_ = weighted_crossproduct(lambda);
-  inverse_.diagonal() += precision_;
-  const Vector diagonal = inverse_.diagonal();
+  std::optional<SiteSums> both;
+  if (b.size() > 0) both = known_.find(lambda, b);
+  if (!both) {
+    both = sums(lambda, b);
+    if (b.size() > 0) known_.add(lambda, b, *both);
+  }
+  inverse_ = std::move(both->cross);
+  projected_ = std::move(both->projected);
+  inverse_.diagonal() += columns_.precision();
+  A_ = inverse_;
   if (!cholesky(context_, inverse_)) {
-    if (null_dimension_ > 0 && lambda.minCoeff() >= 0) throw_collinear();
+    if (null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
     return false;
   }
   log_det_ = 2 * inverse_.diagonal().array().log().sum();
@@ -165,89 +105,122 @@ bool ProjectedSolver::factorise(const Vector& lambda) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  condition_ = diagonal.maxCoeff() * inverse_.diagonal().maxCoeff();
   // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
-  if (((1 - precision_.array()) * diagonal.array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
-    throw_collinear();
+  const Eigen::ArrayXd flat = 1 - columns_.precision().array();
+  if ((flat * A_.diagonal().array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
+    DenseColumns::throw_collinear();
   return true;
+}
+
+void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
+  auto variances = variances_.segment(begin, chunk.rows());
+  if (inverse_chol_.size() > 0) {
+    // w' A^-1 w = |L^-1 w|^2
+    context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, chunk);
+    variances = chunk.rowwise().squaredNorm();
+  } else {
+    Matrix product(chunk.rows(), latent_);
+    context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, product);
+    variances = product.cwiseProduct(chunk).rowwise().sum();
+  }
+  if (extra_variances_.size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
 }
 
 const Vector& ProjectedSolver::marginal_variances() const {
   if (variances_known_) return variances_;
   variances_.resize(rows_);
-  if (inverse_chol_.size() == 0) {
-    variances_ = quadratic_forms(inverse_);
-  } else {
-    // w' A^-1 w = |L^-1 w|^2
-    for_chunks([&](Index, Index begin, MatrixRef chunk) {
-      context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, chunk);
-      variances_.segment(begin, chunk.rows()) = chunk.rowwise().squaredNorm();
-    });
-    context_.cost.flops += static_cast<double>(rows_) * latent_ * latent_;
-  }
+  columns_.for_chunks(static_cast<double>(rows_) * latent_ * latent_,
+             [&](Index, Index begin, MatrixRef chunk) { set_variances(begin, chunk); });
   variances_known_ = true;
   return variances_;
 }
 
+// The explicit inverse loses digits, which one step of refinement brings back.
+Vector ProjectedSolver::solve(const Vector& h) const {
+  const Vector u = inverse_ * h;
+  if (A_.size() == 0) return u;
+  return u + inverse_ * (h - A_ * u);
+}
+
 SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
-  SiteMean out;
-  const Vector u = inverse_ * project(b);
-  out.mean = expand(u);  // W~ A^-1 W~' b
-  out.alpha = b - lambda_.cwiseProduct(out.mean);
-  // The explicit inverse loses digits of the mean, which alpha = b - lambda mean turns into an error of the
-  // bound of lambda |mean| d mean. One step of refinement brings them back: at the solution W~' alpha = P u.
-  const double error = std::numeric_limits<double>::epsilon() * condition_ * b.norm() * out.mean.norm();
-  if (error < refine_above) return out;
-  const Vector rest = project(out.alpha) - precision_.cwiseProduct(u);
-  out.mean += expand(inverse_ * rest);
-  out.alpha = b - lambda_.cwiseProduct(out.mean);
+  SiteMean out{Vector(rows_), Vector(rows_)};
+  const Vector u = solve(project_sites(b));
+  const bool variances = b_.size() > 0 && !variances_known_;  // the pass serves both
+  if (variances) variances_.resize(rows_);
+  Matrix sums = Matrix::Zero(latent_, columns_.groups());
+  const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    const Index n = chunk.rows();
+    auto mean = out.mean.segment(begin, n), alpha = out.alpha.segment(begin, n);
+    mean.noalias() = chunk * u;  // W~ A^-1 W~' b
+    alpha = b.segment(begin, n) - lambda_.segment(begin, n).cwiseProduct(mean);
+    sums.col(group).noalias() += chunk.transpose() * alpha;
+    if (variances) set_variances(begin, chunk);
+  });
+  variances_known_ = variances_known_ || variances;
+  // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
+  // by rest' u.
+  const Vector rest = sums.rowwise().sum() - columns_.precision().cwiseProduct(u);
+  Vector correction = Vector::Zero(latent_);
+  const double size = b.cwiseAbs().dot(out.mean.cwiseAbs());
+  if (std::abs(rest.dot(u)) > refine_above + refine_above_relative * size) {
+    correction = inverse_ * rest;
+    out.mean += columns_.expand(correction);
+    out.alpha = b - lambda_.cwiseProduct(out.mean);
+  }
+  u_ = u + correction;
+  mean_ = out.mean;
   return out;
 }
 
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   if (!lambda.allFinite())
     throw std::domain_error("noise-free observations need a full gp(): the columns cannot interpolate them");
-  factorise(lambda);
+  if (!factorise(lambda))
+    throw std::domain_error(
+        "the posterior's precision is singular to working precision: prior and noise differ too much in size");
   SiteMean out;
-  const Vector u = inverse_ * project(lambda.cwiseProduct(r));
-  out.mean = expand(u);
+  const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
+  out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
-  log_evidence = -0.5 * (log_det_ + u.dot(precision_.cwiseProduct(u)) + (r - out.mean).dot(out.alpha));
+  const double prior = u.dot(columns_.precision().cwiseProduct(u));
+  log_evidence = -0.5 * (log_det_ + prior + (r - out.mean).dot(out.alpha));
   for (Index n = 0; n < rows_; ++n)
     if (lambda[n] > 0) log_evidence += 0.5 * std::log(lambda[n] / (2 * M_PI));
-  log_evidence += 0.5 * null_dimension_ * std::log(2 * M_PI);
+  log_evidence += 0.5 * null_dimension() * std::log(2 * M_PI);
   return out;
 }
 
-Vector ProjectedSolver::apply_prior(const Vector& x) const { return expand(project(x)); }
+Vector ProjectedSolver::apply_prior(const Vector& x) const { return columns_.expand(columns_.project(x)); }
 
-Vector ProjectedSolver::apply_covariance(const Vector& x) const { return expand(inverse_ * project(x)); }
+Vector ProjectedSolver::apply_covariance(const Vector& x) const {
+  return columns_.expand(inverse_ * columns_.project(x));
+}
 
 Vector ProjectedSolver::apply_squared_covariance(const Vector& x) const {
   return quadratic_forms(inverse_ * weighted_crossproduct(x) * inverse_);
 }
 
 Distance ProjectedSolver::distance(const Vector& r, const Vector& d) const {
-  const Vector u = project(r);
-  const Matrix H = weighted_crossproduct(d), AH = inverse_ * H;
+  const SiteSums both = sums(d, r);
+  const Matrix& H = both.cross;
+  const Vector& u = both.projected;
+  const Matrix AH = inverse_ * H;
+  // The step of the natural gradient is -d in lambda and r - d f in b, where f = W~ u_ with W~' (d f) = H u_.
+  if (u_.size() > 0) known_.add(-d, r - d.cwiseProduct(mean_), {-H, u - H * u_});
   // C o V = (W~ W~') o (W~ A^-1 W~'), so that d' (C o V) d = tr(H A^-1 H)
-  const double bound = null_dimension_ > 0 ? std::numeric_limits<double>::infinity()
+  const double bound = null_dimension() > 0 ? std::numeric_limits<double>::infinity()
                                            : 0.5 * (u.squaredNorm() + AH.cwiseProduct(H).sum());
   return {bound, u.dot(inverse_ * u) + 0.5 * AH.cwiseProduct(AH.transpose()).sum()};
 }
 
-Vector ProjectedSolver::whitened_row(Index n) const {
-  Matrix row(1, latent_);
-  fill(n, row);
-  return row.transpose();
-}
-
 Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   Matrix columns(latent_, static_cast<Index>(rows.size()));
-  for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * whitened_row(rows[k]);
+  for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * columns_.row(rows[k]);
   Matrix out(rows_, columns.cols());
-  for_chunks(
-      [&](Index, Index begin, MatrixRef chunk) { out.middleRows(begin, chunk.rows()) = chunk * columns; });
+  columns_.for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
+    out.middleRows(begin, chunk.rows()) = chunk * columns;
+  });
   return out;
 }
 
@@ -255,7 +228,7 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
 void ProjectedSolver::sweep(const SiteChange& change) {
   for (Index n = 0; n < rows_; ++n) {
     if (n % 1024 == 0) context_.monitor.poll();
-    const Vector w = whitened_row(n);
+    const Vector w = columns_.row(n);
     const Vector Aw = inverse_ * w;
     const double v = w.dot(Aw), delta = change(n, v);
     if (delta == 0) continue;
@@ -264,34 +237,54 @@ void ProjectedSolver::sweep(const SiteChange& change) {
     lambda_[n] += delta;
   }
   inverse_chol_.resize(0, 0);
+  A_.resize(0, 0);
+  u_.resize(0);
   variances_known_ = false;
 }
 
 Matrix ProjectedSolver::whitened_design() const {
   Matrix W(rows_, latent_);
-  fill(0, W);
+  columns_.fill(0, W);
   return W;
 }
 
-// With G = d bound / dC as in DenseKernelSolver::gradient, d bound / d variance_j = w_j' G w_j. In whitened
-// coordinates (I - V Lambda) W~ = W~ A^-1 P and W~' (Lambda - Lambda V Lambda) W~ = P - P A^-1 P.
+// With q held in whitened coordinates u ~ N(u, S), S = A^-1, the columns change the marginals alone:
+// d bound / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns
+// through its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
+// T = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  const Vector projected = project(site.alpha);
-  Vector diagonal = projected.cwiseAbs2();
+  const Vector u = solve(project_sites(site.b));
+  const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
+  Vector p;
+  Matrix T;
   if (!site.optimal) {
-    const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
-    const Vector u = w - lambda_.cwiseProduct(apply_covariance(w));
-    const Matrix H = weighted_crossproduct(site.d_variance + 0.5 * lambda_);
-    diagonal =
-        2 * project(u).cwiseProduct(projected) + 2 * (inverse_ * H).cwiseProduct(inverse_).rowwise().sum();
+    p = inverse_ * (columns_.project(site.d_mean) - columns_.precision().cwiseProduct(u));
+    T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
-  diagonal -= Vector::Ones(latent_) - inverse_.diagonal();
-  const Vector d_variance = 0.5 * diagonal.cwiseQuotient(scale_.cwiseAbs2()).cwiseProduct(precision_);
-  Index at = 0;
-  for (const auto& term : terms_) {
-    term->add_variance_gradient(d_variance.segment(at, term->columns()), hyper);
-    at += term->columns();
-  }
+  const double flops = (site.optimal ? 2.0 : 4.0) * rows_ * latent_ * latent_;
+  for_column_gradients(flops, d_extra, hyper, [&](Index, Index begin, MatrixRef chunk, MatrixRef G) {
+    const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
+    context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, G);
+    G = (2 * part(site.d_variance)).asDiagonal() * G;
+    G.noalias() += part(site.d_mean) * u.transpose();
+    if (site.optimal) return;
+    Matrix follow(chunk.rows(), latent_);
+    context_.backend.multiply(false, false, -2.0, chunk, T, 0.0, follow);
+    follow.noalias() -= (chunk * p) * u.transpose();
+    G += part(lambda_).asDiagonal() * follow;
+    G.noalias() += part(site.alpha) * p.transpose();
+  });
+}
+
+void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
+                                           const GradientBody& body) const {
+  ColumnGradients sums(terms_, columns_);
+  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+    Matrix G(chunk.rows(), latent_);
+    body(group, begin, chunk, G);
+    sums.add(group, begin, chunk, G, d_extra.segment(begin, chunk.rows()));
+  });
+  sums.finish(hyper);
 }
 
 SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
@@ -300,11 +293,11 @@ SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
   out.lambda = lambda_;
   // u = A^-1 W~' b with b = alpha + lambda mean
   const Vector b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  out.latent_mean = latent_prior_mean_ + scale_.cwiseProduct(inverse_ * project(b));
+  out.latent_mean = columns_.mean() + columns_.scale().cwiseProduct(solve(project_sites(b)));
   out.latent_chol = inverse_;
   cholesky_with_jitter(context_, out.latent_chol);
   out.latent_chol.triangularView<Eigen::StrictlyUpper>().setZero();
-  out.latent_chol = (scale_.asDiagonal() * out.latent_chol).eval();
+  out.latent_chol = (columns_.scale().asDiagonal() * out.latent_chol).eval();
   return out;
 }
 
@@ -323,28 +316,41 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
 Conditional ProjectedSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
                                          const ConditionalRequest& request) {
   const Index T = static_cast<Index>(terms_.size());
-  const Index b = others.empty() ? 0 : others[0].W.rows();
+  const Index b = others.empty() ? 0 : rows_of(others[0]);
   Conditional out;
-  Matrix W(b, state.latent_mean.size());
+  out.mean = Vector::Zero(b);
+  Matrix W(b, latent_);
+  Vector extra = Vector::Zero(b);
   if (request.terms) {
     out.term_mean.resize(b, T);
     out.term_variance.resize(b, T);
   }
+  // the state is that of the coefficients; W is that of whitened ones
+  const Vector u = (state.latent_mean - columns_.mean()).cwiseQuotient(columns_.scale());
+  const Matrix chol = columns_.scale().cwiseInverse().asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
-    const Matrix& Wt = others[t].W;
-    const Index q = Wt.cols();
-    W.middleCols(at, q) = Wt;
+    const Index q = terms_[t]->columns();
+    auto Wt = W.middleCols(at, q);
+    terms_[t]->fill(others[t], Wt);
+    Vector own = Vector::Zero(b), mean = Vector::Zero(b);
+    terms_[t]->add_extra_variances(others[t], Wt, own);
+    terms_[t]->add_prior_mean(others[t], mean);
+    mean += Wt * u.segment(at, q);
+    out.mean += mean;
+    extra += own;
     if (request.terms) {
-      out.term_mean.col(t) = Wt * state.latent_mean.segment(at, q);
-      out.term_variance.col(t) = (Wt * state.latent_chol.middleRows(at, q)).rowwise().squaredNorm();
+      out.term_mean.col(t) = mean;
+      out.term_variance.col(t) = (Wt * chol.middleRows(at, q)).rowwise().squaredNorm() + own;
     }
     at += q;
   }
-  out.mean = W * state.latent_mean;
-  const Matrix X = W * state.latent_chol;
-  out.variance = X.rowwise().squaredNorm();
-  if (request.covariance) out.covariance = X * X.transpose();
+  const Matrix X = W * chol;
+  out.variance = X.rowwise().squaredNorm() + extra;
+  if (request.covariance) {
+    out.covariance = X * X.transpose();
+    out.covariance.diagonal() += extra;
+  }
   return out;
 }
 

@@ -1,14 +1,16 @@
 // L << N: everything that the data contribute is a sum over rows, W' Lambda W and W' b, taken chunk by chunk.
 #pragma once
 
+#include "solver/dense_columns.h"
+#include "solver/known_sums.h"
+#include "solver/latent_form.h"
 #include "solver/solver.h"
 
 namespace galvi {
 
-/// Works in whitened coordinates u = (z - mu) / sd, where the prior precision is one (zero in flat
-/// directions, which keep unit scale), so that A = P + W~' Lambda W~ with W~ = W diag(sd) is as well
-/// conditioned as the problem allows.
-class ProjectedSolver final : public Solver {
+/// Works in the whitened coordinates of DenseColumns, with their prior precision P, so that
+/// A = P + W~' Lambda W~ is as well conditioned as the problem allows.
+class ProjectedSolver final : public Solver, public LatentForm {
  public:
   ProjectedSolver(Context& context, Terms terms, Index rows);
 
@@ -17,14 +19,15 @@ class ProjectedSolver final : public Solver {
   void update(const ConstVectorRef& hyper) override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
-  const Vector& extra_variances() const override { return none_; }
-  Index null_dimension() const override { return null_dimension_; }
+  const Vector& extra_variances() const override { return extra_variances_; }
+  Index null_dimension() const override { return columns_.null_dimension(); }
   Index latent_dimension() const override { return latent_; }
   bool cheap_products() const override {
     return static_cast<double>(rows_) * static_cast<double>(latent_ * latent_) <= max_product_cost;
   }
 
-  bool factorise(const Vector& lambda) override;
+  bool factorise(const Vector& lambda) override { return factorise_for(lambda, Vector()); }
+  bool factorise_for(const Vector& lambda, const Vector& b) override;
   double log_det() const override { return log_det_; }
   const Vector& marginal_variances() const override;
   SiteMean posterior_mean(const Vector& b) override;
@@ -42,32 +45,44 @@ class ProjectedSolver final : public Solver {
   Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
                           const ConditionalRequest& request) override;
 
+  LatentForm* latent_form() override { return null_dimension() == 0 ? this : nullptr; }
+  LatentGaussian of_sites(const Vector& b) override;
+  void marginals(const LatentGaussian& q, Vector& mean, Vector& variance) const override;
+  LatentSlope slope(const LatentGaussian& q, const Vector& d_mean, const Vector& d_variance,
+                    VectorRef hyper) const override;
+  void hold_basis(bool held) override;
+
  private:
   /// Flops up to which a product with V o V, a pass over the rows, takes about a millisecond.
   static constexpr double max_product_cost = 2e6;
-  using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
-  void for_chunks(const ChunkBody& body) const;
-  Index groups() const;
-  void fill(Index begin, MatrixRef chunk) const;
-  Vector whitened_row(Index n) const;
-  [[noreturn]] static void throw_collinear();
+  /// G = d bound / d W~ of a chunk.
+  using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
+  /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
+  void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
+                            const GradientBody& body) const;
 
-  Vector project(const Vector& x) const;                // W~' x
-  Vector expand(const Vector& u) const;                 // W~ u
-  Matrix weighted_crossproduct(const Vector& d) const;  // W~' diag(d) W~, both triangles
-  Vector quadratic_forms(const Matrix& M) const;        // diag(W~ M W~')
+  /// W~' diag(d) W~ and W~' x, either of which may be empty. A pass over the rows is dear: one gives both.
+  SiteSums sums(const Vector& d, const Vector& x) const;
+  Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
+  Vector solve(const Vector& h) const;                // A^-1 h
+  Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
+  Vector quadratic_forms(const Matrix& M) const;  // diag(W~ M W~')
+  /// variances_ of the rows of a chunk, which is overwritten.
+  void set_variances(Index begin, MatrixRef chunk) const;
 
   Context& context_;
   Terms terms_;
-  Index rows_, latent_ = 0;
-  Index null_dimension_ = 0;
-  Vector scale_;      // prior sd, 1 where flat
-  Vector precision_;  // 1, 0 where flat
-  Vector latent_prior_mean_, prior_mean_, prior_variances_, none_;
+  Index rows_;
+  DenseColumns columns_;
+  Index latent_;
+  Vector prior_mean_, prior_variances_;
+  Vector extra_variances_;  // empty for zero
 
-  Matrix inverse_;        // A^-1, both triangles
+  mutable KnownSums known_;  // at these hyperparameters
+  Vector b_, projected_;     // of factorise_for()
+  Vector u_, mean_;          // of the last posterior_mean() at this A: f = W~ u; empty before
+  Matrix A_, inverse_;    // A and A^-1, both triangles; a sweep leaves A_ empty
   Matrix inverse_chol_;   // L^-1 with A = L L', while it is that of inverse_
-  double condition_ = 1;  // of A, roughly
   double log_det_ = 0;
   mutable Vector variances_;
   mutable bool variances_known_ = false;

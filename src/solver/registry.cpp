@@ -5,6 +5,7 @@
 
 #include "solver/dense_kernel.h"
 #include "solver/projected.h"
+#include "solver/sparse.h"
 
 namespace galvi {
 
@@ -21,6 +22,7 @@ const std::map<std::string, Maker>& registry() {
   static const std::map<std::string, Maker> solvers = {
       {"dense_kernel", make<DenseKernelSolver>},
       {"projected", make<ProjectedSolver>},
+      {"sparse", make<SparseSolver>},
   };
   return solvers;
 }

@@ -35,6 +35,7 @@ struct SiteGradient {
   const Vector& d_mean;      // dE/dm
   const Vector& d_variance;  // dE/dv
   bool optimal;
+  const Vector* d_extra = nullptr;  // d bound / dc where c enters otherwise than through v
 };
 
 /// The posterior of coefficients of one columns term.
@@ -44,10 +45,10 @@ struct Coefficients {
   Matrix covariance;  // q x q
 };
 
-/// What a posterior needs to be kept for predictions. The dense solver keeps alpha and lambda (and, on
-/// request, a factor); solvers with a latent vector keep its mean and factor.
+/// What a posterior needs to be kept for predictions. The sites are always kept. The dense solver adds, on
+/// request, a factor; the projected one the mean and factor of its short latent vector.
 struct SolverState {
-  Vector alpha, lambda;
+  Vector alpha, lambda, b;
   Vector latent_mean;  // L
   Matrix latent_chol;  // L x L, covariance of z = chol chol'
   Matrix factor;       // N x N or empty
@@ -75,6 +76,8 @@ struct ConditionalRequest {
   bool covariance = false;
 };
 
+class LatentForm;
+
 using SiteChange = std::function<double(Index n, double variance)>;
 
 class Solver {
@@ -98,9 +101,15 @@ class Solver {
   /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are
   /// few.
   virtual bool cheap_products() const = 0;
+  /// Whether sweep() and whitened_design() may be asked for.
+  virtual bool can_sweep() const { return true; }
+  virtual bool can_whiten() const { return true; }
 
   /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).
   virtual bool factorise(const Vector& lambda) = 0;
+  /// The same where posterior_mean(b) and marginal_variances() will be asked for next, which may save passes
+  /// over the rows.
+  virtual bool factorise_for(const Vector& lambda, const Vector& /*b*/) { return factorise(lambda); }
   /// log|Sigma A|, with unit scale in flat directions.
   virtual double log_det() const = 0;
   /// diag(V) + c.   N
@@ -125,6 +134,8 @@ class Solver {
   virtual void sweep(const SiteChange& change) = 0;
   /// W Sigma^(1/2), unit scale in flat directions: f is this times a standard normal vector.   N x L
   virtual Matrix whitened_design() const = 0;
+  /// For posteriors that are not of sites (solver/latent_form.h); null where z is long, or its prior flat.
+  virtual LatentForm* latent_form() { return nullptr; }
   /// hyper[h] += d bound / dh through the prior, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 
@@ -134,6 +145,8 @@ class Solver {
   /// Predictions at new rows from a kept state. others: one entry per term.
   virtual Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
                                   const ConditionalRequest& request) = 0;
+  /// What rounding alone may do to log_det(), where that is more than the last digits.
+  virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }
 
@@ -141,7 +154,7 @@ class Solver {
   Vector lambda_;  // of the last factorise()
 };
 
-/// kind: "dense_kernel" or "projected". Throws std::invalid_argument for anything else.
+/// kind: "dense_kernel", "projected" or "sparse". Throws std::invalid_argument for anything else.
 std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, Terms terms, Index rows);
 
 }  // namespace galvi

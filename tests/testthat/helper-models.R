@@ -21,12 +21,13 @@ hyper_table <- function(hyper, settings = list()) {
 new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep(1, length(y)),
                       weights = rep(1, length(y)), offset = numeric(length(y)), settings = list()) {
   if (is.null(names(hyper))) names(hyper) <- paste0("h", seq_along(hyper))
-  full <- any(vapply(terms, function(term) term$type == "kernel", NA))
+  types <- vapply(terms, `[[`, "", "type")
+  solver <- if ("kernel" %in% types) "dense_kernel" else if ("field" %in% types) "sparse" else "projected"
   spec <- list(type = likelihood, hyper = list(), constants = list())
   if (likelihood == "gaussian") spec$hyper <- list(variance = match("noise", names(hyper)))
   list(
     y = as.numeric(y), size = size, weights = weights, offset = matrix(offset, length(y)), likelihood = spec,
-    expectation = "auto", solver = if (full) "dense_kernel" else "projected",
+    expectation = "auto", solver = solver,
     priors = list(list(terms = terms)), hyper = hyper_table(hyper, settings)
   )
 }
@@ -44,8 +45,12 @@ columns_term <- function(W, sd, mean = numeric(ncol(W))) {
   list(type = "columns", label = "fixed", W = W, mean = mean, factors = cbind(sd, sd, deparse.level = 0))
 }
 
-# One case of each kind of prior, from R's generator.   kind: "gp", "sum", "columns", "flat".
+prior_kinds <- c("gp", "sum", "columns", "flat", "field", "fields", "flat_field")
+flat_kinds <- c("flat", "flat_field")
+
+# One case of each kind of prior, from R's generator.
 random_prior <- function(kind, n, variance = exp(rnorm(1))) {
+  if (kind %in% c("field", "fields", "flat_field")) return(random_field_prior(kind, n, variance))
   X <- matrix(rnorm(2 * n), n)
   W <- cbind(1, matrix(rnorm(n), n))
   stationary <- sample(c("se", "matern12", "matern32", "matern52"), 1)
@@ -73,7 +78,10 @@ random_prior <- function(kind, n, variance = exp(rnorm(1))) {
 # ---- the same priors, written out ----
 
 term_covariance <- function(term, hyper) {
-  if (term$type == "columns") return(term$W %*% (apply_factors(term, hyper) * t(term$W)))
+  if (term$type %in% c("columns", "field")) {
+    columns <- term_columns(term, hyper)
+    return(columns$W %*% (columns$variance * t(columns$W)))
+  }
   K <- probe_kernel_value(term$kernel, hyper, term$inputs, term$inputs)
   if (length(term$by)) K <- K * outer(term$by, term$by)
   if (length(term$group)) K <- K * outer(term$group, term$group, "==")
@@ -88,17 +96,22 @@ prior_covariance <- function(model) {
 }
 
 prior_mean_of <- function(model) {
-  columns <- Filter(function(term) term$type == "columns", model$priors[[1]]$terms)
-  Reduce(`+`, lapply(columns, function(term) drop(term$W %*% term$mean)), numeric(length(model$y)))
+  means <- lapply(model$priors[[1]]$terms, function(term) {
+    switch(term$type, columns = drop(term$W %*% term$mean), field = field_prior_mean(term), 0)
+  })
+  Reduce(`+`, means, numeric(length(model$y)))
 }
 
-# The latent vector of a prior that is columns alone: design and prior variances (infinite where flat).
+# A term's columns and the prior variances (infinite where flat) of their coefficients.
+term_columns <- function(term, hyper) {
+  if (term$type == "field") return(field_columns(term, hyper))
+  list(W = term$W, variance = apply_factors(term, hyper))
+}
+
+# The same of a prior that is finite.
 prior_columns <- function(model) {
-  terms <- model$priors[[1]]$terms
-  list(
-    W = do.call(cbind, lapply(terms, `[[`, "W")),
-    variance = unlist(lapply(terms, apply_factors, model$hyper$value))
-  )
+  columns <- lapply(model$priors[[1]]$terms, term_columns, model$hyper$value)
+  list(W = do.call(cbind, lapply(columns, `[[`, "W")), variance = unlist(lapply(columns, `[[`, "variance")))
 }
 
 # V = (C^-1 + diag(lambda))^-1 without inverting C.
@@ -117,9 +130,9 @@ fit_at <- function(model, method = "auto", control = quiet_control(), start = NU
 
 applicable_methods <- function(model) {
   refusals <- inference_refusals(model)
-  # estimates are no bounds: they have tests of their own
-  estimates <- c("ep", if (model$expectation != "taylor") "laplace")
-  setdiff(names(refusals)[refusals == ""], estimates)
+  # what they are after is not the best Gaussian posterior: they have tests of their own
+  others <- c("ep", "mean_field", if (model$expectation != "taylor") "laplace")
+  setdiff(names(refusals)[refusals == ""], others)
 }
 
 # `check(seed)` for every seed, whose number leads each failure's message.
@@ -144,7 +157,7 @@ random_model <- function(kind, n, likelihood, variance = 10^runif(1, -2, 4)) {
   prior <- random_prior(kind, n, variance)
   size <- if (startsWith(likelihood, "binomial")) sample(c(1, 1, 5), n, replace = TRUE) else rep(1, n)
   offset <- rnorm(n, sd = 0.3)
-  weights <- sample(c(1, 1, 1, 2, 0.5, if (kind != "flat") 0), n, replace = TRUE)
+  weights <- sample(c(1, 1, 1, 2, 0.5, if (!kind %in% flat_kinds) 0), n, replace = TRUE)
   eta <- offset + rnorm(n)
   y <- switch(likelihood,
     gaussian = rnorm(n, eta), poisson = rpois(n, exp(eta)), rbinom(n, size, plogis(eta))

@@ -50,7 +50,7 @@ column_verbs <- function(columns, lambda, b, x) {
 }
 
 verbs_of <- function(model, lambda, b, x) {
-  if (any(is.infinite(model$hyper$value))) return(column_verbs(prior_columns(model), lambda, b, x))
+  if (has_flat(model)) return(column_verbs(prior_columns(model), lambda, b, x))
   dense_verbs(prior_covariance(model), lambda, b, x)
 }
 

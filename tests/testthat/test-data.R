@@ -4,3 +4,9 @@ test_that("ionosphere is as documented", {
   expect_identical(as.vector(table(ionosphere$Class)), c(126L, 225L))
   expect_false(anyNA(ionosphere))
 })
+
+test_that("banana is as documented", {
+  expect_identical(dim(banana), c(400L, 3L))
+  expect_identical(as.vector(table(banana$y)), c(183L, 217L))
+  expect_false(anyNA(banana))
+})

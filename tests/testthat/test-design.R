@@ -353,5 +353,5 @@ test_that("held hyperparameters of a family are told apart from starts", {
   expect_equal(model_of(x ~ z, d, held, held = TRUE)$hyper$value[3L], 3)
   expect_equal(model_of(x ~ z, d, laplace(), held = TRUE)$hyper$value[3L], 1)
   expect_equal(model_of(x ~ z, d, laplace())$pieces, 20)
-  expect_equal(model_of(x ~ z, d, laplace(), pieces = 5)$pieces, 5)
+  expect_equal(model_of(x ~ z, d, laplace(), control = galvi_control(pieces = 5))$pieces, 5)
 })

@@ -238,3 +238,19 @@ test_that("ep refuses what it cannot do", {
   expect_match(refusal(likelihood_model("binomial_logit", "gp", 5, expectation = "jaakkola")), "not a bound")
   expect_identical(refusal(likelihood_model("binomial_logit", "columns", 5)), "")
 })
+
+test_that("with inducing points ep is generalised FITC: exact for one row, an exact gradient", {
+  set.seed(5)
+  model <- random_inducing(1, 2)
+  prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+  alone <- new_model(model$y, list(columns_term(matrix(1), 1)), c(sd = drop(sqrt(prior$Q + prior$c))))
+  expect_close(fit_at(model, "ep")$elbo, grid_log_evidence(alone), 1e-7)
+  for_seeds(91:94, function(seed) {
+    model <- random_inducing(20, 3, likelihood = turn(seed, inexact_likelihoods))
+    value <- model$hyper$value
+    expect_close(
+      bound_at(model, value, method = "ep")$gradient,
+      central_gradient(function(h) bound_at(model, h, method = "ep")$elbo, value), 1e-5
+    )
+  })
+})

@@ -60,7 +60,7 @@ test_that("a fit that has not converged warns once, with a class, and is still a
 
 test_that("several starts are kept as a table", {
   result <- list(elbo = c(-2, -1), converged = c(TRUE, TRUE), hyper = cbind(1:2, 3:4))
-  starts <- starts_table(result, c("a.b", "c"))
+  starts <- starts_table(result, list(name = c("a.b", "c"), parameter = c("b", "c")))
   expect_named(starts, c("start", "elbo", "converged", "a.b", "c"))
   expect_identical(starts$c, 3:4)
   expect_null(starts_table(NULL, "a"))

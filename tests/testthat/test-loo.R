@@ -147,3 +147,19 @@ test_that("estimates are sums of the rows' values and print with what they are",
   expect_output(print(found), "Leave-one-out predictive density, 72 observations.*elpd_loo.*approximation")
   expect_error(loo.galvi(fit, 3), class = "galvi_error_argument")
 })
+
+test_that("rows behind inducing points keep what these leave open of their variance", {
+  d <- loo_data()
+  points <- matrix(seq(-3, 3, length.out = 6))
+  sparse <- number ~ 0 + gp(x, kernel = se(fixed(2), fixed(1)), inducing = points)
+  still <- function(data) {
+    galvi(sparse, data, galvi_family("gaussian", variance = fixed(0.25)), hyper = "fixed",
+      control = galvi_control(move_inducing = FALSE, threads = 1))
+  }
+  # sites of a gaussian do not depend on the other rows: nothing is approximated
+  left_out <- vapply(seq_len(nrow(d)), function(i) {
+    predict(still(d[-i, ]), d[i, ], type = "density")
+  }, 0)
+  expect_close(loo::loo(still(d))$pointwise[, "elpd_loo"], left_out, 1e-8)
+  expect_error(check_fit(still(d)), class = "galvi_error_argument")
+})

@@ -1,0 +1,269 @@
+# What the Markov fields have in common: iid(), gmrf(), rw1(), rw2(), ar1(). Each adds to a row the value of a
+# node (a level, a region, a time) of a Gaussian vector whose precision is sparse.
+
+#' One entry per field
+#'
+#' `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)` gives every
+#' value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many of these
+#' there are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes' names.
+#' @noRd
+field_kinds <- function() {
+  groups <- list(count = function(spec) length(spec$levels), names = function(spec) spec$levels)
+  times <- list(
+    learn = learn_times, find = find_times, structure = time_structure, count = count_times,
+    names = time_names
+  )
+  list(
+    iid = c(groups, learn = learn_groups, find = find_groups, structure = group_structure),
+    gmrf = c(groups, learn = learn_regions, find = find_regions, structure = graph_structure),
+    rw1 = times, rw2 = times, ar1 = times
+  )
+}
+
+is_field <- function(spec) spec$type %in% names(field_kinds())
+
+stop_term <- function(name, example) {
+  stop_galvi("formula", sprintf(
+    "%s() is a term: use it in a formula, as in galvi(%s, data = d).", name, example
+  ))
+}
+
+# ---- parsing ----
+
+#' @param definition The documented function of the term, for its arguments.
+#' @param flags Names of the arguments that are TRUE or FALSE; those of `parameters` are a number, fixed() or
+#'   a prior.
+#' @return list(type, inputs, by, variables, shown, settings: what was given for `parameters`, and a field per
+#'   flag)
+#' @noRd
+parse_field <- function(call, env, definition, parameters, flags = character()) {
+  type <- head_name(call)
+  arguments <- match_term(call, definition)
+  first <- names(formals(definition))[1L]
+  input <- arguments[[first]]
+  if (is.null(input)) {
+    stop_galvi("formula", sprintf("`%s` needs `%s`: write %s(%s).", deparse_one(call), first, type, first))
+  }
+  check_field_input(input, call)
+  spec <- c(list(type = type), field_input(input), list(by = arguments$by))
+  spec$variables <- c(spec$inputs, spec$by)
+  given <- intersect(parameters, names(arguments))
+  spec$settings <- lapply(stats::setNames(nm = given), function(name) {
+    check_evaluates(eval_galvi(arguments[[name]], env), name, words = galvi_words())
+  })
+  for (flag in flags) {
+    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(definition)[[flag]]
+    spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
+  }
+  spec$arguments <- arguments
+  spec
+}
+
+# Arguments by their names in `definition`.
+match_term <- function(call, definition) {
+  type <- head_name(call)
+  known <- names(formals(definition))
+  given <- names(call)[-1L]
+  named <- as.list(call)[-1L][nzchar(given)]
+  check_no_dots(named[!names(named) %in% known], known, paste0(type, "()"))
+  call[[1L]] <- as.name(type)
+  matched <- tryCatch(match.call(definition, call), error = function(e) NULL)
+  if (is.null(matched)) {
+    stop_galvi("formula", sprintf("`%s`: %s() takes %s.", deparse_one(call), type, quote_names(known)))
+  }
+  as.list(matched)[-1L]
+}
+
+check_field_input <- function(input, call) {
+  type <- head_name(call)
+  both <- length(input) == 3L && length(all.vars(input[[2L]])) && length(all.vars(input[[3L]]))
+  if (head_name(input) == "/" && both) {
+    outer <- deparse_one(input[[2L]])
+    stop_galvi("formula", sprintf(
+      "`%s`: write nested groups as %s(%s) + %s(%s:%s).", deparse_one(call), type, outer, type, outer,
+      deparse_one(input[[3L]])
+    ))
+  }
+  if (head_name(input) %in% c("+", "*") && both) {
+    stop_galvi("formula", sprintf(
+      "`%s` takes one variable: write %s(%s) + %s(%s) for two effects, %s(%s:%s) for one of both together.",
+      deparse_one(call), type, deparse_one(input[[2L]]), type, deparse_one(input[[3L]]), type,
+      deparse_one(input[[2L]]), deparse_one(input[[3L]])
+    ))
+  }
+  if (is_dot(input) || !is.symbol(input) && !is.call(input)) {
+    stop_galvi("formula", sprintf(
+      "`%s`: the first argument must be a column or an expression in columns, not %s.", deparse_one(call),
+      describe(input)
+    ))
+  }
+}
+
+# a:b is every combination of the two, of text as of factors.
+field_input <- function(input) {
+  parts <- interacting(input)
+  if (length(parts) == 1L) return(list(inputs = list(input)))
+  together <- as.call(c(quote(interaction), parts, list(sep = ":", drop = TRUE)))
+  list(inputs = list(together), shown = deparse_one(input))
+}
+
+interacting <- function(expr) {
+  if (head_name(expr) == ":") c(interacting(expr[[2L]]), interacting(expr[[3L]])) else list(expr)
+}
+
+# ---- design ----
+
+# -> list(spec, rows, term), as every term's design
+design_field <- function(spec, frame, context) {
+  kind <- field_kinds()[[spec$type]]
+  name <- variable_name(spec$inputs[[1L]])
+  spec <- kind$learn(spec, check_field_variable(frame[[name]], spec, name), name)
+  if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  spec$scaling <- field_scaling(spec, kind)
+  rows <- field_rows(spec, frame)
+  spec$basis_prior <- field_basis_prior(spec, rows, context)
+  spec$hyper <- field_hyper(spec, context)
+  field <- spec_field(spec, kind$structure(spec))
+  # the field has what the graph said; maps need the outlines
+  spec$outlines <- spec$graph$outlines
+  spec[c("graph", "arguments", "settings")] <- NULL
+  list(spec = spec, rows = rows, term = list(type = "field", label = spec$label, field = field))
+}
+
+spec_field <- function(spec, structure) {
+  field_list(structure, spec$hyper, copies_of(spec), spec$basis_prior)
+}
+
+copies_of <- function(spec) max(1L, length(spec$by_levels))
+
+#' Rows of a field for any frame: list(node, weight: NULL or numbers, extension)
+#' @noRd
+field_rows <- function(spec, frame) {
+  kind <- field_kinds()[[spec$type]]
+  name <- variable_name(spec$inputs[[1L]])
+  found <- kind$find(spec, check_field_variable(frame[[name]], spec, name), name)
+  by <- by_rows(spec, frame)
+  out <- list(node = node_matrix(spec, found, if (is.null(by$group)) 1L else by$group))
+  if (!is.null(by$by)) out$weight <- by$by
+  # The same field with the new nodes: the posterior of those it had does not change.
+  if (sum(found$more)) out$extension <- list(field = spec_field(spec, kind$structure(spec, found$more)))
+  out
+}
+
+#' The nodes that rows touch, N x h. In bym2 a region is two nodes, its own effect and the one that its
+#' neighbours share; elsewhere it is one.
+#' @noRd
+node_matrix <- function(spec, found, group) {
+  count <- field_kinds()[[spec$type]]$count(spec)
+  both <- field_model(spec) == "bym2"
+  at <- function(k) {
+    as.integer(copied_node(k, group, if (both) 2L * count else count, sum(found$more), copies_of(spec)))
+  }
+  cbind(at(found$at), if (both) at(found$at + count), deparse.level = 0)
+}
+
+check_field_variable <- function(x, spec, name) {
+  if (is.null(dim(x)) && (is_number_like(x) || is.factor(x) || is.character(x))) return(x)
+  stop_galvi("data", sprintf(
+    "`%s` must be numbers, a factor or text to be in %s(), not %s.", name, spec$type, describe(x)
+  ))
+}
+
+field_scaling <- function(spec, kind) {
+  if (!isTRUE(spec$scale)) return(1)
+  if (spec$type == "gmrf") return(unit_scaling(neighbour_structure(spec$graph), spec$graph$component))
+  spec$scaling <- 1
+  unit_scaling(kind$structure(spec), rep(1L, kind$count(spec)))
+}
+
+# The slope of rw2 has a slope's prior, the constants of gmrf(constrain = FALSE) have the intercept's. That of
+# an intercept in the formula is not counted twice.
+field_basis_prior <- function(spec, rows, context) {
+  if (spec$type == "gmrf") {
+    return(list(mean = if (context$has_intercept) 0 else context$centre, variance = (10 * context$spread)^2))
+  }
+  if (spec$type != "rw2" || spec$cyclic) return(NULL)
+  time <- (rows$node[, 1L] - 1) %% count_times(spec)
+  column <- if (is.null(rows$weight)) time else time * rows$weight
+  list(mean = 0, variance = (10 * context$spread / slope_scale(matrix(column)))^2)
+}
+
+# ---- hyperparameters ----
+
+# Registers them; -> their positions, named as C++ knows them.
+field_hyper <- function(spec, context) {
+  add <- function(name, entry, lower, upper, transform) {
+    context$registry$add(spec$label, name, entry, lower, upper, transform)
+  }
+  # learning that starts far below the response's variance finds the bound flat
+  default <- if (context$held) 1 else context$default_variance
+  variance <- as_parameter(spec$settings$variance, "variance", default = default, what = "argument")
+  size <- c(context$default_variance / unit_variance(spec), variance$value)
+  out <- list(variance = add("variance", variance, 1e-6 * min(size), 1e7 * max(size), "log"))
+  share <- switch(field_model(spec), bym2 = "mixing", proper = "dependence", ar1 = "correlation")
+  if (is.null(share)) return(out)
+  both <- share == "correlation"
+  entry <- as_share(spec$settings[[share]], share, default = if (share == "dependence") 0.9 else 0.5, both)
+  out[[share]] <- add(share, entry, if (both) -0.999 else 0.001, 0.999, if (both) "atanh" else "logit")
+  out
+}
+
+# About the variance that a walk over its steps has at variance 1.
+unit_variance <- function(spec) {
+  if (isTRUE(spec$scale) || !spec$type %in% c("rw1", "rw2")) return(1)
+  count_times(spec)^(if (spec$type == "rw1") 1 else 3)
+}
+
+field_model <- function(spec) if (spec$type == "gmrf") spec$model else spec$type
+
+#' A number between 0 and 1 (with `signed` between -1 and 1), where learning starts, or fixed()
+#' -> list(value, learned, prior)
+#' @noRd
+as_share <- function(x, arg, default, signed) {
+  if (is.null(x)) x <- default
+  held <- is_value(x) && x$type == "fixed"
+  if (is_value(x) && !x$type %in% c("fixed", "learn")) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be a number or fixed(), not %s: priors are for variances.", arg, format(x)
+    ))
+  }
+  value <- if (is_value(x)) x$value else x
+  lower <- if (signed) -1 else 0
+  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < 1
+  if (!inside) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be a number between %d and 1, both excluded, not %s.", arg, lower,
+      if (is_value(x)) format(x) else describe(x)
+    ))
+  }
+  list(value = as.numeric(value), learned = !held, prior = NULL)
+}
+
+# ---- the posterior at the nodes ----
+
+#' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by: of each node)
+#' @noRd
+field_posterior <- function(fit, spec) {
+  kind <- field_kinds()[[spec$type]]
+  names <- kind$names(spec)
+  count <- length(names)
+  group <- rep(seq_len(copies_of(spec)), each = count)
+  n <- length(group)
+  t <- match(spec$label, fit$design$labels)
+  # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
+  rows <- subset_rows(training_rows(fit), rep(1L, n))
+  rows$terms <- lapply(rows$terms, function(term) {
+    if (!is.null(term$node)) term$node[] <- 0L
+    term
+  })
+  rows$terms[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
+  if (!is.null(rows$terms[[t]]$weight)) rows$terms[[t]]$weight[] <- 1
+  latent <- latent_at(fit, rows, n, terms = TRUE)$terms
+  one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
+  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
+  level <- rep(names, length.out = n)
+  list(
+    mean = one(latent$mean), sd = sqrt(one(latent$variance)),
+    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
+  )
+}

@@ -1,0 +1,46 @@
+# The term iid(): independent effects of groups.
+
+#' Independent effects of groups
+#'
+#' `iid(g)` in a formula of [galvi()] adds an effect for every level of `g`, independent and normal with mean
+#' zero and a common variance: a random intercept. `(1 | g)` is the same. It has a meaning in formulas only.
+#'
+#' * Levels are compared as text, so that numbers, text and factors all work. `iid(a:b)` has an effect for
+#'   every combination of the two; nested groups are `iid(a) + iid(a:b)`.
+#' * In predictions a new level, not among the observations, has its effect from the prior: mean zero and the
+#'   estimated variance.
+#' * `ranef(fit)` has the posterior of all effects, [predict()][predict.galvi] with `type = "terms"` their
+#'   contributions to rows.
+#'
+#' @param g The groups: a factor, text or numbers; an expression in columns.
+#' @param variance The variance of the effects: a number is where learning starts, [fixed()] holds it, and
+#'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors. Without it learning starts at the
+#'   variance of the response where the link is the identity, so that its units do not matter.
+#' @param by A number that multiplies the effects (`iid(g, by = x)` is a random slope in x), or a factor: one
+#'   copy of the effects per level, independent, with shared hyperparameters.
+#' @return Nothing: calling it outside a formula is an error.
+#' @seealso [gmrf()], [rw1()], [ar1()], [gp()]
+#' @examples
+#' fit <- galvi(weight ~ Time + iid(Chick) + iid(Chick, by = Time), data = ChickWeight)
+#' summary(fit)
+#' head(ranef(fit)[["iid(Chick, by = Time)"]])
+#' # a chick that was not seen
+#' predict(fit, data.frame(Time = 10, Chick = "new"), interval = "prediction")
+#' @export
+iid <- function(g, variance = 1, by = NULL) stop_term("iid", "y ~ x + iid(g)")
+
+parse_iid <- function(call, env) parse_field(call, env, iid, "variance")
+
+learn_groups <- function(spec, x, name) {
+  spec$levels <- if (is.factor(x)) levels(x)[tabulate(x, nlevels(x)) > 0L] else as.character(sort(unique(x)))
+  spec
+}
+
+# New levels come after the known ones, each once.
+find_groups <- function(spec, x, name) {
+  x <- as.character(x)
+  new <- setdiff(x, spec$levels)
+  list(at = match(x, c(spec$levels, new)), more = length(new))
+}
+
+group_structure <- function(spec, more = 0L) iid_structure(length(spec$levels), more)

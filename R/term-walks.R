@@ -1,0 +1,140 @@
+# The terms rw1(), rw2() and ar1(): effects of times, alike among neighbouring times.
+
+#' Effects of times that resemble their neighbours
+#'
+#' `rw1(t)`, `rw2(t)` and `ar1(t)` in a formula of [galvi()] add an effect for every step of a time: random
+#' walks of first and second order and a stationary autoregression. They have a meaning in formulas only.
+#'
+#' | term | prior |
+#' |:--|:--|
+#' | `rw1` | differences z_(t+1) - z_t are independent N(0, variance) |
+#' | `rw2` | second differences z_(t+1) - 2 z_t + z_(t-1) are independent N(0, variance) |
+#' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)), each z_t N(0, variance) |
+#'
+#' * `t` holds whole numbers (dates count as their days) or is a factor, whose levels are the steps. Steps
+#'   between the first and the last that have no observations are filled in; several observations of a step
+#'   are fine.
+#' * Random walks say nothing about a constant, which is removed: their effects add up to zero, and the
+#'   intercept of the formula is the level. The slope of `rw2`, about which it says nothing either, has the
+#'   prior of a fixed effect's slope.
+#' * Predictions before the first and after the last time are forecasts: of `rw1` the last value, of `rw2`
+#'   the last slope, of `ar1` back to zero, with the bands that belong to them. A factor has no steps beyond
+#'   its levels.
+#'
+#' @inheritParams iid
+#' @param t The time of each row: whole numbers, dates or a factor.
+#' @param variance The variance in the table above.
+#' @param scale Multiply the precision such that the geometric mean of the effects' variances is `variance`?
+#'   Then it does not depend on the number of steps.
+#' @param cyclic Is the last step next to the first?
+#' @param correlation The correlation of neighbouring times, between -1 and 1: a number is where learning
+#'   starts, [fixed()] holds it.
+#' @return Nothing: calling them outside a formula is an error.
+#' @seealso [iid()], [gmrf()], [gp()] with [matern12()] for `ar1` in continuous time
+#' @examples
+#' d <- data.frame(year = as.numeric(time(Nile)), flow = as.numeric(Nile))
+#' fit <- galvi(flow ~ rw1(year), data = d)
+#' plot(fit)
+#' # a forecast
+#' predict(fit, data.frame(year = 1971:1975), interval = "prediction")
+#'
+#' counts <- data.frame(year = 1860:1959, n = as.numeric(discoveries))
+#' galvi(n ~ ar1(year), data = counts, family = poisson())
+#' @name walks
+NULL
+
+#' @rdname walks
+#' @export
+rw1 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL) stop_term("rw1", "y ~ rw1(t)")
+
+#' @rdname walks
+#' @export
+rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL) stop_term("rw2", "y ~ rw2(t)")
+
+#' @rdname walks
+#' @export
+ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL) stop_term("ar1", "y ~ ar1(t)")
+
+parse_rw1 <- function(call, env) parse_field(call, env, rw1, "variance", c("scale", "cyclic"))
+
+parse_rw2 <- function(call, env) parse_field(call, env, rw2, "variance", c("scale", "cyclic"))
+
+parse_ar1 <- function(call, env) parse_field(call, env, ar1, c("variance", "correlation"))
+
+# A walk over seconds since 1970 is a mistake.
+most_steps <- 1e6
+
+learn_times <- function(spec, x, name) {
+  if (is.factor(x)) {
+    spec$levels <- levels(x)
+  } else {
+    span <- range(whole_times(x, spec, name))
+    if (diff(span) >= most_steps) {
+      stop_galvi("data", sprintf(
+        "`%s` has %s steps from %s to %s, which is too many for %s(): give it in larger units.", name,
+        format(diff(span) + 1, big.mark = ","), format(span[1L]), format(span[2L]), spec$type
+      ))
+    }
+    spec$first <- span[1L]
+    spec$count <- as.integer(diff(span) + 1)
+    spec$time_class <- if (inherits(x, "Date")) "Date"
+  }
+  least <- if (spec$type == "ar1") 1L else if (spec$type == "rw2" || spec$cyclic) 3L else 2L
+  if (count_times(spec) < least) {
+    stop_galvi("data", sprintf(
+      "`%s` must have at least %d steps for %s, not %d.", name, least, spec$label, count_times(spec)
+    ))
+  }
+  spec
+}
+
+count_times <- function(spec) if (is.null(spec$levels)) spec$count else length(spec$levels)
+
+whole_times <- function(x, spec, name) {
+  text <- is.character(x) || is.factor(x)
+  bad <- if (!text) which(!is.finite(x) | as.numeric(x) != round(as.numeric(x)))
+  if (!text && !length(bad)) return(as.numeric(x))
+  stop_galvi("data", sprintf(
+    "`%s` must be whole numbers, dates or a factor to be a time in %s()%s.", name, spec$type,
+    if (text) ", not text, which has no order" else paste(";", found_in_rows(x, bad))
+  ))
+}
+
+# Nodes are 1 .. size for the observations' times, then the times after, then those before from the last on.
+find_times <- function(spec, x, name) {
+  size <- count_times(spec)
+  if (!is.null(spec$levels)) return(list(at = match(as.character(x), spec$levels)))
+  at <- whole_times(x, spec, name) - spec$first + 1
+  before <- max(0, 1 - at)
+  after <- max(0, at - size)
+  if (before + after == 0) return(list(at = as.integer(at)))
+  if (isTRUE(spec$cyclic)) {
+    stop_galvi("data", sprintf(
+      "`%s` must be a time of the cycle in %s, from %s to %s; %s.", name, spec$label, format(spec$first),
+      format(spec$first + size - 1), found_in_rows(x, which(at < 1 | at > size))
+    ))
+  }
+  if (before + after > most_steps) {
+    stop_galvi("data", sprintf(
+      "`%s` is too far from the times that %s has seen, %s to %s.", name, spec$label, format(spec$first),
+      format(spec$first + size - 1)
+    ))
+  }
+  list(at = as.integer(ifelse(at < 1, size + after + 1 - at, at)), more = as.integer(c(before, after)))
+}
+
+time_structure <- function(spec, more = NULL) {
+  if (is.null(more)) more <- c(0L, 0L)
+  size <- count_times(spec)
+  if (spec$type == "ar1") return(ar1_structure(size, more[1L], more[2L]))
+  order <- if (spec$type == "rw1") 1L else 2L
+  walk_structure(order, size, more[1L], more[2L], spec$cyclic, spec$scaling)
+}
+
+time_names <- function(spec) {
+  if (!is.null(spec$levels)) return(spec$levels)
+  times <- spec$first + seq_len(spec$count) - 1
+  if (identical(spec$time_class, "Date")) format(as.Date(times, origin = "1970-01-01")) else {
+    format(times, trim = TRUE, scientific = FALSE)
+  }
+}

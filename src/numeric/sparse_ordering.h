@@ -1,0 +1,22 @@
+// In which order the columns of a sparse matrix are eliminated, and which of them together.
+#pragma once
+
+#include <Eigen/SparseCore>
+#include <vector>
+
+#include "numeric/types.h"
+
+namespace galvi {
+
+using SparseMatrix = Eigen::SparseMatrix<double>;  // by columns, int indices
+
+struct Elimination {
+  std::vector<int> order;  // the k-th index to be eliminated
+  std::vector<int>
+      supernodes;  // how many columns each has; children before parents, a subtree in one stretch
+};
+
+/// `full`: both triangles of a symmetric pattern.
+Elimination elimination_order(const SparseMatrix& full);
+
+}  // namespace galvi

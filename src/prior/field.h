@@ -1,0 +1,89 @@
+// Gaussian Markov random fields: a sparse precision, what is left out of it, and the moments that follow.
+#pragma once
+
+#include <optional>
+
+#include "numeric/sparse_cholesky.h"
+#include "prior/term.h"
+
+namespace galvi {
+
+/// Rows by nodes, a few entries each.
+using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
+
+/// W of a field with L nodes: row n has its weight in each of its nodes.
+SparseRows node_design(const TermRows& rows, Index L);
+
+/// z ~ N(0, Q^-) with Q = sum_p coefficient_p(hyper) part_p. Of an intrinsic field Q has a null space, as
+/// many directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
+/// R = Q + diag(pin weights at the pins) is positive definite. N = R^-1 E diag(pin weights), E the pins'
+/// unit vectors, is then the basis of the null space that is one at its own pin and zero at the others', and
+/// x ~ N(0, R^-1) becomes z by moving along it until the constraints hold:
+///   z = P x,  P = I - N (B'N)^-1 B',  Q^- = P R^-1 P'.
+/// Nothing is asked of B but that B'N is regular: in a field that reaches beyond its constraints (a forecast)
+/// P is no orthogonal projection.
+class Field {
+ public:
+  /// Throws std::invalid_argument if sizes disagree or the model is unknown.
+  Field(const FieldSpec& spec, const TermRows& rows);
+
+  void update(const ConstVectorRef& hyper);
+
+  Index size() const { return precision_.rows(); }            // L
+  const SparseRows& rows() const { return rows_; }            // W, N x L
+  const Matrix& constraints() const { return constraints_; }  // B, L x c
+  const std::vector<Index>& pins() const { return pins_; }
+  const Vector& pin_weights() const { return pin_weights_; }
+  /// The lower triangle of R.
+  const SparseMatrix& pinned_precision() const { return precision_; }
+
+  Vector precision_times(const Vector& z) const;                               // Q z
+  Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;    // Q^- X
+  /// H with H'H = Q^- X's crossproduct: |H x|^2 = x' Q^- x.   L x k
+  Matrix whitened(Context& context, const ConstMatrixRef& X) const;
+  /// log|R| + 2 log|B'N|: of [R + constraints and pins as SparseSolver borders them].
+  double log_det(Context& context) const;
+  /// Q^- on the pattern of R, an entry for each of its values, and on the diagonal.
+  Vector covariances(Context& context) const;
+  Vector variances(Context& context) const;
+
+  /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
+  void add_gradient(const Vector& G, VectorRef hyper) const;
+  /// The same where sum G_ij Q_ij is known. Where Q is one part it says all, without the digits that a sum
+  /// over differences of large covariances loses.
+  void add_gradient(const Vector& G, double with_Q, VectorRef hyper) const;
+  /// hyper[h] += share d log|Q| / dh, on the complement of the null space.
+  void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
+
+ private:
+  struct Model;
+  static const Model& find_model(const std::string& name);
+
+  void factorise(Context& context) const;
+  Matrix gauge_transposed(const ConstMatrixRef& X) const;  // P' X
+  void chain(const Vector& d_coefficient, VectorRef hyper) const;
+
+  const Model& model_;
+  std::vector<Index> hyper_;  // where the model's hyperparameters are in the table
+  SparseRows rows_;
+  Matrix constraints_;
+  std::vector<Index> pins_;
+  Vector pin_weights_;
+  Matrix parts_;           // a row for each value of R, a column for each part
+  Vector multiplicity_;    // 1 on the diagonal, 2 off it
+  IndexVector diagonal_;   // where the diagonal is among the values
+  SparseMatrix precision_;
+  Vector coefficient_;
+  Matrix slope_;             // d coefficient_p / d hyper_h
+  double scale_ = 1;         // the only part's coefficient, or 1
+  Vector unit_, unit_pins_;  // R / scale and its pins' weights
+
+  // What a factorisation of R / scale gives, made when first asked for; for one part it stays.
+  mutable std::optional<SparseCholesky> factor_;
+  mutable bool factorised_ = false, covariances_known_ = false;
+  mutable Matrix shift_;  // N (B'N)^-1
+  mutable double log_det_ = 0;
+  mutable Vector covariances_;
+};
+
+}  // namespace galvi

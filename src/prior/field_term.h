@@ -1,0 +1,54 @@
+// A Gaussian Markov random field over nodes, of which each row sees one (or, in bym2, one of two
+// independent halves each).
+#pragma once
+
+#include "prior/field.h"
+
+namespace galvi {
+
+/// The nodes of one row are independent a priori. What a field leaves out and gives a prior of its own (the
+/// slope of an rw2, the constant of an unconstrained field) are the term's columns.
+class FieldTerm final : public Term {
+ public:
+  explicit FieldTerm(const TermSpec& spec);
+
+  void update(const ConstVectorRef& hyper) override;
+
+  void add_covariance(Context& context, MatrixRef K) const override;
+  void add_variances(Context& context, VectorRef d) const override;
+  void add_cross(Context& context, const TermRows& others, MatrixRef K) const override;
+  void add_variances(Context& context, const TermRows& others, VectorRef d) const override;
+  void add_covariance(Context& context, const TermRows& others, MatrixRef K) const override;
+  void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const override;
+
+  void add_prior_mean(VectorRef mean) const override { mean += field_.rows() * (basis_ * mean_); }
+  void add_prior_mean(const TermRows& others, VectorRef mean) const override {
+    mean += design(others) * (basis_ * mean_);
+  }
+
+  Index columns() const override { return mean_.size(); }
+  const Vector& coefficient_mean() const override { return mean_; }
+  const Vector& coefficient_variance() const override { return variance_; }
+  void fill(Index begin, MatrixRef W) const override {
+    W = field_.rows().middleRows(begin, W.rows()) * whitened_basis_;
+  }
+  void fill(const TermRows& others, MatrixRef W) const override { W = design(others) * whitened_basis_; }
+  std::unique_ptr<ColumnGradient> column_gradient() const override;
+
+  const Field* field() const override { return &field_; }
+
+ private:
+  SparseRows design(const TermRows& others) const { return node_design(others, field_.size()); }
+  /// Q^- in the columns of the nodes that training rows touch.   L x touched
+  const Matrix& touched_covariance(Context& context) const;
+
+  Field field_;
+  Matrix basis_;            // L x r
+  Vector mean_, variance_;  // r
+  Matrix whitened_basis_;   // of unit scale where the prior is flat
+  std::vector<Index> touched_;
+  SparseRows touching_;  // W in the columns of the touched nodes
+  mutable Matrix touched_covariance_;
+};
+
+}  // namespace galvi

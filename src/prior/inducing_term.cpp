@@ -1,0 +1,224 @@
+#include "prior/inducing_term.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+// A point counts if the points before it leave open at least this part of the largest variance. L is so well
+// conditioned then that its inverse may be had explicitly: a product with it is twice as fast as a solution.
+constexpr double least_pivot = 1e-11;
+
+/// A covariance becomes its factor, the largest remaining variance first:
+/// A(order, order) = L L' with L the first order.size() rows and columns.
+std::vector<Index> pivoted_cholesky(Matrix& A) {
+  const Index n = A.rows();
+  std::vector<Index> order(n);
+  std::iota(order.begin(), order.end(), Index{0});
+  Vector left = A.diagonal();
+  const double least = n > 0 ? least_pivot * left.maxCoeff() : 0;
+  Index rank = 0;
+  for (; rank < n; ++rank) {
+    Index best;
+    const double pivot = left.tail(n - rank).maxCoeff(&best);
+    if (!(pivot > least)) break;
+    best += rank;
+    A.row(rank).swap(A.row(best));
+    A.col(rank).swap(A.col(best));
+    std::swap(left[rank], left[best]);
+    std::swap(order[rank], order[best]);
+    auto column = A.col(rank).tail(n - rank);
+    column.noalias() -= A.block(rank, 0, n - rank, rank) * A.row(rank).head(rank).transpose();
+    column /= std::sqrt(pivot);
+    column[0] = std::sqrt(pivot);
+    left.tail(n - rank - 1) -= column.tail(n - rank - 1).cwiseAbs2();
+  }
+  order.resize(rank);
+  return order;
+}
+
+}  // namespace
+
+InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
+    : Term(spec.label),
+      rows_(spec.rows.kernel),
+      kernel_(make_kernel(spec.kernel)),
+      spec_(spec.inducing),
+      groups_(spec.inducing.groups),
+      backend_(backend) {
+  const Index p = rows_.inputs.cols();
+  if (spec_.coordinates.cols() != p || spec_.centre.size() != p || spec_.scale.size() != p)
+    throw std::invalid_argument("term " + label() + ": inducing points and inputs differ in columns");
+  if (groups_ > 1 && rows_.group.size() != rows_.inputs.rows())
+    throw std::invalid_argument("term " + label() + ": every row needs a group");
+  coefficient_mean_ = Vector::Zero(groups_ * points());
+  coefficient_variance_ = Vector::Ones(groups_ * points());
+}
+
+void InducingTerm::update(const ConstVectorRef& hyper) {
+  kernel_->update(hyper);
+  hypers_ = hyper.size();
+  Matrix Z(points(), spec_.centre.size());
+  for (Index j = 0; j < Z.cols(); ++j)
+    for (Index m = 0; m < Z.rows(); ++m)
+      Z(m, j) = spec_.centre[j] + spec_.scale[j] * hyper[spec_.coordinates(m, j)];
+  Matrix K(points(), points());
+  kernel_->value(Z, Z, K);
+  K.diagonal().array() += spec_.jitter;
+  if (held_ && !kept_.empty()) {
+    Matrix ordered(kept_.size(), kept_.size());
+    for (Index j = 0; j < ordered.cols(); ++j)
+      for (Index i = 0; i < ordered.rows(); ++i) ordered(i, j) = K(kept_[i], kept_[j]);
+    if (!backend_.cholesky(ordered) || !(ordered.diagonal().array() > 0).all())
+      throw std::domain_error("inducing points came too close to each other");
+    K = std::move(ordered);
+  } else {
+    kept_ = pivoted_cholesky(K);
+  }
+  const Index rank = static_cast<Index>(kept_.size());
+  inverse_chol_ = K.topLeftCorner(rank, rank).triangularView<Eigen::Lower>();
+  if (rank > 0) backend_.invert(inverse_chol_);
+  Z_.resize(rank, Z.cols());
+  for (Index m = 0; m < rank; ++m) Z_.row(m) = Z.row(kept_[m]);
+}
+
+// W = K_nz L^-T
+void InducingTerm::fill(const KernelRows& rows, Index begin, MatrixRef W) const {
+  const Index n = W.rows(), rank = Z_.rows();
+  const auto inputs = rows.inputs.middleRows(begin, n);
+  const auto whiten = [&](MatrixRef K) {
+    kernel_->value(inputs, Z_, K);
+    if (rows.by.size() > 0) K.array().colwise() *= rows.by.segment(begin, n).array();
+    backend_.triangular_multiply(false, true, 1.0, inverse_chol_, K);
+  };
+  if (groups_ == 1) {
+    whiten(W.leftCols(rank));
+    W.rightCols(W.cols() - rank).setZero();
+    return;
+  }
+  Matrix own(n, rank);
+  whiten(own);
+  W.setZero();
+  for (Index i = 0; i < n; ++i) W.row(i).segment(first_column(rows, begin + i), rank) = own.row(i);
+}
+
+// c_n = k_nn - |w_n|^2
+void InducingTerm::add_extra_variances(const KernelRows& rows, Index begin, const ConstMatrixRef& W,
+                                       VectorRef c) const {
+  const Index n = W.rows();
+  Vector variance(n);
+  kernel_->diagonal(rows.inputs.middleRows(begin, n), variance);
+  if (rows.by.size() > 0) variance.array() *= rows.by.segment(begin, n).array().square();
+  c += (variance - W.rowwise().squaredNorm()).cwiseMax(0.0);
+}
+
+// From L L' = K follows L^-1 dL = Phi(L^-1 dK L^-T), where Phi keeps the lower triangle and half of the
+// diagonal, and from W L' = K_nz
+//   dW = dK_nz L^-T - W Phi(L^-1 dK L^-T)',   dc_n = dk_nn - 2 w_n' dw_n.
+// With S = G - 2 diag(g) W, what reaches W through c included, and < , > the sum of products of entries,
+//   d bound = <S, dW> + <g, dk_nn> = <S L^-1, dK_nz> - <L^-T Phi(S'W) L^-1, dK> + <g, dk_nn>.
+class InducingTerm::Gradient final : public ColumnGradient {
+ public:
+  explicit Gradient(const InducingTerm& term)
+      : term_(term),
+        hyper_(Vector::Zero(term.hypers_)),
+        points_(Matrix::Zero(term.Z_.rows(), term.Z_.cols())),
+        products_(Matrix::Zero(term.Z_.rows(), term.Z_.rows())) {}
+
+  void add(Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef& g) override {
+    const Index n = W.rows(), rank = products_.rows();
+    const KernelRows& rows = term_.rows_;
+    Matrix own(n, rank), S(n, rank);
+    for (Index i = 0; i < n; ++i) {
+      const Index at = term_.first_column(rows, begin + i);
+      own.row(i) = W.row(i).segment(at, rank);
+      S.row(i) = G.row(i).segment(at, rank);
+    }
+    S -= (2 * g).asDiagonal() * own;
+    term_.backend_.multiply(true, false, 1.0, S, own, 1.0, products_);
+    term_.backend_.triangular_multiply(false, false, 1.0, term_.inverse_chol_, S);
+    Vector own_g = g;
+    if (rows.by.size() > 0) {
+      const auto by = rows.by.segment(begin, n).array();
+      S.array().colwise() *= by;
+      own_g.array() *= by.square();
+    }
+    const auto inputs = rows.inputs.middleRows(begin, n);
+    term_.kernel_->gradient(inputs, term_.Z_, S, hyper_, &points_);
+    term_.kernel_->diagonal_gradient(inputs, own_g, hyper_);
+  }
+
+  void merge(const ColumnGradient& other) override {
+    const auto& more = static_cast<const Gradient&>(other);
+    hyper_ += more.hyper_;
+    points_ += more.points_;
+    products_ += more.products_;
+  }
+
+  void finish(VectorRef hyper) const override {
+    Matrix P = products_.triangularView<Eigen::Lower>();
+    P.diagonal() *= 0.5;
+    P = (term_.inverse_chol_.transpose() * P * term_.inverse_chol_).eval();
+    const Matrix G = -0.5 * (P + P.transpose());
+    // a point stands on both sides of K, and kernel and G are symmetric
+    Matrix in_pairs = Matrix::Zero(points_.rows(), points_.cols());
+    hyper += hyper_;
+    term_.kernel_->gradient(term_.Z_, term_.Z_, G, hyper, &in_pairs);
+    for (Index j = 0; j < points_.cols(); ++j)
+      for (Index m = 0; m < points_.rows(); ++m)
+        hyper[term_.spec_.coordinates(term_.kept_[m], j)] +=
+            term_.spec_.scale[j] * (points_(m, j) + 2 * in_pairs(m, j));
+  }
+
+ private:
+  const InducingTerm& term_;
+  Vector hyper_;     // through the kernel of rows
+  Matrix points_;    // d bound / d Z through K_nz
+  Matrix products_;  // S'W
+};
+
+std::unique_ptr<ColumnGradient> InducingTerm::column_gradient() const {
+  return std::make_unique<Gradient>(*this);
+}
+
+// ---- as a covariance, W W' + diag(c) ----
+
+Matrix InducingTerm::columns_of(const KernelRows& rows) const {
+  Matrix W(rows.inputs.rows(), columns());
+  fill(rows, 0, W);
+  return W;
+}
+
+void InducingTerm::add_covariance_of(Context& context, const KernelRows& rows, MatrixRef K) const {
+  const Matrix W = columns_of(rows);
+  add_crossproduct(context, 1.0, W.transpose(), 1.0, K);
+  Vector c = Vector::Zero(W.rows());
+  add_extra_variances(rows, 0, W, c);
+  K.diagonal() += c;
+}
+
+void InducingTerm::add_cross(Context& context, const TermRows& others, MatrixRef K) const {
+  multiply(context, false, true, 1.0, columns_of(rows_), columns_of(others.kernel), 1.0, K);
+}
+
+void InducingTerm::add_covariance_gradient(Context&, const Weights& G, VectorRef hyper) const {
+  constexpr Index block = 64;
+  const Matrix W = columns_of(rows_);
+  Vector g(W.rows());
+  for (Index begin = 0; begin < W.rows(); begin += block) {
+    Matrix tile(std::min(block, W.rows() - begin), std::min(block, W.rows() - begin));
+    G.tile(begin, begin, tile);
+    g.segment(begin, tile.rows()) = tile.diagonal();
+  }
+  Gradient sum(*this);
+  sum.add(0, W, 2 * G.multiply(W), g);
+  sum.finish(hyper);
+}
+
+}  // namespace galvi

@@ -1,0 +1,156 @@
+#include "solver/bordered_factor.h"
+
+#include <cmath>
+
+#include "numeric/backend.h"
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+// Reciprocal of the share of a column with a flat prior that the others do not explain, beyond which they
+// are collinear to working precision.
+constexpr double collinear = 1e13;
+
+constexpr Index most_bordered = 500;
+
+// One block of pivots of a symmetric S is exchanged: done for all of them, S becomes -S^-1. `sign` times the
+// block's Schur complement must be positive definite, else false.
+bool sweep_block(Context& context, Matrix& S, Index begin, Index size, double sign, double& log_det) {
+  if (size == 0) return true;
+  Matrix pivot = sign * S.block(begin, begin, size, size);
+  if (!cholesky(context, pivot)) return false;
+  log_det += 2 * pivot.diagonal().array().log().sum();
+  invert_from_cholesky(context, pivot, size);
+  fill_upper(pivot);
+  pivot *= sign;
+  const Matrix columns = S.middleCols(begin, size);
+  Matrix swept(S.rows(), size);
+  multiply(context, false, false, 1.0, columns, pivot, 0.0, swept);
+  multiply(context, false, true, -1.0, swept, columns, 1.0, S);
+  S.middleCols(begin, size) = swept;
+  S.middleRows(begin, size) = swept.transpose();
+  S.block(begin, begin, size, size) = -pivot;
+  return true;
+}
+
+}  // namespace
+
+BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const DenseColumns& columns,
+                               const SparseCholesky& symbolic, const Vector& lambda)
+    : factor_(symbolic), columns_(columns.size()) {
+  ok_ = factorise(context, fields, columns, lambda, {});
+  if (ok_ || fields.constraint_count() == 0) return;
+  std::vector<Index> negative;
+  for (Index n = 0; n < lambda.size(); ++n)
+    if (lambda[n] < 0) negative.push_back(n);
+  if (!negative.empty() && static_cast<Index>(negative.size()) <= most_bordered)
+    ok_ = factorise(context, fields, columns, lambda, negative);
+}
+
+// `bordered`: rows whose lambda, all negative, is left to the border.
+bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
+                               const Vector& lambda, const std::vector<Index>& bordered) {
+  const int counted = context.cost.factorisations;
+  Vector inside = lambda;
+  for (const Index n : bordered) inside[n] = 0;
+  const Vector values = fields.precision(inside);
+  if (!factor_.factorise(context, values)) return false;
+  diagonal_.resize(fields.size());
+  for (Index j = 0; j < fields.size(); ++j) diagonal_[j] = values[fields.pattern().outerIndexPtr()[j]];
+  const Index q = columns_, c = fields.constraint_count(), m = static_cast<Index>(bordered.size());
+  const Index mu = q, s = mu + c, rest = s + c, p = rest + m;
+  const SparseRows& W = fields.rows();
+
+  Matrix E = Matrix::Zero(p, fields.size());  // transposed
+  Matrix S = Matrix::Zero(p, p);              // G
+  if (q > 0) {
+    std::vector<Matrix> sums(columns.groups(), Matrix::Zero(q, q));
+    columns.for_chunks_in_order(
+        2.0 * static_cast<double>(W.rows()) * q * q,
+        [&](Index group, Index begin, MatrixRef chunk) {
+          const Matrix weighted = inside.segment(begin, chunk.rows()).asDiagonal() * chunk;
+          context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
+        },
+        [&](Index, Index begin, MatrixRef chunk) {
+          for (Index i = 0; i < chunk.rows(); ++i)
+            for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
+              E.col(w.col()).head(q) += inside[begin + i] * w.value() * chunk.row(i).transpose();
+        });
+    for (const Matrix& sum : sums) S.topLeftCorner(q, q) += sum;
+    S.diagonal().head(q) += columns.precision();
+  }
+  E.middleRows(mu, c) = fields.constraints().transpose();
+  for (Index j = 0; j < c; ++j) {
+    const double kappa = fields.pin_weights()[j];
+    E(s + j, fields.pins()[j]) = -kappa;
+    S(s + j, s + j) = kappa;
+  }
+  for (Index k = 0; k < m; ++k) {
+    const Index n = bordered[k];
+    const double root = std::sqrt(-lambda[n]);
+    S.col(rest + k).head(q) = root * columns.row(n);
+    S.row(rest + k).head(q) = S.col(rest + k).head(q).transpose();
+    S(rest + k, rest + k) = 1;
+    for (SparseRows::InnerIterator w(W, n); w; ++w) E(rest + k, w.col()) = root * w.value();
+  }
+
+  Matrix T = E.transpose();
+  factor_.solve(context, T);
+  multiply(context, false, false, -1.0, E, T, 1.0, S);
+  S = (0.5 * (S + S.transpose())).eval();
+  by_node_ = T.transpose();
+
+  log_det_ = factor_.log_det();
+  Vector flat(q);
+  for (Index j = 0; j < q; ++j) flat[j] = (1 - columns.precision()[j]) * S(j, j);
+  if (!sweep_block(context, S, 0, q, 1, log_det_)) {
+    if (columns.null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
+    return false;
+  }
+  if (q > 0 && -(flat.array() * S.diagonal().head(q).array()).minCoeff() > collinear)
+    DenseColumns::throw_collinear();
+  if (!sweep_block(context, S, mu, c, -1, log_det_) || !sweep_block(context, S, s, c + m, 1, log_det_))
+    return false;
+  border_inverse_ = -S;
+  weighted_ = border_inverse_ * by_node_;
+  context.cost.factorisations = counted + 1;  // the border is part of it
+  return true;
+}
+
+void BorderedFactor::solve(Context& context, Matrix& X, Matrix& Y) const {
+  Matrix g = -by_node_ * X;
+  g.topRows(columns_) += Y;
+  g = (border_inverse_ * g).eval();
+  factor_.solve(context, X);
+  X.noalias() -= by_node_.transpose() * g;
+  Y = g.topRows(columns_);
+}
+
+Matrix BorderedFactor::cross_covariance(const Backend& backend, const SparseRows& W, Index begin,
+                                        const ConstMatrixRef& dense, Vector* quadratic) const {
+  Matrix r = Matrix::Zero(by_node_.rows(), dense.rows());
+  r.topRows(columns_) = dense.transpose();
+  for (Index i = 0; i < dense.rows(); ++i)
+    for (SparseRows::InnerIterator w(W, begin + i); w; ++w) r.col(i) -= w.value() * by_node_.col(w.col());
+  Matrix solved(r.rows(), r.cols());
+  backend.multiply(false, false, 1.0, border_inverse_, r, 0.0, solved);
+  if (quadratic) *quadratic = solved.cwiseProduct(r).colwise().sum().transpose();
+  return solved.topRows(columns_);
+}
+
+const Vector& BorderedFactor::selected_inverse(Context& context) const {
+  if (selected_inverse_.size() == 0) {
+    const SparseMatrix inverse = factor_.selected_inverse(context);
+    selected_inverse_ = Eigen::Map<const Vector>(inverse.valuePtr(), inverse.nonZeros());
+  }
+  return selected_inverse_;
+}
+
+Vector BorderedFactor::quadratic_forms(Context& context, Matrix X) const {
+  factor_.solve_lower(context, X);
+  return X.colwise().squaredNorm().transpose();
+}
+
+}  // namespace galvi

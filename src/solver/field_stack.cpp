@@ -1,0 +1,183 @@
+#include "solver/field_stack.h"
+
+#include <algorithm>
+
+namespace galvi {
+
+namespace {
+
+// The nodes of row n and, in the order of FieldStack's pairs, f(place of a, place of b, weight).
+struct RowNodes {
+  std::vector<Index> node;
+  std::vector<double> weight;
+
+  RowNodes(const SparseRows& W, Index n) {
+    for (SparseRows::InnerIterator w(W, n); w; ++w) {
+      node.push_back(w.col());
+      weight.push_back(w.value());
+    }
+  }
+  template <class F>
+  void for_pairs(const F& f) const {
+    for (std::size_t a = 0; a < node.size(); ++a) f(node[a], node[a], weight[a] * weight[a]);
+    for (std::size_t a = 0; a < node.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) f(node[a], node[b], weight[a] * weight[b]);  // ascending nodes
+  }
+};
+
+}  // namespace
+
+FieldStack::FieldStack(const Terms& terms, Index rows) {
+  Index constraints = 0;
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    if (const Field* field = terms[t]->field()) {
+      parts_.push_back({field, static_cast<Index>(t), size_, {}});
+      size_ += field->size();
+      constraints += field->constraints().cols();
+    }
+  constraints_ = Matrix::Zero(size_, constraints);
+  pin_weights_.resize(constraints);
+  std::vector<Eigen::Triplet<double>> design, pattern;
+  Index column = 0;
+  for (const Part& part : parts_) {
+    const Field& field = *part.field;
+    for (Index n = 0; n < rows; ++n)
+      for (SparseRows::InnerIterator w(field.rows(), n); w; ++w)
+        design.emplace_back(n, part.begin + w.col(), w.value());
+    constraints_.block(part.begin, column, field.size(), field.constraints().cols()) = field.constraints();
+    column += field.constraints().cols();
+    for (const Index pin : field.pins()) pins_.push_back(part.begin + pin);
+    for (Index j = 0; j < field.size(); ++j)
+      for (SparseMatrix::InnerIterator r(field.pinned_precision(), j); r; ++r)
+        pattern.emplace_back(part.begin + r.row(), part.begin + j, 0.0);
+  }
+  W_.resize(rows, size_);
+  W_.setFromTriplets(design.begin(), design.end());
+  for (Index n = 0; n < rows; ++n)
+    RowNodes(W_, n).for_pairs([&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
+  pattern_.resize(size_, size_);
+  pattern_.setFromTriplets(pattern.begin(), pattern.end());
+
+  for (Part& part : parts_) {
+    const SparseMatrix& R = part.field->pinned_precision();
+    part.positions.resize(R.nonZeros());
+    Index e = 0;
+    for (Index j = 0; j < part.field->size(); ++j)
+      for (SparseMatrix::InnerIterator r(R, j); r; ++r)
+        part.positions[e++] = position(part.begin + r.row(), part.begin + j);
+  }
+  for (Index n = 0; n < rows; ++n)
+    RowNodes(W_, n).for_pairs([&](Index i, Index j, double weight) {
+      pair_position_.push_back(static_cast<int>(position(i, j)));
+      pair_weight_.push_back(weight);
+    });
+}
+
+Index FieldStack::position(Index i, Index j) const {
+  if (i < j) std::swap(i, j);
+  const int* begin = pattern_.innerIndexPtr() + pattern_.outerIndexPtr()[j];
+  const int* end = pattern_.innerIndexPtr() + pattern_.outerIndexPtr()[j + 1];
+  const int* found = std::lower_bound(begin, end, static_cast<int>(i));
+  return found != end && *found == i ? found - pattern_.innerIndexPtr() : -1;
+}
+
+void FieldStack::update() {
+  base_ = Vector::Zero(pattern_.nonZeros());
+  Index column = 0;
+  for (const Part& part : parts_) {
+    const double* values = part.field->pinned_precision().valuePtr();
+    for (Index e = 0; e < part.positions.size(); ++e) base_[part.positions[e]] += values[e];
+    const Vector& weights = part.field->pin_weights();
+    pin_weights_.segment(column, weights.size()) = weights;
+    column += weights.size();
+  }
+}
+
+SparseRows FieldStack::design(const std::vector<TermRows>& others, Index t) const {
+  std::vector<Eigen::Triplet<double>> entries;
+  for (const Part& part : parts_) {
+    if (t >= 0 && part.term != t) continue;
+    const SparseRows W = node_design(others[part.term], part.field->size());
+    for (Index n = 0; n < W.rows(); ++n)
+      for (SparseRows::InnerIterator w(W, n); w; ++w)
+        entries.emplace_back(n, part.begin + w.col(), w.value());
+  }
+  SparseRows out(rows_of(others[0]), size_);
+  out.setFromTriplets(entries.begin(), entries.end());
+  return out;
+}
+
+Vector FieldStack::precision(const Vector& lambda) const {
+  Vector values = base_;
+  std::size_t pair = 0;
+  for (Index n = 0; n < W_.rows(); ++n) {
+    const Index k = W_.outerIndexPtr()[n + 1] - W_.outerIndexPtr()[n];
+    for (Index i = 0; i < k * (k + 1) / 2; ++i, ++pair)
+      values[pair_position_[pair]] += lambda[n] * pair_weight_[pair];
+  }
+  return values;
+}
+
+Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
+  Vector out(W_.rows());
+  std::size_t pair = 0;
+  for (Index n = 0; n < W_.rows(); ++n) {
+    const Index k = W_.outerIndexPtr()[n + 1] - W_.outerIndexPtr()[n];
+    double sum = 0;
+    for (Index i = 0; i < k * (k + 1) / 2; ++i, ++pair)
+      sum += (i < k ? 1 : 2) * pair_weight_[pair] * values[pair_position_[pair]];
+    out[n] = sum;
+  }
+  return out;
+}
+
+Vector FieldStack::precision_times(const Vector& z) const {
+  Vector out(size_);
+  for (const Part& part : parts_)
+    out.segment(part.begin, part.field->size()) =
+        part.field->precision_times(z.segment(part.begin, part.field->size()));
+  return out;
+}
+
+Matrix FieldStack::covariance_times(Context& context, const ConstMatrixRef& X) const {
+  Matrix out(size_, X.cols());
+  for (const Part& part : parts_)
+    out.middleRows(part.begin, part.field->size()) =
+        part.field->covariance_times(context, X.middleRows(part.begin, part.field->size()));
+  return out;
+}
+
+Matrix FieldStack::whitened(Context& context, const ConstMatrixRef& X) const {
+  Matrix out(size_, X.cols());
+  for (const Part& part : parts_)
+    out.middleRows(part.begin, part.field->size()) =
+        part.field->whitened(context, X.middleRows(part.begin, part.field->size()));
+  return out;
+}
+
+double FieldStack::log_det(Context& context) const {
+  double out = 0;
+  for (const Part& part : parts_) out += part.field->log_det(context);
+  return out;
+}
+
+Vector FieldStack::row_variances(Context& context) const {
+  Vector out = Vector::Zero(W_.rows());
+  for (const Part& part : parts_)
+    out += part.field->rows().cwiseAbs2() * part.field->variances(context);
+  return out;
+}
+
+void FieldStack::add_gradient(Context& context, const Entry& entry, VectorRef hyper) const {
+  for (const Part& part : parts_) {
+    Vector G(part.positions.size());
+    Index e = 0;
+    for (Index j = 0; j < part.field->size(); ++j)
+      for (SparseMatrix::InnerIterator r(part.field->pinned_precision(), j); r; ++r, ++e)
+        G[e] = entry(part.begin + r.row(), part.begin + j, part.positions[e]);
+    part.field->add_gradient(G, hyper);
+    part.field->add_log_det_gradient(context, 0.5, hyper);
+  }
+}
+
+}  // namespace galvi

@@ -1,0 +1,65 @@
+// The fields of all terms side by side: one z of length L, one W, and the pattern of what is done with them.
+#pragma once
+
+#include "prior/field.h"
+
+namespace galvi {
+
+class FieldStack {
+ public:
+  FieldStack(const Terms& terms, Index rows);
+  /// To be called after the terms' own.
+  void update();
+
+  Index size() const { return size_; }                        // L
+  const SparseRows& rows() const { return W_; }               // N x L
+  /// W of other rows; with a term t >= 0, its own columns alone.
+  SparseRows design(const std::vector<TermRows>& others, Index t = -1) const;
+
+  Index constraint_count() const { return constraints_.cols(); }
+  const Matrix& constraints() const { return constraints_; }  // B, L x c
+  const std::vector<Index>& pins() const { return pins_; }
+  const Vector& pin_weights() const { return pin_weights_; }
+
+  /// The lower triangle that R + W' diag(lambda) W may fill, R the fields' pinned precisions.
+  const SparseMatrix& pattern() const { return pattern_; }
+  /// Its values.
+  Vector precision(const Vector& lambda) const;
+  /// w_n' Z w_n of all rows, where `values` are those of Z on the pattern.
+  Vector quadratic_forms(const ConstVectorRef& values) const;
+  /// Where (i, j) is among the values, -1 for nowhere.
+  Index position(Index i, Index j) const;
+
+  // The prior's moments, constraints included.
+  Vector precision_times(const Vector& z) const;
+  Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;
+  Matrix whitened(Context& context, const ConstMatrixRef& X) const;  // see Field
+  double log_det(Context& context) const;
+  Vector row_variances(Context& context) const;  // diag(W Q^- W')
+
+  /// hyper[h] += d (log|Q| / 2) / dh + sum over Q's pattern of G_ij dQ_ij / dh; `entry` gives G_ij of the
+  /// lower triangle from (i, j) and its place among the values.
+  using Entry = std::function<double(Index i, Index j, Index position)>;
+  void add_gradient(Context& context, const Entry& entry, VectorRef hyper) const;
+
+ private:
+  struct Part {
+    const Field* field;
+    Index term, begin;
+    IndexVector positions;  // of R's values among the pattern's
+  };
+
+  std::vector<Part> parts_;
+  Index size_ = 0;
+  SparseRows W_;
+  Matrix constraints_;
+  std::vector<Index> pins_;
+  Vector pin_weights_;
+  SparseMatrix pattern_;
+  Vector base_;  // R
+  // The pairs of nodes in each row, its k nodes themselves before its k (k - 1) / 2 pairs.
+  std::vector<int> pair_position_;
+  std::vector<double> pair_weight_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,88 @@
+// Sparse fields beside dense columns: z has as many elements as there are nodes, and nothing is ever N x N or
+// L x L.
+#pragma once
+
+#include <optional>
+
+#include "solver/bordered_factor.h"
+#include "solver/solver.h"
+
+namespace galvi {
+
+class SparseSolver final : public Solver {
+ public:
+  SparseSolver(Context& context, Terms terms, Index rows);
+
+  std::string name() const override { return "sparse"; }
+  Index rows() const override { return rows_; }
+  void update(const ConstVectorRef& hyper) override;
+  const Vector& prior_mean() const override { return prior_mean_; }
+  const Vector& prior_variances() const override { return prior_variances_; }
+  const Vector& extra_variances() const override { return extra_variances_; }
+  Index null_dimension() const override { return columns_.null_dimension(); }
+  Index latent_dimension() const override { return fields_.size() + columns_.size(); }
+  bool cheap_products() const override { return rows_ <= few; }
+  bool can_sweep() const override { return false; }
+  bool can_whiten() const override { return latent_dimension() <= few; }
+
+  bool factorise(const Vector& lambda) override;
+  double log_det() const override;
+  double rounding() const override;
+  const Vector& marginal_variances() const override;
+  SiteMean posterior_mean(const Vector& b) override;
+  SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
+  Vector apply_prior(const Vector& x) const override;
+  Vector apply_covariance(const Vector& x) const override;
+  Vector apply_squared_covariance(const Vector& x) const override;
+  /// Of more than a few rows upper bounds of both, which vanish with them at the optimum.
+  Distance distance(const Vector& r, const Vector& d) const override;
+  Matrix covariance(const std::vector<Index>& rows) const override;
+  void sweep(const SiteChange& change) override;
+  Matrix whitened_design() const override;
+  void gradient(const SiteGradient& site, VectorRef hyper) const override;
+  SolverState state(const SiteMean& site_mean, bool keep_factor) override;
+  std::vector<Coefficients> coefficients(const SolverState& state) override;
+  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+                          const ConditionalRequest& request) override;
+
+ private:
+  /// As many rows (or unknowns) as may be held as a square matrix, and as few as are worth one in every
+  /// iteration.
+  static constexpr Index few = 2000, fewest = 200;
+
+  /// The unknowns: z of the fields and the whitened coefficients of the columns.
+  struct Latent {
+    Matrix z, beta;  // L x k, q x k
+  };
+
+  BorderedFactor factor_at(const Vector& lambda) const;
+  void use(const Vector& lambda);
+  Latent project(const Vector& x) const;          // W' x
+  Vector expand(const Latent& u) const;           // W u, one column
+  Latent solve(Latent u) const;                   // A^-1 u under the constraints
+  Vector variances(const BorderedFactor& factor) const;  // diag V
+  const Matrix& dense_covariance() const;         // V
+  const Matrix& dense_prior() const;              // C
+  /// visit(share, factor) for factors near lambda, so that sum share g(factor) is the derivative of g(lambda
+  /// + e direction) at e = 0.
+  void differentiate(const Vector& direction,
+                     const std::function<void(double, const BorderedFactor&)>& visit) const;
+  Vector variances_of(const SparseRows& W, const Matrix& dense) const;
+
+  Context& context_;
+  Terms terms_;
+  Index rows_;
+  FieldStack fields_;
+  DenseColumns columns_;
+  SparseCholesky symbolic_;
+  Vector prior_mean_, prior_variances_, extra_variances_;
+
+  std::optional<BorderedFactor> factor_;
+  mutable Vector variances_;
+  mutable Matrix covariance_, prior_;  // empty until asked for
+  // conditional()'s posterior mean, kept over blocks of new rows
+  Vector predicted_alpha_;
+  Latent predicted_;
+};
+
+}  // namespace galvi
