@@ -289,6 +289,7 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
   response$latents <- family_type(family)$latents(response$levels, family)
   offset <- frame_offset(frame, response$latents)
+  response$modelled <- if (family$link == "identity") response$y - offset[, 1L] else response$y / response$size
   registry <- new_registry()
   context <- c(
     model_context(family, response, registry),
@@ -347,10 +348,10 @@ class_priors <- function(built) {
 # the names of several latent values.
 model_context <- function(family, response, registry) {
   identity <- family$link == "identity"
-  variance <- if (identity) response_variance(response$y) else 1
+  variance <- if (identity) response_variance(response$modelled) else 1
   list(
     registry = registry, default_variance = variance,
-    centre = if (identity) stats::median(response$y) else 0, spread = sqrt(variance),
+    centre = if (identity) stats::median(response$modelled) else 0, spread = sqrt(variance),
     latents = if (length(response$latents) > 1L) response$latents,
     intercept = family_type(family)$intercept(family)
   )
@@ -412,15 +413,28 @@ gib <- function(bytes) format(round(bytes / 2^30, if (bytes < 2^33) 1L else 0L),
 # Three N x N matrices of doubles is what a full GP needs at least, and two more for each further latent.
 check_dense_size <- function(n, built, available = available_memory(), k = 1L) {
   need <- (1 + 2 * k) * 8 * n^2
-  if (is.na(available) && n <= 20000 || !is.na(available) && need <= available) return(invisible())
+  if (fits_memory(n, need, available)) return(invisible())
   label <- built[[which(vapply(built, function(b) b$term$type == "kernel", NA))[1L]]]$term$label
   call <- sub("\\)$", ", inducing = 200)", label)
   stop_galvi("size", sprintf(paste(
     "%s rows are too many for the full Gaussian process %s: it needs %s GiB%s.",
     "Use inducing points, %s, or fewer rows (`subset`)."
-  ), format(n, big.mark = ",", scientific = FALSE), label, gib(need),
-  if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), call))
+  ), format(n, big.mark = ",", scientific = FALSE), label, gib(need), free_words(available), call))
 }
+
+# The joint covariance of n rows, its cross covariances and its factor.
+check_joint_size <- function(n, k, available = available_memory()) {
+  need <- (2 + 2 * k) * 8 * n^2
+  if (fits_memory(n, need, available)) return(invisible())
+  stop_galvi("size", sprintf(
+    "%s rows are too many for a joint covariance: it needs %s GiB%s. Take fewer rows at a time.",
+    format(n, big.mark = ",", scientific = FALSE), gib(need), free_words(available)
+  ))
+}
+
+fits_memory <- function(n, need, available) if (is.na(available)) n <= 20000 else need <= available
+
+free_words <- function(available) if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available))
 
 # Bytes that can be had without swapping, NA where the system does not tell.
 available_memory <- function(file = "/proc/meminfo") {

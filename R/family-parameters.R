@@ -58,7 +58,7 @@ family_likelihood <- function(family, response, registry, held = FALSE) {
 add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
-  range <- parameter$range(response$y / response$size)
+  range <- parameter$range(response$modelled)
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
   )

@@ -232,6 +232,7 @@ response_quantiles <- function(fit, target, marginals, probs) {
 }
 
 joint_covariance <- function(fit, target) {
+  check_joint_size(target$n, n_latents(fit))
   covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
   names(covariance) <- latent_names(fit)
   if (length(covariance) == 1L) covariance[[1L]] else covariance

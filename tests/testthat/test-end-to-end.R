@@ -186,3 +186,12 @@ test_that("the size of row chunks changes nothing beyond rounding", {
   expect_equal(fit(7)$elbo, fit("auto")$elbo, tolerance = 1e-12)
   expect_equal(coef(fit(7)), coef(fit("auto")), tolerance = 1e-9)
 })
+
+test_that("an offset on an identity link is the same as a response without it", {
+  d <- data.frame(x = seq(-1, 1, length.out = 40), o = 1000 + 50 * sin(1:40), g = rep(1:8, 5))
+  d$y <- d$x + 0.3 * cos(3 * (1:40)) + rep(c(-0.5, 0.5), 4)[d$g]
+  one <- galvi(y ~ x + iid(g), d, control = galvi_control(threads = 1))
+  other <- galvi(I(y + o) ~ x + iid(g) + offset(o), d, control = galvi_control(threads = 1))
+  expect_equal(other$elbo, one$elbo, tolerance = 1e-6)
+  expect_equal(other$hyper$estimate, one$hyper$estimate, tolerance = 1e-4)
+})
