@@ -5,6 +5,12 @@ predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE) {
     .Call(`_galvi_predict_classes`, likelihood, hyper, mean, variance, second)
 }
 
+#' Marginal variances of a field whose only hyperparameter, a variance, is one
+#' @noRd
+field_variances <- function(field) {
+    .Call(`_galvi_field_variances`, field)
+}
+
 #' Fit a model described as a list (internal; its fields are documented in R/design.R)
 #' @noRd
 fit_model <- function(model, method, hyper, control, start = NULL, report = NULL) {
@@ -167,6 +173,14 @@ probe_has_openmp <- function() {
 
 probe_dense_seconds <- function(what, A, L, backend, repeats) {
     .Call(`_galvi_probe_dense_seconds`, what, A, L, backend, repeats)
+}
+
+probe_sparse_cholesky <- function(n, i, j, x, B, backend = "auto", threads = 1L, stop_at = -1L) {
+    .Call(`_galvi_probe_sparse_cholesky`, n, i, j, x, B, backend, threads, stop_at)
+}
+
+probe_sparse_seconds <- function(n, i, j, x, backend, repeats) {
+    .Call(`_galvi_probe_sparse_seconds`, n, i, j, x, backend, repeats)
 }
 
 probe_tilted <- function(likelihood, hyper, y, size, weight, mean, variance) {

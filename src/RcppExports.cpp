@@ -25,6 +25,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// field_variances
+Rcpp::NumericVector field_variances(Rcpp::List field);
+RcppExport SEXP _galvi_field_variances(SEXP fieldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type field(fieldSEXP);
+    rcpp_result_gen = Rcpp::wrap(field_variances(field));
+    return rcpp_result_gen;
+END_RCPP
+}
 // fit_model
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control, Rcpp::Nullable<Rcpp::List> start, SEXP report);
 RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP) {
@@ -499,6 +509,38 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// probe_sparse_cholesky
+Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericMatrix x, Rcpp::NumericMatrix B, std::string backend, int threads, int stop_at);
+RcppExport SEXP _galvi_probe_sparse_cholesky(SEXP nSEXP, SEXP iSEXP, SEXP jSEXP, SEXP xSEXP, SEXP BSEXP, SEXP backendSEXP, SEXP threadsSEXP, SEXP stop_atSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type i(iSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type j(jSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
+    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< int >::type stop_at(stop_atSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_sparse_cholesky(n, i, j, x, B, backend, threads, stop_at));
+    return rcpp_result_gen;
+END_RCPP
+}
+// probe_sparse_seconds
+Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericVector x, std::string backend, int repeats);
+RcppExport SEXP _galvi_probe_sparse_seconds(SEXP nSEXP, SEXP iSEXP, SEXP jSEXP, SEXP xSEXP, SEXP backendSEXP, SEXP repeatsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type i(iSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type j(jSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
+    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_sparse_seconds(n, i, j, x, backend, repeats));
+    return rcpp_result_gen;
+END_RCPP
+}
 // probe_tilted
 Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance);
 RcppExport SEXP _galvi_probe_tilted(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP) {
@@ -535,6 +577,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},
@@ -572,6 +615,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_probe_parallel", (DL_FUNC) &_galvi_probe_parallel, 5},
     {"_galvi_probe_has_openmp", (DL_FUNC) &_galvi_probe_has_openmp, 0},
     {"_galvi_probe_dense_seconds", (DL_FUNC) &_galvi_probe_dense_seconds, 5},
+    {"_galvi_probe_sparse_cholesky", (DL_FUNC) &_galvi_probe_sparse_cholesky, 8},
+    {"_galvi_probe_sparse_seconds", (DL_FUNC) &_galvi_probe_sparse_seconds, 6},
     {"_galvi_probe_tilted", (DL_FUNC) &_galvi_probe_tilted, 7},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 8},
     {NULL, NULL, 0}
