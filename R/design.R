@@ -289,7 +289,8 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   response <- family_response(family, stats::model.response(frame), stats::model.weights(frame), name)
   response$latents <- family_type(family)$latents(response$levels, family)
   offset <- frame_offset(frame, response$latents)
-  response$modelled <- if (family$link == "identity") response$y - offset[, 1L] else response$y / response$size
+  identity <- family$link == "identity"
+  response$modelled <- if (identity) response$y - offset[, 1L] else response$y / response$size
   registry <- new_registry()
   context <- c(
     model_context(family, response, registry),
@@ -434,7 +435,9 @@ check_joint_size <- function(n, k, available = available_memory()) {
 
 fits_memory <- function(n, need, available) if (is.na(available)) n <= 20000 else need <= available
 
-free_words <- function(available) if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available))
+free_words <- function(available) {
+  if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available))
+}
 
 # Bytes that can be had without swapping, NA where the system does not tell.
 available_memory <- function(file = "/proc/meminfo") {

@@ -16,10 +16,10 @@
 #'
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
 #' with m = median(y) and s = sd(y) on identity links (of y less the offset), m = 0 and s = 1 on others.
-#' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number is held; `sd = learn(1)`
-#' learns it by the bound. Families of several classes (see [galvi_family()]) have these effects once per
-#' latent value, all with the same prior; an sd that is learned is shared by them. [cumulative()] with free
-#' thresholds has no intercept.
+#' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number
+#' is held; `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()]) have
+#' these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
+#' [cumulative()] with free thresholds has no intercept.
 #'
 #' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
 #'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.

@@ -91,8 +91,8 @@ check_available <- function(x, arg, names, available) {
 #'
 #' *Mean field.* f is integrated out given the latent y*, whose distribution is a product. The bound lies
 #' above that of `"two_stage"` and is exact for a single observation; it is usually, not always, below that
-#' of a Gaussian posterior. Predictions come from the Gaussian that the paper proposes beside Monte Carlo over y*,
-#' which would leave the mean of f what it is and widen its variance; on the banana data the held-out log
+#' of a Gaussian posterior. Predictions come from the Gaussian that the paper proposes beside Monte Carlo over
+#' y*, which would leave the mean of f what it is and widen its variance; on the banana data the held-out log
 #' density differs by 0.0008 nats per row.
 #'
 #' *Hyperparameters.* Izmailov alternates some steps of the posterior with some of the hyperparameters, the

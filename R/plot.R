@@ -9,12 +9,12 @@
 #'   level), offsets are left out. A `gp()` of one input is a curve with partial residuals (for binary
 #'   responses the classes, along the edges); of two inputs an image with contours and the observations,
 #'   filled in their partial residuals' colour; of more, a curve for each of the most relevant inputs.
-#'   Inducing points are crosses, along a curve or in an image. Random
-#'   walks are curves like those of a `gp()` of one input. Fixed effects are intervals, and so are the effects
-#'   of `iid()` and `gmrf()`, without the rest of the predictor, in their order (50 of more levels); if the
-#'   graph of `gmrf()` was polygons, a map of the posterior means. On the response scale numbers have a second, lighter band: the prediction
-#'   interval of a new observation. Observations that a student or laplace family finds outside their 99%
-#'   prediction interval are ringed; those beyond the panel are triangles at its edge.
+#'   Inducing points are crosses, along a curve or in an image. Random walks are curves like those of a
+#'   `gp()` of one input. Fixed effects are intervals, and so are the effects of `iid()` and `gmrf()`,
+#'   without the rest of the predictor, in their order (50 of more levels); if the graph of `gmrf()` was
+#'   polygons, a map of the posterior means. On the response scale numbers have a second, lighter band: the
+#'   prediction interval of a new observation. Observations that a student or laplace family finds outside
+#'   their 99% prediction interval are ringed; those beyond the panel are triangles at its edge.
 #'
 #'   Responses of several classes are shown by their probabilities: curves along one input (stacked areas if
 #'   the classes are ordered) over the observations, a row of ticks per class; over two inputs the regions of

@@ -8,8 +8,8 @@
 #'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible
 #'   interval), `thresholds` (of an ordinal response, as a data frame, else NULL), `hyper` (as in the fit,
 #'   with a column `sd`: the square root of what is a variance, else NA), `logLik`, `convergence`,
-#'   `certificate` (a sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there were several, `starts` and `starts_agree` (do they reach
-#'   the same bound?).
+#'   `certificate` (a sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there
+#'   were several, `starts` and `starts_agree` (do they reach the same bound?).
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' fit

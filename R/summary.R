@@ -16,7 +16,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_sds(object$hyper),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
-      inducing = vapply(object$inducing, nrow, 1L), starts = object$starts, starts_agree = starts_agree(object$starts)
+      inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
+      starts_agree = starts_agree(object$starts)
     ),
     class = "summary.galvi"
   )

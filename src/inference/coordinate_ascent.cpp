@@ -11,9 +11,9 @@ namespace galvi {
 namespace {
 
 /// One row's part of the bound as a function of the variance of its latent k (but for c, which comes on top),
-/// for a given cavity: the precision of the prior and the other sites. The row's mean is where it would be best for that variance.
-/// Eq. 16 holds it instead, and then m and V wait for each other: in wide priors that takes twice as many
-/// sweeps.
+/// for a given cavity: the precision of the prior and the other sites. The row's mean is where it would be
+/// best for that variance. Eq. 16 holds it instead, and then m and V wait for each other: in wide priors that
+/// takes twice as many sweeps.
 class RowProblem {
  public:
   explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
