@@ -55,7 +55,7 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   offset <- matrix(rnorm(n * K, sd = 0.3), n)
   eta <- offset + rnorm(n * K)
   y <- case$draw(if (K == 1) drop(eta) else eta, case$hyper)
-  settings <- list()
+  settings <- prior$settings
   if (!is.null(case$ordered)) {
     settings <- c(list(t1 = list(transform = "identity", lower = -1e3, upper = 1e3)), lapply(
       stats::setNames(nm = names(case$hyper)[-1]),

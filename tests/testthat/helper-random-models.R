@@ -15,10 +15,22 @@ moved_positions <- function(spec, by) {
   spec
 }
 
+# Points fewer than the rows, for a kernel with one lengthscale per input. What they leave of a prior variance
+# stays in the posterior: E exp(eta) of hundreds is no model of counts.
+random_sparse_prior <- function(n, variance) {
+  X <- matrix(rnorm(2 * n), n)
+  Z <- matrix(rnorm(2 * sample(3:8, 1)), ncol = 2)
+  kernel <- kernel_spec_of(sample(c("se", "matern32"), 1), list(variance = 1L, lengthscale = 2:3), 1:2)
+  hyper <- inducing_hyper(c(v = variance, l1 = exp(rnorm(1)), l2 = exp(rnorm(1))), Z, c(0, 0), c(1, 1))
+  term <- inducing_term(X, kernel, Z, 4L, c(0, 0), c(1, 1))
+  list(terms = list(term), hyper = hyper, settings = inducing_settings(hyper))
+}
+
 # A prior as random_prior() has it; for `latents` of them per class, where each has a kernel of its own.
 random_any_prior <- function(n, latents, variance) {
-  kinds <- c("gp", "sum", "columns", "kernel", if (latents > 1) "per_class")
+  kinds <- c("gp", "sum", "columns", "kernel", "field", "fields", "inducing", if (latents > 1) "per_class")
   kind <- sample(kinds, 1)
+  if (kind == "inducing") return(random_sparse_prior(n, min(variance, 10)))
   if (!kind %in% c("kernel", "per_class")) return(random_prior(kind, n, variance))
   hyper <- numeric()
   terms <- list()
