@@ -6,24 +6,13 @@ namespace galvi {
 
 namespace {
 
-// The nodes of row n and, in the order of FieldStack's pairs, f(place of a, place of b, weight).
-struct RowNodes {
-  std::vector<Index> node;
-  std::vector<double> weight;
-
-  RowNodes(const SparseRows& W, Index n) {
-    for (SparseRows::InnerIterator w(W, n); w; ++w) {
-      node.push_back(w.col());
-      weight.push_back(w.value());
-    }
-  }
-  template <class F>
-  void for_pairs(const F& f) const {
-    for (std::size_t a = 0; a < node.size(); ++a) f(node[a], node[a], weight[a] * weight[a]);
-    for (std::size_t a = 0; a < node.size(); ++a)
-      for (std::size_t b = 0; b < a; ++b) f(node[a], node[b], weight[a] * weight[b]);  // ascending nodes
-  }
-};
+// f(i, j, weight) for the lower triangle of w_n w_n'.
+template <class F>
+void for_pairs(const SparseRows& W, Index n, const F& f) {
+  for (SparseRows::InnerIterator a(W, n); a; ++a)
+    for (SparseRows::InnerIterator b(W, n); b && b.col() <= a.col(); ++b)
+      f(a.col(), b.col(), a.value() * b.value());
+}
 
 }  // namespace
 
@@ -54,7 +43,7 @@ FieldStack::FieldStack(const Terms& terms, Index rows) {
   W_.resize(rows, size_);
   W_.setFromTriplets(design.begin(), design.end());
   for (Index n = 0; n < rows; ++n)
-    RowNodes(W_, n).for_pairs([&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
+    for_pairs(W_, n, [&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
   pattern_.resize(size_, size_);
   pattern_.setFromTriplets(pattern.begin(), pattern.end());
 
@@ -66,11 +55,12 @@ FieldStack::FieldStack(const Terms& terms, Index rows) {
       for (SparseMatrix::InnerIterator r(R, j); r; ++r)
         part.positions[e++] = position(part.begin + r.row(), part.begin + j);
   }
-  for (Index n = 0; n < rows; ++n)
-    RowNodes(W_, n).for_pairs([&](Index i, Index j, double weight) {
-      pair_position_.push_back(static_cast<int>(position(i, j)));
-      pair_weight_.push_back(weight);
+  for (Index n = 0; n < rows; ++n) {
+    for_pairs(W_, n, [&](Index i, Index j, double weight) {
+      pairs_.push_back({static_cast<int>(position(i, j)), i == j ? 1 : 2, weight});
     });
+    pairs_end_.push_back(pairs_.size());
+  }
 }
 
 Index FieldStack::position(Index i, Index j) const {
@@ -110,11 +100,8 @@ SparseRows FieldStack::design(const std::vector<TermRows>& others, Index t) cons
 Vector FieldStack::precision(const Vector& lambda) const {
   Vector values = base_;
   std::size_t pair = 0;
-  for (Index n = 0; n < W_.rows(); ++n) {
-    const Index k = W_.outerIndexPtr()[n + 1] - W_.outerIndexPtr()[n];
-    for (Index i = 0; i < k * (k + 1) / 2; ++i, ++pair)
-      values[pair_position_[pair]] += lambda[n] * pair_weight_[pair];
-  }
+  for (Index n = 0; n < W_.rows(); ++n)
+    for (; pair < pairs_end_[n]; ++pair) values[pairs_[pair].position] += lambda[n] * pairs_[pair].weight;
   return values;
 }
 
@@ -122,10 +109,9 @@ Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
   Vector out(W_.rows());
   std::size_t pair = 0;
   for (Index n = 0; n < W_.rows(); ++n) {
-    const Index k = W_.outerIndexPtr()[n + 1] - W_.outerIndexPtr()[n];
     double sum = 0;
-    for (Index i = 0; i < k * (k + 1) / 2; ++i, ++pair)
-      sum += (i < k ? 1 : 2) * pair_weight_[pair] * values[pair_position_[pair]];
+    for (; pair < pairs_end_[n]; ++pair)
+      sum += pairs_[pair].multiplicity * pairs_[pair].weight * values[pairs_[pair].position];
     out[n] = sum;
   }
   return out;

@@ -57,9 +57,14 @@ class FieldStack {
   Vector pin_weights_;
   SparseMatrix pattern_;
   Vector base_;  // R
-  // The pairs of nodes in each row, its k nodes themselves before its k (k - 1) / 2 pairs.
-  std::vector<int> pair_position_;
-  std::vector<double> pair_weight_;
+  // All pairs of nodes that a row sees, row after row: w_n w_n' on the pattern.
+  struct Pair {
+    int position;      // among the pattern's values
+    int multiplicity;  // 1 for a node with itself, 2 for two nodes, as the pattern is a triangle
+    double weight;
+  };
+  std::vector<Pair> pairs_;
+  std::vector<std::size_t> pairs_end_;  // of each row
 };
 
 }  // namespace galvi
