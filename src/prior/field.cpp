@@ -148,15 +148,14 @@ void Field::update(const ConstVectorRef& hyper) {
   const Mixture mixture = model_.mix(own);
   coefficient_ = mixture.coefficient;
   slope_ = mixture.slope;
-  const bool one = coefficient_.size() == 1;
-  if (!one || unit_.size() == 0) {
-    unit_ = one ? Vector(parts_.col(0)) : Vector(parts_ * coefficient_);
+  if (!one_part() || unit_.size() == 0) {
+    unit_ = one_part() ? Vector(parts_.col(0)) : Vector(parts_ * coefficient_);
     unit_pins_.resize(static_cast<Index>(pins_.size()));
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_pins_[j] = unit_[diagonal_[pins_[j]]];
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_[diagonal_[pins_[j]]] += unit_pins_[j];
     factorised_ = covariances_known_ = false;
   }
-  scale_ = one ? coefficient_[0] : 1;
+  scale_ = one_part() ? coefficient_[0] : 1;
   pin_weights_ = scale_ * unit_pins_;
   Eigen::Map<Vector>(precision_.valuePtr(), precision_.nonZeros()) = scale_ * unit_;
 }
@@ -249,17 +248,17 @@ void Field::add_gradient(const Vector& G, VectorRef hyper) const {
   chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
 }
 
-void Field::add_gradient(const Vector& G, double with_Q, VectorRef hyper) const {
-  if (parts_.cols() == 1)
-    chain(Vector::Constant(1, with_Q / coefficient_[0]), hyper);
-  else
-    add_gradient(G, hyper);
+void Field::add_gradient_of_one_part(double with_Q, VectorRef hyper) const {
+  chain(Vector::Constant(1, with_Q / coefficient_[0]), hyper);
 }
 
 // tr(Q^- dQ), and tr(Q^- Q) is the rank
 void Field::add_log_det_gradient(Context& context, double share, VectorRef hyper) const {
   const double rank = static_cast<double>(size() - constraints_.cols());
-  add_gradient(share * covariances(context), share * rank, hyper);
+  if (one_part())
+    add_gradient_of_one_part(share * rank, hyper);
+  else
+    add_gradient(share * covariances(context), hyper);
 }
 
 }  // namespace galvi

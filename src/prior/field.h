@@ -49,9 +49,10 @@ class Field {
 
   /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
   void add_gradient(const Vector& G, VectorRef hyper) const;
-  /// The same where sum G_ij Q_ij is known. Where Q is one part it says all, without the digits that a sum
-  /// over differences of large covariances loses.
-  void add_gradient(const Vector& G, double with_Q, VectorRef hyper) const;
+  /// Whether Q is one part times its coefficient. The sum of G_ij Q_ij then says all, without the digits that
+  /// a sum over differences of large covariances loses.
+  bool one_part() const { return parts_.cols() == 1; }
+  void add_gradient_of_one_part(double with_Q, VectorRef hyper) const;
   /// hyper[h] += share d log|Q| / dh, on the complement of the null space.
   void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
 

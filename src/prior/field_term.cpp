@@ -137,15 +137,19 @@ void FieldTerm::add_covariance_gradient(Context& context, const Weights& G, Vect
   const Matrix& C = touched_covariance(context);
   Matrix CH(C.rows(), touched);
   multiply(context, false, false, 1.0, C, H, 0.0, CH);
-  double with_Q = 0;
-  for (Index k = 0; k < touched; ++k) with_Q -= CH(touched_[k], k);
+  if (field_.one_part()) {
+    double trace = 0;
+    for (Index k = 0; k < touched; ++k) trace += CH(touched_[k], k);
+    field_.add_gradient_of_one_part(-trace, hyper);
+    return;
+  }
   const Matrix left = CH.transpose(), right = C.transpose();
   const SparseMatrix& pattern = field_.pinned_precision();
   Vector d_precision(pattern.nonZeros());
   for (Index j = 0; j < pattern.cols(); ++j)
     for (int e = pattern.outerIndexPtr()[j]; e < pattern.outerIndexPtr()[j + 1]; ++e)
       d_precision[e] = -left.col(pattern.innerIndexPtr()[e]).dot(right.col(j));
-  field_.add_gradient(d_precision, with_Q, hyper);
+  field_.add_gradient(d_precision, hyper);
 }
 
 std::unique_ptr<ColumnGradient> FieldTerm::column_gradient() const { return std::make_unique<NoGradient>(); }
