@@ -174,20 +174,13 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
 }
 
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
-  if (!lambda.allFinite())
-    throw std::domain_error("noise-free observations need a full gp(): the columns cannot interpolate them");
-  if (!factorise(lambda))
-    throw std::domain_error(
-        "the posterior's precision is singular to working precision: prior and noise differ too much in size");
+  factorise_observations(lambda, "the columns");
   SiteMean out;
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
   out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
   const double prior = u.dot(columns_.precision().cwiseProduct(u));
-  log_evidence = -0.5 * (log_det_ + prior + (r - out.mean).dot(out.alpha));
-  for (Index n = 0; n < rows_; ++n)
-    if (lambda[n] > 0) log_evidence += 0.5 * std::log(lambda[n] / (2 * M_PI));
-  log_evidence += 0.5 * null_dimension() * std::log(2 * M_PI);
+  log_evidence = gaussian_log_evidence(prior + (r - out.mean).dot(out.alpha));
   return out;
 }
 

@@ -151,6 +151,14 @@ class Solver {
   virtual double jitter() const { return 0; }
 
  protected:
+  // For condition() of solvers whose z is shorter than it takes to interpolate.
+  /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite:
+  /// `latent` names what cannot interpolate it.
+  void factorise_observations(const Vector& lambda, const std::string& latent);
+  /// log N(r | 0, C + diag(1 / lambda)), given r' (C + diag(1 / lambda))^-1 r.
+  double gaussian_log_evidence(double squared_residual) const;
+  [[noreturn]] static void throw_singular();
+
   Vector lambda_;  // of the last factorise()
 };
 

@@ -15,12 +15,6 @@ namespace {
 // Columns that are solved for at a time.
 constexpr Index block_columns = 64;
 
-[[noreturn]] void throw_singular() {
-  throw std::domain_error(
-      "the posterior's precision is singular to working precision: variances of terms or noise differ too "
-      "much in size");
-}
-
 // Relative change of A by which derivatives are taken as differences of fourth order: its fourth power and
 // the rounding of a difference over it are both about 1e-12.
 constexpr double relative_step = 1e-3;
@@ -130,15 +124,10 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
 }
 
 SiteMean SparseSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
-  if (!lambda.allFinite())
-    throw std::domain_error("noise-free observations need a full gp(): a field does not interpolate them");
-  if (!factorise(lambda)) throw_singular();
+  factorise_observations(lambda, "a field");
   SiteMean out = posterior_mean(lambda.cwiseProduct(r));
   // (r - mean)' Lambda (r - mean) + u' Sigma^-1 u = r' alpha
-  log_evidence = -0.5 * (log_det() + r.dot(out.alpha));
-  for (Index n = 0; n < rows_; ++n)
-    if (lambda[n] > 0) log_evidence += 0.5 * std::log(lambda[n] / (2 * M_PI));
-  log_evidence += 0.5 * null_dimension() * std::log(2 * M_PI);
+  log_evidence = gaussian_log_evidence(r.dot(out.alpha));
   return out;
 }
 
@@ -223,7 +212,7 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
   const bool flat = null_dimension() > 0;
   const double infinity = std::numeric_limits<double>::infinity();
   const double from_mean = r.dot(apply_covariance(r));
-  if (rows_ <= fewest) {
+  if (rows_ <= most_dense_each_iteration) {
     const double norm = from_mean + 0.5 * d.dot(apply_squared_covariance(d));
     if (flat) return {infinity, norm};
     const double bend = d.dot(hadamard_symmetric_product(context_, dense_prior(), dense_covariance(), d));

@@ -21,9 +21,9 @@ class SparseSolver final : public Solver {
   const Vector& extra_variances() const override { return extra_variances_; }
   Index null_dimension() const override { return columns_.null_dimension(); }
   Index latent_dimension() const override { return fields_.size() + columns_.size(); }
-  bool cheap_products() const override { return rows_ <= few; }
+  bool cheap_products() const override { return rows_ <= most_dense; }
   bool can_sweep() const override { return false; }
-  bool can_whiten() const override { return latent_dimension() <= few; }
+  bool can_whiten() const override { return latent_dimension() <= most_dense; }
 
   bool factorise(const Vector& lambda) override;
   double log_det() const override;
@@ -46,9 +46,9 @@ class SparseSolver final : public Solver {
                           const ConditionalRequest& request) override;
 
  private:
-  /// As many rows (or unknowns) as may be held as a square matrix, and as few as are worth one in every
-  /// iteration.
-  static constexpr Index few = 2000, fewest = 200;
+  // Up to how many rows (or unknowns) a square matrix of them is worth its price: where it is made once, and
+  // where every iteration makes one.
+  static constexpr Index most_dense = 2000, most_dense_each_iteration = 200;
 
   /// The unknowns: z of the fields and the whitened coefficients of the columns.
   struct Latent {

@@ -1,0 +1,40 @@
+// What follows from the verbs of any solver.
+#include "solver/solver.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace galvi {
+
+// KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda
+// V); a flat direction has the density 1 and not (2 pi)^(-1/2).
+double Solver::prior_kl(const SiteMean& site_mean) const {
+  Vector v = marginal_variances();
+  if (extra_variances().size() > 0) v -= extra_variances();
+  return 0.5 * (log_det() - lambda_.dot(v) + site_mean.alpha.dot(site_mean.mean) -
+                null_dimension() * std::log(2 * M_PI));
+}
+
+void Solver::factorise_observations(const Vector& lambda, const std::string& latent) {
+  if (!lambda.allFinite())
+    throw std::domain_error("noise-free observations need a full gp(): " + latent +
+                            " cannot interpolate them");
+  if (!factorise(lambda)) throw_singular();
+}
+
+// |C + 1 / Lambda| = |Sigma A| / |Lambda| over the rows that were observed; a flat direction has the density
+// 1 and not (2 pi)^(-1/2).
+double Solver::gaussian_log_evidence(double squared_residual) const {
+  double out = -0.5 * (log_det() + squared_residual);
+  for (Index n = 0; n < rows(); ++n)
+    if (lambda_[n] > 0) out += 0.5 * std::log(lambda_[n] / (2 * M_PI));
+  return out + 0.5 * null_dimension() * std::log(2 * M_PI);
+}
+
+void Solver::throw_singular() {
+  throw std::domain_error(
+      "the posterior's precision is singular to working precision: variances of terms or noise differ too "
+      "much in size");
+}
+
+}  // namespace galvi
