@@ -49,6 +49,69 @@ BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const
     ok_ = factorise(context, fields, columns, lambda, negative);
 }
 
+// What M has beside A. Its unknowns are, in this order, coefficients, multipliers, pins and bordered rows.
+struct BorderedFactor::Border {
+  Index multipliers, pins, rows;  // where each kind begins
+  Matrix coupling;                // E', p x L
+  Matrix corner;                  // G, p x p
+
+  Border(Index coefficients, Index constraints, Index bordered, Index nodes)
+      : multipliers(coefficients),
+        pins(multipliers + constraints),
+        rows(pins + constraints),
+        coupling(Matrix::Zero(rows + bordered, nodes)),
+        corner(Matrix::Zero(rows + bordered, rows + bordered)) {}
+
+  void add_columns(Context& context, const FieldStack& fields, const DenseColumns& columns,
+                   const Vector& lambda);
+  void add_constraints(const FieldStack& fields);
+  void add_rows(const FieldStack& fields, const DenseColumns& columns, const Vector& lambda,
+                const std::vector<Index>& bordered);
+};
+
+void BorderedFactor::Border::add_columns(Context& context, const FieldStack& fields,
+                                         const DenseColumns& columns, const Vector& lambda) {
+  const Index q = columns.size();
+  if (q == 0) return;
+  const SparseRows& W = fields.rows();
+  std::vector<Matrix> sums(columns.groups(), Matrix::Zero(q, q));
+  columns.for_chunks_in_order(
+      2.0 * static_cast<double>(W.rows()) * q * q,
+      [&](Index group, Index begin, MatrixRef chunk) {
+        const Matrix weighted = lambda.segment(begin, chunk.rows()).asDiagonal() * chunk;
+        context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
+      },
+      [&](Index, Index begin, MatrixRef chunk) {
+        for (Index i = 0; i < chunk.rows(); ++i)
+          for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
+            coupling.col(w.col()).head(q) += lambda[begin + i] * w.value() * chunk.row(i).transpose();
+      });
+  for (const Matrix& sum : sums) corner.topLeftCorner(q, q) += sum;
+  corner.diagonal().head(q) += columns.precision();
+}
+
+void BorderedFactor::Border::add_constraints(const FieldStack& fields) {
+  coupling.middleRows(multipliers, fields.constraint_count()) = fields.constraints().transpose();
+  for (Index j = 0; j < fields.constraint_count(); ++j) {
+    const double kappa = fields.pin_weights()[j];
+    coupling(pins + j, fields.pins()[j]) = -kappa;
+    corner(pins + j, pins + j) = kappa;
+  }
+}
+
+void BorderedFactor::Border::add_rows(const FieldStack& fields, const DenseColumns& columns,
+                                      const Vector& lambda, const std::vector<Index>& bordered) {
+  const Index q = columns.size();
+  for (std::size_t k = 0; k < bordered.size(); ++k) {
+    const Index n = bordered[k], at = rows + static_cast<Index>(k);
+    const double root = std::sqrt(-lambda[n]);
+    corner.col(at).head(q) = root * columns.row(n);
+    corner.row(at).head(q) = corner.col(at).head(q).transpose();
+    corner(at, at) = 1;
+    for (SparseRows::InnerIterator w(fields.rows(), n); w; ++w) coupling(at, w.col()) = root * w.value();
+  }
+}
+
 // `bordered`: rows whose lambda, all negative, is left to the border.
 bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
                                const Vector& lambda, const std::vector<Index>& bordered) {
@@ -59,63 +122,41 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   if (!factor_.factorise(context, values)) return false;
   diagonal_.resize(fields.size());
   for (Index j = 0; j < fields.size(); ++j) diagonal_[j] = values[fields.pattern().outerIndexPtr()[j]];
-  const Index q = columns_, c = fields.constraint_count(), m = static_cast<Index>(bordered.size());
-  const Index mu = q, s = mu + c, rest = s + c, p = rest + m;
-  const SparseRows& W = fields.rows();
 
-  Matrix E = Matrix::Zero(p, fields.size());  // transposed
-  Matrix S = Matrix::Zero(p, p);              // G
-  if (q > 0) {
-    std::vector<Matrix> sums(columns.groups(), Matrix::Zero(q, q));
-    columns.for_chunks_in_order(
-        2.0 * static_cast<double>(W.rows()) * q * q,
-        [&](Index group, Index begin, MatrixRef chunk) {
-          const Matrix weighted = inside.segment(begin, chunk.rows()).asDiagonal() * chunk;
-          context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
-        },
-        [&](Index, Index begin, MatrixRef chunk) {
-          for (Index i = 0; i < chunk.rows(); ++i)
-            for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
-              E.col(w.col()).head(q) += inside[begin + i] * w.value() * chunk.row(i).transpose();
-        });
-    for (const Matrix& sum : sums) S.topLeftCorner(q, q) += sum;
-    S.diagonal().head(q) += columns.precision();
-  }
-  E.middleRows(mu, c) = fields.constraints().transpose();
-  for (Index j = 0; j < c; ++j) {
-    const double kappa = fields.pin_weights()[j];
-    E(s + j, fields.pins()[j]) = -kappa;
-    S(s + j, s + j) = kappa;
-  }
-  for (Index k = 0; k < m; ++k) {
-    const Index n = bordered[k];
-    const double root = std::sqrt(-lambda[n]);
-    S.col(rest + k).head(q) = root * columns.row(n);
-    S.row(rest + k).head(q) = S.col(rest + k).head(q).transpose();
-    S(rest + k, rest + k) = 1;
-    for (SparseRows::InnerIterator w(W, n); w; ++w) E(rest + k, w.col()) = root * w.value();
-  }
+  Border border(columns.size(), fields.constraint_count(), static_cast<Index>(bordered.size()),
+                fields.size());
+  border.add_columns(context, fields, columns, inside);
+  border.add_constraints(fields);
+  border.add_rows(fields, columns, lambda, bordered);
+  if (!eliminate(context, border, columns, lambda.minCoeff() < 0)) return false;
+  context.cost.factorisations = counted + 1;  // the border is part of it
+  return true;
+}
 
-  Matrix T = E.transpose();
-  factor_.solve(context, T);
-  multiply(context, false, false, -1.0, E, T, 1.0, S);
-  S = (0.5 * (S + S.transpose())).eval();
-  by_node_ = T.transpose();
+// Nothing but collinear columns with a flat prior, or negative sites, leaves coefficients without a factor.
+bool BorderedFactor::eliminate(Context& context, const Border& border, const DenseColumns& columns,
+                               bool negative_sites) {
+  Matrix solved = border.coupling.transpose();  // T
+  factor_.solve(context, solved);
+  Matrix schur = border.corner;  // S
+  multiply(context, false, false, -1.0, border.coupling, solved, 1.0, schur);
+  schur = (0.5 * (schur + schur.transpose())).eval();
+  by_node_ = solved.transpose();
 
   log_det_ = factor_.log_det();
-  Vector flat(q);
-  for (Index j = 0; j < q; ++j) flat[j] = (1 - columns.precision()[j]) * S(j, j);
-  if (!sweep_block(context, S, 0, q, 1, log_det_)) {
-    if (columns.null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
+  const Index q = border.multipliers, constraints = border.pins - border.multipliers;
+  const Eigen::ArrayXd flat = (1 - columns.precision().array()) * schur.diagonal().head(q).array();
+  if (!sweep_block(context, schur, 0, q, 1, log_det_)) {
+    if (columns.null_dimension() > 0 && !negative_sites) DenseColumns::throw_collinear();
     return false;
   }
-  if (q > 0 && -(flat.array() * S.diagonal().head(q).array()).minCoeff() > collinear)
+  if (q > 0 && (flat * -schur.diagonal().head(q).array()).maxCoeff() > collinear)
     DenseColumns::throw_collinear();
-  if (!sweep_block(context, S, mu, c, -1, log_det_) || !sweep_block(context, S, s, c + m, 1, log_det_))
+  if (!sweep_block(context, schur, border.multipliers, constraints, -1, log_det_) ||
+      !sweep_block(context, schur, border.pins, schur.rows() - border.pins, 1, log_det_))
     return false;
-  border_inverse_ = -S;
+  border_inverse_ = -schur;
   weighted_ = border_inverse_ * by_node_;
-  context.cost.factorisations = counted + 1;  // the border is part of it
   return true;
 }
 

@@ -45,8 +45,10 @@ class BorderedFactor {
   double border_covariance(Index i, Index j) const { return by_node_.col(i).dot(weighted_.col(j)); }
 
  private:
+  struct Border;
   bool factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
                  const Vector& lambda, const std::vector<Index>& bordered);
+  bool eliminate(Context& context, const Border& border, const DenseColumns& columns, bool negative_sites);
 
   SparseCholesky factor_;
   Index columns_;
