@@ -10,17 +10,6 @@
 
 namespace galvi {
 
-namespace {
-
-// Columns that are solved for at a time.
-constexpr Index block_columns = 64;
-
-// Relative change of A by which derivatives are taken as differences of fourth order: its fourth power and
-// the rounding of a difference over it are both about 1e-12.
-constexpr double relative_step = 1e-3;
-
-}  // namespace
-
 SparseSolver::SparseSolver(Context& context, Terms terms, Index rows)
     : context_(context),
       terms_(std::move(terms)),
@@ -42,7 +31,7 @@ void SparseSolver::update(const ConstVectorRef& hyper) {
   prior_variances_ = fields_.row_variances(context_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
-  predicted_alpha_.resize(0);
+  kept_mean_.reset();
   prior_.resize(0, 0);
 }
 
@@ -176,38 +165,6 @@ const Matrix& SparseSolver::dense_prior() const {
   return prior_;
 }
 
-void SparseSolver::differentiate(const Vector& direction,
-                                 const std::function<void(double, const BorderedFactor&)>& visit) const {
-  // A + e W' D W changes A by no more than e max(|D| / lambda) relative to itself where lambda > 0, and by no
-  // more than e sum |D| v elsewhere.
-  const Vector& v = marginal_variances();
-  double ratio = 0, without = 0, all = 0;
-  for (Index n = 0; n < rows_; ++n) {
-    const double d = std::abs(direction[n]);
-    all += d * v[n];
-    if (lambda_[n] > 0)
-      ratio = std::max(ratio, d / lambda_[n]);
-    else
-      without += d * v[n];
-  }
-  const double largest = std::min(all, ratio + without);
-  if (!(largest > 0)) return;
-  const double h = relative_step / largest;
-  for (const auto& [steps, share] : {std::pair(-2, 1.0), {-1, -8.0}, {1, 8.0}, {2, -1.0}}) {
-    const BorderedFactor near = factor_at(lambda_ + steps * h * direction);
-    if (!near.ok()) throw_singular();
-    visit(share / (12 * h), near);
-  }
-}
-
-// (V o V) x = diag(V diag(x) V) is minus the derivative of diag(V) as lambda moves along x.
-Vector SparseSolver::apply_squared_covariance(const Vector& x) const {
-  if (cheap_products()) return squared_symmetric_product(context_, dense_covariance(), x);
-  Vector out = Vector::Zero(rows_);
-  differentiate(x, [&](double share, const BorderedFactor& near) { out -= share * variances(near); });
-  return out;
-}
-
 Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
   const bool flat = null_dimension() > 0;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -245,175 +202,6 @@ Matrix SparseSolver::whitened_design() const {
   Matrix out(rows_, latent_dimension());
   out.leftCols(fields_.size()) = fields_.whitened(context_, Matrix(fields_.rows().transpose())).transpose();
   columns_.fill(0, out.rightCols(columns_.size()));
-  return out;
-}
-
-// With K = A^-1 under the constraints, u = K W' b and p = K W' (d_mean - alpha), zero at the optimum,
-//   d bound / dQ   = (Q^- - K - u u') / 2 - sym(p u') + K'
-//   d bound / dW_d = d_mean u' + 2 diag(d_variance) W K + diag(lambda) (2 W K' - W p u') + alpha p',
-// where K' is K's derivative as lambda moves along d_variance + lambda / 2.
-void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  const Latent u = solve(project(site.b));
-  Latent p;
-  Vector shift;  // W p
-  if (!site.optimal) {
-    p = solve(project(site.d_mean - site.alpha));
-    shift = expand(p);
-  }
-  const bool fields = fields_.size() > 0, columns = columns_.size() > 0;
-  ColumnGradients sums(terms_, columns_);
-  Vector bend = Vector::Zero(fields_.pattern().nonZeros());  // -K / 2 + K', on the pattern
-  const auto add_factor = [&](const BorderedFactor& factor, double share, const Vector& weight,
-                              bool first) {
-    if (fields) {
-      bend += share * factor.selected_inverse(context_);
-      const SparseMatrix& pattern = fields_.pattern();
-      Index e = 0;
-      for (Index j = 0; j < pattern.cols(); ++j)
-        for (SparseMatrix::InnerIterator entry(pattern, j); entry; ++entry, ++e)
-          bend[e] += share * factor.border_covariance(entry.row(), j);
-    }
-    if (!columns) return;
-    const Vector none = Vector::Zero(first ? 0 : rows_);
-    const Vector& extra = !first ? none : site.d_extra ? *site.d_extra : site.d_variance;
-    columns_.for_chunks(factor.row_flops() * rows_, [&](Index group, Index begin, MatrixRef chunk) {
-      const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
-      Matrix G = (2 * part(weight)).asDiagonal() *
-                 factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk).transpose();
-      if (first) {
-        G.noalias() += part(site.d_mean) * u.beta.transpose();
-        if (!site.optimal) {
-          G.noalias() -= part(lambda_).cwiseProduct(part(shift)) * u.beta.transpose();
-          G.noalias() += part(site.alpha) * p.beta.transpose();
-        }
-      }
-      sums.add(group, begin, chunk, G, part(extra));
-    });
-  };
-  add_factor(*factor_, -0.5, site.d_variance, true);
-  if (!site.optimal)
-    differentiate(site.d_variance + 0.5 * lambda_, [&](double share, const BorderedFactor& near) {
-      add_factor(near, share, share * lambda_, false);
-    });
-  fields_.add_gradient(
-      context_,
-      [&](Index i, Index j, Index position) {
-        double G = bend[position] - 0.5 * u.z(i) * u.z(j);
-        if (!site.optimal) G -= 0.5 * (p.z(i) * u.z(j) + u.z(i) * p.z(j));
-        return G;
-      },
-      hyper);
-  if (columns) sums.finish(hyper);
-}
-
-SolverState SparseSolver::state(const SiteMean& site_mean, bool) {
-  SolverState out;
-  out.alpha = site_mean.alpha;
-  out.lambda = lambda_;
-  out.b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  return out;
-}
-
-std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
-  use(state.lambda);
-  const Vector beta = columns_.scale().cwiseProduct(solve(project(state.b)).beta.col(0));
-  const Matrix covariance =
-      columns_.scale().asDiagonal() * factor_->coefficient_covariance() * columns_.scale().asDiagonal();
-  std::vector<Coefficients> out;
-  for (std::size_t t = 0; t < terms_.size(); ++t)
-    if (const Index q = terms_[t]->columns(), at = columns_.begin(t); q > 0)
-      out.push_back({terms_[t]->label(), columns_.mean().segment(at, q) + beta.segment(at, q),
-                     covariance.block(at, at, q, q)});
-  return out;
-}
-
-// Var(w'u) of rows: from the selected inverse where all pairs of a row's nodes are on the pattern, as in
-// training rows, else by a solve.
-Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) const {
-  Vector out;
-  factor_->cross_covariance(context_.backend, W, 0, dense, &out);
-  const Vector& inverse = factor_->selected_inverse(context_);
-  std::vector<Index> unknown;
-  for (Index n = 0; n < W.rows(); ++n) {
-    double sum = 0;
-    bool known = true;
-    for (SparseRows::InnerIterator a(W, n); a; ++a)
-      for (SparseRows::InnerIterator b(W, n); b; ++b) {
-        const Index at = fields_.position(a.col(), b.col());
-        known = known && at >= 0;
-        if (known) sum += a.value() * b.value() * inverse[at];
-      }
-    if (known)
-      out[n] += sum;
-    else
-      unknown.push_back(n);
-  }
-  for (std::size_t begin = 0; begin < unknown.size(); begin += block_columns) {
-    context_.monitor.poll();
-    const Index number = std::min<Index>(block_columns, unknown.size() - begin);
-    Matrix X = Matrix::Zero(fields_.size(), number);
-    for (Index k = 0; k < number; ++k)
-      for (SparseRows::InnerIterator w(W, unknown[begin + k]); w; ++w) X(w.col(), k) = w.value();
-    const Vector forms = factor_->quadratic_forms(context_, std::move(X));
-    for (Index k = 0; k < number; ++k) out[unknown[begin + k]] += forms[k];
-  }
-  return out;
-}
-
-Conditional SparseSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
-                                      const ConditionalRequest& request) {
-  const Index T = static_cast<Index>(terms_.size()), b = others.empty() ? 0 : rows_of(others[0]);
-  const bool factored = request.variance || request.covariance;
-  if (factored || null_dimension() > 0) use(state.lambda);
-  if (predicted_alpha_.size() != rows_ || predicted_alpha_ != state.alpha) {
-    predicted_alpha_ = state.alpha;
-    if (null_dimension() > 0) {  // alpha does not tell the coefficients with a flat prior
-      predicted_ = solve(project(state.b));
-    } else {
-      predicted_ = project(state.alpha);
-      predicted_.z = fields_.covariance_times(context_, predicted_.z);
-    }
-  }
-  Conditional out;
-  out.mean = Vector::Zero(b);
-  if (request.terms) {
-    out.term_mean.resize(b, T);
-    out.term_variance = Matrix::Zero(b, T);
-  }
-  Matrix dense(b, columns_.size());
-  Vector extra = Vector::Zero(b);
-  for (Index t = 0; t < T; ++t) {
-    const Index q = terms_[t]->columns(), at = columns_.begin(t);
-    auto own_columns = dense.middleCols(at, q);
-    if (q > 0) terms_[t]->fill(others[t], own_columns);
-    Vector own = Vector::Zero(b), mean = Vector::Zero(b);
-    terms_[t]->add_extra_variances(others[t], own_columns, own);
-    terms_[t]->add_prior_mean(others[t], mean);
-    const SparseRows W = fields_.design(others, t);
-    mean += W * predicted_.z.col(0) + own_columns * predicted_.beta.col(0).segment(at, q);
-    out.mean += mean;
-    extra += own;
-    if (!request.terms) continue;
-    out.term_mean.col(t) = mean;
-    if (!factored) continue;
-    Matrix alone = Matrix::Zero(b, columns_.size());
-    alone.middleCols(at, q) = own_columns;
-    out.term_variance.col(t) = variances_of(W, alone) + own;
-  }
-  if (!factored) {
-    out.variance = Vector::Zero(b);
-    return out;
-  }
-  const SparseRows W = fields_.design(others);
-  if (request.covariance) {
-    const Latent u = solve({Matrix(W.transpose()), dense.transpose()});
-    out.covariance = W * u.z + dense * u.beta;
-    out.covariance = (0.5 * (out.covariance + out.covariance.transpose())).eval();
-    out.covariance.diagonal() += extra;
-    out.variance = out.covariance.diagonal();
-  } else {
-    out.variance = variances_of(W, dense) + extra;
-  }
   return out;
 }
 

@@ -50,6 +50,9 @@ class SparseSolver final : public Solver {
   // where every iteration makes one.
   static constexpr Index most_dense = 2000, most_dense_each_iteration = 200;
 
+  /// Columns that are solved for at a time.
+  static constexpr Index block_columns = 64;
+
   /// The unknowns: z of the fields and the whitened coefficients of the columns.
   struct Latent {
     Matrix z, beta;  // L x k, q x k
@@ -67,6 +70,29 @@ class SparseSolver final : public Solver {
   /// + e direction) at e = 0.
   void differentiate(const Vector& direction,
                      const std::function<void(double, const BorderedFactor&)>& visit) const;
+  // For gradient():
+  /// cov(z) on the fields' pattern.
+  Vector node_covariances(const BorderedFactor& factor) const;
+  /// Of rows begin ..: G += d bound / dW_d and g += d bound / dc.
+  using RowGradients = std::function<void(Index begin, MatrixRef G, VectorRef g)>;
+  /// sums += the gradient through d bound / dW_d = 2 diag(weight) W K and what `add_more`, if any, adds.
+  void add_column_gradient(const BorderedFactor& factor, const Vector& weight, const RowGradients& add_more,
+                           ColumnGradients& sums) const;
+
+  // For conditional():
+  struct KeptMean {
+    Vector alpha;  // of the state whose mean it is
+    Latent mean;
+  };
+  /// A term's part of new rows: W_s in its own place, its own columns of W_d, and its c.
+  struct TermDesign {
+    SparseRows fields;
+    Matrix columns;
+    Vector extra;
+  };
+  const Latent& latent_mean(const SolverState& state);
+  TermDesign term_design(const std::vector<TermRows>& others, Index t) const;
+  /// Var(w'u) of rows.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
 
   Context& context_;
@@ -80,9 +106,7 @@ class SparseSolver final : public Solver {
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;
   mutable Matrix covariance_, prior_;  // empty until asked for
-  // conditional()'s posterior mean, kept over blocks of new rows
-  Vector predicted_alpha_;
-  Latent predicted_;
+  std::optional<KeptMean> kept_mean_;  // of the last latent_mean()
 };
 
 }  // namespace galvi

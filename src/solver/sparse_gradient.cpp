@@ -1,0 +1,109 @@
+// The gradient of the bound through the hyperparameters, and what else is had as a difference of factors.
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/dense.h"
+#include "solver/sparse.h"
+
+namespace galvi {
+
+namespace {
+
+// Relative change of A by which derivatives are taken as differences of fourth order: its fourth power and
+// the rounding of a difference over it are both about 1e-12.
+constexpr double relative_step = 1e-3;
+
+}  // namespace
+
+void SparseSolver::differentiate(const Vector& direction,
+                                 const std::function<void(double, const BorderedFactor&)>& visit) const {
+  // A + e W' D W changes A by no more than e max(|D| / lambda) relative to itself where lambda > 0, and by no
+  // more than e sum |D| v elsewhere.
+  const Vector& v = marginal_variances();
+  double ratio = 0, without = 0, all = 0;
+  for (Index n = 0; n < rows_; ++n) {
+    const double d = std::abs(direction[n]);
+    all += d * v[n];
+    if (lambda_[n] > 0)
+      ratio = std::max(ratio, d / lambda_[n]);
+    else
+      without += d * v[n];
+  }
+  const double largest = std::min(all, ratio + without);
+  if (!(largest > 0)) return;
+  const double h = relative_step / largest;
+  for (const auto& [steps, share] : {std::pair(-2, 1.0), {-1, -8.0}, {1, 8.0}, {2, -1.0}}) {
+    const BorderedFactor near = factor_at(lambda_ + steps * h * direction);
+    if (!near.ok()) throw_singular();
+    visit(share / (12 * h), near);
+  }
+}
+
+// (V o V) x = diag(V diag(x) V) is minus the derivative of diag(V) as lambda moves along x.
+Vector SparseSolver::apply_squared_covariance(const Vector& x) const {
+  if (cheap_products()) return squared_symmetric_product(context_, dense_covariance(), x);
+  Vector out = Vector::Zero(rows_);
+  differentiate(x, [&](double share, const BorderedFactor& near) { out -= share * variances(near); });
+  return out;
+}
+
+Vector SparseSolver::node_covariances(const BorderedFactor& factor) const {
+  if (fields_.size() == 0) return Vector();
+  Vector out = factor.selected_inverse(context_);
+  const SparseMatrix& pattern = fields_.pattern();
+  Index e = 0;
+  for (Index j = 0; j < pattern.cols(); ++j)
+    for (SparseMatrix::InnerIterator entry(pattern, j); entry; ++entry, ++e)
+      out[e] += factor.border_covariance(entry.row(), j);
+  return out;
+}
+
+void SparseSolver::add_column_gradient(const BorderedFactor& factor, const Vector& weight,
+                                       const RowGradients& add_more, ColumnGradients& sums) const {
+  if (columns_.size() == 0) return;
+  columns_.for_chunks(factor.row_flops() * rows_, [&](Index group, Index begin, MatrixRef chunk) {
+    Matrix G = (2 * weight.segment(begin, chunk.rows())).asDiagonal() *
+               factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk).transpose();
+    Vector g = Vector::Zero(chunk.rows());
+    if (add_more) add_more(begin, G, g);
+    sums.add(group, begin, chunk, G, g);
+  });
+}
+
+// With K = A^-1 under the constraints, u = K W' b and p = K W' (d_mean - alpha), zero at the optimum,
+//   d bound / dQ   = (Q^- - K - u u') / 2 - sym(p u') + K'
+//   d bound / dW_d = 2 diag(d_variance) W K + (d_mean - diag(lambda) W p) u' + alpha p'
+//                    + 2 diag(lambda) W K',
+// where K' is K's derivative as lambda moves along d_variance + lambda / 2.
+void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
+  const Latent u = solve(project(site.b));
+  Latent p{Matrix::Zero(fields_.size(), 1), Matrix::Zero(columns_.size(), 1)};
+  Vector with_mean = site.d_mean;  // what u' is multiplied by
+  if (!site.optimal) {
+    p = solve(project(site.d_mean - site.alpha));
+    with_mean -= lambda_.cwiseProduct(expand(p));
+  }
+  const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
+  const RowGradients through_means = [&](Index begin, MatrixRef G, VectorRef g) {
+    G.noalias() += with_mean.segment(begin, G.rows()) * u.beta.transpose();
+    if (!site.optimal) G.noalias() += site.alpha.segment(begin, G.rows()) * p.beta.transpose();
+    g = d_extra.segment(begin, G.rows());
+  };
+
+  ColumnGradients by_column(terms_, columns_);
+  add_column_gradient(*factor_, site.d_variance, through_means, by_column);
+  Vector by_node = -0.5 * node_covariances(*factor_);  // -K / 2 + K'
+  if (!site.optimal)
+    differentiate(site.d_variance + 0.5 * lambda_, [&](double share, const BorderedFactor& near) {
+      add_column_gradient(near, share * lambda_, {}, by_column);
+      by_node += share * node_covariances(near);
+    });
+
+  const auto d_precision = [&](Index i, Index j, Index position) {
+    return by_node[position] - 0.5 * (u.z(i) * u.z(j) + p.z(i) * u.z(j) + u.z(i) * p.z(j));
+  };
+  fields_.add_gradient(context_, d_precision, hyper);  // with Q^- / 2
+  by_column.finish(hyper);
+}
+
+}  // namespace galvi

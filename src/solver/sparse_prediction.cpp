@@ -1,0 +1,125 @@
+// What is kept of a posterior, and what follows from it for coefficients and new rows.
+#include <algorithm>
+
+#include "solver/sparse.h"
+
+namespace galvi {
+
+SolverState SparseSolver::state(const SiteMean& site_mean, bool) {
+  SolverState out;
+  out.alpha = site_mean.alpha;
+  out.lambda = lambda_;
+  out.b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
+  return out;
+}
+
+std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
+  use(state.lambda);
+  const Vector beta = columns_.scale().cwiseProduct(solve(project(state.b)).beta.col(0));
+  const Matrix covariance =
+      columns_.scale().asDiagonal() * factor_->coefficient_covariance() * columns_.scale().asDiagonal();
+  std::vector<Coefficients> out;
+  for (std::size_t t = 0; t < terms_.size(); ++t)
+    if (const Index q = terms_[t]->columns(), at = columns_.begin(t); q > 0)
+      out.push_back({terms_[t]->label(), columns_.mean().segment(at, q) + beta.segment(at, q),
+                     covariance.block(at, at, q, q)});
+  return out;
+}
+
+// From the selected inverse where all pairs of a row's nodes are on the pattern, as in
+// training rows, else by a solve.
+Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) const {
+  Vector out;
+  factor_->cross_covariance(context_.backend, W, 0, dense, &out);
+  const Vector& inverse = factor_->selected_inverse(context_);
+  std::vector<Index> unknown;
+  for (Index n = 0; n < W.rows(); ++n) {
+    double sum = 0;
+    bool known = true;
+    for (SparseRows::InnerIterator a(W, n); a; ++a)
+      for (SparseRows::InnerIterator b(W, n); b; ++b) {
+        const Index at = fields_.position(a.col(), b.col());
+        known = known && at >= 0;
+        if (known) sum += a.value() * b.value() * inverse[at];
+      }
+    if (known)
+      out[n] += sum;
+    else
+      unknown.push_back(n);
+  }
+  for (std::size_t begin = 0; begin < unknown.size(); begin += block_columns) {
+    context_.monitor.poll();
+    const Index number = std::min<Index>(block_columns, unknown.size() - begin);
+    Matrix X = Matrix::Zero(fields_.size(), number);
+    for (Index k = 0; k < number; ++k)
+      for (SparseRows::InnerIterator w(W, unknown[begin + k]); w; ++w) X(w.col(), k) = w.value();
+    const Vector forms = factor_->quadratic_forms(context_, std::move(X));
+    for (Index k = 0; k < number; ++k) out[unknown[begin + k]] += forms[k];
+  }
+  return out;
+}
+
+// Kept, as blocks of new rows come with the same state.
+const SparseSolver::Latent& SparseSolver::latent_mean(const SolverState& state) {
+  if (kept_mean_ && kept_mean_->alpha == state.alpha) return kept_mean_->mean;
+  Latent mean;
+  if (null_dimension() > 0) {  // alpha does not tell the coefficients with a flat prior
+    mean = solve(project(state.b));
+  } else {
+    mean = project(state.alpha);
+    mean.z = fields_.covariance_times(context_, mean.z);
+  }
+  return kept_mean_.emplace(KeptMean{state.alpha, std::move(mean)}).mean;
+}
+
+SparseSolver::TermDesign SparseSolver::term_design(const std::vector<TermRows>& others, Index t) const {
+  const Index b = rows_of(others[t]);
+  TermDesign out{fields_.design(others, t), Matrix(b, terms_[t]->columns()), Vector::Zero(b)};
+  if (out.columns.cols() > 0) terms_[t]->fill(others[t], out.columns);
+  terms_[t]->add_extra_variances(others[t], out.columns, out.extra);
+  return out;
+}
+
+Conditional SparseSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
+                                      const ConditionalRequest& request) {
+  const Index T = static_cast<Index>(terms_.size()), b = others.empty() ? 0 : rows_of(others[0]);
+  const bool factored = request.variance || request.covariance;
+  if (factored || null_dimension() > 0) use(state.lambda);
+  const Latent& u = latent_mean(state);
+  Conditional out;
+  out.mean = out.variance = Vector::Zero(b);
+  if (request.terms) out.term_mean = out.term_variance = Matrix::Zero(b, T);
+
+  Matrix dense(b, columns_.size());
+  Vector extra = Vector::Zero(b);
+  for (Index t = 0; t < T; ++t) {
+    const TermDesign own = term_design(others, t);
+    const Index at = columns_.begin(t), q = own.columns.cols();
+    Vector mean = own.fields * u.z.col(0) + own.columns * u.beta.col(0).segment(at, q);
+    terms_[t]->add_prior_mean(others[t], mean);
+    out.mean += mean;
+    dense.middleCols(at, q) = own.columns;
+    extra += own.extra;
+    if (request.terms) out.term_mean.col(t) = mean;
+    if (request.terms && factored) {
+      Matrix alone = Matrix::Zero(b, columns_.size());
+      alone.middleCols(at, q) = own.columns;
+      out.term_variance.col(t) = variances_of(own.fields, alone) + own.extra;
+    }
+  }
+  if (!factored) return out;
+
+  const SparseRows W = fields_.design(others);
+  if (request.covariance) {
+    const Latent solved = solve({Matrix(W.transpose()), dense.transpose()});
+    out.covariance = W * solved.z + dense * solved.beta;
+    out.covariance = (0.5 * (out.covariance + out.covariance.transpose())).eval();
+    out.covariance.diagonal() += extra;
+    out.variance = out.covariance.diagonal();
+  } else {
+    out.variance = variances_of(W, dense) + extra;
+  }
+  return out;
+}
+
+}  // namespace galvi
