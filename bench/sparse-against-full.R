@@ -7,20 +7,12 @@
 # inducing points learned from default starts. "density" is the mean log density of the test rows, "loss" what
 # it lacks against the full process's, with the standard error of that mean.
 source("bench/_helper.R")
+source("bench/_held-out.R")
 
 pima <- list(train = MASS::Pima.tr, test = MASS::Pima.te, y = "type")
 inputs <- names(pima$train)[1:7]
 pima$test[inputs] <- scale(pima$test[inputs], colMeans(pima$train[inputs]), apply(pima$train[inputs], 2, sd))
 pima$train[inputs] <- scale(pima$train[inputs])
-
-all_bananas <- read.csv("bench/data/banana5300.csv.gz")
-key <- function(d) paste(round(d$x1, 5), round(d$x2, 5))
-bananas <- list(train = banana, test = all_bananas[!key(all_bananas) %in% key(banana), ], y = "y")
-
-digits <- transform(read.csv("bench/data/usps35.csv.gz"), digit = factor(digit))
-usps <- list(
-  train = subset(digits, set == "train", -set), test = subset(digits, set == "test", -set), y = "digit"
-)
 
 fit_one <- function(set, M, kernel = se()) {
   formula <- if (is.na(M)) . ~ gp(., kernel = kernel) else . ~ gp(., kernel = kernel, inducing = M)

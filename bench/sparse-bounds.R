@@ -8,14 +8,7 @@
 # rows; USPS threes and fives: 1214 and 326 rows, 256 grey levels. Inducing points and hyperparameters
 # start where galvi starts them and are learned; `hyper_iterations` stops each way along its path.
 source("bench/_helper.R")
-
-all_bananas <- read.csv("bench/data/banana5300.csv.gz")
-key <- function(d) paste(round(d$x1, 5), round(d$x2, 5))
-bananas <- list(train = banana, test = all_bananas[!key(all_bananas) %in% key(banana), ], y = "y")
-digits <- transform(read.csv("bench/data/usps35.csv.gz"), digit = factor(digit))
-usps <- list(
-  train = subset(digits, set == "train", -set), test = subset(digits, set == "test", -set), y = "digit"
-)
+source("bench/_held-out.R")
 
 logit <- function(...) list(family = binomial(), ...)
 probit <- function(...) list(family = binomial("probit"), ...)
