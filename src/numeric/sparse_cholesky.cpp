@@ -16,6 +16,9 @@ namespace {
 using Map = Eigen::Map<Matrix>;
 using ConstMap = Eigen::Map<const Matrix>;
 
+// So few right-hand sides are solved for one by one: a product of thin matrices costs more in calls.
+constexpr Index most_by_column = 4;
+
 // Panel and update matrix take a child's update matrix, lower triangles only.
 void extend_add(const double* child, int size, const int* row_in_front, int w, Map panel, Map update) {
   int inside = 0;  // rows that are columns of this supernode
@@ -115,12 +118,25 @@ void SparseCholesky::permute_back(const ConstMatrixRef& X, MatrixRef B) const {
 // X <- L^-1 X
 void SparseCholesky::forward(MatrixRef X) const {
   Matrix change;
+  const bool few = X.cols() <= most_by_column;
   for (const Supernode& node : symbolic_->supernodes) {
     const int w = node.columns, r = node.rows;
     const ConstMap panel(panels_.data() + node.panel, w, w + r);
     const int* rows = symbolic_->rows.data() + node.first_row;
     auto own = X.middleRows(node.first, w);
     if (own.isZero(0.0)) continue;
+    if (few) {
+      for (Index j = 0; j < X.cols(); ++j) {
+        double* x = X.col(j).data();
+        auto top = own.col(j);
+        for (int k = 0; k < w; ++k) {
+          top[k] /= panel(k, k);
+          top.tail(w - k - 1) -= top[k] * panel.col(k).segment(k + 1, w - k - 1);
+        }
+        for (int i = 0; i < r; ++i) x[rows[i]] -= panel.col(w + i).dot(top);
+      }
+      continue;
+    }
     panel.leftCols(w).triangularView<Eigen::Lower>().solveInPlace(own);
     change.noalias() = panel.rightCols(r).transpose() * own;
     for (Index j = 0; j < X.cols(); ++j) {
@@ -132,12 +148,25 @@ void SparseCholesky::forward(MatrixRef X) const {
 // X <- L^-T X
 void SparseCholesky::backward(MatrixRef X) const {
   Matrix below;
+  const bool few = X.cols() <= most_by_column;
   for (int s = symbolic_->count() - 1; s >= 0; --s) {
     const Supernode& node = symbolic_->supernodes[s];
     const int w = node.columns, r = node.rows;
     const ConstMap panel(panels_.data() + node.panel, w, w + r);
     const int* rows = symbolic_->rows.data() + node.first_row;
     auto own = X.middleRows(node.first, w);
+    if (few) {
+      for (Index j = 0; j < X.cols(); ++j) {
+        const double* x = X.col(j).data();
+        auto top = own.col(j);
+        for (int i = 0; i < r; ++i) top -= x[rows[i]] * panel.col(w + i);
+        for (int k = w - 1; k >= 0; --k) {
+          const auto below_pivot = panel.col(k).segment(k + 1, w - k - 1);
+          top[k] = (top[k] - below_pivot.dot(top.tail(w - k - 1))) / panel(k, k);
+        }
+      }
+      continue;
+    }
     below.resize(r, X.cols());
     for (Index j = 0; j < X.cols(); ++j) {
       for (int i = 0; i < r; ++i) below(i, j) = X(rows[i], j);
