@@ -1,0 +1,146 @@
+# Formula parts + data -> the model frame: all variables, rows with missing values left out, the offset.
+
+# One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame()
+# has them. Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
+frame_terms <- function(parsed) {
+  fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
+  inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
+  variables <- c(list(parsed$response), fixed, inputs)
+  variables <- variables[!duplicated(vapply(variables, variable_name, ""))]
+  structure(
+    parsed$formula,
+    variables = as.call(c(quote(list), variables, parsed$offsets)),
+    offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
+    all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
+  )
+}
+
+# Variables that keep levels without observations: times of walks, where each level is a step.
+step_factors <- function(parsed) {
+  walks <- vapply(parsed$specs, function(spec) spec$type %in% c("rw1", "rw2", "ar1"), NA)
+  setdiff(input_names(parsed$specs[walks]), c(input_names(parsed$specs[!walks]), fixed_names(parsed)))
+}
+
+input_names <- function(specs) {
+  vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
+}
+
+fixed_names <- function(parsed) {
+  vapply(as.list(attr(parsed$fixed, "variables"))[-1L], variable_name, "")
+}
+
+# args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
+# frame is known to have any: na.omit() would copy every column.
+model_frame <- function(terms, data, args, na.action) {
+  check_variables(terms, data, args)
+  call <- as.call(c(
+    quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args
+  ))
+  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    message <- conditionMessage(e)
+    what <- if (length(unknown_function(message))) "formula" else "data"
+    stop_galvi(what, unreadable(message, "data"))
+  })
+  frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
+  if (!nrow(frame)) {
+    stop_galvi("data", sprintf(
+      "`data` is empty: no row is left%s.",
+      if (length(attr(frame, "na.action"))) " without missing values" else ""
+    ))
+  }
+  frame
+}
+
+# model.frame()'s own words, but for the case that users meet.
+unreadable <- function(message, where) {
+  unknown <- unknown_function(message)
+  if (length(unknown)) {
+    return(sprintf(
+      "`%s()` in the formula is neither a term nor a function that R can find.%s", unknown,
+      did_you_mean(unknown, c(names(term_types()), galvi_words(), "offset"))
+    ))
+  }
+  variable <- sub(".*found for '(.*)'.*", "\\1", message)
+  if (identical(variable, message)) {
+    return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))
+  }
+  sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
+}
+
+# The response keeps its levels: one row of a factor of two says which of them it is.
+drop_unused_levels <- function(frame, keep = character()) {
+  for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
+    x <- frame[[j]]
+    if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
+  }
+  frame
+}
+
+has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
+
+handle_missing <- function(frame, na.action) {
+  missing <- has_missing(frame)
+  if (!any(missing)) return(frame)
+  if (identical(na.action, stats::na.fail)) {
+    stop_galvi("data", sprintf(
+      "Missing values in %s, and `na.action` is na.fail; na.omit leaves their rows out.",
+      quote_names(names(frame)[missing])
+    ))
+  }
+  frame <- na.action(frame)
+  missing <- has_missing(frame)
+  if (any(missing)) {
+    stop_galvi("data", sprintf(
+      "Missing values in %s: the model needs every value. na.action = na.omit leaves their rows out.",
+      quote_names(names(frame)[missing])
+    ))
+  }
+  frame
+}
+
+check_variables <- function(terms, data, args) {
+  env <- environment(terms)
+  known <- names(data)
+  uses <- function(expr, arg) {
+    for (v in setdiff(looked_up(expr), known)) {
+      if (exists(v, envir = env)) next
+      stop_galvi("data", sprintf(
+        "`%s`, used in %s, is not a column of `data` nor found where the formula was written.%s", v, arg,
+        did_you_mean(v, known)
+      ))
+    }
+  }
+  uses(attr(terms, "variables"), "the formula")
+  for (arg in names(args)) uses(args[[arg]], sprintf("`%s`", arg))
+}
+
+# The sum of all offsets, N x K: one column is added to every latent value. latents: their names, NULL for
+# one.
+frame_offset <- function(frame, latents = NULL) {
+  k <- max(1L, length(latents))
+  total <- matrix(0, nrow(frame), k)
+  at <- c(attr(attr(frame, "terms"), "offset"), match("(offset)", names(frame), 0L))
+  for (j in at[at > 0L]) total <- total + offset_columns(frame[[j]], latents, k)
+  total
+}
+
+offset_columns <- function(offset, latents, k) {
+  if (!is.numeric(offset)) stop_galvi("data", "`offset` must be numbers.")
+  if (!NCOL(offset) %in% c(1L, k)) {
+    stop_galvi("data", sprintf(
+      "`offset` must be one column of numbers%s, not %s.",
+      if (k > 1L) sprintf(" or a matrix of %d, for %s", k, quote_names(latents, max = 6L)) else "",
+      describe(offset)
+    ))
+  }
+  bad <- which(!is.finite(offset))
+  if (length(bad)) {
+    stop_galvi("data", sprintf(
+      "`offset` must be finite; row %d has %s.", (bad[1L] - 1L) %% NROW(offset) + 1L, format(offset[bad[1L]])
+    ))
+  }
+  # columns that are named like the latent values go where they belong
+  if (NCOL(offset) > 1L && setequal(colnames(offset), latents)) offset <- offset[, latents, drop = FALSE]
+  matrix(as.numeric(offset), NROW(offset), k)
+}

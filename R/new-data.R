@@ -1,0 +1,166 @@
+# New data -> rows of the model.
+
+# Rows of one term for any frame.
+spec_rows <- function(spec, frame) {
+  if (spec$type == fixed_label) newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
+}
+
+#' Rows of the model for new data
+#'
+#' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
+#'   are an error. What becomes of them in predictions is the caller's.
+#' @param response Read the response too (for log densities).
+#' @return list(rows: as predict_latent() wants them; offset: N* x K; frame; y, size, weights: NULL without
+#'   `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
+#' @noRd
+design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
+  newdata <- as_new_data(newdata)
+  terms <- if (response) design$frame_terms else without_response(design$frame_terms)
+  args <- new_data_args(design, newdata, response)
+  check_new_columns(design, terms, newdata)
+  frame <- new_frame(terms, newdata, args, design$xlevels)
+  missing <- missing_rows(frame)
+  if (length(missing) && identical(na.action, stats::na.fail)) {
+    stop_galvi("newdata", sprintf(
+      "`newdata` has missing values in %s (row %d).", quote_names(names(frame)[has_missing(frame)]),
+      missing[1L]
+    ))
+  }
+  if (length(missing)) {
+    kept <- frame[-missing, , drop = FALSE]
+    attr(kept, "terms") <- attr(frame, "terms")
+    frame <- kept
+  }
+  rows <- lapply(design$specs, function(spec) as_newdata_error(
+    spec_rows(spec, frame)
+  ))
+  out <- list(
+    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame, design$response$latents)),
+    frame = frame,
+    omitted = missing, n = nrow(newdata)
+  )
+  if (response) {
+    r <- as_newdata_error(family_response(
+      design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
+      levels = if (is.null(design$response$levels)) character() else design$response$levels
+    ))
+    out[c("y", "size", "weights")] <- r[c("y", "size", "weights")]
+  }
+  out
+}
+
+as_new_data <- function(newdata) {
+  if (is.matrix(newdata)) newdata <- as.data.frame(newdata)
+  if (!is.data.frame(newdata)) {
+    stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
+  }
+  newdata
+}
+
+# What is wrong with new rows is an error about newdata.
+as_newdata_error <- function(expr) {
+  tryCatch(expr, galvi_error = function(e) {
+    if (inherits(e, c("galvi_error_data", "galvi_error_response", "galvi_error_argument"))) {
+      stop_galvi("newdata", paste0("In `newdata`: ", conditionMessage(e)))
+    }
+    stop(e)
+  })
+}
+
+# A variable that came from `data` must be in `newdata`; others are looked up where the formula was written,
+# as then.
+check_new_columns <- function(design, terms, newdata) {
+  needed <- intersect(looked_up(attr(terms, "variables")), design$columns)
+  missing <- setdiff(needed, names(newdata))
+  if (!length(missing)) return(invisible())
+  stop_galvi("newdata", sprintf(
+    "`newdata` has no column `%s`.%s", missing[1L], did_you_mean(missing[1L], names(newdata))
+  ))
+}
+
+# offset = and (for densities) weights = again, now of newdata.
+new_data_args <- function(design, newdata, response) {
+  args <- list(offset = design$offset, weights = if (response) design$weights)
+  args <- args[!vapply(args, is.null, NA)]
+  for (arg in names(args)) {
+    value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
+    if (NROW(value) == nrow(newdata)) next
+    if (arg == "weights") {
+      args$weights <- NULL
+      next
+    }
+    stop_galvi("newdata", sprintf(
+      "The fit has `offset = %s`, which gives no value per row of `newdata`: it needs the columns %s.",
+      deparse_one(args[[arg]]), quote_names(all.vars(args[[arg]]))
+    ))
+  }
+  args
+}
+
+new_frame <- function(terms, newdata, args, xlevels) {
+  # rows must be counted even where the formula has no variable
+  if (length(attr(terms, "variables")) == 1L) {
+    frame <- newdata[, 0L, drop = FALSE]
+    attr(frame, "terms") <- terms
+    return(frame)
+  }
+  call <- as.call(c(
+    quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
+  ))
+  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+    stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
+  })
+  if (nrow(frame) != nrow(newdata)) {
+    stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
+  }
+  match_classes(frame, attr(terms, "dataClasses"), xlevels)
+}
+
+# Variables must be what they were in training, factors with the same levels.
+match_classes <- function(frame, classes, xlevels) {
+  for (v in intersect(names(frame), names(classes))) {
+    x <- frame[[v]]
+    check_width(x, v, classes[[v]])
+    is_class <- is.factor(x) || is.character(x)
+    if (v %in% names(xlevels)) {
+      known <- xlevels[[v]]
+      unknown <- setdiff(as.character(x), c(known, NA))
+      if (length(unknown)) {
+        stop_galvi("newdata", sprintf(
+          "`%s` has the level %s in `newdata`, which the fit has not seen; its levels are %s.", v,
+          quote_names(unknown[1L], "\""), quote_names(known, "\"")
+        ))
+      }
+      frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
+    } else if (is_class && classes[[v]] %in% c("numeric", "logical")) {
+      stop_galvi("newdata", sprintf(
+        "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", sub("^\\((.*)\\)$", "\\1", v),
+        describe(x)
+      ))
+    } else if (is.numeric(x) && classes[[v]] == "logical") {
+      stop_galvi("newdata", sprintf("`%s` must be TRUE or FALSE in `newdata`, as it was in the fit.", v))
+    } else if (is.logical(x) && classes[[v]] == "numeric") {
+      # a column of nothing but NA
+      frame[[v]][] <- as.numeric(x)
+    }
+  }
+  frame
+}
+
+# Class "nmatrix.2" is R's word for two columns of numbers.
+check_width <- function(x, name, class) {
+  width <- if (grepl("^nmatrix[.]", class)) as.integer(sub("^nmatrix[.]", "", class)) else 1L
+  if (class == "other" || NCOL(x) == width) return(invisible())
+  stop_galvi("newdata", sprintf(
+    "`%s` must have %d column%s in `newdata`, as it had in the fit, not %d.", name, width,
+    if (width > 1L) "s" else "", NCOL(x)
+  ))
+}
+
+missing_rows <- function(frame) {
+  if (!any(has_missing(frame))) return(integer())
+  gone <- lapply(unclass(frame)[has_missing(frame)], function(x) {
+    if (is.matrix(x)) rowSums(is.na(x)) > 0 else is.na(x)
+  })
+  which(Reduce(`|`, gone))
+}
