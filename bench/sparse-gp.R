@@ -79,6 +79,6 @@ if (nzchar(Sys.getenv("LARGE"))) {
 }
 
 # Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21): 1.9 s against bam's 2.6 (log loss 0.4919
-# against 0.4929); starts at random rows take 2.1 to 3.7 s and end within 0.0002 of the best. One pass is 2.9
-# crossprod(). Time is linear in N (exponent 1.01 to 1e5, 1.10 over 1e4 to 1e6). The peak of memory is 99 MiB for
-# N = 20,000; N = 1,000,000 is learned in 104 to 156 s on two threads, with 1.0 to 1.4 GiB.
+# against 0.4929); starts at random rows take 2.1 to 3.7 s and end within 0.0002 of the best. One pass is
+# 2.9 crossprod(). Time is linear in N (exponent 1.01 to 1e5, 1.10 over 1e4 to 1e6). The peak of memory is
+# 99 MiB for N = 20,000; N = 1,000,000 is learned in 104 to 156 s on two threads, with 1.0 to 1.4 GiB.
