@@ -145,12 +145,13 @@ bool BorderedFactor::eliminate(Context& context, const Border& border, const Den
 
   log_det_ = factor_.log_det();
   const Index q = border.multipliers, constraints = border.pins - border.multipliers;
-  const Eigen::ArrayXd flat = (1 - columns.precision().array()) * schur.diagonal().head(q).array();
+  Vector flat(q);  // by entries: a matrix without any has no diagonal to speak of
+  for (Index j = 0; j < q; ++j) flat[j] = (1 - columns.precision()[j]) * schur(j, j);
   if (!sweep_block(context, schur, 0, q, 1, log_det_)) {
     if (columns.null_dimension() > 0 && !negative_sites) DenseColumns::throw_collinear();
     return false;
   }
-  if (q > 0 && (flat * -schur.diagonal().head(q).array()).maxCoeff() > collinear)
+  if (q > 0 && -(flat.array() * schur.diagonal().head(q).array()).minCoeff() > collinear)
     DenseColumns::throw_collinear();
   if (!sweep_block(context, schur, border.multipliers, constraints, -1, log_det_) ||
       !sweep_block(context, schur, border.pins, schur.rows() - border.pins, 1, log_det_))
