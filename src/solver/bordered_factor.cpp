@@ -9,10 +9,6 @@ namespace galvi {
 
 namespace {
 
-// Reciprocal of the share of a column with a flat prior that the others do not explain, beyond which they
-// are collinear to working precision.
-constexpr double collinear = 1e13;
-
 constexpr Index most_bordered = 500;
 
 // One block of pivots of a symmetric S is exchanged: done for all of them, S becomes -S^-1. `sign` times the
@@ -145,14 +141,12 @@ bool BorderedFactor::eliminate(Context& context, const Border& border, const Den
 
   log_det_ = factor_.log_det();
   const Index q = border.multipliers, constraints = border.pins - border.multipliers;
-  Vector flat(q);  // by entries: a matrix without any has no diagonal to speak of
-  for (Index j = 0; j < q; ++j) flat[j] = (1 - columns.precision()[j]) * schur(j, j);
+  const Vector diagonal = schur.diagonal();
   if (!sweep_block(context, schur, 0, q, 1, log_det_)) {
     if (columns.null_dimension() > 0 && !negative_sites) DenseColumns::throw_collinear();
     return false;
   }
-  if (q > 0 && -(flat.array() * schur.diagonal().head(q).array()).minCoeff() > collinear)
-    DenseColumns::throw_collinear();
+  columns.check_collinear(diagonal, -schur.diagonal());
   if (!sweep_block(context, schur, border.multipliers, constraints, -1, log_det_) ||
       !sweep_block(context, schur, border.pins, schur.rows() - border.pins, 1, log_det_))
     return false;

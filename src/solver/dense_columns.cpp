@@ -138,6 +138,13 @@ void DenseColumns::for_chunks_in_order(double flops, const ChunkBody& body, cons
   context_.cost.flops += flops;
 }
 
+void DenseColumns::check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const {
+  // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
+  constexpr double collinear = 1e13;
+  for (Index j = 0; j < size(); ++j)
+    if ((1 - precision()[j]) * diagonal[j] * variance[j] > collinear) throw_collinear();
+}
+
 void DenseColumns::throw_collinear() {
   throw std::domain_error(
       "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "

@@ -38,6 +38,9 @@ class DenseColumns {
   /// The same, where `merge` follows body on the calling thread, all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
 
+  /// Throws if columns with a flat prior are collinear to working precision. `diagonal` is that of their
+  /// posterior precision with all else eliminated, `variance` that of its inverse.   q each
+  void check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const;
   [[noreturn]] static void throw_collinear();
 
  private:

@@ -105,10 +105,7 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
-  const Eigen::ArrayXd flat = 1 - columns_.precision().array();
-  if ((flat * A_.diagonal().array() * inverse_.diagonal().array()).maxCoeff() > 1e13)
-    DenseColumns::throw_collinear();
+  columns_.check_collinear(A_.diagonal(), inverse_.diagonal());
   return true;
 }
 
