@@ -38,7 +38,7 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
       Rcpp::_["ok"] = true, Rcpp::_["seen"] = to_r(seen), Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
       Rcpp::_["prior_variances"] = to_r(solver->prior_variances()), Rcpp::_["log_det"] = solver->log_det(),
       Rcpp::_["variances"] = to_r(variances), Rcpp::_["mean"] = to_r(site_mean.mean),
-      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean),
+      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean.squared_norm),
       Rcpp::_["apply_prior"] = to_r(solver->apply_prior(v)),
       Rcpp::_["apply_covariance"] = to_r(solver->apply_covariance(v)),
       Rcpp::_["apply_squared_covariance"] = to_r(solver->apply_squared_covariance(v)),

@@ -114,7 +114,7 @@ std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   q.centred = site_mean.mean;
   q.mean = model.prior_mean() + q.centred;
   q.variance = solver.marginal_variances();
-  q.kl = solver.prior_kl(site_mean);
+  q.kl = solver.prior_kl(site_mean.squared_norm);
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * sites.lambda;
   std::optional<Update> update = update_of(model, q);

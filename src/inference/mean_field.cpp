@@ -190,7 +190,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   q.centred = current.sites.mean;
   q.mean = model.prior_mean() + q.centred;
   q.variance = model.solver(0).marginal_variances();
-  q.kl = model.solver(0).prior_kl(current.sites);
+  q.kl = model.solver(0).prior_kl(current.sites.squared_norm);
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * q.sites.lambda;
   q.elbo = q.merit = current.bound;

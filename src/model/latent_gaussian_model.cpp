@@ -123,7 +123,7 @@ std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int o
     out.alpha.col(k) = site_mean.alpha;
     out.centred.col(k) = site_mean.mean;
     out.variance.col(k) = marginal_variances(k);
-    out.kl += solvers_[k]->prior_kl(site_mean);
+    out.kl += solvers_[k]->prior_kl(site_mean.squared_norm);
   }
   return finish(std::move(out), order);
 }
@@ -135,7 +135,8 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   out.variance.resize(rows(), latents());
   for (Index k = 0; k < latents(); ++k) out.variance.col(k) = marginal_variances(k);
   set_mean(alpha, out);
-  for (Index k = 0; k < latents(); ++k) out.kl += solvers_[k]->prior_kl(out.site_mean(k));
+  for (Index k = 0; k < latents(); ++k) 
+    out.kl += solvers_[k]->prior_kl(out.site_mean(k).squared_norm);
   return finish(std::move(out), order);
 }
 

@@ -28,7 +28,9 @@ struct Posterior {
   /// What rounding alone may do to it.
   double rounding = 0;
 
-  SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
+  SiteMean site_mean(Index k) const {
+    return {centred.col(k), alpha.col(k), alpha.col(k).dot(centred.col(k))};
+  }
 };
 
 }  // namespace galvi

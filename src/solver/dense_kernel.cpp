@@ -180,6 +180,7 @@ SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
   const Vector residual = b - out.alpha - lambda_.cwiseProduct(out.mean);
   out.alpha += residual - lambda_.cwiseProduct(apply_covariance(residual));
   out.mean = apply_prior(out.alpha);
+  out.squared_norm = out.alpha.dot(out.mean);
   return out;
 }
 
@@ -189,6 +190,7 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
   SiteMean out;
   out.alpha = precision_product(r);
   out.mean = apply_prior(out.alpha);
+  out.squared_norm = out.alpha.dot(out.mean);
   // log|C + 1 / lambda| over the rows that were observed
   double log_det = 2 * work_.diagonal().array().log().sum();
   Index observed = 0;

@@ -140,7 +140,7 @@ Vector ProjectedSolver::solve(const Vector& h) const {
 }
 
 SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
-  SiteMean out{Vector(rows_), Vector(rows_)};
+  SiteMean out{Vector(rows_), Vector(rows_), 0};
   const Vector u = solve(project_sites(b));
   const bool variances = b_.size() > 0 && !variances_known_;  // the pass serves both
   if (variances) variances_.resize(rows_);
@@ -167,6 +167,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   }
   u_ = u + correction;
   mean_ = out.mean;
+  out.squared_norm = u_.dot(columns_.precision().cwiseProduct(u_));
   return out;
 }
 
@@ -176,8 +177,8 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
   out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
-  const double prior = u.dot(columns_.precision().cwiseProduct(u));
-  log_evidence = gaussian_log_evidence(prior + (r - out.mean).dot(out.alpha));
+  out.squared_norm = u.dot(columns_.precision().cwiseProduct(u));
+  log_evidence = gaussian_log_evidence(r, out);
   return out;
 }
 

@@ -8,11 +8,10 @@ namespace galvi {
 
 // KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda
 // V); a flat direction has the density 1 and not (2 pi)^(-1/2).
-double Solver::prior_kl(const SiteMean& site_mean) const {
+double Solver::prior_kl(double squared_norm) const {
   Vector v = marginal_variances();
   if (extra_variances().size() > 0) v -= extra_variances();
-  return 0.5 * (log_det() - lambda_.dot(v) + site_mean.alpha.dot(site_mean.mean) -
-                null_dimension() * std::log(2 * M_PI));
+  return 0.5 * (log_det() - lambda_.dot(v) + squared_norm - null_dimension() * std::log(2 * M_PI));
 }
 
 void Solver::factorise_observations(const Vector& lambda, const std::string& latent) {
@@ -23,9 +22,10 @@ void Solver::factorise_observations(const Vector& lambda, const std::string& lat
 }
 
 // |C + 1 / Lambda| = |Sigma A| / |Lambda| over the rows that were observed; a flat direction has the density
-// 1 and not (2 pi)^(-1/2).
-double Solver::gaussian_log_evidence(double squared_residual) const {
-  double out = -0.5 * (log_det() + squared_residual);
+// 1 and not (2 pi)^(-1/2).   r' (C + 1 / Lambda)^-1 r = (r - mean)' Lambda (r - mean) + u' Sigma^-1 u
+double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const {
+  const double misfit = lambda_.dot((r - site_mean.mean).cwiseAbs2());
+  double out = -0.5 * (log_det() + misfit + site_mean.squared_norm);
   for (Index n = 0; n < rows(); ++n)
     if (lambda_[n] > 0) out += 0.5 * std::log(lambda_[n] / (2 * M_PI));
   return out + 0.5 * null_dimension() * std::log(2 * M_PI);

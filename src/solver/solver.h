@@ -24,6 +24,9 @@ namespace galvi {
 struct SiteMean {
   Vector mean;
   Vector alpha;
+  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu. Where sites are precise alpha is the small rest of
+  /// large numbers, so that solvers that have u take it from there.
+  double squared_norm;
 };
 
 /// How the bound changes with the sites held: what `gradient` needs. At the optimum of q, d_mean = alpha and
@@ -115,8 +118,8 @@ class Solver {
   /// diag(V) + c.   N
   virtual const Vector& marginal_variances() const = 0;
   virtual SiteMean posterior_mean(const Vector& b) = 0;
-  /// KL(q || prior) for the factorised lambda and a mean = C alpha.
-  double prior_kl(const SiteMean& site_mean) const;
+  /// KL(q || prior) for the factorised lambda and a mean = C alpha with this alpha' C alpha.
+  double prior_kl(double squared_norm) const;
 
   /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
   /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
@@ -155,8 +158,8 @@ class Solver {
   /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite:
   /// `latent` names what cannot interpolate it.
   void factorise_observations(const Vector& lambda, const std::string& latent);
-  /// log N(r | 0, C + diag(1 / lambda)), given r' (C + diag(1 / lambda))^-1 r.
-  double gaussian_log_evidence(double squared_residual) const;
+  /// log N(r | 0, C + diag(1 / lambda)), given the posterior mean.
+  double gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const;
   [[noreturn]] static void throw_singular();
 
   Vector lambda_;  // of the last factorise()

@@ -31,7 +31,6 @@ void SparseSolver::update(const ConstVectorRef& hyper) {
   prior_variances_ = fields_.row_variances(context_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
-  kept_mean_.reset();
   prior_.resize(0, 0);
 }
 
@@ -43,6 +42,7 @@ bool SparseSolver::factorise(const Vector& lambda) {
   lambda_ = lambda;
   variances_.resize(0);
   covariance_.resize(0, 0);
+  kept_mean_.reset();
   factor_.emplace(factor_at(lambda));
   return factor_->ok();
 }
@@ -97,26 +97,40 @@ const Vector& SparseSolver::marginal_variances() const {
   return variances_;
 }
 
+// At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers; what is left of that is solved for
+// until it is rounding.
+SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) const {
+  constexpr int most_refinements = 3;
+  const double enough = 4 * std::numeric_limits<double>::epsilon();
+  Latent u = solve(project(b));
+  mean = expand(u);
+  for (int step = 0; step < most_refinements; ++step) {
+    Latent rest = project(b - lambda_.cwiseProduct(mean));
+    rest.z -= fields_.precision_times(u.z);
+    rest.beta -= columns_.precision().cwiseProduct(u.beta.col(0));
+    rest = solve(std::move(rest));
+    const Vector change = expand(rest);
+    u.z += rest.z;
+    u.beta += rest.beta;
+    mean += change;
+    if (!(change.lpNorm<Eigen::Infinity>() > enough * mean.lpNorm<Eigen::Infinity>())) break;
+  }
+  return u;
+}
+
 SiteMean SparseSolver::posterior_mean(const Vector& b) {
   SiteMean out;
-  const Latent u = solve(project(b));
-  out.mean = expand(u);
+  const Latent u = latent_mean(b, out.mean);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  // One step of refinement, as in ProjectedSolver: at the solution W' alpha = Sigma^-1 u up to the
-  // constraints' multipliers.
-  Latent rest = project(out.alpha);
-  rest.z -= fields_.precision_times(u.z);
-  rest.beta -= columns_.precision().cwiseProduct(u.beta.col(0));
-  out.mean += expand(solve(std::move(rest)));
-  out.alpha = b - lambda_.cwiseProduct(out.mean);
+  out.squared_norm = u.z.col(0).dot(fields_.precision_times(u.z)) +
+                     u.beta.col(0).cwiseAbs2().dot(columns_.precision());
   return out;
 }
 
 SiteMean SparseSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   factorise_observations(lambda, "a field");
   SiteMean out = posterior_mean(lambda.cwiseProduct(r));
-  // (r - mean)' Lambda (r - mean) + u' Sigma^-1 u = r' alpha
-  log_evidence = gaussian_log_evidence(r.dot(out.alpha));
+  log_evidence = gaussian_log_evidence(r, out);
   return out;
 }
 

@@ -63,6 +63,8 @@ class SparseSolver final : public Solver {
   Latent project(const Vector& x) const;          // W' x
   Vector expand(const Latent& u) const;           // W u, one column
   Latent solve(Latent u) const;                   // A^-1 u under the constraints
+  /// A^-1 W' b, refined, and W times it.
+  Latent latent_mean(const Vector& b, Vector& mean) const;
   Vector variances(const BorderedFactor& factor) const;  // diag V
   const Matrix& dense_covariance() const;         // V
   const Matrix& dense_prior() const;              // C
@@ -81,7 +83,7 @@ class SparseSolver final : public Solver {
 
   // For conditional():
   struct KeptMean {
-    Vector alpha;  // of the state whose mean it is
+    Vector b;  // of the state whose mean it is
     Latent mean;
   };
   /// A term's part of new rows: W_s in its own place, its own columns of W_d, and its c.
@@ -90,7 +92,7 @@ class SparseSolver final : public Solver {
     Matrix columns;
     Vector extra;
   };
-  const Latent& latent_mean(const SolverState& state);
+  const Latent& kept_mean(const SolverState& state);
   TermDesign term_design(const std::vector<TermRows>& others, Index t) const;
   /// Var(w'u) of rows.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
@@ -106,7 +108,7 @@ class SparseSolver final : public Solver {
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;
   mutable Matrix covariance_, prior_;  // empty until asked for
-  std::optional<KeptMean> kept_mean_;  // of the last latent_mean()
+  std::optional<KeptMean> kept_mean_;  // of the last kept_mean()
 };
 
 }  // namespace galvi

@@ -76,7 +76,8 @@ void SparseSolver::add_column_gradient(const BorderedFactor& factor, const Vecto
 //                    + 2 diag(lambda) W K',
 // where K' is K's derivative as lambda moves along d_variance + lambda / 2.
 void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  const Latent u = solve(project(site.b));
+  Vector mean;
+  const Latent u = latent_mean(site.b, mean);
   Latent p{Matrix::Zero(fields_.size(), 1), Matrix::Zero(columns_.size(), 1)};
   Vector with_mean = site.d_mean;  // what u' is multiplied by
   if (!site.optimal) {

@@ -15,7 +15,7 @@ SolverState SparseSolver::state(const SiteMean& site_mean, bool) {
 
 std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   use(state.lambda);
-  const Vector beta = columns_.scale().cwiseProduct(solve(project(state.b)).beta.col(0));
+  const Vector beta = columns_.scale().cwiseProduct(kept_mean(state).beta.col(0));
   const Matrix covariance =
       columns_.scale().asDiagonal() * factor_->coefficient_covariance() * columns_.scale().asDiagonal();
   std::vector<Coefficients> out;
@@ -59,17 +59,14 @@ Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) cons
   return out;
 }
 
-// Kept, as blocks of new rows come with the same state.
-const SparseSolver::Latent& SparseSolver::latent_mean(const SolverState& state) {
-  if (kept_mean_ && kept_mean_->alpha == state.alpha) return kept_mean_->mean;
-  Latent mean;
-  if (null_dimension() > 0) {  // alpha does not tell the coefficients with a flat prior
-    mean = solve(project(state.b));
-  } else {
-    mean = project(state.alpha);
-    mean.z = fields_.covariance_times(context_, mean.z);
-  }
-  return kept_mean_.emplace(KeptMean{state.alpha, std::move(mean)}).mean;
+// Kept, as blocks of new rows come with the same state. From b, not as Sigma W' alpha: alpha is what remains of b
+// less lambda times the mean, and a wide prior turns its lost digits into units.
+const SparseSolver::Latent& SparseSolver::kept_mean(const SolverState& state) {
+  use(state.lambda);
+  if (kept_mean_ && kept_mean_->b == state.b) return kept_mean_->mean;
+  Vector mean;
+  Latent u = latent_mean(state.b, mean);
+  return kept_mean_.emplace(KeptMean{state.b, std::move(u)}).mean;
 }
 
 SparseSolver::TermDesign SparseSolver::term_design(const std::vector<TermRows>& others, Index t) const {
@@ -84,8 +81,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const std::vecto
                                       const ConditionalRequest& request) {
   const Index T = static_cast<Index>(terms_.size()), b = others.empty() ? 0 : rows_of(others[0]);
   const bool factored = request.variance || request.covariance;
-  if (factored || null_dimension() > 0) use(state.lambda);
-  const Latent& u = latent_mean(state);
+  const Latent& u = kept_mean(state);
   Conditional out;
   out.mean = out.variance = Vector::Zero(b);
   if (request.terms) out.term_mean = out.term_variance = Matrix::Zero(b, T);
