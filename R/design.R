@@ -18,11 +18,15 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   registry <- new_registry()
   context <- c(
     model_context(family, response, registry),
-    list(alone = !length(parsed$specs), start = settings$start, held = isTRUE(settings$held)),
+    list(
+      alone = !length(parsed$specs), start = settings$start, held = isTRUE(settings$held),
+      prior = as_prior_list(prior)
+    ),
     control[c("move_inducing", "inducing_jitter")]
   )
   context$has_intercept <- context$intercept && attr(parsed$fixed, "intercept") == 1L
-  fixed <- design_fixed(parsed$fixed, frame, context, prior)
+  fixed <- design_fixed(parsed$fixed, frame, context)
+  check_prior_names(context$prior, c(fixed$known, unlist(lapply(parsed$specs, basis_name))))
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parsed$specs, function(spec) {
     term_types()[[spec$type]]$design(spec, frame, context)
   }))
@@ -44,8 +48,9 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
     solver = solver, priors = class_priors(built),
     hyper = apply_start(registry$table(), settings$start)
   )
-  check_proper(fixed$priors, full, likelihood$constants)
-  list(design = design, model = model, prior = fixed$priors)
+  priors <- structure(do.call(c, c(list(list()), lapply(built, `[[`, "priors"))), class = "galvi_priors")
+  check_proper(priors, full, likelihood$constants)
+  list(design = design, model = model, prior = priors)
 }
 
 # A full covariance makes the sum of all terms one; else Markov fields keep it sparse.

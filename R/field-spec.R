@@ -176,9 +176,8 @@ copied_node <- function(k, copy, size, more, copies) {
 #'
 #' @param structure One copy.
 #' @param hyper Positions of its hyperparameters.
-#' @param basis_prior list(mean, variance) of the coefficients of the structure's basis.
 #' @noRd
-field_list <- function(structure, hyper, copies = 1L, basis_prior = NULL) {
+field_list <- function(structure, hyper, copies = 1L) {
   size <- structure$size
   more <- structure$more
   nodes <- copies * (size + more)
@@ -208,8 +207,6 @@ field_list <- function(structure, hyper, copies = 1L, basis_prior = NULL) {
       }
       basis
     },
-    basis_mean = if (!is.null(structure$basis)) rep(basis_prior$mean, copies * width),
-    basis_variance = if (!is.null(structure$basis)) rep(basis_prior$variance, copies * width),
     hyper = hyper
   )
 }

@@ -50,9 +50,11 @@ NULL
 #' @param design How rows of data become rows of the model.
 #' @param model,result What went to `fit_model()` and what it returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
-#'   converge.
+#'   converge, and (`galvi_warning_numeric`) if rounding errors are visible in it.
 #' @noRd
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
+  lost <- lost_digits(result)
+  result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
   fit <- structure(
     list(
       call = call, formula = formula, family = family,
@@ -74,7 +76,21 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
   )
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
+  if (length(lost)) warn_galvi("numeric", paste0("This fit has lost its digits: ", lost, "."), call = fit$call)
   fit
+}
+
+#' Words for a fit whose predictions at its own observations are not the fitted values; NULL if all is well
+#' @noRd
+lost_digits <- function(result) {
+  visible <- 0.01  # posterior sds
+  error <- result$prediction_error
+  if (is.null(error) || error <= visible) return(NULL)
+  sprintf(paste(
+    "predictions at the observations differ from the fitted values by up to %s posterior standard",
+    "deviations, because variances in this model differ by more orders of magnitude than numbers have digits;",
+    "check the scale of the inputs and the variances that were given"
+  ), format(error, digits = 2L))
 }
 
 #' Stop if a fit is not what its readers rely on: an error here is ours, not the user's

@@ -16,8 +16,9 @@
 #'
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
 #' with m = median(y) and s = sd(y) on identity links (of y less the offset), m = 0 and s = 1 on others.
-#' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number
-#' is held; `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()]) have
+#' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. The slope
+#' of `rw2(t)` is one of them, `"rw2(t).slope"`; the constants of `gmrf(g, constrain = FALSE)` follow the
+#' intercept's prior or their own, `"gmrf(g).constant"`. `fit$prior` lists them all. A number is held; `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()]) have
 #' these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
 #' [cumulative()] with free thresholds has no intercept.
 #'
@@ -51,7 +52,9 @@
 #'   R's usual methods.
 #' @section Errors:
 #' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method,
-#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`).
+#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`), and
+#' so does one in which rounding errors are visible (`galvi_warning_numeric`): predictions at up to 1,000 of the
+#' observations are compared with the fitted values.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' summary(fit)
@@ -200,7 +203,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   learn <- if (control$hyper_iterations == 0) "fixed" else hyper
   pilot <- if (learn == "optimise" && !inherits(start, "galvi")) pilot_model(model)
   result <- with_progress(verbose, function(report) {
-    model <- c(model, list(pilot = pilot))
+    model <- c(model, list(pilot = pilot, checked = checked_rows(model)))
     as_galvi_error(fit_model(model, method, learn, control, warm_start(start, model), report))
   })
   new_fit(

@@ -60,7 +60,7 @@ cross_curvature <- function(fit) {
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
   K <- n_latents(fit)
-  columns <- lapply(training_rows(fit)$terms, `[[`, "W")  # NULL of inducing points, whose columns C++ makes
+  columns <- lapply(training_rows(fit$model)$terms, `[[`, "W")  # NULL of inducing points, whose columns C++ makes
   known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
   W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
@@ -112,7 +112,7 @@ local_response <- function(fit, H) {
 #' @noRd
 prior_variances <- function(fit) {
   hyper <- fit$posterior$hyper
-  rows <- training_rows(fit)$terms
+  rows <- training_rows(fit$model)$terms
   one <- function(term, rows) {
     switch(term$type,
       columns = drop(term$W^2 %*% column_variances(term, hyper)),

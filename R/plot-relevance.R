@@ -20,12 +20,10 @@ relevance_table <- function(fit) {
 # At most this many observations stand for all: the cost is their number times the number of variables.
 relevance_rows <- 200L
 
-spread_rows <- function(n) unique(round(seq(1, n, length.out = min(n, relevance_rows))))
-
 #' @return One number per variable: sqrt(mean((eta(x) - eta(x'))^2) / 2)
 #' @noRd
 input_relevance <- function(fit, variables) {
-  i <- spread_rows(fit$nobs)
+  i <- spread_rows(fit$nobs, relevance_rows)
   frame <- fit$data[i, , drop = FALSE]
   # Two low-discrepancy permutations: no random numbers, so that a plot leaves the generator alone.
   partners <- lapply(c(0.6180339887, 0.4142135624), function(step) order((seq_along(i) * step) %% 1))
@@ -55,7 +53,7 @@ bind_rows <- function(blocks) {
 #' @return One number per term: the sd over the data of its posterior mean
 #' @noRd
 term_relevance <- function(fit) {
-  rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
+  rows <- subset_rows(training_rows(fit$model), spread_rows(fit$nobs, relevance_rows))
   means <- term_means(fit, rows)
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
   labels <- fit$design$labels
@@ -70,7 +68,7 @@ term_relevance <- function(fit) {
 part_relevance <- function(fit, t) {
   term <- fit$model$priors[[1L]]$terms[[t]]
   if (!identical(term$kernel$type, "sum") || fit$model$solver != "dense_kernel") return(NULL)
-  rows <- subset_rows(training_rows(fit), spread_rows(fit$nobs))
+  rows <- subset_rows(training_rows(fit$model), spread_rows(fit$nobs, relevance_rows))
   relevance <- vapply(seq_along(term$kernel$parts), function(part) {
     only <- fit
     for (k in seq_along(only$model$priors)) {

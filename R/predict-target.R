@@ -7,7 +7,7 @@
 training_target <- function(fit) {
   model <- fit$model
   list(
-    rows = training_rows(fit), offset = model$offset, y = model$y, size = model$size,
+    rows = training_rows(fit$model), offset = model$offset, y = model$y, size = model$size,
     n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fit$posterior[c("mean", "variance")]
   )
@@ -15,9 +15,20 @@ training_target <- function(fit) {
 
 #' The rows of the model that was fitted. Priors of several latents share them.
 #' @noRd
-training_rows <- function(fit) {
+training_rows <- function(model) {
   parts <- c("inputs", "by", "group", "W", "node", "weight")
-  list(terms = lapply(fit$model$priors[[1L]]$terms, function(term) term[intersect(parts, names(term))]))
+  list(terms = lapply(model$priors[[1L]]$terms, function(term) term[intersect(parts, names(term))]))
+}
+
+#' Up to `most` rows that stand for all n
+#' @noRd
+spread_rows <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
+
+#' Rows at which the core predicts once it has fitted: what it finds there must be the fitted values
+#' @noRd
+checked_rows <- function(model) {
+  at <- spread_rows(length(model$y), 1000L)
+  list(at = as.integer(at), rows = subset_rows(training_rows(model), at))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
@@ -63,7 +74,7 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
   }
   model <- extended_model(fit$model, rows)
   rows$terms <- lapply(rows$terms, function(term) term[names(term) != "extension"])
-  check_shapes(rows, training_rows(fit), n)
+  check_shapes(rows, training_rows(fit$model), n)
   predict_latent(model, fit$posterior, rows,
     list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
 }

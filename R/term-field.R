@@ -121,18 +121,17 @@ design_field <- function(spec, frame, context) {
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
   spec$scaling <- field_scaling(spec, kind)
   rows <- field_rows(spec, frame)
-  spec$basis_prior <- field_basis_prior(spec, rows, context)
   spec$hyper <- field_hyper(spec, context)
   field <- spec_field(spec, kind$structure(spec))
+  basis <- design_basis(spec, rows, max(0L, ncol(field$basis)), context)
   # the field has what the graph said; maps need the outlines
   spec$outlines <- spec$graph$outlines
   spec[c("graph", "arguments", "settings")] <- NULL
-  list(spec = spec, rows = rows, term = list(type = "field", label = spec$label, field = field))
+  term <- c(list(type = "field", label = spec$label, field = field), basis$coefficients)
+  list(spec = spec, rows = rows, term = term, priors = basis$priors)
 }
 
-spec_field <- function(spec, structure) {
-  field_list(structure, spec$hyper, copies_of(spec), spec$basis_prior)
-}
+spec_field <- function(spec, structure) field_list(structure, spec$hyper, copies_of(spec))
 
 copies_of <- function(spec) max(1L, length(spec$by_levels))
 
@@ -176,16 +175,38 @@ field_scaling <- function(spec, kind) {
   unit_scaling(kind$structure(spec), rep(1L, kind$count(spec)))
 }
 
-# The slope of rw2 has a slope's prior, the constants of gmrf(constrain = FALSE) have the intercept's. That of
-# an intercept in the formula is not counted twice.
-field_basis_prior <- function(spec, rows, context) {
-  if (spec$type == "gmrf") {
-    return(list(mean = if (context$has_intercept) 0 else context$centre, variance = (10 * context$spread)^2))
+#' What a field's random walk or neighbours do not determine and gets a prior as coefficients have it: the
+#' name in `prior =`, such as `rw2(t).slope`; NULL for none
+#' @noRd
+basis_name <- function(spec) {
+  what <- switch(spec$type, rw2 = if (!spec$cyclic) "slope", gmrf = if (!spec$constrain) "constant")
+  if (!is.null(what)) paste0(spec$label, ".", what)
+}
+
+#' The slope of rw2 has a slope's prior, the constants of gmrf(constrain = FALSE) have the intercept's; its mean
+#' is not counted twice where the formula has an intercept
+#' @param q How many coefficients there are: copies and components share the prior.
+#' @return list(coefficients: mean and factors as the core reads them, priors: as `fit$prior` has them), both
+#'   NULL without such a direction
+#' @noRd
+design_basis <- function(spec, rows, q, context) {
+  name <- basis_name(spec)
+  if (is.null(name) || q == 0L) return(NULL)
+  slope <- spec$type == "rw2"
+  default <- if (slope) {
+    time <- (rows$node[, 1L] - 1) %% count_times(spec)
+    column <- if (is.null(rows$weight)) time else time * rows$weight
+    normal(0, 10 * context$spread / slope_scale(matrix(column)))
+  } else {
+    normal(context$centre, 10 * context$spread)
   }
-  if (spec$type != "rw2" || spec$cyclic) return(NULL)
-  time <- (rows$node[, 1L] - 1) %% count_times(spec)
-  column <- if (is.null(rows$weight)) time else time * rows$weight
-  list(mean = 0, variance = (10 * context$spread / slope_scale(matrix(column)))^2)
+  prior <- chosen_prior(context$prior, c(name, if (slope) "default" else "intercept"), default)
+  if (!slope && context$has_intercept && is.null(context$prior[[name]])) prior$mean <- 0
+  position <- prior_sd(prior$sd, name, context$registry, term = spec$label)
+  list(
+    coefficients = list(mean = rep(prior$mean, q), factors = matrix(position, q, 2L)),
+    priors = stats::setNames(list(prior), name)
+  )
 }
 
 # ---- hyperparameters ----
@@ -251,7 +272,7 @@ field_posterior <- function(fit, spec) {
   n <- length(group)
   t <- match(spec$label, fit$design$labels)
   # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
-  rows <- subset_rows(training_rows(fit), rep(1L, n))
+  rows <- subset_rows(training_rows(fit$model), rep(1L, n))
   rows$terms <- lapply(rows$terms, function(term) {
     if (!is.null(term$node)) term$node[] <- 0L
     term

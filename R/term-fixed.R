@@ -37,7 +37,7 @@ without_intercept <- function(built) {
 }
 
 # -> list(spec, rows, term), as every term's design
-design_fixed <- function(terms, frame, context, prior) {
+design_fixed <- function(terms, frame, context) {
   check_fixed_variables(terms, frame)
   if (!context$intercept) attr(terms, "intercept") <- 1L
   built <- fixed_matrix(terms, frame)
@@ -50,12 +50,13 @@ design_fixed <- function(terms, frame, context, prior) {
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
     contrasts = built$contrasts, columns = colnames(W), intercept = intercept
   )
-  if (!ncol(W)) return(list(spec = spec))
-  priors <- fixed_priors(prior, spec, W, context)
+  known <- c(spec$columns, attr(terms, "term.labels"))
+  if (!ncol(W)) return(list(spec = spec, known = known))
+  priors <- fixed_priors(spec, W, context)
   term <- c(
     list(type = "columns", label = fixed_label), fixed_prior_columns(priors, spec, context$registry)
   )
-  list(spec = spec, rows = list(W = strip_matrix(W)), term = term, priors = priors)
+  list(spec = spec, rows = list(W = strip_matrix(W)), term = term, priors = priors, known = known)
 }
 
 newdata_fixed <- function(spec, frame) {
@@ -106,8 +107,7 @@ check_finite_columns <- function(W) {
 
 # The prior of every column: a list of normal(), named by column. From the most to the least specific: the
 # column's own name, its term's label, `intercept` or `default`, galvi's default.
-fixed_priors <- function(prior, spec, W, context) {
-  prior <- check_fixed_prior(prior, spec)
+fixed_priors <- function(spec, W, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   sd <- slope_scale(W)
   if (!all(is.finite(sd))) {
@@ -120,12 +120,20 @@ fixed_priors <- function(prior, spec, W, context) {
     column <- spec$columns[j]
     intercept <- spec$assign[j] == 0L
     if (intercept && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
-    keys <- c(column, labels[j], if (!intercept) "default")
-    given <- prior[[c(keys[keys %in% names(prior)], "")[1L]]]
-    if (!is.null(given)) return(given)
-    if (intercept) normal(context$centre, 10 * context$spread) else normal(0, 10 * context$spread / sd[j])
+    default <- if (intercept) {
+      normal(context$centre, 10 * context$spread)
+    } else {
+      normal(0, 10 * context$spread / sd[j])
+    }
+    chosen_prior(context$prior, c(column, labels[j], if (!intercept) "default"), default)
   }
-  structure(stats::setNames(lapply(seq_len(ncol(W)), one), spec$columns), class = "galvi_priors")
+  stats::setNames(lapply(seq_len(ncol(W)), one), spec$columns)
+}
+
+# The first of `keys` that the user's list has.
+chosen_prior <- function(prior, keys, default) {
+  given <- intersect(keys, names(prior))
+  if (length(given)) prior[[given[1L]]] else default
 }
 
 # sd(x_j); a column that does not vary is taken by its size.
@@ -136,23 +144,16 @@ slope_scale <- function(W) {
 }
 
 # NULL, normal() or a list of normal() -> a named list
-check_fixed_prior <- function(prior, spec) {
+as_prior_list <- function(prior) {
   if (is.null(prior)) return(list())
   if (inherits(prior, "galvi_normal")) return(list(default = prior))
-  known <- c("intercept", "default", unique(c(spec$columns, attr(spec$terms, "term.labels"))))
   if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
     stop_galvi("prior", sprintf(
-      "`prior` must be normal(), or a list of normal() with names among %s, not %s.", quote_names(known),
+      "`prior` must be normal(), or a list of normal() named by coefficients, `intercept` and `default`, not %s.",
       if (is_value(prior)) format(prior) else describe(prior)
     ))
   }
   for (name in names(prior)) {
-    if (!name %in% known) {
-      stop_galvi("prior", sprintf(
-        "`prior` names `%s`, which is no fixed effect.%s The names are %s.", name, did_you_mean(name, known),
-        quote_names(known)
-      ))
-    }
     if (!inherits(prior[[name]], "galvi_normal")) {
       stop_galvi("prior", sprintf(
         "`prior$%s` must be normal(), not %s.", name,
@@ -161,6 +162,16 @@ check_fixed_prior <- function(prior, spec) {
     }
   }
   unclass(prior)
+}
+
+check_prior_names <- function(prior, known) {
+  known <- c("intercept", "default", unique(known))
+  unknown <- setdiff(names(prior), known)
+  if (!length(unknown)) return(invisible())
+  stop_galvi("prior", sprintf(
+    "`prior` names `%s`, which is not a coefficient of this model.%s The names are %s.", unknown[1L],
+    did_you_mean(unknown[1L], known), quote_names(known)
+  ))
 }
 
 # -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance. Columns of one factor
@@ -179,19 +190,22 @@ fixed_prior_columns <- function(priors, spec, registry) {
       position[j] <- seen[[owner]]
       next
     }
-    start <- if (identical(sd, 0)) {
-      list(value = 0, learned = FALSE, prior = NULL)
-    } else {
-      as_parameter(sd, paste0(owner, ".sd"), number = "hold", sd = TRUE, infinite = TRUE)
-    }
-    position[j] <- seen[[owner]] <- registry$add(
-      owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value, term = fixed_label
-    )
+    position[j] <- seen[[owner]] <- prior_sd(sd, owner, registry, term = fixed_label)
   }
   list(
     mean = vapply(priors, `[[`, 0, "mean", USE.NAMES = FALSE),
     factors = cbind(position, position, deparse.level = 0)
   )
+}
+
+# Registers the standard deviation of a normal() -> its position.
+prior_sd <- function(sd, owner, registry, term) {
+  start <- if (identical(sd, 0)) {
+    list(value = 0, learned = FALSE, prior = NULL)
+  } else {
+    as_parameter(sd, paste0(owner, ".sd"), number = "hold", sd = TRUE, infinite = TRUE)
+  }
+  registry$add(owner, "sd", start, lower = 1e-4 * start$value, upper = 1e4 * start$value, term = term)
 }
 
 #' @export

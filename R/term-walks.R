@@ -15,8 +15,8 @@
 #'   between the first and the last that have no observations are filled in; several observations of a step
 #'   are fine.
 #' * Random walks say nothing about a constant, which is removed: their effects add up to zero, and the
-#'   intercept of the formula is the level. The slope of `rw2`, about which it says nothing either, has the
-#'   prior of a fixed effect's slope.
+#'   intercept of the formula is the level. `rw2` does not determine its slope either, which has the prior of a
+#'   fixed effect's slope: `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] sets it.
 #' * Predictions before the first and after the last time are forecasts: of `rw1` the last value, of `rw2`
 #'   the last slope, of `ar1` back to zero, with the bands that belong to them. A factor has no steps beyond
 #'   its levels.

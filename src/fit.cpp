@@ -34,15 +34,47 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["sweeps"] = sweeps);
 }
 
+std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor) {
+  std::vector<SolverState> out;
+  for (Index k = 0; k < model.latents(); ++k)
+    out.push_back(model.solver(k).state(posterior.site_mean(k), keep_factor));
+  return out;
+}
+
+/// How far predictions at the rows of `checked` are from the fitted means, at most, in posterior sds: the same
+/// numbers but for rounding. Differences that are lost beside the mean and the prior's sd do not count.
+double prediction_error(LatentGaussianModel& model, const Posterior& q, const std::vector<SolverState>& states,
+                        const Rcpp::List& checked) {
+  constexpr double negligible = 1e-9;
+  const std::vector<Index> at = positions(field(checked, "at"));
+  std::vector<TermRows> rows;
+  for (const auto& entry : Rcpp::List(field(get<Rcpp::List>(checked, "rows"), "terms")))
+    rows.push_back(rows_from_list(entry));
+  ConditionalRequest means;
+  means.variance = false;
+  double out = 0;
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Vector mean = model.solver(k).conditional(states[k], rows, means).mean;
+    const Vector fitted = q.centred.col(k) + model.solver(k).prior_mean();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const Index n = at[i];
+      const double prior_variance = model.prior_variances()(n, k);
+      const double size = std::abs(fitted[n]) + (std::isfinite(prior_variance) ? std::sqrt(prior_variance) : 0);
+      const double difference = std::abs(mean[i] - fitted[n]);
+      if (!(difference <= negligible * size)) out = std::max(out, difference / std::sqrt(q.variance(n, k)));
+    }
+  }
+  return out;
+}
+
 /// What is kept of every latent's solver: latent vectors, factors and the coefficients of columns.
-Rcpp::List states_to_r(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor) {
+Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
   Rcpp::List latent(model.latents()), factor(model.latents()), coefficients;
   bool has_latent = false, has_factor = false;
   std::vector<std::vector<Coefficients>> columns(model.latents());
   for (Index k = 0; k < model.latents(); ++k) {
-    Solver& solver = model.solver(k);
-    const SolverState state = solver.state(posterior.site_mean(k), keep_factor);
-    columns[k] = solver.coefficients(state);
+    const SolverState& state = states[k];
+    columns[k] = model.solver(k).coefficients(state);
     if (state.latent_mean.size() > 0) {
       has_latent = true;
       latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean),
@@ -176,8 +208,10 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
 
   if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 
-  Rcpp::List out = states_to_r(core, best.inference.posterior, get<bool>(control, "keep_factor"));
   const Posterior& q = best.inference.posterior;
+  const std::vector<SolverState> states = states_of(core, q, get<bool>(control, "keep_factor"));
+  Rcpp::List out = states_to_r(core, states);
+  if (has(model, "checked")) out["prediction_error"] = prediction_error(core, q, states, model["checked"]);
   const Stationarity& s = best.inference.stationarity;
   double jitter = 0;
   for (Index k = 0; k < core.latents(); ++k) jitter = std::max(jitter, core.solver(k).jitter());

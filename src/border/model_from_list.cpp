@@ -82,11 +82,7 @@ FieldSpec field_from_list(const Rcpp::List& list) {
     spec.precision.push_back(triplets_from_list(part));
   if (has(list, "constraints")) spec.constraints = triplets_from_list(list["constraints"]);
   if (has(list, "pins")) spec.pins = positions(list["pins"]);
-  if (has(list, "basis")) {
-    spec.basis = get_matrix(list, "basis");
-    spec.basis_mean = get_vector(list, "basis_mean");
-    spec.basis_variance = get_vector(list, "basis_variance");
-  }
+  if (has(list, "basis")) spec.basis = get_matrix(list, "basis");
   spec.hyper = hyper_positions(list);
   return spec;
 }

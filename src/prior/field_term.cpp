@@ -29,27 +29,16 @@ void add_quadratic(const SparseRows& A, const Matrix& S, MatrixRef K) {
   }
 }
 
-/// Nothing of a basis depends on hyperparameters.
-class NoGradient final : public ColumnGradient {
- public:
-  void add(Index, const ConstMatrixRef&, const ConstMatrixRef&, const ConstVectorRef&) override {}
-  void merge(const ColumnGradient&) override {}
-  void finish(VectorRef) const override {}
-};
-
 }  // namespace
 
 FieldTerm::FieldTerm(const TermSpec& spec)
     : Term(spec.label),
       field_(spec.field, spec.rows),
       basis_(spec.field.basis),
-      mean_(spec.field.basis_mean),
-      variance_(spec.field.basis_variance) {
+      coefficients_(spec.mean, spec.factors) {
   if (basis_.size() == 0) basis_.resize(field_.size(), 0);
-  if (basis_.rows() != field_.size() || basis_.cols() != mean_.size() || mean_.size() != variance_.size())
+  if (basis_.rows() != field_.size() || basis_.cols() != columns() || columns() != spec.factors.rows())
     throw std::invalid_argument("term " + spec.label + ": the field's basis and its prior differ in size");
-  const Vector sd = variance_.unaryExpr([](double v) { return std::isinf(v) ? 1.0 : std::sqrt(v); });
-  whitened_basis_ = basis_ * sd.asDiagonal();
 
   std::vector<Index> place(field_.size(), -1);
   for (Index n = 0; n < field_.rows().rows(); ++n)
@@ -69,6 +58,8 @@ FieldTerm::FieldTerm(const TermSpec& spec)
 
 void FieldTerm::update(const ConstVectorRef& hyper) {
   field_.update(hyper);
+  coefficients_.update(hyper);
+  whitened_basis_ = basis_ * coefficients_.scale().asDiagonal();
   touched_covariance_.resize(0, 0);
 }
 
@@ -92,13 +83,13 @@ void FieldTerm::add_covariance(Context& context, MatrixRef K) const {
 
 void FieldTerm::add_variances(Context& context, VectorRef d) const {
   d += field_.rows().cwiseAbs2() * field_.variances(context);
-  d += Matrix(field_.rows() * basis_).cwiseAbs2() * variance_;
+  d += Matrix(field_.rows() * basis_).cwiseAbs2() * coefficients_.variance();
 }
 
 void FieldTerm::add_variances(Context& context, const TermRows& others, VectorRef d) const {
   const SparseRows W = design(others);
   d += W.cwiseAbs2() * field_.variances(context);
-  d += Matrix(W * basis_).cwiseAbs2() * variance_;
+  d += Matrix(W * basis_).cwiseAbs2() * coefficients_.variance();
 }
 
 void FieldTerm::add_cross(Context& context, const TermRows& others, MatrixRef K) const {
@@ -118,6 +109,10 @@ void FieldTerm::add_covariance(Context& context, const TermRows& others, MatrixR
 // d cov = -W Q^- dQ Q^- W', so that d bound / dQ = -Q^- H Q^- with H = W'G W, which is zero but among the
 // touched nodes. Its sum with Q is -tr(H Q^-).
 void FieldTerm::add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const {
+  if (columns() > 0) {  // d/d variance_j = w_j' G w_j, as in ColumnsTerm
+    const Matrix W = field_.rows() * basis_;
+    coefficients_.chain(W.cwiseProduct(G.multiply(W)).colwise().sum().transpose(), hyper);
+  }
   const Index N = touching_.rows(), touched = touching_.cols();
   Matrix H = Matrix::Zero(touched, touched);
   for (Index row0 = 0; row0 < N; row0 += tile_rows)
@@ -151,7 +146,5 @@ void FieldTerm::add_covariance_gradient(Context& context, const Weights& G, Vect
       d_precision[e] = -left.col(pattern.innerIndexPtr()[e]).dot(right.col(j));
   field_.add_gradient(d_precision, hyper);
 }
-
-std::unique_ptr<ColumnGradient> FieldTerm::column_gradient() const { return std::make_unique<NoGradient>(); }
 
 }  // namespace galvi

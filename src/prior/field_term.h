@@ -2,6 +2,7 @@
 // independent halves each).
 #pragma once
 
+#include "prior/coefficients.h"
 #include "prior/field.h"
 
 namespace galvi {
@@ -21,19 +22,21 @@ class FieldTerm final : public Term {
   void add_covariance(Context& context, const TermRows& others, MatrixRef K) const override;
   void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const override;
 
-  void add_prior_mean(VectorRef mean) const override { mean += field_.rows() * (basis_ * mean_); }
+  void add_prior_mean(VectorRef mean) const override {
+    mean += field_.rows() * (basis_ * coefficients_.mean());
+  }
   void add_prior_mean(const TermRows& others, VectorRef mean) const override {
-    mean += design(others) * (basis_ * mean_);
+    mean += design(others) * (basis_ * coefficients_.mean());
   }
 
-  Index columns() const override { return mean_.size(); }
-  const Vector& coefficient_mean() const override { return mean_; }
-  const Vector& coefficient_variance() const override { return variance_; }
+  Index columns() const override { return coefficients_.mean().size(); }
+  const Vector& coefficient_mean() const override { return coefficients_.mean(); }
+  const Vector& coefficient_variance() const override { return coefficients_.variance(); }
   void fill(Index begin, MatrixRef W) const override {
     W = field_.rows().middleRows(begin, W.rows()) * whitened_basis_;
   }
   void fill(const TermRows& others, MatrixRef W) const override { W = design(others) * whitened_basis_; }
-  std::unique_ptr<ColumnGradient> column_gradient() const override;
+  std::unique_ptr<ColumnGradient> column_gradient() const override { return coefficients_.gradient(); }
 
   const Field* field() const override { return &field_; }
 
@@ -43,9 +46,9 @@ class FieldTerm final : public Term {
   const Matrix& touched_covariance(Context& context) const;
 
   Field field_;
-  Matrix basis_;            // L x r
-  Vector mean_, variance_;  // r
-  Matrix whitened_basis_;   // of unit scale where the prior is flat
+  Matrix basis_;  // L x r
+  IndependentCoefficients coefficients_;
+  Matrix whitened_basis_;  // of unit scale where the prior is flat
   std::vector<Index> touched_;
   SparseRows touching_;  // W in the columns of the touched nodes
   mutable Matrix touched_covariance_;

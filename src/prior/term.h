@@ -33,15 +33,14 @@ struct Triplets {
 /// A Gaussian Markov random field over L nodes: precision Q = sum_p coefficient_p(hyper) precision_p, where
 /// `model` says what the coefficients are. An intrinsic field has a null space: the field is orthogonal to
 /// the columns of `constraints` (a basis of it), and with its node pinned for every constraint Q is positive
-/// definite. Directions of the null space that get a prior of their own come back as `basis` columns with
-/// N(basis_mean, basis_variance) coefficients.
+/// definite. Directions of the null space that get a prior of their own come back as `basis`, the term's
+/// columns.
 struct FieldSpec {
   std::string model;
   std::vector<Triplets> precision;                 // L x L each
   Triplets constraints;                            // L x c
   std::vector<Index> pins;                         // c
   Matrix basis;                                    // L x r
-  Vector basis_mean, basis_variance;               // r
   std::map<std::string, std::vector<Index>> hyper;  // "variance", "mixing", "dependence", "correlation"
 };
 
@@ -55,9 +54,8 @@ struct InducingSpec {
   double jitter = 0;            // added to the diagonal of the points' covariance
 };
 
-/// What R says about a term. Column j of a columns term has a N(mean_j, variance_j) coefficient, where
-/// variance_j is the product of hyper[factors(j, .)] (-1: no factor); an infinite variance means a flat
-/// prior.
+/// What R says about a term. mean and factors are the prior of a columns term's coefficients or of a field's
+/// basis': see IndependentCoefficients.
 struct TermSpec {
   std::string type;
   std::string label;

@@ -24,8 +24,8 @@ namespace galvi {
 struct SiteMean {
   Vector mean;
   Vector alpha;
-  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu. Where sites are precise alpha is the small rest of
-  /// large numbers, so that solvers that have u take it from there.
+  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu. Where sites are precise alpha is the small
+  /// difference of large numbers, so that solvers that have u take it from there.
   double squared_norm;
 };
 

@@ -27,7 +27,7 @@ field_covariance <- function(term, values) {
     B <- qr.Q(qr(C), complete = TRUE)[, -seq_len(ncol(C)), drop = FALSE]
     B %*% solve(crossprod(B, Q %*% B), t(B))
   }
-  if (!is.null(field$basis)) out <- out + field$basis %*% (field$basis_variance * t(field$basis))
+  if (!is.null(field$basis)) out <- out + field$basis %*% (values[term$factors[, 1]]^2 * t(field$basis))
   out
 }
 

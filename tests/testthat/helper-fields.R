@@ -67,9 +67,9 @@ field_parts <- function(model, graph = NULL, n = NULL, cyclic = FALSE) {
 
 block_diagonal <- function(A, copies) if (is.null(A)) NULL else kronecker(diag(copies), A)
 
-# hyper: positions by name. node: rows of one copy's nodes (0: none); copy: which copy each row sees.
+# hyper, basis_sd: positions, by name and of the basis' prior sd. node: rows of one copy's nodes (0: none); copy: which copy each row sees.
 field_term <- function(model, parts, hyper, node, weight = NULL, copies = 1L, copy = 1L, basis = NULL,
-                       basis_mean = 0, basis_variance = 1, label = model) {
+                       basis_mean = 0, basis_sd = NULL, label = model) {
   L <- nrow(parts$precision[[1]])
   node <- as.matrix(node)
   shifted <- ifelse(node > 0, node + L * (copy - 1L), 0L)
@@ -84,12 +84,12 @@ field_term <- function(model, parts, hyper, node, weight = NULL, copies = 1L, co
     },
     hyper = hyper
   )
-  if (!is.null(basis)) {
-    field$basis <- block_diagonal(as.matrix(basis), copies)
-    field$basis_mean <- rep_len(basis_mean, ncol(field$basis))
-    field$basis_variance <- rep_len(basis_variance, ncol(field$basis))
-  }
-  list(type = "field", label = label, node = shifted, weight = weight, field = field)
+  if (!is.null(basis)) field$basis <- block_diagonal(as.matrix(basis), copies)
+  columns <- max(0L, ncol(field$basis))
+  c(
+    list(type = "field", label = label, node = shifted, weight = weight, field = field),
+    if (columns) list(mean = rep_len(basis_mean, columns), factors = matrix(as.integer(basis_sd), columns, 2))
+  )
 }
 
 field_models <- c("iid", "besag", "proper", "bym2", "rw1", "rw2", "ar1")
@@ -109,6 +109,7 @@ random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = 
   graph <- if (on_graph) random_graph(size, if (flat) 1 else sample(2, 1), if (flat) 0 else sample(0:1, 1))
   parts <- field_parts(model, graph, size, cyclic = !on_graph && runif(1) < 0.3)
   hyper <- field_hyper(model)
+  at <- as.list(stats::setNames(first - 1L + seq_along(hyper), names(hyper)))
   copies <- if (flat) 1L else sample(c(1L, 1L, 2L), 1)
   node <- if (all) c(seq_len(size), sample(size, rows, TRUE)) else sample(0:size, rows, TRUE)
   node <- node[seq_len(rows)]
@@ -118,11 +119,11 @@ random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = 
   }
   list(
     term = field_term(
-      model, parts, as.list(stats::setNames(first - 1L + seq_along(hyper), names(hyper))), node,
+      model, parts, at, node,
       weight = if (runif(1) < 0.3) rnorm(rows), copies = copies, copy = sample(copies, rows, TRUE),
-      basis = basis, basis_mean = rnorm(1), basis_variance = if (flat) Inf else exp(rnorm(1))
+      basis = basis, basis_mean = rnorm(1), basis_sd = first + length(hyper)
     ),
-    hyper = hyper
+    hyper = c(hyper, if (!is.null(basis)) c(basis_sd = if (flat) Inf else exp(rnorm(1, sd = 0.5))))
   )
 }
 
@@ -187,11 +188,11 @@ field_columns <- function(term, hyper) {
   root <- field_root(term$field, hyper)
   list(
     W = cbind(W %*% root, if (!is.null(term$field$basis)) W %*% term$field$basis),
-    variance = c(rep(1, ncol(root)), term$field$basis_variance)
+    variance = c(rep(1, ncol(root)), hyper[term$factors[, 1]]^2)
   )
 }
 
 field_prior_mean <- function(term) {
   if (is.null(term$field$basis)) return(numeric(nrow(term$node)))
-  drop(node_rows(term) %*% term$field$basis %*% term$field$basis_mean)
+  drop(node_rows(term) %*% term$field$basis %*% term$mean)
 }

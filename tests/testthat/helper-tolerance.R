@@ -5,6 +5,7 @@ tol <- list(
   derivative  = 1e-7,   # derivatives of expectations, against numDeriv of values good to 1e-12
   gradient    = 1e-6,   # numDeriv::grad (Richardson), values of order 1
   elbo        = 1e-7,   # the promise for optima of the bound, in nats, at galvi_control(tol = 1e-9)
+  solve       = 1e-6,   # posterior means in posterior sds, by two solves of one system of condition 1e12
   optimum     = 1e-4    # parameters where the ELBO is met to 1e-8: error ~ its square root
 )
 

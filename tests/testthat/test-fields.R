@@ -59,12 +59,15 @@ test_that("every component adds up to zero, and a node alone is N(0, variance)",
 test_that("constants that are not removed have the intercept's prior, its mean once", {
   d <- data.frame(y = c(7, 9, 8, 8), g = 1:4)
   graph <- path(4)
-  basis <- function(f, ...) field_of(f, d, ...)$term$field[c("basis_mean", "basis_variance")]
+  basis <- function(f, ...) {
+    found <- field_of(f, d, ...)
+    list(mean = found$term$mean, sd = found$hyper$value[found$term$factors[1, ]])
+  }
   free <- basis(y ~ 0 + gmrf(g, graph, constrain = FALSE))
-  expect_equal(free, list(basis_mean = 8, basis_variance = 100 * stats::var(d$y)))
-  expect_equal(basis(y ~ gmrf(g, graph, constrain = FALSE))$basis_mean, 0)
+  expect_equal(free, list(mean = 8, sd = rep(10 * stats::sd(d$y), 2)))
+  expect_equal(basis(y ~ gmrf(g, graph, constrain = FALSE))$mean, 0)
   expect_equal(basis(y ~ 0 + gmrf(g, graph, constrain = FALSE), family = poisson()),
-    list(basis_mean = 0, basis_variance = 100))
+    list(mean = 0, sd = c(10, 10)))
   expect_null(field_of(y ~ gmrf(g, graph), d)$term$field$basis)
 })
 
@@ -535,4 +538,65 @@ test_that("rows without a time predict NA, and no rows predict nothing", {
   expect_identical(as.vector(found), c(NA_real_, NA_real_))
   expect_silent(none <- predict(fit, data.frame(t = numeric())))
   expect_length(none, 0)
+})
+
+test_that("the slope of rw2 and constants of gmrf() have priors that are shown, set and learned", {
+  d <- data.frame(t = 1:12, g = rep(1:4, 3), y = 1:12 + sin(1:12))
+  graph <- path(4)
+  default <- galvi(y ~ rw2(t), d, hyper = "fixed")$prior
+  expect_named(default, c("(Intercept)", "rw2(t).slope"))
+  expect_equal(default[["rw2(t).slope"]]$sd, 10 * sd(d$y) / sd(d$t))
+  # a walk that cannot bend is its slope, and a slope held at zero leaves the mean
+  straight <- function(prior) galvi(y ~ rw2(t, variance = fixed(1e-9)), d, prior = prior, hyper = "fixed")
+  for (prior in list(normal(0, 1e-6), list("rw2(t).slope" = normal(0, 1e-6)))) {
+    expect_lt(diff(range(fitted(straight(prior)))), 1e-6)
+  }
+  tilted <- fitted(straight(list("rw2(t).slope" = normal(0.5, 1e-6))))
+  expect_equal(unname(diff(tilted)), rep(0.5, 11), tolerance = 1e-6)
+  learned <- galvi(y ~ rw2(t), d, prior = normal(0, learn(0.3)))$hyper
+  expect_identical(learned$status[learned$name == "rw2(t).slope.sd"], "learned")
+  levels <- y ~ gmrf(g, graph, constrain = FALSE)
+  constants <- galvi(levels, d, prior = list("gmrf(g).constant" = normal(2, 1)), hyper = "fixed")$prior
+  expect_equal(constants[["gmrf(g).constant"]], normal(2, 1))
+  expect_equal(galvi(levels, d, prior = list(intercept = normal(2, 1)), hyper = "fixed")$prior[[2]], normal(0, 1))
+  expect_error(galvi(y ~ rw2(t), d, prior = list("rw2(t).slop" = normal(0, 1))), "rw2\\(t\\).slope",
+    class = "galvi_error_prior")
+})
+
+test_that("precise observations of a field keep their digits in predictions, forecasts and the evidence", {
+  set.seed(1)
+  n <- 10
+  d <- data.frame(t = 1:n, y = sin(1:n) + 0.1 * rnorm(n))
+  D <- diff(diag(n), differences = 2)
+  for (noise in c(1e-8, 1e-10, 1e-12)) {
+    fit <- galvi(y ~ rw2(t, variance = fixed(60)), d, galvi_family(gaussian(), variance = fixed(noise)))
+    C <- prior_of(y ~ rw2(t, variance = fixed(60)), d) + fit$prior[[1]]$sd^2
+    r <- d$y - fit$prior[[1]]$mean
+    alpha <- solve(C + noise * diag(n), r)
+    link <- predict(fit, d, type = "link", se.fit = TRUE)
+    expect_equal(unname(link$fit), d$y - noise * alpha, tolerance = tol$identity)
+    expect_lt(max(abs(link$fit - predict(fit, type = "link")) / link$se.fit), tol$solve)
+    # a walk goes on with its last slope
+    ends <- link$fit[9:10]
+    expect_equal(unname(predict(fit, data.frame(t = 11:12))), ends[[2]] + 1:2 * diff(ends)[[1]],
+      tolerance = tol$identity)
+    R <- chol(C + noise * diag(n))
+    evidence <- -0.5 * sum(backsolve(R, r, transpose = TRUE)^2) - sum(log(diag(R))) - n / 2 * log(2 * pi)
+    expect_equal(c(logLik(fit)), evidence, tolerance = tol$identity)
+  }
+})
+
+test_that("predictions at the observations are the fitted values under wide priors", {
+  set.seed(2)
+  worst <- function(formula, d) {
+    fit <- galvi(formula, d)
+    link <- predict(fit, d, type = "link", se.fit = TRUE)
+    max(abs(link$fit - predict(fit, type = "link")) / link$se.fit)
+  }
+  d <- data.frame(t = 1:1000, g = factor(rep(1:100, 10)))
+  d$y <- 100 * sin(d$t / 20)
+  expect_lt(worst(y ~ rw2(t), d), tol$solve)
+  expect_lt(worst(y ~ rw1(t), d), tol$solve)
+  d$y <- d$y + 1000 * rnorm(100)[d$g]
+  expect_lt(worst(y ~ rw2(t) + iid(g), d), tol$solve)
 })

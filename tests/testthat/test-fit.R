@@ -65,3 +65,13 @@ test_that("several starts are kept as a table", {
   expect_identical(starts$c, 3:4)
   expect_null(starts_table(NULL, "a"))
 })
+
+test_that("a fit whose predictions are not its fitted values says so", {
+  d <- data.frame(x = seq(0, 1, length.out = 40))
+  d$y <- sin(6 * d$x) + 0.1 * cos(40 * d$x)
+  rough <- y ~ gp(x, kernel = se(variance = fixed(1e6), lengthscale = fixed(0.3)))
+  fit_with <- function(noise) galvi(rough, d, galvi_family(gaussian(), variance = fixed(noise)))
+  expect_warning(fit <- fit_with(1e-10), "posterior standard", class = "galvi_warning_numeric")
+  expect_match(fit$convergence$message, "differ from the fitted values")
+  expect_no_warning(fit_with(1e-2))
+})

@@ -269,7 +269,7 @@ test_that("columns with a flat prior that a constant of a field repeats are refu
   set.seed(221)
   parts <- field_parts("rw1", n = 8)
   field <- field_term("rw1", parts, list(variance = 1L), sample(8, 30, TRUE), basis = parts$constraints,
-                      basis_variance = Inf)
+                      basis_sd = 2L)
   intercept <- columns_term(matrix(1, 30), 2L)
   model <- new_model(rbinom(30, 1, 0.5), list(intercept, field), c(variance = 1, sd = Inf))
   expect_error(fit_at(model), "collinear")

@@ -1,0 +1,54 @@
+#include "prior/coefficients.h"
+
+#include <cmath>
+
+namespace galvi {
+
+namespace {
+
+// d bound / d variance_j = sum_n G_nj W_nj / (2 variance_j) for W = scale times constant columns.
+class Gradient final : public ColumnGradient {
+ public:
+  explicit Gradient(const IndependentCoefficients& coefficients)
+      : coefficients_(coefficients), sums_(Vector::Zero(coefficients.mean().size())) {}
+  void add(Index, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef&) override {
+    sums_ += W.cwiseProduct(G).colwise().sum().transpose();
+  }
+  void merge(const ColumnGradient& other) override { sums_ += static_cast<const Gradient&>(other).sums_; }
+  void finish(VectorRef hyper) const override {
+    const Vector& variance = coefficients_.variance();
+    Vector d_variance = Vector::Zero(sums_.size());
+    for (Index j = 0; j < sums_.size(); ++j)
+      if (std::isfinite(variance[j]) && variance[j] > 0) d_variance[j] = sums_[j] / (2 * variance[j]);
+    coefficients_.chain(d_variance, hyper);
+  }
+
+ private:
+  const IndependentCoefficients& coefficients_;
+  Vector sums_;
+};
+
+}  // namespace
+
+void IndependentCoefficients::update(const ConstVectorRef& hyper) {
+  variance_.setOnes(mean_.size());
+  for (Index j = 0; j < mean_.size(); ++j)
+    for (Index r = 0; r < factors_.cols(); ++r)
+      if (factors_(j, r) >= 0) variance_[j] *= hyper[factors_(j, r)];
+  scale_ = variance_.unaryExpr([](double v) { return std::isinf(v) ? 1.0 : std::sqrt(v); });
+  hyper_ = hyper;
+}
+
+void IndependentCoefficients::chain(const ConstVectorRef& d_variance, VectorRef hyper) const {
+  for (Index j = 0; j < mean_.size(); ++j)
+    for (Index r = 0; r < factors_.cols(); ++r) {
+      const int h = factors_(j, r);
+      if (h >= 0) hyper[h] += d_variance[j] * variance_[j] / hyper_[h];
+    }
+}
+
+std::unique_ptr<ColumnGradient> IndependentCoefficients::gradient() const {
+  return std::make_unique<Gradient>(*this);
+}
+
+}  // namespace galvi
