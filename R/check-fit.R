@@ -165,7 +165,7 @@ latent_roots <- function(fit) {
     function(e) if (is.null(e)) ncol(A) else A %*% e
   }
   if (!is.null(fit$posterior$latent)) {
-    W <- do.call(cbind, lapply(training_rows(fit$model)$terms, `[[`, "W"))
+    W <- do.call(cbind, lapply(term_rows(fit$model), `[[`, "W"))
     return(lapply(fit$posterior$latent, function(z) as_root(W %*% z$chol)))
   }
   covariance <- joint_covariance(fit, training_target(fit))

@@ -84,9 +84,8 @@ fixed_coefficients <- function(fit) {
 #' A block of coefficients with the names of its columns and of the latents
 #' @noRd
 named_coefficients <- function(fit, block) {
-  terms <- fit$model$priors[[1L]]$terms
-  at <- match(block$label, vapply(terms, `[[`, "", "label"))
-  columns <- colnames(terms[[at]]$W)
+  at <- match(block$label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  columns <- colnames(term_rows(fit$model)[[at]]$W)
   mean <- as.matrix(block$mean)
   dimnames(mean) <- list(columns, latent_names(fit))
   list(mean = mean, covariance = lapply(block$covariance, `dimnames<-`, list(columns, columns)))

@@ -40,13 +40,11 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   full <- solver == "dense_kernel"
   if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
-  model <- list(
-    y = response$y, size = response$size, weights = response$weights, offset = offset,
-    likelihood = likelihood,
-    expectation = if (is.null(settings$expectation)) "auto" else settings$expectation,
-    pieces = control$pieces,
-    solver = solver, priors = class_priors(built),
-    hyper = apply_start(registry$table(), settings$start)
+  model <- new_model_list(
+    response, offset,
+    designs = list(lapply(built, `[[`, "rows")), predictors = class_predictors(built, solver, ncol(offset)),
+    likelihood = likelihood, hyper = apply_start(registry$table(), settings$start),
+    expectation = if (is.null(settings$expectation)) "auto" else settings$expectation, pieces = control$pieces
   )
   priors <- structure(do.call(c, c(list(list()), lapply(built, `[[`, "priors"))), class = "galvi_priors")
   check_proper(priors, full, likelihood$constants)
@@ -66,11 +64,14 @@ choose_solver <- function(built) {
   if ("kernel" %in% types) "dense_kernel" else if ("field" %in% types) "sparse" else "projected"
 }
 
-# One prior that all latent values share, or one for each where a kernel is per_class().
-class_priors <- function(built) {
+# One prior that all K latent values share, or one for each where a kernel is per_class().
+class_predictors <- function(built, solver, K) {
   count <- max(lengths(lapply(built, `[[`, "per_class")), 1L)
   lapply(seq_len(count), function(k) {
-    list(terms = lapply(built, function(b) c(if (length(b$per_class)) b$per_class[[k]] else b$term, b$rows)))
+    list(
+      terms = lapply(built, function(b) if (length(b$per_class)) b$per_class[[k]] else b$term),
+      solver = solver, design = 1L, latents = if (count == 1L) seq_len(K) else k
+    )
   })
 }
 

@@ -144,22 +144,10 @@ register_points <- function(spec, points, inputs, context) {
 # The same model of part of the rows, from which learning starts where there are many more; NULL where there
 # are not, or no inducing points.
 pilot_model <- function(model) {
-  points <- sum(vapply(model$priors[[1L]]$terms, function(term) NROW(term$inducing$coordinates), 1L))
+  points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
   rows <- max(2000L, 20L * points)
   if (!points || length(model$y) < 3L * rows) return(NULL)
-  at <- sort(spread_over(length(model$y), rows, 2L))
-  take <- function(x) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
-  by_row <- function(x) is.atomic(x) && NROW(x) == length(model$y)
-  model$priors <- lapply(model$priors, function(prior) {
-    list(terms = lapply(prior$terms, function(term) {
-      own <- vapply(term, by_row, NA)
-      term[own] <- lapply(term[own], take)
-      term
-    }))
-  })
-  own <- c("y", "size", "weights", "offset")
-  model[own] <- lapply(model[own], take)
-  model
+  model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
 }
 
 # Which rows of a hyperparameter table are coordinates of points?
@@ -182,7 +170,7 @@ fitc_method <- function(method, specs) {
 # Named by term: the points in the data's units, a matrix with a column per input, or a data frame where
 # inputs are factors. NULL without any.
 fitted_points <- function(design, model, values) {
-  terms <- Filter(function(term) term$type == "inducing", model$priors[[1L]]$terms)
+  terms <- Filter(function(term) term$type == "inducing", prior_terms(model))
   if (!length(terms)) return(NULL)
   labels <- vapply(terms, `[[`, "", "label")
   specs <- design$specs[match(labels, vapply(design$specs, `[[`, "", "label"))]

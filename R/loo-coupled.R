@@ -60,7 +60,7 @@ cross_curvature <- function(fit) {
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
   K <- n_latents(fit)
-  columns <- lapply(training_rows(fit$model)$terms, `[[`, "W")  # NULL of inducing points, whose columns C++ makes
+  columns <- lapply(term_rows(fit$model), `[[`, "W")  # NULL of inducing points, whose columns C++ makes
   known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
   W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
@@ -112,16 +112,18 @@ local_response <- function(fit, H) {
 #' @noRd
 prior_variances <- function(fit) {
   hyper <- fit$posterior$hyper
-  rows <- training_rows(fit$model)$terms
   one <- function(term, rows) {
     switch(term$type,
-      columns = drop(term$W^2 %*% column_variances(term, hyper)),
+      columns = drop(rows$W^2 %*% column_variances(term, hyper)),
       kernel = probe_gram_diagonal(term$kernel, hyper, rows),
       alone_variances(fit, term, rows)
     )
   }
-  variances <- lapply(fit$model$priors, function(prior) Reduce(`+`, Map(one, prior$terms, rows)))
-  matrix(unlist(rep_len(variances, n_latents(fit))), fit$nobs)
+  out <- matrix(0, fit$nobs, n_latents(fit))
+  for (predictor in fit$model$predictors) {
+    out[, predictor$latents] <- Reduce(`+`, Map(one, predictor$terms, fit$model$designs[[predictor$design]]))
+  }
+  out
 }
 
 #' Prior variances of a term: its posterior under sites that say nothing
@@ -130,11 +132,12 @@ alone_variances <- function(fit, term, rows) {
   none <- matrix(0, fit$nobs, 1L)
   model <- fit$model
   model$offset <- none
-  model$priors <- list(list(terms = list(term)))
-  model$solver <- choose_solver(list(list(term = term)))
+  model$designs <- list(list(rows))
+  solver <- choose_solver(list(list(term = term)))
+  model$predictors <- list(list(terms = list(term), solver = solver, design = 1L, latents = 1L))
   sites <- list(alpha = none, lambda = none, b = none, hyper = fit$posterior$hyper)
   want <- list(variance = TRUE, threads = fit$control$threads)
-  predict_latent(model, sites, list(terms = list(rows)), want)$variance[, 1L]
+  predict_latent(model, sites, model$designs, want)$variance[, 1L]
 }
 
 #' Prior variances of a term's columns; a factor at position 0 is none

@@ -10,7 +10,7 @@ spec_rows <- function(spec, frame) {
 #' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
 #'   are an error. What becomes of them in predictions is the caller's.
 #' @param response Read the response too (for log densities).
-#' @return list(rows: as predict_latent() wants them; offset: N* x K; frame; y, size, weights: NULL without
+#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights: NULL without
 #'   `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
@@ -35,7 +35,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     spec_rows(spec, frame)
   ))
   out <- list(
-    rows = list(terms = rows), offset = as_newdata_error(frame_offset(frame, design$response$latents)),
+    rows = list(rows), offset = as_newdata_error(frame_offset(frame, design$response$latents)),
     frame = frame,
     omitted = missing, n = nrow(newdata)
   )

@@ -53,7 +53,7 @@ bind_rows <- function(blocks) {
 #' @return One number per term: the sd over the data of its posterior mean
 #' @noRd
 term_relevance <- function(fit) {
-  rows <- subset_rows(training_rows(fit$model), spread_rows(fit$nobs, relevance_rows))
+  rows <- lapply(fit$model$designs, subset_rows, spread_rows(fit$nobs, relevance_rows))
   means <- term_means(fit, rows)
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
   labels <- fit$design$labels
@@ -66,15 +66,16 @@ term_relevance <- function(fit) {
 #'   alpha. Each class has its own kernel where they differ in their hyperparameters.
 #' @noRd
 part_relevance <- function(fit, t) {
-  term <- fit$model$priors[[1L]]$terms[[t]]
-  if (!identical(term$kernel$type, "sum") || fit$model$solver != "dense_kernel") return(NULL)
-  rows <- subset_rows(training_rows(fit$model), spread_rows(fit$nobs, relevance_rows))
+  predictor <- predictor_of(fit$model)
+  term <- predictor$terms[[t]]
+  if (!identical(term$kernel$type, "sum") || predictor$solver != "dense_kernel") return(NULL)
+  rows <- lapply(fit$model$designs, subset_rows, spread_rows(fit$nobs, relevance_rows))
   relevance <- vapply(seq_along(term$kernel$parts), function(part) {
     only <- fit
-    for (k in seq_along(only$model$priors)) {
-      kernel <- only$model$priors[[k]]$terms[[t]]$kernel
-      only$model$priors[[k]]$terms[[t]]$kernel <- kernel$parts[[part]]
-    }
+    only$model <- change_terms(fit$model, function(term, at) {
+      if (at == t) term$kernel <- term$kernel$parts[[part]]
+      term
+    })
     spread(term_means(only, rows)[, t, ])
   }, 1)
   names <- vapply(term$kernel$parts, kernel_phrase, "")
@@ -89,7 +90,7 @@ kernel_phrase <- function(kernel) {
 }
 
 term_means <- function(fit, rows) {
-  n <- NROW(rows$terms[[1L]][[1L]])
+  n <- NROW(rows[[1L]][[1L]][[1L]])
   latent_at(fit, rows, n, variance = FALSE, terms = TRUE)$terms$mean
 }
 

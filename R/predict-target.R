@@ -7,17 +7,10 @@
 training_target <- function(fit) {
   model <- fit$model
   list(
-    rows = training_rows(fit$model), offset = model$offset, y = model$y, size = model$size,
+    rows = model$designs, offset = model$offset, y = model$y, size = model$size,
     n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fit$posterior[c("mean", "variance")]
   )
-}
-
-#' The rows of the model that was fitted. Priors of several latents share them.
-#' @noRd
-training_rows <- function(model) {
-  parts <- c("inputs", "by", "group", "W", "node", "weight")
-  list(terms = lapply(model$priors[[1L]]$terms, function(term) term[intersect(parts, names(term))]))
 }
 
 #' Up to `most` rows that stand for all n
@@ -28,7 +21,7 @@ spread_rows <- function(n, most) unique(round(seq(1, n, length.out = min(n, most
 #' @noRd
 checked_rows <- function(model) {
   at <- spread_rows(length(model$y), 1000L)
-  list(at = as.integer(at), rows = subset_rows(training_rows(model), at))
+  list(at = as.integer(at), rows = lapply(model$designs, subset_rows, at))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
@@ -53,11 +46,6 @@ tells_trials <- function(fit, newdata) {
   all(needed %in% names(newdata)) && !anyNA(newdata[needed])
 }
 
-subset_rows <- function(rows, i) {
-  take <- function(x) if (is.matrix(x)) x[i, , drop = FALSE] else x[i]
-  list(terms = lapply(rows$terms, function(term) lapply(Filter(Negate(is.null), term), take)))
-}
-
 #' The posterior of eta, without the offset, at rows of the model; the core takes them in blocks
 #'
 #' @param rows,n As in a target.
@@ -66,15 +54,14 @@ subset_rows <- function(rows, i) {
 #'   matrices.
 #' @noRd
 latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance = FALSE) {
-  if (!length(rows$terms) || n == 0L) {
+  if (n == 0L) {
     none <- matrix(0, n, n_latents(fit))
-    no_terms <- array(0, c(n, length(rows$terms), n_latents(fit)))
+    no_terms <- array(0, c(n, length(prior_terms(fit$model)), n_latents(fit)))
     return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
       covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
   model <- extended_model(fit$model, rows)
-  rows$terms <- lapply(rows$terms, function(term) term[names(term) != "extension"])
-  check_shapes(rows, training_rows(fit$model), n)
+  rows <- lapply(rows, lapply, function(term) term[names(term) != "extension"])
   predict_latent(model, fit$posterior, rows,
     list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
 }
@@ -82,26 +69,14 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
 #' The model with the nodes that only new rows ask for (R/term-field.R)
 #' @noRd
 extended_model <- function(model, rows) {
-  for (t in seq_along(rows$terms)) {
-    extension <- rows$terms[[t]]$extension
-    if (is.null(extension)) next
-    for (k in seq_along(model$priors)) {
-      model$priors[[k]]$terms[[t]][names(extension)] <- extension
-    }
-  }
+  model$predictors <- lapply(model$predictors, function(predictor) {
+    predictor$terms <- Map(function(term, rows) {
+      term[names(rows$extension)] <- rows$extension
+      term
+    }, predictor$terms, rows[[predictor$design]])
+    predictor
+  })
   model
-}
-
-# The core trusts the shapes of what it gets.
-check_shapes <- function(rows, training, n) {
-  width <- function(rows) {
-    lapply(rows$terms, function(term) vapply(term[lengths(term) > 0L], NCOL, 1L))
-  }
-  tall <- unlist(lapply(rows$terms, function(term) lapply(term[lengths(term) > 0L], NROW)))
-  stopifnot(
-    "new rows must have the columns of the observations" = identical(width(rows), width(training)),
-    "every term must have all rows" = all(tall == n)
-  )
 }
 
 #' Marginal means and variances of eta at a target, N* x K, offset included

@@ -17,11 +17,11 @@ predict_terms <- function(fit, target, options) {
 #' @noRd
 term_contributions <- function(fit, target) {
   k <- n_latents(fit)
-  labels <- vapply(fit$model$priors[[1L]]$terms, `[[`, "", "label")
+  labels <- vapply(prior_terms(fit$model), `[[`, "", "label")
   whole <- latent_at(fit, target$rows, target$n, terms = TRUE)$terms
   fixed <- match("fixed", labels)
   keep <- setdiff(seq_along(labels), fixed)
-  part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows$terms[[fixed]]$W, fixed)
+  part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows[[1L]][[fixed]]$W, fixed)
   n_fixed <- length(part$labels)
   names <- c(part$labels, labels[keep])
   result <- list(
@@ -43,7 +43,7 @@ term_contributions <- function(fit, target) {
 #' @param W Columns of the fixed effects at the target, N* x q.
 #' @noRd
 fixed_contributions <- function(fit, W, position) {
-  training <- fit$model$priors[[1L]]$terms[[position]]$W
+  training <- term_rows(fit$model)[[position]]$W
   assign <- fit$design$assign
   labels <- attr(fit$design$terms, "term.labels")
   labels <- labels[sort(unique(assign[assign > 0L]))]

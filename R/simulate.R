@@ -38,7 +38,7 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
 #' @noRd
 latent_sampler <- function(fit, target) {
   latent <- fit$posterior$latent
-  W <- lapply(target$rows$terms, `[[`, "W")
+  W <- lapply(target$rows[[1L]], `[[`, "W")
   if (!is.null(latent) && !any(vapply(W, is.null, NA))) {
     # eta_k = offset_k + W z_k, z_k = mean + chol e: no N x N matrix.
     W <- do.call(cbind, W)

@@ -272,14 +272,13 @@ field_posterior <- function(fit, spec) {
   n <- length(group)
   t <- match(spec$label, fit$design$labels)
   # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
-  rows <- subset_rows(training_rows(fit$model), rep(1L, n))
-  rows$terms <- lapply(rows$terms, function(term) {
+  rows <- lapply(subset_rows(term_rows(fit$model), rep(1L, n)), function(term) {
     if (!is.null(term$node)) term$node[] <- 0L
     term
   })
-  rows$terms[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
-  if (!is.null(rows$terms[[t]]$weight)) rows$terms[[t]]$weight[] <- 1
-  latent <- latent_at(fit, rows, n, terms = TRUE)$terms
+  rows[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
+  if (!is.null(rows[[t]]$weight)) rows[[t]]$weight[] <- 1
+  latent <- latent_at(fit, list(rows), n, terms = TRUE)$terms
   one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
   by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
   level <- rep(names, length.out = n)

@@ -163,7 +163,7 @@ design_gp <- function(spec, frame, context) {
     ))
   } else {
     terms <- lapply(registers, function(register) list(
-      type = "kernel", label = spec$label,
+      type = "kernel", label = spec$label, input_count = ncol(inputs$matrix),
       kernel = kernel_spec(spec$kernel, inputs, register, context$default_variance)
     ))
     rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))

@@ -47,14 +47,13 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q, const st
                         const Rcpp::List& checked) {
   constexpr double negligible = 1e-9;
   const std::vector<Index> at = positions(field(checked, "at"));
-  std::vector<TermRows> rows;
-  for (const auto& entry : Rcpp::List(field(get<Rcpp::List>(checked, "rows"), "terms")))
-    rows.push_back(rows_from_list(entry));
+  std::vector<DesignRows> designs;
+  for (const auto& design : get<Rcpp::List>(checked, "rows")) designs.push_back(design_from_list(design));
   ConditionalRequest means;
   means.variance = false;
   double out = 0;
   for (Index k = 0; k < model.latents(); ++k) {
-    const Vector mean = model.solver(k).conditional(states[k], rows, means).mean;
+    const Vector mean = model.solver(k).conditional(states[k], designs.at(model.predictor(k).design), means).mean;
     const Vector fitted = q.centred.col(k) + model.solver(k).prior_mean();
     for (std::size_t i = 0; i < at.size(); ++i) {
       const Index n = at[i];

@@ -30,34 +30,19 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
 // New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor.
 constexpr Index block_rows = 1024;
 
-TermRows slice(const TermRows& rows, Index begin, Index count) {
-  TermRows out;
-  if (rows.W.size() > 0) out.W = rows.W.middleRows(begin, count);
-  if (rows.kernel.inputs.rows() > 0) out.kernel.inputs = rows.kernel.inputs.middleRows(begin, count);
-  if (rows.kernel.by.size() > 0) out.kernel.by = rows.kernel.by.segment(begin, count);
-  if (rows.kernel.group.size() > 0) out.kernel.group = rows.kernel.group.segment(begin, count);
-  if (rows.node.rows() > 0) out.node = rows.node.middleRows(begin, count);
-  if (rows.weight.size() > 0) out.weight = rows.weight.segment(begin, count);
-  return out;
-}
-
-int columns_of(const Rcpp::List& term, const char* name) {
-  return has(term, name) ? Rf_ncols(term[name]) : 0;
-}
-
-void check_widths(const Rcpp::List& model, const std::vector<TermRows>& others) {
-  const Rcpp::List prior = get<Rcpp::List>(model, "priors")[0];
-  const Rcpp::List terms = get<Rcpp::List>(prior, "terms");
-  if (terms.size() != static_cast<R_xlen_t>(others.size()))
+void check_rows(const Prior& prior, const DesignRows& rows, Index number) {
+  if (static_cast<Index>(rows.terms.size()) != prior.size())
     throw std::invalid_argument("newdata has another number of terms than the model");
-  for (R_xlen_t t = 0; t < terms.size(); ++t) {
-    const Rcpp::List term = terms[t];
-    if (columns_of(term, "W") != others[t].W.cols() ||
-        columns_of(term, "inputs") != others[t].kernel.inputs.cols() ||
-        columns_of(term, "node") != others[t].node.cols() ||
-        rows_of(others[t]) != rows_of(others[0]))
-      throw std::invalid_argument("newdata has another number of columns or rows than the model's terms");
+  for (Index t = 0; t < prior.size(); ++t) {
+    if (rows[t].size() != number) throw std::invalid_argument("terms differ in their number of new rows");
+    prior[t].check(rows[t]);
   }
+}
+
+std::vector<std::shared_ptr<const DesignRows>> without_rows(const std::vector<DesignRows>& designs) {
+  std::vector<std::shared_ptr<const DesignRows>> out;
+  for (const DesignRows& design : designs) out.push_back(std::make_shared<const DesignRows>(design.slice(0, 0)));
+  return out;
 }
 
 Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
@@ -75,44 +60,50 @@ Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
 Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, Rcpp::List want) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, has(want, "threads") ? get<int>(want, "threads") : 1};
-  const Index K = get_matrix(model, "offset").cols(), N = get_vector(model, "y").size();
-  const Vector hyper = get_vector(posterior, "hyper");
   const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"),
                                    has(want, "terms") && get<bool>(want, "terms"),
                                    has(want, "covariance") && get<bool>(want, "covariance")};
-  std::vector<TermRows> others;
-  for (const auto& entry : Rcpp::List(field(rows, "terms"))) others.push_back(rows_from_list(entry));
+  std::vector<DesignRows> others;
+  for (const auto& design : rows) others.push_back(design_from_list(design));
+  const std::vector<PredictorSpec> predictors = predictors_from_list(context, model);
+  // A short latent vector tells all there is to know: no training rows are needed.
+  const auto designs = has(posterior, "latent") ? without_rows(others) : designs_from_list(model);
+  Index K = 0, T = 0, number = 0;
+  for (const PredictorSpec& spec : predictors) {
+    K += static_cast<Index>(spec.latents.size());
+    T = std::max(T, spec.prior->size());
+    number = others.at(spec.design).size();
+  }
 
-  const Index T = static_cast<Index>(others.size());
-  check_widths(model, others);
-  const Index number = T == 0 ? 0 : rows_of(others[0]);
+  const Vector hyper = get_vector(posterior, "hyper");
   const Index block = request.covariance ? std::max<Index>(number, 1) : block_rows;
   Matrix mean(number, K), variance(number, K);
   Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K),
                       term_variance = Rcpp::clone(term_mean);
   Rcpp::List covariance(K);
-  for (Index k = 0; k < K; ++k) {
-    Terms terms = terms_from_list(context, model, k);
-    auto solver = make_solver(get<std::string>(model, "solver"), context, std::move(terms), N);
-    solver->update(hyper);
-    const SolverState state = state_from_list(posterior, k);
-    if (state.alpha.size() != N || state.lambda.size() != N || state.b.size() != N)
-      throw std::invalid_argument("the posterior has another number of rows than the model");
-    for (Index begin = 0; begin < number; begin += block) {
-      monitor.poll();
-      const Index count = std::min(block, number - begin);
-      std::vector<TermRows> part;
-      for (const TermRows& rows : others) part.push_back(slice(rows, begin, count));
-      const Conditional out = solver->conditional(state, part, request);
-      mean.col(k).segment(begin, count) = out.mean;
-      variance.col(k).segment(begin, count) = out.variance;
-      if (request.terms) {
-        Eigen::Map<Matrix>(term_mean.begin() + k * number * T, number, T).middleRows(begin, count) =
-            out.term_mean;
-        Eigen::Map<Matrix>(term_variance.begin() + k * number * T, number, T).middleRows(begin, count) =
-            out.term_variance;
+  const auto part = [&](Rcpp::NumericVector& all, Index k) {
+    return Eigen::Map<Matrix>(all.begin() + k * number * T, number, T);
+  };
+  for (const PredictorSpec& spec : predictors) {
+    const DesignRows& own = others[spec.design];
+    check_rows(*spec.prior, own, number);
+    spec.prior->update(hyper);
+    for (const Index k : spec.latents) {
+      auto solver = make_solver(spec.solver, context, spec.prior, designs.at(spec.design));
+      solver->refresh();
+      const SolverState state = state_from_list(posterior, k);
+      for (Index begin = 0; begin < number; begin += block) {
+        monitor.poll();
+        const Index count = std::min(block, number - begin);
+        const Conditional out = solver->conditional(state, own.slice(begin, count), request);
+        mean.col(k).segment(begin, count) = out.mean;
+        variance.col(k).segment(begin, count) = out.variance;
+        if (request.terms) {
+          part(term_mean, k).middleRows(begin, count) = out.term_mean;
+          part(term_variance, k).middleRows(begin, count) = out.term_variance;
+        }
+        if (request.covariance) covariance[k] = to_r(out.covariance);
       }
-      if (request.covariance) covariance[k] = to_r(out.covariance);
     }
   }
   Rcpp::List out = Rcpp::List::create(Rcpp::_["mean"] = to_r(mean), Rcpp::_["variance"] = to_r(variance));

@@ -19,9 +19,10 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
   const Vector sites = Eigen::Map<const Vector>(lambda.begin(), lambda.size());
   const Vector linear = Eigen::Map<const Vector>(b.begin(), b.size());
   const Vector v = Eigen::Map<const Vector>(x.begin(), x.size());
-  auto solver =
-      make_solver(get<std::string>(model, "solver"), context, terms_from_list(context, model, 0), sites.size());
-  solver->update(hyper_from_list(model).values());
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  spec.prior->update(hyper_from_list(model).values());
+  auto solver = make_solver(spec.solver, context, spec.prior, designs_from_list(model).at(spec.design));
+  solver->refresh();
   const bool ok = solver->factorise(sites);
   if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
   // changes of lambda, applied by one sweep before anything is read; the variances that the sweep saw

@@ -117,40 +117,70 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
   return HyperTable(std::move(rows));
 }
 
-TermRows rows_from_list(const Rcpp::List& term) {
-  TermRows rows;
-  if (has(term, "W")) rows.W = get_matrix(term, "W");
-  if (has(term, "inputs")) rows.kernel.inputs = get_matrix(term, "inputs");
-  if (has(term, "by")) rows.kernel.by = get_vector(term, "by");
-  if (has(term, "group")) {
-    const Rcpp::IntegerVector group = term["group"];
-    rows.kernel.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
-  }
-  if (has(term, "node")) rows.node = position_matrix(term["node"]);
-  if (has(term, "weight")) rows.weight = get_vector(term, "weight");
-  return rows;
+namespace {
+
+// Numbers may come as a vector for a matrix of one column.
+void read(SEXP from, Matrix& to) {
+  const Rcpp::NumericVector x(from);
+  const Index rows = Rf_isMatrix(from) ? Rf_nrows(from) : x.size();
+  to = Eigen::Map<const Matrix>(x.begin(), rows, rows > 0 ? x.size() / rows : Rf_ncols(from));
+}
+void read(SEXP from, Vector& to) {
+  const Rcpp::NumericVector x(from);
+  to = Eigen::Map<const Vector>(x.begin(), x.size());
+}
+void read(SEXP from, Eigen::VectorXi& to) {
+  const Rcpp::IntegerVector x(from);
+  to = Eigen::Map<const Eigen::VectorXi>(x.begin(), x.size());
+}
+void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
+
+std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term) {
+  TermSpec spec;
+  spec.type = get<std::string>(term, "type");
+  spec.label = get<std::string>(term, "label");
+  if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
+  if (has(term, "input_count")) spec.inputs = get<int>(term, "input_count");
+  if (has(term, "mean")) spec.mean = get_vector(term, "mean");
+  if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
+  if (has(term, "field")) spec.field = field_from_list(term["field"]);
+  if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
+  if (spec.factors.rows() != spec.mean.size())
+    throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
+  return make_term(spec, context.backend);
 }
 
-Terms terms_from_list(const Context& context, const Rcpp::List& model, Index latent) {
-  const Rcpp::List priors = get<Rcpp::List>(model, "priors");
-  if (priors.size() == 0) throw std::invalid_argument("the model has no prior");
-  const Rcpp::List prior = priors[std::min<R_xlen_t>(latent, priors.size() - 1)];
-  Terms out;
-  for (const auto& entry : Rcpp::List(field(prior, "terms"))) {
+}  // namespace
+
+DesignRows design_from_list(const Rcpp::List& design) {
+  DesignRows out;
+  for (const auto& entry : design) {
     const Rcpp::List term = entry;
-    TermSpec spec;
-    spec.type = get<std::string>(term, "type");
-    spec.label = get<std::string>(term, "label");
-    spec.rows = rows_from_list(term);
-    if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
-    if (has(term, "mean")) spec.mean = get_vector(term, "mean");
-    if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
-    if (has(term, "field")) spec.field = field_from_list(term["field"]);
-    if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
-    if (spec.type == "columns" &&
-        (spec.rows.W.cols() != spec.mean.size() || spec.factors.rows() != spec.mean.size()))
-      throw std::invalid_argument("term " + spec.label + ": W, mean and factors differ in size");
-    out.push_back(make_term(spec, context.backend));
+    TermRows rows;
+    TermRows::for_parts(rows, [&](const char* name, auto& part) {
+      if (has(term, name)) read(term[name], part);
+    });
+    out.terms.push_back(std::move(rows));
+  }
+  return out;
+}
+
+std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model) {
+  std::vector<std::shared_ptr<const DesignRows>> out;
+  for (const auto& design : get<Rcpp::List>(model, "designs"))
+    out.push_back(std::make_shared<const DesignRows>(design_from_list(design)));
+  return out;
+}
+
+std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model) {
+  std::vector<PredictorSpec> out;
+  for (const auto& entry : get<Rcpp::List>(model, "predictors")) {
+    const Rcpp::List predictor = entry;
+    std::vector<std::unique_ptr<Term>> terms;
+    for (const auto& term : get<Rcpp::List>(predictor, "terms"))
+      terms.push_back(term_from_list(context, term));
+    out.push_back({std::make_shared<Prior>(std::move(terms)), get<std::string>(predictor, "solver"),
+                   get<int>(predictor, "design") - 1, positions(field(predictor, "latents"))});
   }
   return out;
 }
@@ -164,15 +194,17 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
   Matrix offset = get_matrix(model, "offset");
-  std::vector<std::unique_ptr<Solver>> solvers;
-  for (Index k = 0; k < offset.cols(); ++k)
-    solvers.push_back(make_solver(get<std::string>(model, "solver"), context,
-                                  terms_from_list(context, model, k), offset.rows()));
+  const auto designs = designs_from_list(model);
+  std::vector<Predictor> predictors(offset.cols());
+  for (const PredictorSpec& spec : predictors_from_list(context, model))
+    for (const Index k : spec.latents)
+      predictors.at(k) = {spec.prior, make_solver(spec.solver, context, spec.prior, designs.at(spec.design)),
+                          spec.design};
   return {context,
           data_from_list(model),
           std::move(likelihood),
           std::move(expectation),
-          std::move(solvers),
+          std::move(predictors),
           std::move(offset),
           averaged};
 }

@@ -13,9 +13,17 @@ namespace galvi {
 Data data_from_list(const Rcpp::List& model);
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
 HyperTable hyper_from_list(const Rcpp::List& model);
-/// The prior of latent k (0-based), ready to be made into a solver.
-Terms terms_from_list(const Context& context, const Rcpp::List& model, Index latent);
-TermRows rows_from_list(const Rcpp::List& term);
+/// What R says about a linear predictor, or about several that share prior and design.
+struct PredictorSpec {
+  std::shared_ptr<Prior> prior;
+  std::string solver;
+  Index design;                // which of the model's designs its terms see
+  std::vector<Index> latents;  // which columns of eta it stands for
+};
+std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);
+DesignRows design_from_list(const Rcpp::List& design);
+/// All of the model's designs.
+std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model);
 FieldSpec field_from_list(const Rcpp::List& field);
 
 /// `automatic`: what expectation = "auto" stands for.

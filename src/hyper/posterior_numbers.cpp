@@ -136,8 +136,7 @@ class OfLatents final : public PosteriorNumbers {
 
 std::unique_ptr<PosteriorNumbers> numbers_around(LatentGaussianModel& model, const Posterior& start,
                                                  Index hypers) {
-  for (Index k = 0; k < model.latents(); ++k)
-    if (!model.solver(k).latent_form()) return std::make_unique<OfSites>(model, start, hypers);
+  if (!model.has_latent_forms()) return std::make_unique<OfSites>(model, start, hypers);
   return std::make_unique<OfLatents>(model, start, hypers);
 }
 

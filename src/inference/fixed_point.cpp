@@ -34,7 +34,7 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
                             const InferenceControl& control, Trace& trace) {
   // Coefficients that all rows share, and classes that compete for one response, make the plain iteration
   // slow; so do bounds, whose lambda is not the curvature in the mean.
-  const bool full = model.solver(0).latent_dimension() == model.rows() && model.null_dimension() == 0;
+  const bool full = model.full() && model.null_dimension() == 0;
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
   const bool joint = model.latents() > 1 || !model.expectation().exact();

@@ -57,7 +57,7 @@ std::string needs_alpha(const Model& model) {
 }
 
 std::string needs_cheap_products(const Model& model) {
-  if (!model.solver(0).cheap_products())
+  if (!model.all(&Solver::cheap_products))
     return "it multiplies by V o V many times, which costs a pass over the many rows each here; use "
            "fixed_point";
   return "";
@@ -70,7 +70,7 @@ std::string needs_gaussian(const Model& model) {
 }
 
 std::string needs_sweep(const Model& model) {
-  if (!model.solver(0).can_sweep())
+  if (!model.all(&Solver::can_sweep))
     return "it visits one site after the other, and the factor of a sparse precision cannot follow each; use "
            "fixed_point";
   return "";
@@ -79,7 +79,7 @@ std::string needs_sweep(const Model& model) {
 std::string needs_whitening(const Model& model) {
   if (model.null_dimension() > 0)
     return "it moves in whitened coordinates, which a flat prior does not have; use fixed_point";
-  if (!model.solver(0).can_whiten())
+  if (!model.all(&Solver::can_whiten))
     return "it moves a dense Cholesky factor of the posterior of all nodes, which are too many; use "
            "fixed_point";
   return "";
@@ -148,8 +148,7 @@ const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianM
   // log-concave, whose bends newton's model of the variances misjudges, the natural gradient. Else the
   // accelerated fixed point, which moves in b and so keeps its digits where coefficients have wide priors.
   if (name == "auto") {
-    const bool full = model.solver(0).latent_dimension() == model.rows();
-    const std::string best = !full                              ? "fixed_point"
+    const std::string best = !model.full()                      ? "fixed_point"
                              : model.likelihood().log_concave() ? "newton"
                                                                 : "natural_gradient";
     for (const std::string& candidate : {std::string("exact"), best, std::string("fixed_point")})

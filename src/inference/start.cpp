@@ -41,7 +41,7 @@ Sites initial_sites(LatentGaussianModel& model) {
   const Matrix& m0 = model.prior_mean();
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
   // says.
-  const bool narrow = model.rows() > 2 * model.solver(0).latent_dimension();
+  const bool narrow = model.rows() > 2 * model.latent_dimension();
   // A flat or very wide marginal says nothing about where the data are; of classes that compete the widest
   // would take all.
   const double widest = K == 1 ? 1e4 : narrow ? 0 : 4;

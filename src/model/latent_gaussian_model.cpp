@@ -11,27 +11,28 @@ namespace galvi {
 
 LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
                                          std::unique_ptr<Expectation> expectation,
-                                         std::vector<std::unique_ptr<Solver>> solvers, Matrix offset,
-                                         bool averaged)
+                                         std::vector<Predictor> predictors, Matrix offset, bool averaged)
     : context_(context),
       data_(std::move(data)),
       likelihood_(std::move(likelihood)),
       expectation_(std::move(expectation)),
-      solvers_(std::move(solvers)),
+      predictors_(std::move(predictors)),
       offset_(std::move(offset)),
       averaged_(averaged) {
   const Index N = offset_.rows();
   if (data_.y.size() != N || data_.size.size() != N || data_.weight.size() != N)
     throw std::invalid_argument("y, size, weights and offset differ in length");
-  if (latents() != likelihood_->latents() || static_cast<Index>(solvers_.size()) != latents())
+  if (latents() != likelihood_->latents() || static_cast<Index>(predictors_.size()) != latents())
     throw std::invalid_argument("the likelihood's latent vectors do not match the priors");
-  for (const auto& solver : solvers_)
-    if (solver->rows() != N) throw std::invalid_argument("a prior has another number of rows than y");
+  for (const Predictor& predictor : predictors_)
+    if (!predictor.solver) throw std::invalid_argument("a latent vector has no predictor");
+  for (const Predictor& predictor : predictors_)
+    if (predictor.solver->rows() != N) throw std::invalid_argument("a prior has another number of rows than y");
 }
 
 Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {
   Matrix out(x.rows(), x.cols());
-  for (Index k = 0; k < x.cols(); ++k) out.col(k) = ((*solvers_[k]).*verb)(x.col(k));
+  for (Index k = 0; k < x.cols(); ++k) out.col(k) = (solver(k).*verb)(x.col(k));
   return out;
 }
 
@@ -39,16 +40,44 @@ void LatentGaussianModel::update(const ConstVectorRef& hyper) {
   likelihood_->update(hyper);
   prior_mean_ = offset_;
   prior_variances_.resize(rows(), latents());
+  for (std::size_t k = 0; k < predictors_.size(); ++k) {
+    const auto& prior = predictors_[k].prior;
+    const bool first = std::none_of(predictors_.begin(), predictors_.begin() + k,
+                                    [&](const Predictor& before) { return before.prior == prior; });
+    if (first) prior->update(hyper);
+  }
   for (Index k = 0; k < latents(); ++k) {
-    solvers_[k]->update(hyper);
-    prior_mean_.col(k) += solvers_[k]->prior_mean();
-    prior_variances_.col(k) = solvers_[k]->prior_variances();
+    solver(k).refresh();
+    prior_mean_.col(k) += solver(k).prior_mean();
+    prior_variances_.col(k) = solver(k).prior_variances();
   }
   if (averaged_) {
-    data_.spread = solvers_[0]->extra_variances();
+    data_.spread = solver(0).extra_variances();
     if (data_.spread.size() > 0) prior_variances_.col(0) -= data_.spread;
   }
   factorised_.resize(0, 0);
+}
+
+bool LatentGaussianModel::all(bool (Solver::*ability)() const) const {
+  return std::all_of(predictors_.begin(), predictors_.end(),
+                     [&](const Predictor& predictor) { return (*predictor.solver.*ability)(); });
+}
+
+bool LatentGaussianModel::full() const {
+  return std::all_of(predictors_.begin(), predictors_.end(), [&](const Predictor& predictor) {
+    return predictor.solver->latent_dimension() == rows();
+  });
+}
+
+Index LatentGaussianModel::latent_dimension() const {
+  Index out = 0;
+  for (const Predictor& predictor : predictors_) out = std::max(out, predictor.solver->latent_dimension());
+  return out;
+}
+
+bool LatentGaussianModel::has_latent_forms() {
+  return std::all_of(predictors_.begin(), predictors_.end(),
+                     [](const Predictor& predictor) { return predictor.solver->latent_form() != nullptr; });
 }
 
 Matrix LatentGaussianModel::lambda_floor() const {
@@ -57,7 +86,7 @@ Matrix LatentGaussianModel::lambda_floor() const {
 
 Index LatentGaussianModel::null_dimension() const {
   Index dimension = 0;
-  for (const auto& solver : solvers_) dimension += solver->null_dimension();
+  for (Index k = 0; k < latents(); ++k) dimension += solver(k).null_dimension();
   return dimension;
 }
 
@@ -69,14 +98,14 @@ bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
   factorised_.resize(0, 0);
   if (!lambda.allFinite()) return false;
   for (Index k = 0; k < latents(); ++k)
-    if (!(b ? solvers_[k]->factorise_for(lambda.col(k), b->col(k)) : solvers_[k]->factorise(lambda.col(k))))
+    if (!(b ? solver(k).factorise_for(lambda.col(k), b->col(k)) : solver(k).factorise(lambda.col(k))))
       return false;
   factorised_ = lambda;
   return true;
 }
 
 Vector LatentGaussianModel::marginal_variances(Index k) const {
-  Vector out = solvers_[k]->marginal_variances();
+  Vector out = solver(k).marginal_variances();
   if (data_.spread.size() > 0) out = (out - data_.spread).cwiseMax(0.0);
   return out;
 }
@@ -104,7 +133,7 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
   double out = 1e-13 * (1 + std::abs(posterior.merit)) +
                2e-16 * posterior.sites.b.cwiseProduct(posterior.centred).cwiseAbs().sum();
   for (Index k = 0; k < latents(); ++k) {
-    out += solvers_[k]->rounding();
+    out += solver(k).rounding();
     const double spread = posterior.alpha.col(k).cwiseAbs().dot(prior_variances_.col(k).cwiseSqrt());
     if (std::isfinite(spread)) out += 2e-16 * spread * spread / static_cast<double>(rows());
   }
@@ -119,11 +148,11 @@ std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int o
   out.centred.resize(rows(), latents());
   out.variance.resize(rows(), latents());
   for (Index k = 0; k < latents(); ++k) {
-    const SiteMean site_mean = solvers_[k]->posterior_mean(sites.b.col(k));
+    const SiteMean site_mean = solver(k).posterior_mean(sites.b.col(k));
     out.alpha.col(k) = site_mean.alpha;
     out.centred.col(k) = site_mean.mean;
     out.variance.col(k) = marginal_variances(k);
-    out.kl += solvers_[k]->prior_kl(site_mean.squared_norm);
+    out.kl += solver(k).prior_kl(site_mean.squared_norm);
   }
   return finish(std::move(out), order);
 }
@@ -136,7 +165,7 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   for (Index k = 0; k < latents(); ++k) out.variance.col(k) = marginal_variances(k);
   set_mean(alpha, out);
   for (Index k = 0; k < latents(); ++k) 
-    out.kl += solvers_[k]->prior_kl(out.site_mean(k).squared_norm);
+    out.kl += solver(k).prior_kl(out.site_mean(k).squared_norm);
   return finish(std::move(out), order);
 }
 
@@ -175,7 +204,7 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
   const Matrix d = posterior.sites.lambda + 2 * posterior.expectations.d_variance;
   double bound = 0;
   for (Index k = 0; k < latents(); ++k) {
-    const Distance distance = solvers_[k]->distance(r.col(k), d.col(k));
+    const Distance distance = solver(k).distance(r.col(k), d.col(k));
     bound += distance.gap_bound;
     out.norm += distance.squared_norm;
   }
@@ -201,7 +230,7 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
     const Vector d_mean = slope.col(k), d_variance = e.d_variance.col(k);
     Vector d_extra = d_variance;
     if (averaged_) d_extra = slope_in_spread(posterior, d_mean - e.d_mean);
-    solvers_[k]->gradient({b, alpha, mean, d_mean, d_variance, optimal, &d_extra}, out);
+    solver(k).gradient({b, alpha, mean, d_mean, d_variance, optimal, &d_extra}, out);
   }
   if (!likelihood_->has_hyper()) return out;
   expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
@@ -214,7 +243,7 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
 Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Vector& slope) const {
   constexpr Index block_rows = 64;
   constexpr double row_work = 1e4;  // flops, roughly
-  const Vector along = solvers_[0]->apply_covariance(slope);
+  const Vector along = solver(0).apply_covariance(slope);
   Vector out(rows());
   parallel_for(context_, (rows() + block_rows - 1) / block_rows, row_work * rows(), [&](Index block) {
     for (Index n = block * block_rows; n < std::min(rows(), (block + 1) * block_rows); ++n) {
@@ -231,7 +260,7 @@ Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Ve
 // The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm:
 // the derivative of d l / d hyper along V u, by differences of fourth order.
 Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
-  const Vector direction = solvers_[0]->apply_covariance(u.col(0));
+  const Vector direction = solver(0).apply_covariance(u.col(0));
   const double largest = direction.cwiseAbs().maxCoeff();
   Vector out = Vector::Zero(hypers);
   if (!(largest > 0)) return out;

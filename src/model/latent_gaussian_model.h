@@ -17,14 +17,21 @@ struct Stationarity {
   double measure() const { return std::isnan(gap) ? 0.5 * norm * norm : gap; }
 };
 
+/// One linear predictor: a prior, which the classes of a response may share, and the solver of its posterior.
+struct Predictor {
+  std::shared_ptr<Prior> prior;
+  std::unique_ptr<Solver> solver;
+  Index design = 0;  // which of the model's designs it sees
+};
+
 class LatentGaussianModel {
  public:
-  /// solvers: one per latent. offset: N x K. averaged: c is the likelihood's to average over
+  /// predictors: K. offset: N x K. averaged: c is the likelihood's to average over
   /// (expectation/averaged.h), K = 1, and no part of a variance here. Throws std::invalid_argument if sizes
   /// disagree.
   LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
-                      std::unique_ptr<Expectation> expectation, std::vector<std::unique_ptr<Solver>> solvers,
-                      Matrix offset, bool averaged = false);
+                      std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors, Matrix offset,
+                      bool averaged = false);
 
   Context& context() { return context_; }
   Index rows() const { return offset_.rows(); }
@@ -32,8 +39,16 @@ class LatentGaussianModel {
   const Data& data() const { return data_; }
   const Likelihood& likelihood() const { return *likelihood_; }
   const Expectation& expectation() const { return *expectation_; }
-  Solver& solver(Index k) { return *solvers_[k]; }
-  const Solver& solver(Index k) const { return *solvers_[k]; }
+  const Predictor& predictor(Index k) const { return predictors_[k]; }
+  Solver& solver(Index k) { return *predictors_[k].solver; }
+  const Solver& solver(Index k) const { return *predictors_[k].solver; }
+  /// Whether every predictor's solver can: all(&Solver::can_sweep).
+  bool all(bool (Solver::*ability)() const) const;
+  /// Every predictor's posterior can be moved as a Gaussian of its short latent vector (solver/latent_form.h).
+  bool has_latent_forms();
+  /// The longest z, and whether every one is as long as the data.
+  Index latent_dimension() const;
+  bool full() const;
 
   /// A solver's product (apply_prior and its like) for every latent.   x: N x K
   Matrix product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const;
@@ -82,7 +97,7 @@ class LatentGaussianModel {
   Data data_;
   std::unique_ptr<Likelihood> likelihood_;
   std::unique_ptr<Expectation> expectation_;
-  std::vector<std::unique_ptr<Solver>> solvers_;
+  std::vector<Predictor> predictors_;
   Matrix offset_, prior_mean_, prior_variances_;
   bool averaged_;
   Matrix factorised_;  // lambda of the last factorisation

@@ -11,7 +11,8 @@ class Gradient final : public ColumnGradient {
  public:
   explicit Gradient(const IndependentCoefficients& coefficients)
       : coefficients_(coefficients), sums_(Vector::Zero(coefficients.mean().size())) {}
-  void add(Index, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef&) override {
+  void add(const TermRows&, Index, const ConstMatrixRef& W, const ConstMatrixRef& G,
+           const ConstVectorRef&) override {
     sums_ += W.cwiseProduct(G).colwise().sum().transpose();
   }
   void merge(const ColumnGradient& other) override { sums_ += static_cast<const Gradient&>(other).sums_; }

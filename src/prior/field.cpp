@@ -1,6 +1,8 @@
 #include "prior/field.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace galvi {
@@ -62,6 +64,20 @@ SparseMatrix union_pattern(const std::vector<Triplets>& parts, Index L) {
   return out;
 }
 
+// The number of each node's connected component.
+std::vector<Index> components(const SparseMatrix& lower) {
+  std::vector<Index> root(lower.cols());
+  std::iota(root.begin(), root.end(), Index{0});
+  const auto find = [&](Index i) {
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+  };
+  for (Index j = 0; j < lower.cols(); ++j)
+    for (SparseMatrix::InnerIterator entry(lower, j); entry; ++entry) root[find(entry.row())] = find(j);
+  for (Index i = 0; i < lower.cols(); ++i) root[i] = find(i);
+  return root;
+}
+
 }  // namespace
 
 struct Field::Model {
@@ -87,20 +103,28 @@ const Field::Model& Field::find_model(const std::string& name) {
 }
 
 SparseRows node_design(const TermRows& rows, Index L) {
+  const Index widths = rows.weight.cols();
   std::vector<Eigen::Triplet<double>> entries;
   for (Index n = 0; n < rows.node.rows(); ++n)
     for (Index h = 0; h < rows.node.cols(); ++h) {
       const Index node = rows.node(n, h);
       if (node >= L) throw std::invalid_argument("a row is at a node that its field does not have");
-      if (node >= 0) entries.emplace_back(n, node, rows.weight.size() > 0 ? rows.weight[n] : 1.0);
+      if (node >= 0) entries.emplace_back(n, node, widths == 0 ? 1.0 : rows.weight(n, widths > 1 ? h : 0));
     }
   SparseRows W(rows.node.rows(), L);
   W.setFromTriplets(entries.begin(), entries.end());
   return W;
 }
 
-Field::Field(const FieldSpec& spec, const TermRows& rows)
-    : model_(find_model(spec.model)), pins_(spec.pins) {
+Index position(const SparseMatrix& lower, Index i, Index j) {
+  if (i < j) std::swap(i, j);
+  const int* begin = lower.innerIndexPtr() + lower.outerIndexPtr()[j];
+  const int* end = lower.innerIndexPtr() + lower.outerIndexPtr()[j + 1];
+  const int* found = std::lower_bound(begin, end, static_cast<int>(i));
+  return found != end && *found == i ? found - lower.innerIndexPtr() : -1;
+}
+
+Field::Field(const FieldSpec& spec) : model_(find_model(spec.model)), pins_(spec.pins) {
   for (const std::string& name : model_.hyper) {
     const auto found = spec.hyper.find(name);
     if (found == spec.hyper.end() || found->second.size() != 1)
@@ -115,6 +139,7 @@ Field::Field(const FieldSpec& spec, const TermRows& rows)
       throw std::invalid_argument("the parts of a field's precision differ in size");
 
   precision_ = union_pattern(spec.precision, L);
+  component_ = components(precision_);
   const Index size = precision_.nonZeros();
   parts_ = Matrix::Zero(size, model_.parts);
   // the values as positions among themselves, to be looked up
@@ -139,7 +164,6 @@ Field::Field(const FieldSpec& spec, const TermRows& rows)
   for (const auto& entry : spec.constraints.entries) constraints_(entry.row(), entry.col()) += entry.value();
   for (const Index pin : pins_)
     if (pin < 0 || pin >= L) throw std::invalid_argument("a field is pinned at a node that it does not have");
-  rows_ = node_design(rows, L);
 }
 
 void Field::update(const ConstVectorRef& hyper) {
@@ -236,6 +260,26 @@ Vector Field::variances(Context& context) const {
   const Vector all = covariances(context);
   Vector out(size());
   for (Index j = 0; j < size(); ++j) out[j] = all[diagonal_[j]];
+  return out;
+}
+
+// Nodes of one row are mostly one, or neighbours on the pattern, or independent; else w' Q^- w is solved for.
+Vector Field::row_variances(Context& context, const SparseRows& W) const {
+  const Vector all = covariances(context);
+  Vector out = Vector::Zero(W.rows());
+  for (Index n = 0; n < W.rows(); ++n) {
+    bool known = true;
+    for (SparseRows::InnerIterator a(W, n); a; ++a)
+      for (SparseRows::InnerIterator b(W, n); b && b.col() <= a.col(); ++b) {
+        const Index at = position(precision_, a.col(), b.col());
+        if (at >= 0) out[n] += (a.col() == b.col() ? 1 : 2) * a.value() * b.value() * all[at];
+        known = known && (at >= 0 || component_[a.col()] != component_[b.col()]);
+      }
+    if (known) continue;
+    Matrix w = Matrix::Zero(size(), 1);
+    for (SparseRows::InnerIterator a(W, n); a; ++a) w(a.col(), 0) = a.value();
+    out[n] = whitened(context, w).squaredNorm();
+  }
   return out;
 }
 

@@ -11,8 +11,11 @@ namespace galvi {
 /// Rows by nodes, a few entries each.
 using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
-/// W of a field with L nodes: row n has its weight in each of its nodes.
+/// W of a field with L nodes: row n has its weight in each of its nodes.   n x L
 SparseRows node_design(const TermRows& rows, Index L);
+
+/// Where (i, j) or (j, i) is among the values of a lower triangle, -1 for nowhere.
+Index position(const SparseMatrix& lower, Index i, Index j);
 
 /// z ~ N(0, Q^-) with Q = sum_p coefficient_p(hyper) part_p. Of an intrinsic field Q has a null space, as
 /// many directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
@@ -25,12 +28,11 @@ SparseRows node_design(const TermRows& rows, Index L);
 class Field {
  public:
   /// Throws std::invalid_argument if sizes disagree or the model is unknown.
-  Field(const FieldSpec& spec, const TermRows& rows);
+  explicit Field(const FieldSpec& spec);
 
   void update(const ConstVectorRef& hyper);
 
   Index size() const { return precision_.rows(); }            // L
-  const SparseRows& rows() const { return rows_; }            // W, N x L
   const Matrix& constraints() const { return constraints_; }  // B, L x c
   const std::vector<Index>& pins() const { return pins_; }
   const Vector& pin_weights() const { return pin_weights_; }
@@ -46,6 +48,8 @@ class Field {
   /// Q^- on the pattern of R, an entry for each of its values, and on the diagonal.
   Vector covariances(Context& context) const;
   Vector variances(Context& context) const;
+  /// diag(W Q^- W') for rows W over the nodes.
+  Vector row_variances(Context& context, const SparseRows& W) const;
 
   /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
   void add_gradient(const Vector& G, VectorRef hyper) const;
@@ -66,13 +70,13 @@ class Field {
 
   const Model& model_;
   std::vector<Index> hyper_;  // where the model's hyperparameters are in the table
-  SparseRows rows_;
   Matrix constraints_;
   std::vector<Index> pins_;
   Vector pin_weights_;
   Matrix parts_;           // a row for each value of R, a column for each part
   Vector multiplicity_;    // 1 on the diagonal, 2 off it
   IndexVector diagonal_;   // where the diagonal is among the values
+  std::vector<Index> component_;  // of each node: what no chain of entries of Q joins is independent
   SparseMatrix precision_;
   Vector coefficient_;
   Matrix slope_;             // d coefficient_p / d hyper_h

@@ -14,44 +14,33 @@ class FieldTerm final : public Term {
   explicit FieldTerm(const TermSpec& spec);
 
   void update(const ConstVectorRef& hyper) override;
+  void check(const TermRows& rows) const override;
 
-  void add_covariance(Context& context, MatrixRef K) const override;
-  void add_variances(Context& context, VectorRef d) const override;
-  void add_cross(Context& context, const TermRows& others, MatrixRef K) const override;
-  void add_variances(Context& context, const TermRows& others, VectorRef d) const override;
-  void add_covariance(Context& context, const TermRows& others, MatrixRef K) const override;
-  void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const override;
+  void add_prior_mean(const TermRows& rows, VectorRef mean) const override {
+    mean += design(rows) * (basis_ * coefficients_.mean());
+  }
 
-  void add_prior_mean(VectorRef mean) const override {
-    mean += field_.rows() * (basis_ * coefficients_.mean());
-  }
-  void add_prior_mean(const TermRows& others, VectorRef mean) const override {
-    mean += design(others) * (basis_ * coefficients_.mean());
-  }
+  void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
+  void add_variances(Context& context, const TermRows& rows, VectorRef d) const override;
+  void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
+  void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
+                               VectorRef hyper) const override;
 
   Index columns() const override { return coefficients_.mean().size(); }
   const Vector& coefficient_mean() const override { return coefficients_.mean(); }
   const Vector& coefficient_variance() const override { return coefficients_.variance(); }
-  void fill(Index begin, MatrixRef W) const override {
-    W = field_.rows().middleRows(begin, W.rows()) * whitened_basis_;
-  }
-  void fill(const TermRows& others, MatrixRef W) const override { W = design(others) * whitened_basis_; }
+  void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
   std::unique_ptr<ColumnGradient> column_gradient() const override { return coefficients_.gradient(); }
 
   const Field* field() const override { return &field_; }
 
  private:
-  SparseRows design(const TermRows& others) const { return node_design(others, field_.size()); }
-  /// Q^- in the columns of the nodes that training rows touch.   L x touched
-  const Matrix& touched_covariance(Context& context) const;
+  SparseRows design(const TermRows& rows) const { return node_design(rows, field_.size()); }
 
   Field field_;
   Matrix basis_;  // L x r
   IndependentCoefficients coefficients_;
   Matrix whitened_basis_;  // of unit scale where the prior is flat
-  std::vector<Index> touched_;
-  SparseRows touching_;  // W in the columns of the touched nodes
-  mutable Matrix touched_covariance_;
 };
 
 }  // namespace galvi

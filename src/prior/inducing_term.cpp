@@ -47,18 +47,21 @@ std::vector<Index> pivoted_cholesky(Matrix& A) {
 
 InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
     : Term(spec.label),
-      rows_(spec.rows.kernel),
       kernel_(make_kernel(spec.kernel)),
       spec_(spec.inducing),
       groups_(spec.inducing.groups),
       backend_(backend) {
-  const Index p = rows_.inputs.cols();
-  if (spec_.coordinates.cols() != p || spec_.centre.size() != p || spec_.scale.size() != p)
-    throw std::invalid_argument("term " + label() + ": inducing points and inputs differ in columns");
-  if (groups_ > 1 && rows_.group.size() != rows_.inputs.rows())
-    throw std::invalid_argument("term " + label() + ": every row needs a group");
+  const Index p = spec_.coordinates.cols();
+  if (spec_.centre.size() != p || spec_.scale.size() != p)
+    throw std::invalid_argument("term " + label() + ": inducing points and their scales differ in columns");
   coefficient_mean_ = Vector::Zero(groups_ * points());
   coefficient_variance_ = Vector::Ones(groups_ * points());
+}
+
+void InducingTerm::check(const TermRows& rows) const {
+  check_width("inputs", rows.kernel.inputs.cols(), spec_.coordinates.cols());
+  if (groups_ > 1 && rows.kernel.group.size() != rows.kernel.inputs.rows())
+    throw std::invalid_argument("term " + label() + ": every row needs a group");
 }
 
 void InducingTerm::update(const ConstVectorRef& hyper) {
@@ -89,7 +92,8 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
 }
 
 // W = K_nz L^-T
-void InducingTerm::fill(const KernelRows& rows, Index begin, MatrixRef W) const {
+void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
+  const KernelRows& rows = all.kernel;
   const Index n = W.rows(), rank = Z_.rows();
   const auto inputs = rows.inputs.middleRows(begin, n);
   const auto whiten = [&](MatrixRef K) {
@@ -109,8 +113,9 @@ void InducingTerm::fill(const KernelRows& rows, Index begin, MatrixRef W) const 
 }
 
 // c_n = k_nn - |w_n|^2
-void InducingTerm::add_extra_variances(const KernelRows& rows, Index begin, const ConstMatrixRef& W,
+void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const ConstMatrixRef& W,
                                        VectorRef c) const {
+  const KernelRows& rows = all.kernel;
   const Index n = W.rows();
   Vector variance(n);
   kernel_->diagonal(rows.inputs.middleRows(begin, n), variance);
@@ -131,9 +136,10 @@ class InducingTerm::Gradient final : public ColumnGradient {
         points_(Matrix::Zero(term.Z_.rows(), term.Z_.cols())),
         products_(Matrix::Zero(term.Z_.rows(), term.Z_.rows())) {}
 
-  void add(Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef& g) override {
+  void add(const TermRows& all, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
+           const ConstVectorRef& g) override {
+    const KernelRows& rows = all.kernel;
     const Index n = W.rows(), rank = products_.rows();
-    const KernelRows& rows = term_.rows_;
     Matrix own(n, rank), S(n, rank);
     for (Index i = 0; i < n; ++i) {
       const Index at = term_.first_column(rows, begin + i);
@@ -189,13 +195,13 @@ std::unique_ptr<ColumnGradient> InducingTerm::column_gradient() const {
 
 // ---- as a covariance, W W' + diag(c) ----
 
-Matrix InducingTerm::columns_of(const KernelRows& rows) const {
-  Matrix W(rows.inputs.rows(), columns());
+Matrix InducingTerm::columns_of(const TermRows& rows) const {
+  Matrix W(rows.kernel.inputs.rows(), columns());
   fill(rows, 0, W);
   return W;
 }
 
-void InducingTerm::add_covariance_of(Context& context, const KernelRows& rows, MatrixRef K) const {
+void InducingTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
   const Matrix W = columns_of(rows);
   add_crossproduct(context, 1.0, W.transpose(), 1.0, K);
   Vector c = Vector::Zero(W.rows());
@@ -203,13 +209,14 @@ void InducingTerm::add_covariance_of(Context& context, const KernelRows& rows, M
   K.diagonal() += c;
 }
 
-void InducingTerm::add_cross(Context& context, const TermRows& others, MatrixRef K) const {
-  multiply(context, false, true, 1.0, columns_of(rows_), columns_of(others.kernel), 1.0, K);
+void InducingTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
+  multiply(context, false, true, 1.0, columns_of(rows), columns_of(others), 1.0, K);
 }
 
-void InducingTerm::add_covariance_gradient(Context&, const Weights& G, VectorRef hyper) const {
+void InducingTerm::add_covariance_gradient(Context&, const TermRows& rows, const Weights& G,
+                                           VectorRef hyper) const {
   constexpr Index block = 64;
-  const Matrix W = columns_of(rows_);
+  const Matrix W = columns_of(rows);
   Vector g(W.rows());
   for (Index begin = 0; begin < W.rows(); begin += block) {
     Matrix tile(std::min(block, W.rows() - begin), std::min(block, W.rows() - begin));
@@ -217,7 +224,7 @@ void InducingTerm::add_covariance_gradient(Context&, const Weights& G, VectorRef
     g.segment(begin, tile.rows()) = tile.diagonal();
   }
   Gradient sum(*this);
-  sum.add(0, W, 2 * G.multiply(W), g);
+  sum.add(rows, 0, W, 2 * G.multiply(W), g);
   sum.finish(hyper);
 }
 

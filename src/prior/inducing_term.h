@@ -18,48 +18,34 @@ class InducingTerm final : public Term {
 
   void update(const ConstVectorRef& hyper) override;
   void hold_basis(bool held) override { held_ = held; }
+  void check(const TermRows& rows) const override;
 
-  void add_covariance(Context& context, MatrixRef K) const override { add_covariance_of(context, rows_, K); }
-  void add_variances(Context& context, VectorRef d) const override {
-    add_diagonal(context, *kernel_, rows_, d);
+  void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
+  void add_variances(Context& context, const TermRows& rows, VectorRef d) const override {
+    add_diagonal(context, *kernel_, rows.kernel, d);
   }
-  void add_cross(Context& context, const TermRows& others, MatrixRef K) const override;
-  void add_variances(Context& context, const TermRows& others, VectorRef d) const override {
-    add_diagonal(context, *kernel_, others.kernel, d);
-  }
-  void add_covariance(Context& context, const TermRows& others, MatrixRef K) const override {
-    add_covariance_of(context, others.kernel, K);
-  }
-  void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const override;
+  void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
+  void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
+                               VectorRef hyper) const override;
 
   Index columns() const override { return coefficient_mean_.size(); }
   const Vector& coefficient_mean() const override { return coefficient_mean_; }
   const Vector& coefficient_variance() const override { return coefficient_variance_; }
-  void fill(Index begin, MatrixRef W) const override { fill(rows_, begin, W); }
-  void fill(const TermRows& others, MatrixRef W) const override { fill(others.kernel, 0, W); }
+  void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
   bool has_extra_variances() const override { return true; }
-  void add_extra_variances(Index begin, const ConstMatrixRef& W, VectorRef c) const override {
-    add_extra_variances(rows_, begin, W, c);
-  }
-  void add_extra_variances(const TermRows& others, const ConstMatrixRef& W, VectorRef c) const override {
-    add_extra_variances(others.kernel, 0, W, c);
-  }
+  void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const override;
   std::unique_ptr<ColumnGradient> column_gradient() const override;
 
  private:
   class Gradient;
 
-  void fill(const KernelRows& rows, Index begin, MatrixRef W) const;
-  void add_extra_variances(const KernelRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const;
-  Matrix columns_of(const KernelRows& rows) const;
-  void add_covariance_of(Context& context, const KernelRows& rows, MatrixRef K) const;
+  Matrix columns_of(const TermRows& rows) const;
   /// Of the group that row n belongs to.
   Index first_column(const KernelRows& rows, Index n) const {
     return groups_ > 1 ? (rows.group[n] - 1) * points() : 0;
   }
   Index points() const { return spec_.coordinates.rows(); }
 
-  KernelRows rows_;
   std::unique_ptr<Kernel> kernel_;
   InducingSpec spec_;
   Index groups_;

@@ -1,7 +1,7 @@
 // Every prior term, one line each.
-#include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "prior/columns_term.h"
@@ -42,14 +42,10 @@ std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend) {
   return found->second(spec, backend);
 }
 
-Vector prior_mean(const Terms& terms, Index rows) {
-  Vector mean = Vector::Zero(rows);
-  for (const auto& term : terms) term->add_prior_mean(mean);
-  return mean;
-}
-
-Index rows_of(const TermRows& rows) {
-  return std::max({rows.kernel.inputs.rows(), rows.W.rows(), rows.node.rows()});
+void Term::check_width(const char* part, Index found, Index wanted) const {
+  if (found != wanted)
+    throw std::invalid_argument("term " + label() + ": rows have " + std::to_string(found) + " columns of " + part +
+                                ", not " + std::to_string(wanted));
 }
 
 }  // namespace galvi

@@ -10,19 +10,9 @@
 
 #include <Eigen/SparseCore>
 
-#include "kernel/gram.h"
-#include "numeric/context.h"
+#include "prior/rows.h"
 
 namespace galvi {
-
-/// What a term sees of some rows: a kernel term its inputs, a columns term its design, a field term which
-/// nodes each row touches.
-struct TermRows {
-  KernelRows kernel;
-  Matrix W;              // n x q
-  Eigen::MatrixXi node;  // n x h, from 0: the row has `weight` in each of these nodes (-1: in none)
-  Vector weight;         // n, or empty for ones
-};
 
 /// A sparse matrix as R hands it over; of a symmetric one the lower triangle.
 struct Triplets {
@@ -59,8 +49,8 @@ struct InducingSpec {
 struct TermSpec {
   std::string type;
   std::string label;
-  TermRows rows;
   KernelSpec kernel;
+  Index inputs = 0;  // p, of a kernel
   Vector mean;
   Eigen::MatrixXi factors;
   FieldSpec field;
@@ -80,13 +70,16 @@ class Field;
 class ColumnGradient {
  public:
   virtual ~ColumnGradient() = default;
-  /// Of rows begin ..: W as fill() gives it, G = d bound / dW and g = d bound / dc.   n x q, n x q, n
-  virtual void add(Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G, const ConstVectorRef& g) = 0;
+  /// Of rows begin, begin + 1, .. of `rows`: W as fill() gives it, G = d bound / dW and g = d bound / dc.
+  /// n x q, n x q, n
+  virtual void add(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
+                   const ConstVectorRef& g) = 0;
   virtual void merge(const ColumnGradient& other) = 0;
   /// hyper[h] += d bound / dh, natural scale.
   virtual void finish(VectorRef hyper) const = 0;
 };
 
+/// A term holds no rows: it is told which ones it is asked about, fitted or new.
 class Term {
  public:
   virtual ~Term() = default;
@@ -95,22 +88,21 @@ class Term {
   virtual void update(const ConstVectorRef& hyper) = 0;
   /// While held, whitened columns keep their meaning from one update() to the next as far as they can.
   virtual void hold_basis(bool /*held*/) {}
+  /// Throws std::invalid_argument if these rows are not what this term reads.
+  virtual void check(const TermRows& rows) const = 0;
 
   /// mean (n) += the prior mean of the term, zero for all but columns.
-  virtual void add_prior_mean(VectorRef /*mean*/) const {}
-  virtual void add_prior_mean(const TermRows& /*others*/, VectorRef /*mean*/) const {}
+  virtual void add_prior_mean(const TermRows& /*rows*/, VectorRef /*mean*/) const {}
 
   // The covariance view, which every term has.
-  /// K (n x n, lower triangle) += cov(training rows).
-  virtual void add_covariance(Context& context, MatrixRef K) const = 0;
-  virtual void add_variances(Context& context, VectorRef d) const = 0;
-  /// K (n x b) += cov(training rows, others).
-  virtual void add_cross(Context& context, const TermRows& others, MatrixRef K) const = 0;
-  virtual void add_variances(Context& context, const TermRows& others, VectorRef d) const = 0;
-  /// K (b x b, lower triangle) += cov(others).
-  virtual void add_covariance(Context& context, const TermRows& others, MatrixRef K) const = 0;
-  /// hyper[h] += sum_ij G_ij d cov_ij / dh.
-  virtual void add_covariance_gradient(Context& context, const Weights& G, VectorRef hyper) const = 0;
+  /// K (n x n, lower triangle) += cov(rows).
+  virtual void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const = 0;
+  virtual void add_variances(Context& context, const TermRows& rows, VectorRef d) const = 0;
+  /// K (n x b) += cov(rows, others).
+  virtual void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const = 0;
+  /// hyper[h] += sum_ij G_ij d cov(rows)_ij / dh.
+  virtual void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
+                                       VectorRef hyper) const = 0;
 
   // The finite view: f's part of this term is W u plus, in a sparse Gaussian process, independent noise of
   // variance c. u is whitened, N(0, I), of unit scale where the prior is flat; the coefficients themselves
@@ -119,13 +111,11 @@ class Term {
   virtual Index columns() const { return 0; }
   virtual const Vector& coefficient_mean() const { return none_; }      // q
   virtual const Vector& coefficient_variance() const { return none_; }  // q, may be infinite
-  /// W (n x q) = rows begin, begin + 1, .. of the whitened columns. May run on several threads.
-  virtual void fill(Index /*begin*/, MatrixRef /*W*/) const {}
-  virtual void fill(const TermRows& /*others*/, MatrixRef /*W*/) const {}
-  /// Whether c is not zero, and c (n) += that of rows whose whitened columns are W.
+  /// W (n x q) = the whitened columns of rows begin, begin + 1, .. May run on several threads.
+  virtual void fill(const TermRows& /*rows*/, Index /*begin*/, MatrixRef /*W*/) const {}
+  /// Whether c is not zero, and c (n) += that of the rows whose whitened columns are W.
   virtual bool has_extra_variances() const { return false; }
-  virtual void add_extra_variances(Index /*begin*/, const ConstMatrixRef& /*W*/, VectorRef /*c*/) const {}
-  virtual void add_extra_variances(const TermRows& /*others*/, const ConstMatrixRef& /*W*/,
+  virtual void add_extra_variances(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
                                    VectorRef /*c*/) const {}
   /// An empty sum for the gradient through W and c.
   virtual std::unique_ptr<ColumnGradient> column_gradient() const { return nullptr; }
@@ -136,20 +126,15 @@ class Term {
 
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
+  /// check() with one part's number of columns.
+  void check_width(const char* part, Index found, Index wanted) const;
 
  private:
   std::string label_;
   Vector none_;
 };
 
-using Terms = std::vector<std::unique_ptr<Term>>;
-
 /// Throws std::invalid_argument for an unknown type.
 std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend);
-
-/// The prior mean of f, over terms (n).
-Vector prior_mean(const Terms& terms, Index rows);
-/// How many rows these are, whatever kind of term sees them.
-Index rows_of(const TermRows& rows);
 
 }  // namespace galvi

@@ -16,23 +16,23 @@ constexpr Index max_groups = 8;
 
 }  // namespace
 
-DenseColumns::DenseColumns(Context& context, const Terms& terms, Index rows)
-    : context_(context), terms_(terms), rows_(rows) {
-  for (const auto& term : terms_) {
+DenseColumns::DenseColumns(Context& context, const Prior& prior, const DesignRows& rows)
+    : context_(context), prior_(prior), design_(rows), rows_(rows.size()) {
+  for (const auto& term : prior_) {
     begin_.push_back(size_);
     size_ += term->columns();
   }
 }
 
-void DenseColumns::update() {
+void DenseColumns::refresh() {
   mean_.resize(size_);
   scale_.resize(size_);
   precision_.resize(size_);
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const Index q = terms_[t]->columns();
+  for (Index t = 0; t < prior_.size(); ++t) {
+    const Index q = prior_[t].columns();
     if (q == 0) continue;
-    mean_.segment(begin_[t], q) = terms_[t]->coefficient_mean();
-    scale_.segment(begin_[t], q) = terms_[t]->coefficient_variance().cwiseSqrt();
+    mean_.segment(begin_[t], q) = prior_[t].coefficient_mean();
+    scale_.segment(begin_[t], q) = prior_[t].coefficient_variance().cwiseSqrt();
   }
   null_dimension_ = 0;
   for (Index j = 0; j < size_; ++j) {
@@ -44,15 +44,15 @@ void DenseColumns::update() {
 }
 
 void DenseColumns::add_prior_variances(VectorRef v, Vector& c) const {
-  const bool extra = std::any_of(terms_.begin(), terms_.end(),
+  const bool extra = std::any_of(prior_.begin(), prior_.end(),
                                  [](const auto& term) { return term->has_extra_variances(); });
   c = Vector::Zero(extra ? rows_ : 0);
   if (size_ == 0) return;
   for_chunks(2.0 * rows_ * size_, [&](Index, Index begin, MatrixRef chunk) {
     if (extra)
-      for (std::size_t t = 0; t < terms_.size(); ++t)
-        terms_[t]->add_extra_variances(begin, chunk.middleCols(begin_[t], terms_[t]->columns()),
-                                       c.segment(begin, chunk.rows()));
+      for (Index t = 0; t < prior_.size(); ++t)
+        prior_[t].add_extra_variances(design_[t], begin, chunk.middleCols(begin_[t], prior_[t].columns()),
+                                      c.segment(begin, chunk.rows()));
     for (Index i = 0; i < chunk.rows(); ++i) {
       double flat = 0, proper = 0;
       for (Index j = 0; j < size_; ++j) (precision_[j] == 0 ? flat : proper) += chunk(i, j) * chunk(i, j);
@@ -63,8 +63,8 @@ void DenseColumns::add_prior_variances(VectorRef v, Vector& c) const {
 }
 
 void DenseColumns::fill(Index begin, MatrixRef chunk) const {
-  for (std::size_t t = 0; t < terms_.size(); ++t)
-    if (const Index q = terms_[t]->columns()) terms_[t]->fill(begin, chunk.middleCols(begin_[t], q));
+  for (Index t = 0; t < prior_.size(); ++t)
+    if (const Index q = prior_[t].columns()) prior_[t].fill(design_[t], begin, chunk.middleCols(begin_[t], q));
 }
 
 Vector DenseColumns::row(Index n) const {
@@ -151,23 +151,24 @@ void DenseColumns::throw_collinear() {
       "in `prior`");
 }
 
-ColumnGradients::ColumnGradients(const Terms& terms, const DenseColumns& columns)
-    : terms_(terms), columns_(columns), sums_(columns.groups()) {
+ColumnGradients::ColumnGradients(const Prior& prior, const DenseColumns& columns)
+    : prior_(prior), columns_(columns), sums_(columns.groups()) {
   for (auto& sum : sums_)
-    for (const auto& term : terms_) sum.push_back(term->columns() > 0 ? term->column_gradient() : nullptr);
+    for (const auto& term : prior_) sum.push_back(term->columns() > 0 ? term->column_gradient() : nullptr);
 }
 
 void ColumnGradients::add(Index group, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
                           const ConstVectorRef& g) {
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const Index q = terms_[t]->columns(), at = columns_.begin(t);
-    if (q > 0) sums_[group][t]->add(begin, W.middleCols(at, q), G.middleCols(at, q), g);
+  for (Index t = 0; t < prior_.size(); ++t) {
+    const Index q = prior_[t].columns(), at = columns_.begin(t);
+    if (q > 0)
+      sums_[group][t]->add(columns_.rows()[t], begin, W.middleCols(at, q), G.middleCols(at, q), g);
   }
 }
 
 void ColumnGradients::finish(VectorRef hyper) {
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    if (terms_[t]->columns() == 0) continue;
+  for (Index t = 0; t < prior_.size(); ++t) {
+    if (prior_[t].columns() == 0) continue;
     for (std::size_t group = 1; group < sums_.size(); ++group) sums_[0][t]->merge(*sums_[group][t]);
     sums_[0][t]->finish(hyper);
   }

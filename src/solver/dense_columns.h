@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "prior/term.h"
+#include "prior/prior.h"
 
 namespace galvi {
 
@@ -12,12 +12,12 @@ namespace galvi {
 /// (zero in flat directions, which keep unit scale).
 class DenseColumns {
  public:
-  DenseColumns(Context& context, const Terms& terms, Index rows);
-  /// To be called after the terms' own.
-  void update();
+  DenseColumns(Context& context, const Prior& prior, const DesignRows& rows);
+  /// To be called when the prior's hyperparameters have changed.
+  void refresh();
 
   Index size() const { return size_; }                    // q
-  Index begin(std::size_t t) const { return begin_[t]; }  // term t's first column
+  Index begin(Index t) const { return begin_[t]; }  // term t's first column
   const Vector& mean() const { return mean_; }            // q
   const Vector& scale() const { return scale_; }          // q
   const Vector& precision() const { return precision_; }  // q
@@ -25,6 +25,7 @@ class DenseColumns {
 
   /// v += diag(W~ W~') + c, infinite where the prior is flat, and c itself: N, or empty for zero.
   void add_prior_variances(VectorRef v, Vector& c) const;
+  const DesignRows& rows() const { return design_; }
   void fill(Index begin, MatrixRef chunk) const;
   Vector row(Index n) const;
   Vector project(const Vector& x) const;  // W~' x
@@ -49,7 +50,8 @@ class DenseColumns {
   void fill_and(const ChunkBody& body, Index group, Index chunk, Matrix& buffer) const;
 
   Context& context_;
-  const Terms& terms_;
+  const Prior& prior_;
+  const DesignRows& design_;
   Index rows_, size_ = 0;
   std::vector<Index> begin_;
   Vector mean_, scale_, precision_;
@@ -59,7 +61,7 @@ class DenseColumns {
 /// The gradient of the bound through all terms' columns and c.
 class ColumnGradients {
  public:
-  ColumnGradients(const Terms& terms, const DenseColumns& columns);
+  ColumnGradients(const Prior& prior, const DenseColumns& columns);
   /// Of a chunk: W~, G = d bound / dW~ and g = d bound / dc.
   void add(Index group, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
            const ConstVectorRef& g);
@@ -67,7 +69,7 @@ class ColumnGradients {
   void finish(VectorRef hyper);
 
  private:
-  const Terms& terms_;
+  const Prior& prior_;
   const DenseColumns& columns_;
   std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums_;  // by group and term
 };

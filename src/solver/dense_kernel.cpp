@@ -26,17 +26,17 @@ bool in_natural_order(const std::vector<Index>& order) {
 
 }  // namespace
 
-DenseKernelSolver::DenseKernelSolver(Context& context, Terms terms, Index rows)
-    : context_(context), terms_(std::move(terms)), rows_(rows) {
-  prior_mean_ = Vector::Zero(rows);
+DenseKernelSolver::DenseKernelSolver(Context& context, std::shared_ptr<Prior> prior,
+                                     std::shared_ptr<const DesignRows> design)
+    : Solver(context, std::move(prior), std::move(design)) {
+  prior_mean_ = Vector::Zero(rows_);
 }
 
-void DenseKernelSolver::update(const ConstVectorRef& hyper) {
-  for (auto& term : terms_) term->update(hyper);
+void DenseKernelSolver::refresh() {
   jitter_ = 0;
-  prior_mean_ = galvi::prior_mean(terms_, rows_);
+  prior_mean_ = prior_->mean(*design_);
   prior_variances_ = Vector::Zero(rows_);
-  for (auto& term : terms_) term->add_variances(context_, prior_variances_);
+  prior_->add_variances(context_, *design_, prior_variances_);
   if (!prior_variances_.allFinite())
     throw std::domain_error(
         "a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
@@ -46,9 +46,9 @@ void DenseKernelSolver::update(const ConstVectorRef& hyper) {
 
 void DenseKernelSolver::build_prior() {
   if (!stale_) return;
-  prior_.setZero(rows_, rows_);
-  for (auto& term : terms_) term->add_covariance(context_, prior_);
-  fill_upper(prior_);
+  C_.setZero(rows_, rows_);
+  prior_->add_covariance(context_, *design_, C_);
+  fill_upper(C_);
   stale_ = false;
 }
 
@@ -79,10 +79,10 @@ bool DenseKernelSolver::factor_scaled(MatrixRef B) {
     const Index column = order_[j];
     const Index length = rows_ - j;
     if (natural) {
-      B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(prior_.col(j).tail(length));
+      B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(C_.col(j).tail(length));
     } else {
       for (Index i = j; i < rows_; ++i)
-        B(i, j) = scale_[order_[i]] * scale_[column] * prior_(order_[i], column);
+        B(i, j) = scale_[order_[i]] * scale_[column] * C_(order_[i], column);
     }
     B(j, j) += diagonal_[column];
   }
@@ -99,7 +99,7 @@ bool DenseKernelSolver::factor_with_jitter() {
   double relative = jitter_ > 0 ? 10 * jitter_ / mean_variance : 1e-10;
   for (; relative <= max_relative_jitter; relative *= 10) {
     const double added = relative * mean_variance - jitter_;
-    prior_.diagonal().array() += added;
+    C_.diagonal().array() += added;
     prior_variances_.array() += added;
     jitter_ += added;
     if (factor_scaled(work_)) return true;
@@ -153,9 +153,9 @@ Matrix DenseKernelSolver::scaled_columns(const std::vector<Index>& rows) const {
   const Index r = static_cast<Index>(rows.size());
   if (r == 0) return {};
   Matrix columns(rows_, r);
-  for (Index k = 0; k < r; ++k) columns.col(k) = prior_.col(rows[k]);
+  for (Index k = 0; k < r; ++k) columns.col(k) = C_.col(rows[k]);
   Matrix x = precision_product(columns);
-  multiply(context_, false, false, -1.0, prior_, x, 1.0, columns);
+  multiply(context_, false, false, -1.0, C_, x, 1.0, columns);
   return columns;
 }
 
@@ -212,15 +212,15 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
     } else {
       // C_nn - C_n' P C_n
       const Vector Pc =
-          scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(prior_.col(n))));
-      variances_[n] = prior_(n, n) - prior_.col(n).dot(Pc);
+          scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(C_.col(n))));
+      variances_[n] = C_(n, n) - C_.col(n).dot(Pc);
     }
   }
   return out;
 }
 
 Vector DenseKernelSolver::apply_prior(const Vector& x) const {
-  return symmetric_product(context_, prior_, x);
+  return symmetric_product(context_, C_, x);
 }
 
 Vector DenseKernelSolver::apply_covariance(const Vector& x) const {
@@ -232,7 +232,7 @@ Vector DenseKernelSolver::apply_squared_covariance(const Vector& x) const {
 }
 
 Distance DenseKernelSolver::distance(const Vector& r, const Vector& d) const {
-  return {0.5 * (r.dot(apply_prior(r)) + d.dot(hadamard_symmetric_product(context_, prior_, work_, d))),
+  return {0.5 * (r.dot(apply_prior(r)) + d.dot(hadamard_symmetric_product(context_, C_, work_, d))),
           r.dot(apply_covariance(r)) + 0.5 * d.dot(apply_squared_covariance(d))};
 }
 
@@ -277,7 +277,7 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
 }
 
 Matrix DenseKernelSolver::whitened_design() const {
-  Matrix L = prior_;
+  Matrix L = C_;
   cholesky_with_jitter(context_, L);
   L.triangularView<Eigen::StrictlyUpper>().setZero();
   return L;
@@ -333,7 +333,7 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
     }
     return out;
   };
-  for (const auto& term : terms_) term->add_covariance_gradient(context_, G, hyper);
+  prior_->add_covariance_gradient(context_, *design_, G, hyper);
 }
 
 SolverState DenseKernelSolver::state(const SiteMean& site_mean, bool keep_factor) {
@@ -375,17 +375,18 @@ Vector signed_squares(const Matrix& X, Index positive) {
 std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& state) {
   std::vector<Coefficients> out;
   bool ready = false;
-  for (const auto& term : terms_) {
-    const Index q = term->columns();
+  for (Index t = 0; t < prior_->size(); ++t) {
+    const Term& term = (*prior_)[t];
+    const Index q = term.columns();
     if (q == 0) continue;
-    const Vector& variance = term->coefficient_variance();
+    const Vector& variance = term.coefficient_variance();
     Coefficients c;
-    c.label = term->label();
+    c.label = term.label();
     // S W' alpha, and S - S W' P W S
     Matrix WS(rows_, q);
-    term->fill(0, WS);
+    term.fill((*design_)[t], 0, WS);
     WS *= variance.cwiseSqrt().asDiagonal();
-    c.mean = term->coefficient_mean() + WS.transpose() * state.alpha;
+    c.mean = term.coefficient_mean() + WS.transpose() * state.alpha;
     Matrix PWS(rows_, q);
     if (content_ == Content::covariance || content_ == Content::inverse) {
       const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
@@ -410,7 +411,7 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
   return out;
 }
 
-Conditional DenseKernelSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
+Conditional DenseKernelSolver::conditional(const SolverState& state, const DesignRows& others,
                                            const ConditionalRequest& request) {
   const bool factored = request.variance || request.covariance;
   if (factored) scale(state.lambda);
@@ -422,10 +423,9 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const std::
     }
     factor = &work_;
   }
-  const Index T = static_cast<Index>(terms_.size());
-  const Index b = others.empty() ? 0 : rows_of(others[0]);
+  const Index T = prior_->size(), b = others.size();
   Conditional out;
-  out.mean = Vector::Zero(b);
+  out.mean = prior_->mean(others);
   out.variance = Vector::Zero(b);
   if (request.terms) {
     out.term_mean = Matrix::Zero(b, T);
@@ -433,28 +433,31 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const std::
   }
   Matrix K = Matrix::Zero(rows_, b);
   for (Index t = 0; t < T; ++t) {
-    terms_[t]->add_prior_mean(others[t], out.mean);
-    terms_[t]->add_cross(context_, others[t], K);
-    if (!request.terms) continue;
-    Matrix term_cross = Matrix::Zero(rows_, b);
-    terms_[t]->add_cross(context_, others[t], term_cross);
-    Vector term_mean = term_cross.transpose() * state.alpha;
-    terms_[t]->add_prior_mean(others[t], term_mean);
-    out.term_mean.col(t) = term_mean;
+    const Term& term = (*prior_)[t];
+    if (!request.terms) {
+      term.add_cross(context_, (*design_)[t], others[t], K);
+      continue;
+    }
+    Matrix cross = Matrix::Zero(rows_, b);
+    term.add_cross(context_, (*design_)[t], others[t], cross);
+    K += cross;
+    Vector mean = cross.transpose() * state.alpha;
+    term.add_prior_mean(others[t], mean);
+    out.term_mean.col(t) = mean;
     if (!factored) continue;
     Vector variance = Vector::Zero(b);
-    terms_[t]->add_variances(context_, others[t], variance);
+    term.add_variances(context_, others[t], variance);
     out.term_variance.col(t) =
-        (variance - signed_squares(whiten(*factor, std::move(term_cross)), positive_)).cwiseMax(0.0);
+        (variance - signed_squares(whiten(*factor, std::move(cross)), positive_)).cwiseMax(0.0);
   }
   out.mean += K.transpose() * state.alpha;
   if (!factored) return out;
   const Matrix X = whiten(*factor, std::move(K));
-  for (Index t = 0; t < T; ++t) terms_[t]->add_variances(context_, others[t], out.variance);
+  prior_->add_variances(context_, others, out.variance);
   out.variance = (out.variance - signed_squares(X, positive_)).cwiseMax(0.0);
   if (request.covariance) {
     out.covariance = Matrix::Zero(b, b);
-    for (Index t = 0; t < T; ++t) terms_[t]->add_covariance(context_, others[t], out.covariance);
+    prior_->add_covariance(context_, others, out.covariance);
     fill_upper(out.covariance);
     out.covariance -= signed_crossproduct(X, positive_);
   }

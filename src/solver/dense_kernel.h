@@ -10,11 +10,10 @@ namespace galvi {
 /// infinite (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
 class DenseKernelSolver final : public Solver {
  public:
-  DenseKernelSolver(Context& context, Terms terms, Index rows);
+  DenseKernelSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "dense_kernel"; }
-  Index rows() const override { return rows_; }
-  void update(const ConstVectorRef& hyper) override;
+  void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return none_; }
@@ -36,7 +35,7 @@ class DenseKernelSolver final : public Solver {
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
   SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState& state) override;
-  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+  Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
   double jitter() const override { return jitter_; }
 
@@ -53,11 +52,8 @@ class DenseKernelSolver final : public Solver {
   void posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const;
   Matrix whiten(const Matrix& factor, Matrix K) const;
 
-  Context& context_;
-  Terms terms_;
-  Index rows_;
   bool stale_ = true;  // C must be rebuilt before use
-  Matrix prior_;       // C, both triangles
+  Matrix C_;           // both triangles
   Vector prior_mean_, prior_variances_, none_;
   double jitter_ = 0;
 

@@ -16,23 +16,20 @@ void for_pairs(const SparseRows& W, Index n, const F& f) {
 
 }  // namespace
 
-FieldStack::FieldStack(const Terms& terms, Index rows) {
+FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) {
   Index constraints = 0;
-  for (std::size_t t = 0; t < terms.size(); ++t)
-    if (const Field* field = terms[t]->field()) {
-      parts_.push_back({field, static_cast<Index>(t), size_, {}});
+  for (Index t = 0; t < prior.size(); ++t)
+    if (const Field* field = prior[t].field()) {
+      parts_.push_back({field, t, size_, node_design(rows[t], field->size()), {}});
       size_ += field->size();
       constraints += field->constraints().cols();
     }
   constraints_ = Matrix::Zero(size_, constraints);
   pin_weights_.resize(constraints);
-  std::vector<Eigen::Triplet<double>> design, pattern;
+  std::vector<Eigen::Triplet<double>> pattern;
   Index column = 0;
   for (const Part& part : parts_) {
     const Field& field = *part.field;
-    for (Index n = 0; n < rows; ++n)
-      for (SparseRows::InnerIterator w(field.rows(), n); w; ++w)
-        design.emplace_back(n, part.begin + w.col(), w.value());
     constraints_.block(part.begin, column, field.size(), field.constraints().cols()) = field.constraints();
     column += field.constraints().cols();
     for (const Index pin : field.pins()) pins_.push_back(part.begin + pin);
@@ -40,9 +37,8 @@ FieldStack::FieldStack(const Terms& terms, Index rows) {
       for (SparseMatrix::InnerIterator r(field.pinned_precision(), j); r; ++r)
         pattern.emplace_back(part.begin + r.row(), part.begin + j, 0.0);
   }
-  W_.resize(rows, size_);
-  W_.setFromTriplets(design.begin(), design.end());
-  for (Index n = 0; n < rows; ++n)
+  W_ = design(rows);
+  for (Index n = 0; n < W_.rows(); ++n)
     for_pairs(W_, n, [&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
   pattern_.resize(size_, size_);
   pattern_.setFromTriplets(pattern.begin(), pattern.end());
@@ -55,7 +51,7 @@ FieldStack::FieldStack(const Terms& terms, Index rows) {
       for (SparseMatrix::InnerIterator r(R, j); r; ++r)
         part.positions[e++] = position(part.begin + r.row(), part.begin + j);
   }
-  for (Index n = 0; n < rows; ++n) {
+  for (Index n = 0; n < W_.rows(); ++n) {
     for_pairs(W_, n, [&](Index i, Index j, double weight) {
       pairs_.push_back({static_cast<int>(position(i, j)), i == j ? 1 : 2, weight});
     });
@@ -63,15 +59,7 @@ FieldStack::FieldStack(const Terms& terms, Index rows) {
   }
 }
 
-Index FieldStack::position(Index i, Index j) const {
-  if (i < j) std::swap(i, j);
-  const int* begin = pattern_.innerIndexPtr() + pattern_.outerIndexPtr()[j];
-  const int* end = pattern_.innerIndexPtr() + pattern_.outerIndexPtr()[j + 1];
-  const int* found = std::lower_bound(begin, end, static_cast<int>(i));
-  return found != end && *found == i ? found - pattern_.innerIndexPtr() : -1;
-}
-
-void FieldStack::update() {
+void FieldStack::refresh() {
   base_ = Vector::Zero(pattern_.nonZeros());
   Index column = 0;
   for (const Part& part : parts_) {
@@ -83,16 +71,16 @@ void FieldStack::update() {
   }
 }
 
-SparseRows FieldStack::design(const std::vector<TermRows>& others, Index t) const {
+SparseRows FieldStack::design(const DesignRows& rows, Index t) const {
   std::vector<Eigen::Triplet<double>> entries;
   for (const Part& part : parts_) {
     if (t >= 0 && part.term != t) continue;
-    const SparseRows W = node_design(others[part.term], part.field->size());
+    const SparseRows W = node_design(rows[part.term], part.field->size());
     for (Index n = 0; n < W.rows(); ++n)
       for (SparseRows::InnerIterator w(W, n); w; ++w)
         entries.emplace_back(n, part.begin + w.col(), w.value());
   }
-  SparseRows out(rows_of(others[0]), size_);
+  SparseRows out(rows.size(), size_);
   out.setFromTriplets(entries.begin(), entries.end());
   return out;
 }
@@ -149,8 +137,7 @@ double FieldStack::log_det(Context& context) const {
 
 Vector FieldStack::row_variances(Context& context) const {
   Vector out = Vector::Zero(W_.rows());
-  for (const Part& part : parts_)
-    out += part.field->rows().cwiseAbs2() * part.field->variances(context);
+  for (const Part& part : parts_) out += part.field->row_variances(context, part.rows);
   return out;
 }
 

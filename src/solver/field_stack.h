@@ -2,19 +2,20 @@
 #pragma once
 
 #include "prior/field.h"
+#include "prior/prior.h"
 
 namespace galvi {
 
 class FieldStack {
  public:
-  FieldStack(const Terms& terms, Index rows);
-  /// To be called after the terms' own.
-  void update();
+  FieldStack(const Prior& prior, const DesignRows& rows);
+  /// To be called when the fields' hyperparameters have changed.
+  void refresh();
 
   Index size() const { return size_; }                        // L
   const SparseRows& rows() const { return W_; }               // N x L
   /// W of other rows; with a term t >= 0, its own columns alone.
-  SparseRows design(const std::vector<TermRows>& others, Index t = -1) const;
+  SparseRows design(const DesignRows& rows, Index t = -1) const;
 
   Index constraint_count() const { return constraints_.cols(); }
   const Matrix& constraints() const { return constraints_; }  // B, L x c
@@ -28,7 +29,7 @@ class FieldStack {
   /// w_n' Z w_n of all rows, where `values` are those of Z on the pattern.
   Vector quadratic_forms(const ConstVectorRef& values) const;
   /// Where (i, j) is among the values, -1 for nowhere.
-  Index position(Index i, Index j) const;
+  Index position(Index i, Index j) const { return galvi::position(pattern_, i, j); }
 
   // The prior's moments, constraints included.
   Vector precision_times(const Vector& z) const;
@@ -46,6 +47,7 @@ class FieldStack {
   struct Part {
     const Field* field;
     Index term, begin;
+    SparseRows rows;
     IndexVector positions;  // of R's values among the pattern's
   };
 

@@ -17,21 +17,19 @@ constexpr double refine_above = 1e-12, refine_above_relative = 1e-15;
 
 }  // namespace
 
-ProjectedSolver::ProjectedSolver(Context& context, Terms terms, Index rows)
-    : context_(context),
-      terms_(std::move(terms)),
-      rows_(rows),
-      columns_(context, terms_, rows),
+ProjectedSolver::ProjectedSolver(Context& context, std::shared_ptr<Prior> prior,
+                                 std::shared_ptr<const DesignRows> design)
+    : Solver(context, std::move(prior), std::move(design)),
+      columns_(context, *prior_, *design_),
       latent_(columns_.size()) {
-  for (const auto& term : terms_)
+  for (const auto& term : *prior_)
     if (term->columns() == 0)
       throw std::invalid_argument("term " + term->label() + " is not a finite set of columns");
 }
 
-void ProjectedSolver::update(const ConstVectorRef& hyper) {
-  for (auto& term : terms_) term->update(hyper);
-  columns_.update();
-  prior_mean_ = galvi::prior_mean(terms_, rows_);
+void ProjectedSolver::refresh() {
+  columns_.refresh();
+  prior_mean_ = prior_->mean(*design_);
   prior_variances_ = Vector::Zero(rows_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   variances_known_ = false;
@@ -269,7 +267,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
 
 void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                                            const GradientBody& body) const {
-  ColumnGradients sums(terms_, columns_);
+  ColumnGradients sums(*prior_, columns_);
   columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
     Matrix G(chunk.rows(), latent_);
     body(group, begin, chunk, G);
@@ -295,7 +293,7 @@ SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
 std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state) {
   std::vector<Coefficients> out;
   Index at = 0;
-  for (const auto& term : terms_) {
+  for (const auto& term : *prior_) {
     const Index q = term->columns();
     const auto rows = state.latent_chol.middleRows(at, q);
     out.push_back({term->label(), state.latent_mean.segment(at, q), rows * rows.transpose()});
@@ -304,10 +302,10 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
   return out;
 }
 
-Conditional ProjectedSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
+Conditional ProjectedSolver::conditional(const SolverState& state, const DesignRows& others,
                                          const ConditionalRequest& request) {
-  const Index T = static_cast<Index>(terms_.size());
-  const Index b = others.empty() ? 0 : rows_of(others[0]);
+  const Prior& prior = *prior_;
+  const Index T = prior.size(), b = others.size();
   Conditional out;
   out.mean = Vector::Zero(b);
   Matrix W(b, latent_);
@@ -321,12 +319,12 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const std::ve
   const Matrix chol = columns_.scale().cwiseInverse().asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
-    const Index q = terms_[t]->columns();
+    const Index q = prior[t].columns();
     auto Wt = W.middleCols(at, q);
-    terms_[t]->fill(others[t], Wt);
+    prior[t].fill(others[t], 0, Wt);
     Vector own = Vector::Zero(b), mean = Vector::Zero(b);
-    terms_[t]->add_extra_variances(others[t], Wt, own);
-    terms_[t]->add_prior_mean(others[t], mean);
+    prior[t].add_extra_variances(others[t], 0, Wt, own);
+    prior[t].add_prior_mean(others[t], mean);
     mean += Wt * u.segment(at, q);
     out.mean += mean;
     extra += own;

@@ -12,11 +12,10 @@ namespace galvi {
 /// A = P + W~' Lambda W~ is as well conditioned as the problem allows.
 class ProjectedSolver final : public Solver, public LatentForm {
  public:
-  ProjectedSolver(Context& context, Terms terms, Index rows);
+  ProjectedSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "projected"; }
-  Index rows() const override { return rows_; }
-  void update(const ConstVectorRef& hyper) override;
+  void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return extra_variances_; }
@@ -42,7 +41,7 @@ class ProjectedSolver final : public Solver, public LatentForm {
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
   SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState& state) override;
-  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+  Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
 
   LatentForm* latent_form() override { return null_dimension() == 0 ? this : nullptr; }
@@ -70,9 +69,6 @@ class ProjectedSolver final : public Solver, public LatentForm {
   /// variances_ of the rows of a chunk, which is overwritten.
   void set_variances(Index begin, MatrixRef chunk) const;
 
-  Context& context_;
-  Terms terms_;
-  Index rows_;
   DenseColumns columns_;
   Index latent_;
   Vector prior_mean_, prior_variances_;

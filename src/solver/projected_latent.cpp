@@ -45,8 +45,6 @@ LatentSlope ProjectedSolver::slope(const LatentGaussian& q, const Vector& d_mean
   return out;
 }
 
-void ProjectedSolver::hold_basis(bool held) {
-  for (auto& term : terms_) term->hold_basis(held);
-}
+void ProjectedSolver::hold_basis(bool held) { prior_->hold_basis(held); }
 
 }  // namespace galvi

@@ -6,6 +6,16 @@
 
 namespace galvi {
 
+Solver::Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design)
+    : context_(context), prior_(std::move(prior)), design_(std::move(design)), rows_(design_->size()) {
+  if (static_cast<Index>(design_->terms.size()) != prior_->size())
+    throw std::invalid_argument("rows and prior differ in their number of terms");
+  for (Index t = 0; t < prior_->size(); ++t) {
+    if ((*design_)[t].size() != rows_) throw std::invalid_argument("terms differ in their number of rows");
+    (*prior_)[t].check((*design_)[t]);
+  }
+}
+
 // KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda
 // V); a flat direction has the density 1 and not (2 pi)^(-1/2).
 double Solver::prior_kl(double squared_norm) const {

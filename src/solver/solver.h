@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "prior/term.h"
+#include "prior/prior.h"
 
 namespace galvi {
 
@@ -87,10 +87,10 @@ class Solver {
  public:
   virtual ~Solver() = default;
   virtual std::string name() const = 0;
-  virtual Index rows() const = 0;
+  Index rows() const { return rows_; }
 
-  /// Reads hyperparameters (natural scale) into the terms and refreshes what depends on them.
-  virtual void update(const ConstVectorRef& hyper) = 0;
+  /// To be called when the hyperparameters of the prior have changed.
+  virtual void refresh() = 0;
   /// W mu.   N
   virtual const Vector& prior_mean() const = 0;
   /// diag(C) + c; infinite where the prior is flat.   N
@@ -145,8 +145,8 @@ class Solver {
   /// What to keep of the current factorisation and this mean.
   virtual SolverState state(const SiteMean& site_mean, bool keep_factor) = 0;
   virtual std::vector<Coefficients> coefficients(const SolverState& state) = 0;
-  /// Predictions at new rows from a kept state. others: one entry per term.
-  virtual Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+  /// Predictions at new rows from a kept state.
+  virtual Conditional conditional(const SolverState& state, const DesignRows& others,
                                   const ConditionalRequest& request) = 0;
   /// What rounding alone may do to log_det(), where that is more than the last digits.
   virtual double rounding() const { return 0; }
@@ -154,6 +154,9 @@ class Solver {
   virtual double jitter() const { return 0; }
 
  protected:
+  /// Throws std::invalid_argument if the rows are not what the terms read.
+  Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
+
   // For condition() of solvers whose z is shorter than it takes to interpolate.
   /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite:
   /// `latent` names what cannot interpolate it.
@@ -162,10 +165,15 @@ class Solver {
   double gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const;
   [[noreturn]] static void throw_singular();
 
-  Vector lambda_;  // of the last factorise()
+  Context& context_;
+  const std::shared_ptr<Prior> prior_;
+  const std::shared_ptr<const DesignRows> design_;  // the rows that are fitted
+  const Index rows_;                                // N
+  Vector lambda_;                                   // of the last factorise()
 };
 
 /// kind: "dense_kernel", "projected" or "sparse". Throws std::invalid_argument for anything else.
-std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, Terms terms, Index rows);
+std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, std::shared_ptr<Prior> prior,
+                                    std::shared_ptr<const DesignRows> design);
 
 }  // namespace galvi

@@ -10,28 +10,26 @@
 
 namespace galvi {
 
-SparseSolver::SparseSolver(Context& context, Terms terms, Index rows)
-    : context_(context),
-      terms_(std::move(terms)),
-      rows_(rows),
-      fields_(terms_, rows),
-      columns_(context, terms_, rows),
+SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
+                           std::shared_ptr<const DesignRows> design)
+    : Solver(context, std::move(prior), std::move(design)),
+      fields_(*prior_, *design_),
+      columns_(context, *prior_, *design_),
       symbolic_(fields_.pattern()) {
-  for (const auto& term : terms_)
+  for (const auto& term : *prior_)
     if (!term->field() && term->columns() == 0)
       throw std::invalid_argument("term " + term->label() +
                                   " is neither a field nor a finite set of columns");
 }
 
-void SparseSolver::update(const ConstVectorRef& hyper) {
-  for (auto& term : terms_) term->update(hyper);
-  fields_.update();
-  columns_.update();
-  prior_mean_ = galvi::prior_mean(terms_, rows_);
+void SparseSolver::refresh() {
+  fields_.refresh();
+  columns_.refresh();
+  prior_mean_ = prior_->mean(*design_);
   prior_variances_ = fields_.row_variances(context_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
-  prior_.resize(0, 0);
+  prior_covariance_.resize(0, 0);
 }
 
 BorderedFactor SparseSolver::factor_at(const Vector& lambda) const {
@@ -171,12 +169,13 @@ const Matrix& SparseSolver::dense_covariance() const {
 }
 
 const Matrix& SparseSolver::dense_prior() const {
-  if (prior_.size() > 0) return prior_;
-  prior_ = Matrix::Zero(rows_, rows_);
-  for (const auto& term : terms_) term->add_covariance(context_, prior_);
-  fill_upper(prior_);
-  if (extra_variances_.size() > 0) prior_.diagonal() -= extra_variances_;  // terms count c in
-  return prior_;
+  Matrix& C = prior_covariance_;
+  if (C.size() > 0) return C;
+  C = Matrix::Zero(rows_, rows_);
+  prior_->add_covariance(context_, *design_, C);
+  fill_upper(C);
+  if (extra_variances_.size() > 0) C.diagonal() -= extra_variances_;  // terms count c in
+  return C;
 }
 
 Distance SparseSolver::distance(const Vector& r, const Vector& d) const {

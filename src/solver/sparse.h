@@ -11,11 +11,10 @@ namespace galvi {
 
 class SparseSolver final : public Solver {
  public:
-  SparseSolver(Context& context, Terms terms, Index rows);
+  SparseSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "sparse"; }
-  Index rows() const override { return rows_; }
-  void update(const ConstVectorRef& hyper) override;
+  void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return extra_variances_; }
@@ -42,7 +41,7 @@ class SparseSolver final : public Solver {
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
   SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState& state) override;
-  Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
+  Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
 
  private:
@@ -93,13 +92,10 @@ class SparseSolver final : public Solver {
     Vector extra;
   };
   const Latent& kept_mean(const SolverState& state);
-  TermDesign term_design(const std::vector<TermRows>& others, Index t) const;
+  TermDesign term_design(const DesignRows& others, Index t) const;
   /// Var(w'u) of rows.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
 
-  Context& context_;
-  Terms terms_;
-  Index rows_;
   FieldStack fields_;
   DenseColumns columns_;
   SparseCholesky symbolic_;
@@ -107,7 +103,7 @@ class SparseSolver final : public Solver {
 
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;
-  mutable Matrix covariance_, prior_;  // empty until asked for
+  mutable Matrix covariance_, prior_covariance_;  // empty until asked for
   std::optional<KeptMean> kept_mean_;  // of the last kept_mean()
 };
 

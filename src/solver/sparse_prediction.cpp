@@ -19,9 +19,9 @@ std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   const Matrix covariance =
       columns_.scale().asDiagonal() * factor_->coefficient_covariance() * columns_.scale().asDiagonal();
   std::vector<Coefficients> out;
-  for (std::size_t t = 0; t < terms_.size(); ++t)
-    if (const Index q = terms_[t]->columns(), at = columns_.begin(t); q > 0)
-      out.push_back({terms_[t]->label(), columns_.mean().segment(at, q) + beta.segment(at, q),
+  for (Index t = 0; t < prior_->size(); ++t)
+    if (const Index q = (*prior_)[t].columns(), at = columns_.begin(t); q > 0)
+      out.push_back({(*prior_)[t].label(), columns_.mean().segment(at, q) + beta.segment(at, q),
                      covariance.block(at, at, q, q)});
   return out;
 }
@@ -69,17 +69,18 @@ const SparseSolver::Latent& SparseSolver::kept_mean(const SolverState& state) {
   return kept_mean_.emplace(KeptMean{state.b, std::move(u)}).mean;
 }
 
-SparseSolver::TermDesign SparseSolver::term_design(const std::vector<TermRows>& others, Index t) const {
-  const Index b = rows_of(others[t]);
-  TermDesign out{fields_.design(others, t), Matrix(b, terms_[t]->columns()), Vector::Zero(b)};
-  if (out.columns.cols() > 0) terms_[t]->fill(others[t], out.columns);
-  terms_[t]->add_extra_variances(others[t], out.columns, out.extra);
+SparseSolver::TermDesign SparseSolver::term_design(const DesignRows& others, Index t) const {
+  const Term& term = (*prior_)[t];
+  const Index b = others.size();
+  TermDesign out{fields_.design(others, t), Matrix(b, term.columns()), Vector::Zero(b)};
+  if (out.columns.cols() > 0) term.fill(others[t], 0, out.columns);
+  term.add_extra_variances(others[t], 0, out.columns, out.extra);
   return out;
 }
 
-Conditional SparseSolver::conditional(const SolverState& state, const std::vector<TermRows>& others,
+Conditional SparseSolver::conditional(const SolverState& state, const DesignRows& others,
                                       const ConditionalRequest& request) {
-  const Index T = static_cast<Index>(terms_.size()), b = others.empty() ? 0 : rows_of(others[0]);
+  const Index T = prior_->size(), b = others.size();
   const bool factored = request.variance || request.covariance;
   const Latent& u = kept_mean(state);
   Conditional out;
@@ -92,7 +93,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const std::vecto
     const TermDesign own = term_design(others, t);
     const Index at = columns_.begin(t), q = own.columns.cols();
     Vector mean = own.fields * u.z.col(0) + own.columns * u.beta.col(0).segment(at, q);
-    terms_[t]->add_prior_mean(others[t], mean);
+    (*prior_)[t].add_prior_mean(others[t], mean);
     out.mean += mean;
     dense.middleCols(at, q) = own.columns;
     extra += own.extra;

@@ -47,7 +47,7 @@ field_rows_covariance <- function(term, values, rows = term, others = rows) {
 # The one field term of a formula, with the values of the hyperparameters.
 field_of <- function(formula, data, ...) {
   built <- prepare_model(formula, data, ..., held = TRUE)
-  terms <- built$model$priors[[1]]$terms
+  terms <- terms_of(built$model)
   at <- which(vapply(terms, `[[`, "", "type") == "field")[1]
   label <- terms[[at]]$label
   list(

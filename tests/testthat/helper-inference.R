@@ -37,7 +37,7 @@ reference_gap <- function(model, fit) {
 # log p(y) of a gaussian model: weights divide the noise, and a row of weight 0 is not there. Columns with a
 # flat prior are integrated against the density one.
 gaussian_log_evidence <- function(model) {
-  columns <- Filter(function(term) term$type == "columns", model$priors[[1]]$terms)
+  columns <- Filter(function(term) term$type == "columns", terms_of(model))
   noise <- model$hyper$value[model$likelihood$hyper$variance]
   w <- model$weights
   use <- w > 0

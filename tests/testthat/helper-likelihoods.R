@@ -71,7 +71,15 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   if (!is.null(case$ordered)) at <- list(thresholds = unlist(at, use.names = FALSE))
   constants <- if (is.null(case$constants)) list() else case$constants
   model$likelihood <- list(type = type, hyper = at, constants = constants)
-  if (!is.null(prior$per_class)) model$priors <- lapply(prior$per_class, function(terms) list(terms = terms))
+  if (!is.null(prior$per_class)) {
+    model$predictors <- unlist(Map(function(terms, k) {
+      own <- with_terms(model, terms)$predictors
+      own[[1]]$latents <- k
+      own
+    }, prior$per_class, seq_along(prior$per_class)), recursive = FALSE)
+  } else {
+    model$predictors[[1]]$latents <- seq_len(ncol(offset))
+  }
   model$expectation <- expectation
   model
 }

@@ -25,12 +25,38 @@ new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep
   solver <- if ("kernel" %in% types) "dense_kernel" else if ("field" %in% types) "sparse" else "projected"
   spec <- list(type = likelihood, hyper = list(), constants = list())
   if (likelihood == "gaussian") spec$hyper <- list(variance = match("noise", names(hyper)))
-  list(
-    y = as.numeric(y), size = size, weights = weights, offset = matrix(offset, length(y)), likelihood = spec,
-    expectation = "auto", solver = solver,
-    priors = list(list(terms = terms)), hyper = hyper_table(hyper, settings)
-  )
+  K <- NCOL(offset)
+  with_terms(new_model_list(
+    list(y = as.numeric(y), size = size, weights = weights), matrix(offset, length(y)), list(list()),
+    list(list(terms = list(), solver = solver, design = 1L, latents = seq_len(K))), spec, hyper_table(hyper, settings)
+  ), terms)
 }
+
+# Here a term has its rows beside its prior; the model list has them in its design.
+row_parts <- c("inputs", "by", "group", "W", "node", "weight")
+
+with_terms <- function(model, terms) {
+  split <- function(keep) {
+    lapply(terms, function(term) Filter(Negate(is.null), term[(names(term) %in% row_parts) == keep]))
+  }
+  model$designs <- list(split(TRUE))
+  count <- function(term) if (!is.null(term$inputs)) list(input_count = ncol(term$inputs))
+  specs <- Map(c, split(FALSE), lapply(terms, count))
+  model$predictors <- list(list(
+    terms = specs, solver = model$predictors[[1]]$solver, design = 1L,
+    latents = seq_len(ncol(model$offset))
+  ))
+  check_model(model)
+}
+
+with_solver <- function(model, solver) {
+  model$predictors[[1]]$solver <- solver
+  model
+}
+
+solver_of <- function(model) predictor_of(model)$solver
+
+terms_of <- function(model, k = 1L) Map(c, prior_terms(model, k), term_rows(model, k))
 
 kernel_spec_of <- function(type, hyper, columns = 1L, constants = list(), parts = list()) {
   list(type = type, columns = columns, hyper = hyper, constants = constants, parts = parts)
@@ -92,11 +118,11 @@ term_covariance <- function(term, hyper) {
 apply_factors <- function(term, hyper) apply(term$factors, 1, function(at) prod(hyper[at[at > 0]]))
 
 prior_covariance <- function(model) {
-  Reduce(`+`, lapply(model$priors[[1]]$terms, term_covariance, model$hyper$value))
+  Reduce(`+`, lapply(terms_of(model), term_covariance, model$hyper$value))
 }
 
 prior_mean_of <- function(model) {
-  means <- lapply(model$priors[[1]]$terms, function(term) {
+  means <- lapply(terms_of(model), function(term) {
     switch(term$type, columns = drop(term$W %*% term$mean), field = field_prior_mean(term), 0)
   })
   Reduce(`+`, means, numeric(length(model$y)))
@@ -110,7 +136,7 @@ term_columns <- function(term, hyper) {
 
 # The same of a prior that is finite.
 prior_columns <- function(model) {
-  columns <- lapply(model$priors[[1]]$terms, term_columns, model$hyper$value)
+  columns <- lapply(terms_of(model), term_columns, model$hyper$value)
   list(W = do.call(cbind, lapply(columns, `[[`, "W")), variance = unlist(lapply(columns, `[[`, "variance")))
 }
 

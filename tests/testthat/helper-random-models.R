@@ -85,10 +85,10 @@ methods_from_best <- function(model) {
 
 # One line that says what a model of random_any_model() is.
 describe_model <- function(model) {
-  kernels <- vapply(model$priors[[1]]$terms, function(term) {
+  kernels <- vapply(terms_of(model), function(term) {
     if (term$type == "kernel") term$kernel$type else term$type
   }, "")
   sprintf("%s, %s, %s%s, N = %d, variance %.2g", model$likelihood$type, model$expectation,
-          paste(kernels, collapse = " + "), if (length(model$priors) > 1) " per class" else "",
+          paste(kernels, collapse = " + "), if (length(model$predictors) > 1) " per class" else "",
           length(model$y), model$hyper$value[match(TRUE, model$hyper$name %in% c("variance", "sd", "h1"))])
 }

@@ -1,15 +1,15 @@
 model_of <- function(...) prepare_model(...)$model
-term_of <- function(model, i = length(model$priors[[1L]]$terms)) model$priors[[1L]]$terms[[i]]
+term_of <- function(model, i = length(terms_of(model))) terms_of(model)[[i]]
 
 # What newdata gives for the training rows must be what training gave.
 expect_same_rows <- function(formula, data, ..., at = seq_len(nrow(data))) {
   built <- prepare_model(formula, data, ...)
   new <- design_rows(built$design, data[at, , drop = FALSE])
-  for (i in seq_along(new$rows$terms)) {
-    term <- built$model$priors[[1L]]$terms[[i]]
-    for (part in names(new$rows$terms[[i]])) {
+  for (i in seq_along(new$rows[[1]])) {
+    term <- terms_of(built$model)[[i]]
+    for (part in names(new$rows[[1]][[i]])) {
       old <- if (is.matrix(term[[part]])) term[[part]][at, , drop = FALSE] else term[[part]][at]
-      expect_equal(new$rows$terms[[i]][[part]], old, info = paste(deparse(formula), part))
+      expect_equal(new$rows[[1]][[i]][[part]], old, info = paste(deparse(formula), part))
     }
   }
   expect_equal(new$offset, built$model$offset[at, , drop = FALSE])
@@ -17,11 +17,11 @@ expect_same_rows <- function(formula, data, ..., at = seq_len(nrow(data))) {
 
 test_that("the model list has what the core needs", {
   m <- model_of(mpg ~ wt + gp(hp, disp), mtcars)
-  expect_equal(m$solver, "dense_kernel")
+  expect_equal(solver_of(m), "dense_kernel")
   expect_equal(m$y, mtcars$mpg)
   expect_equal(m$weights, rep(1, 32))
   expect_equal(dim(m$offset), c(32L, 1L))
-  terms <- m$priors[[1L]]$terms
+  terms <- terms_of(m)
   expect_equal(vapply(terms, `[[`, "", "type"), c("columns", "kernel"))
   expect_equal(vapply(terms, `[[`, "", "label"), c("fixed", "gp(hp, disp)"))
   expect_equal(terms[[1L]]$W, unname(model.matrix(mpg ~ wt, mtcars)), ignore_attr = TRUE)
@@ -36,12 +36,12 @@ test_that("the model list has what the core needs", {
 })
 
 test_that("without fixed effects there is no such term, and columns alone need no dense kernel", {
-  expect_length(model_of(mpg ~ 0 + gp(hp), mtcars)$priors[[1L]]$terms, 1L)
+  expect_length(prior_terms(model_of(mpg ~ 0 + gp(hp), mtcars)), 1L)
   m <- model_of(mpg ~ wt + gp(hp, disp, kernel = linear(ard = TRUE) + constant()), mtcars)
-  expect_equal(m$solver, "projected")
+  expect_equal(solver_of(m), "projected")
   expect_equal(term_of(m)$type, "columns")
   expect_equal(dim(term_of(m)$W), c(32L, 3L))
-  expect_equal(model_of(mpg ~ wt, mtcars)$solver, "projected")
+  expect_equal(solver_of(model_of(mpg ~ wt, mtcars)), "projected")
 })
 
 test_that("factors are indicators over sqrt(2): levels at distance 1, one variable", {
@@ -122,7 +122,7 @@ test_that("odd data work: one row, duplicate rows, constant columns", {
   m <- model_of(y ~ x + gp(x, z), data.frame(y = c(1, 2, 3), x = 1, z = c(1, 1, 1)))
   expect_true(all(is.finite(m$hyper$value)) && all(m$hyper$value > 0))
   m <- model_of(y ~ 1 + gp(x, scale = TRUE), data.frame(y = c(1, 1), x = 2))
-  expect_equal(m$priors[[1L]]$terms[[2L]]$inputs, matrix(0, 2, 1))
+  expect_equal(terms_of(m)[[2L]]$inputs, matrix(0, 2, 1))
 })
 
 test_that("scale = TRUE gives columns one spread and leaves one input in its units", {
@@ -185,7 +185,7 @@ test_that("new data that do not fit are errors of class newdata", {
   expect_error(design_rows(design, 1:3), class = "galvi_error_newdata")
   expect_equal(nrow(design_rows(design, data.frame(x = 1, g = "b"))$offset), 1L)
   none <- design_rows(design, d[0L, ])
-  expect_equal(nrow(none$rows$terms[[2L]]$inputs), 0L)
+  expect_equal(nrow(none$rows[[1L]][[2L]]$inputs), 0L)
 })
 
 test_that("what came from outside the data is looked up there again", {
@@ -194,8 +194,8 @@ test_that("what came from outside the data is looked up there again", {
   d <- data.frame(y = 1:6, x = 1:6)
   design <- prepare_model(y ~ I(x^power) + gp(findInterval(x, knots)), d)$design
   new <- design_rows(design, data.frame(x = 3))
-  expect_equal(unname(new$rows$terms[[1L]]$W), cbind(1, 9), ignore_attr = TRUE)
-  expect_equal(new$rows$terms[[2L]]$inputs, matrix(1))
+  expect_equal(unname(new$rows[[1L]][[1L]]$W), cbind(1, 9), ignore_attr = TRUE)
+  expect_equal(new$rows[[1L]][[2L]]$inputs, matrix(1))
   z <- 6:1
   outside <- prepare_model(y ~ gp(z), d)$design
   expect_error(
@@ -244,37 +244,37 @@ class_data <- function() {
 test_that("latent values share their terms, and a kernel per class has its own hyperparameters", {
   d <- class_data()
   shared <- model_of(y ~ x + gp(z), d, categorical())
-  expect_length(shared$priors, 1L)
+  expect_length(shared$predictors, 1L)
   expect_equal(dim(shared$offset), c(6L, 3L))
   expect_equal(shared$y, c(0, 1, 2, 0, 1, 2))
   own <- model_of(y ~ x + gp(z, kernel = per_class(se())), d, categorical("b"))
-  expect_length(own$priors, 2L)
+  expect_length(own$predictors, 2L)
   expect_equal(own$hyper$name, c(
     "intercept.sd", "x.sd", "gp(z)[a].variance", "gp(z)[a].lengthscale", "gp(z)[c].variance",
     "gp(z)[c].lengthscale"
   ))
   expect_equal(own$hyper$term[3:6], rep("gp(z)", 4L))
-  kernel <- function(k) own$priors[[k]]$terms[[2L]]$kernel$hyper
+  kernel <- function(k) terms_of(own, k)[[2L]]$kernel$hyper
   expect_equal(kernel(1), list(variance = 3L, lengthscale = 4L))
   expect_equal(kernel(2), list(variance = 5L, lengthscale = 6L))
   for (part in c("inputs", "label")) {
-    expect_identical(own$priors[[1L]]$terms[[2L]][[part]], own$priors[[2L]]$terms[[2L]][[part]])
+    expect_identical(terms_of(own, 1)[[2L]][[part]], terms_of(own, 2)[[2L]][[part]])
   }
-  expect_identical(own$priors[[1L]]$terms[[1L]], own$priors[[2L]]$terms[[1L]])
+  expect_identical(terms_of(own, 1)[[1L]], terms_of(own, 2)[[1L]])
 })
 
 test_that("per_class() reaches columns, several kernels and by, and is nothing to one latent value", {
   d <- class_data()
   columns <- model_of(y ~ 0 + gp(x, z, kernel = per_class(linear(ard = TRUE))), d, stick_breaking())
-  expect_equal(columns$solver, "projected")
-  expect_equal(columns$priors[[1L]]$terms[[1L]]$factors[, 1L], c(1L, 2L))
-  expect_equal(columns$priors[[2L]]$terms[[1L]]$factors[, 1L], c(3L, 4L))
+  expect_equal(solver_of(columns), "projected")
+  expect_equal(terms_of(columns, 1)[[1L]]$factors[, 1L], c(1L, 2L))
+  expect_equal(terms_of(columns, 2)[[1L]]$factors[, 1L], c(3L, 4L))
   expect_match(columns$hyper$name[3L], "gp(x, z)[b].variance[x]", fixed = TRUE)
   both <- model_of(y ~ gp(x, by = g, kernel = per_class(se() + linear())) + gp(z), d, stick_breaking())
-  expect_length(both$priors, 2L)
+  expect_length(both$predictors, 2L)
   expect_true("gp(x, by = g)[b].linear.variance" %in% both$hyper$name)
   one <- model_of(y ~ gp(x, kernel = per_class(se())), transform(d, y = ordered(y)), cumulative())
-  expect_length(one$priors, 1L)
+  expect_length(one$predictors, 1L)
   expect_equal(one$hyper$name[1:2], c("gp(x).variance", "gp(x).lengthscale"))
   binary <- model_of(g ~ gp(x, kernel = per_class(se())), d, categorical("u"))
   expect_equal(binary$hyper$name[2:3], c("gp(x).variance", "gp(x).lengthscale"))
@@ -314,7 +314,7 @@ test_that("missing values in a matrix of offsets leave the row out", {
 test_that("fixed effects of all latent values have the same prior", {
   d <- class_data()
   built <- prepare_model(y ~ x, d, categorical(), prior = list(x = normal(0, learn(2))))
-  expect_length(built$model$priors, 1L)
+  expect_length(built$model$predictors, 1L)
   expect_equal(built$model$hyper$name, c("intercept.sd", "x.sd"))
   expect_equal(built$prior[["(Intercept)"]], normal(0, 10))
   default <- prepare_model(y ~ x, d, categorical())$prior

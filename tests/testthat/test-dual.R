@@ -23,6 +23,7 @@ dual_model <- function(pair, kind, n, variance = exp(rnorm(1)), weights = NULL) 
   if (reference) {
     model$likelihood$constants$reference <- sample(0:2, 1)
     model$offset <- model$offset[, 1:2, drop = FALSE]
+    model <- with_terms(model, terms_of(model))
   }
   model
 }

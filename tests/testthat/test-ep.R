@@ -177,16 +177,7 @@ test_that("a row of weight 0 is not there, and a warm start has nothing to do", 
     model <- random_model("gp", 8, turn(seed, inexact_likelihoods), 2)
     model$weights <- c(0, rep(1, 7))
     fit <- fit_at(model, "ep", quiet_control(tol = 1e-14))
-    rest <- model
-    for (field in c("y", "size", "weights")) rest[[field]] <- model[[field]][-1]
-    rest$offset <- model$offset[-1, , drop = FALSE]
-    term <- rest$priors[[1]]$terms[[1]]
-    for (field in c("inputs", "by", "group")) {
-      x <- term[[field]]
-      if (length(x)) term[[field]] <- if (is.matrix(x)) x[-1, , drop = FALSE] else x[-1]
-    }
-    rest$priors[[1]]$terms[[1]] <- term
-    again <- fit_at(rest, "ep", quiet_control(tol = 1e-14))
+    again <- fit_at(model_of_rows(model, -1), "ep", quiet_control(tol = 1e-14))
     expect_close(fit$elbo, again$elbo, 1e-9)
     expect_equal(c(fit$lambda[1], fit$b[1]), c(0, 0))
     warm <- fit_at(model, "ep", quiet_control(tol = 1e-12), start = fit[c("lambda", "b")])
@@ -242,7 +233,7 @@ test_that("ep refuses what it cannot do", {
 test_that("with inducing points ep is generalised FITC: exact for one row, an exact gradient", {
   set.seed(5)
   model <- random_inducing(1, 2)
-  prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+  prior <- inducing_covariance(terms_of(model)[[1]], model$hyper$value)
   alone <- new_model(model$y, list(columns_term(matrix(1), 1)), c(sd = drop(sqrt(prior$Q + prior$c))))
   expect_close(fit_at(model, "ep")$elbo, grid_log_evidence(alone), 1e-7)
   for_seeds(91:94, function(seed) {

@@ -100,7 +100,7 @@ test_that("thresholds are rows in order, named by the levels that they divide", 
 test_that("free thresholds stand for the intercept, held ones do not", {
   d <- data.frame(y = factor(c(1, 2, 3, 2, 1, 3), ordered = TRUE), x = 1:6, g = rep(c("u", "v"), each = 3))
   columns <- function(formula, family) {
-    colnames(prepare_model(formula, d, family)$model$priors[[1L]]$terms[[1L]]$W)
+    colnames(terms_of(prepare_model(formula, d, family)$model)[[1L]]$W)
   }
   held <- cumulative(thresholds = fixed(c(0, 1)))
   expect_equal(columns(y ~ x, cumulative()), "x")
@@ -111,7 +111,7 @@ test_that("free thresholds stand for the intercept, held ones do not", {
   expect_equal(columns(y ~ 0 + g, held), c("gu", "gv"))
   built <- prepare_model(y ~ g * x, d, cumulative())
   new <- design_rows(built$design, d[6:5, ])
-  expect_equal(new$rows$terms[[1L]]$W, built$model$priors[[1L]]$terms[[1L]]$W[6:5, ])
+  expect_equal(new$rows[[1L]][[1L]]$W, terms_of(built$model)[[1L]]$W[6:5, ])
 })
 
 test_that("thresholds alone are a model: the intercept is there and 0", {

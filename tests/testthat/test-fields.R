@@ -257,7 +257,7 @@ test_that("labels tell terms apart", {
 
 test_that("the solver is that of the terms", {
   d <- walk(6)
-  solver <- function(f) prepare_model(f, d)$model$solver
+  solver <- function(f) solver_of(prepare_model(f, d)$model)
   expect_identical(solver(y ~ v), "projected")
   expect_identical(solver(y ~ v + iid(f)), "sparse")
   expect_identical(solver(y ~ gp(v) + iid(f)), "dense_kernel")
@@ -375,7 +375,7 @@ test_that("the same fields in a dense sum give the same fit", {
   kernel <- se(variance = fixed(1e-12), lengthscale = fixed(1))
   sparse <- held(y ~ iid(g) + gmrf(t, graph, "proper") + rw2(t, 0.01, cyclic = TRUE), d)
   dense <- held(update(formula(sparse), . ~ . + gp(x, kernel = kernel)), d)
-  expect_identical(c(sparse$model$solver, dense$model$solver), c("sparse", "dense_kernel"))
+  expect_identical(c(solver_of(sparse$model), solver_of(dense$model)), c("sparse", "dense_kernel"))
   expect_equal(sparse$elbo, dense$elbo, tolerance = 1e-8)
   expect_equal(nlme::ranef(sparse), nlme::ranef(dense), tolerance = 1e-6)
 })

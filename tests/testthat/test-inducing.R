@@ -16,7 +16,7 @@ test_that("a solver's verbs are those of W W', with c beside it", {
     b <- rnorm(n)
     x <- rnorm(n)
     got <- solve_by(model, lambda, b, x)
-    prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+    prior <- inducing_covariance(terms_of(model)[[1]], model$hyper$value)
     wanted <- dense_verbs(prior$Q, lambda, b, x)
     wanted$variances <- wanted$variances + prior$c
     wanted$prior_variances <- diag(prior$Q) + prior$c

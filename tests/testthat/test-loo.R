@@ -98,7 +98,7 @@ test_that("prior variances are those of an empty posterior", {
   fit <- fit_held(number ~ x + gp(x, kernel = kernel), gaussian(), loo_data())
   prior <- fit$posterior
   prior$alpha[] <- prior$lambda[] <- 0
-  found <- predict_latent(fit$model, prior, training_rows(fit$model), list(variance = TRUE))$variance
+  found <- predict_latent(fit$model, prior, fit$model$designs, list(variance = TRUE))$variance
   expect_close(prior_variances(fit), found)
 })
 

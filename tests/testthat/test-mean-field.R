@@ -10,7 +10,7 @@ latents_of <- function(model) {
 }
 
 known_part <- function(model) {
-  columns <- vapply(model$priors[[1]]$terms, function(term) term$type == "columns", NA)
+  columns <- vapply(terms_of(model), function(term) term$type == "columns", NA)
   model$offset[, 1] + if (any(columns)) prior_mean_of(model) else 0
 }
 
@@ -155,13 +155,8 @@ test_that("both solvers agree, threads do not matter, weights are copies of rows
     same <- c("elbo", "mean", "b")
     expect_identical(fit_at(model, "mean_field", quiet_control(threads = 2))[same], fit[same])
     copies <- rep(seq_along(model$y), model$weights)
-    long <- model
-    for (field in c("y", "size")) long[[field]] <- model[[field]][copies]
+    long <- model_of_rows(model, copies)
     long$weights <- rep(1, length(copies))
-    long$offset <- model$offset[copies, , drop = FALSE]
-    for (t in seq_along(long$priors[[1]]$terms)) {
-      long$priors[[1]]$terms[[t]]$W <- model$priors[[1]]$terms[[t]]$W[copies, , drop = FALSE]
-    }
     expect_close(fit_at(long, "mean_field")$elbo, fit$elbo, 1e-8)
   })
 })
@@ -169,7 +164,7 @@ test_that("both solvers agree, threads do not matter, weights are copies of rows
 test_that("with inducing points the bound has the trace term of equation 12, and an exact gradient", {
   for_seeds(111:116, function(seed) {
     model <- random_inducing(15, 4, likelihood = "binomial_probit")
-    prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+    prior <- inducing_covariance(terms_of(model)[[1]], model$hyper$value)
     fit <- fit_at(model, "mean_field", quiet_control(tol = 1e-14))
     expect_close(fit$elbo, equation_12(model, free_means(model, fit, prior$Q), prior$Q, prior$c), 1e-8)
     value <- model$hyper$value

@@ -220,7 +220,10 @@ test_that("with several latents coefficients are class x column and vcov has a b
   W <- cbind(`(Intercept)` = 1, x = c(-1, 0, 2))
   V <- list(diag(2), matrix(c(2, 1, 1, 3), 2))
   fit <- structure(list(
-    model = list(offset = matrix(0, 3, 2), priors = list(list(terms = list(list(label = "fixed", W = W))))),
+    model = list(
+      offset = matrix(0, 3, 2), designs = list(list(list(W = W))),
+      predictors = list(list(terms = list(list(label = "fixed")), design = 1L, latents = 1:2))
+    ),
     posterior = list(coefficients = list(list(label = "fixed", mean = matrix(1:4, 2), covariance = V))),
     design = list(response = list(latents = c("cat", "dog")))
   ), class = "galvi")

@@ -1,6 +1,6 @@
 fixed_table <- function(formula, data = mtcars, prior = NULL, family = gaussian()) {
   b <- prepare_model(formula, data, family, prior = prior)
-  term <- b$model$priors[[1L]]$terms[[1L]]
+  term <- terms_of(b$model)[[1L]]
   sd <- b$model$hyper$value[term$factors[, 1L]]
   list(mean = term$mean, sd = sd, hyper = b$model$hyper, prior = b$prior, term = term)
 }

@@ -232,10 +232,10 @@ test_that("a sparse prior is the same as a covariance", {
   for (case in list(list(), list(by = TRUE), list(group = TRUE))) {
     model <- do.call(random_inducing, c(list(n = 40, M = 5), case))
     dense <- model
-    dense$solver <- "dense_kernel"
+    dense <- with_solver(dense, "dense_kernel")
     # what c adds is part of the covariance there, and given z nothing is open
     got <- solve_by(dense, rexp(40), rnorm(40), rnorm(40))
-    prior <- inducing_covariance(model$priors[[1]]$terms[[1]], model$hyper$value)
+    prior <- inducing_covariance(terms_of(model)[[1]], model$hyper$value)
     expect_close(got$prior_variances, diag(prior$Q) + prior$c, 1e-10)
     value <- model$hyper$value
     sites <- list(lambda = as.matrix(rexp(40)), b = as.matrix(rnorm(40)))

@@ -14,8 +14,7 @@ graph_model <- function(size, models, n = size) {
 
 # The same prior with all covariances added.
 as_dense <- function(model) {
-  model$solver <- "dense_kernel"
-  model
+  with_solver(model, "dense_kernel")
 }
 
 test_that("every verb is the textbook's on 50 random graphs", {
@@ -133,7 +132,7 @@ test_that("inducing points beside a field: columns, extra variances and gradient
     model <- random_inducing(n, 5)
     field <- random_field(turn(seed, field_models), n, first = length(model$hyper$value) + 1L)
     hyper <- c(stats::setNames(model$hyper$value, model$hyper$name), field$hyper)
-    terms <- c(model$priors[[1]]$terms, list(field$term))
+    terms <- c(terms_of(model), list(field$term))
     model <- new_model(model$y, terms, hyper, settings = inducing_settings(hyper))
     # points close together make the bound bend sharply
     differences <- function(...) central_gradient(function(x) bound_at(model, x, ...)$elbo, hyper, h = 5e-4)
@@ -162,7 +161,7 @@ test_that("predictions at new rows are the textbook's, for the sum and term by t
       })
     }
     model <- new_model(rbinom(n, 1, 0.5), pick(both$terms, seq_len(n)), both$hyper)
-    rows <- list(terms = pick(both$terms, n + seq_len(new)))
+    rows <- list(lapply(pick(both$terms, n + seq_len(new)), function(term) term[names(term) %in% row_parts]))
     fit <- fit_at(model)
     whole <- new_model(numeric(n + new), both$terms, both$hyper)
     C <- prior_covariance(whole)
@@ -201,8 +200,7 @@ test_that("nodes beyond the constraints extend a field that its training nodes h
     fit <- fit_at(model)
     fit$hyper <- model$hyper$value
     long[c("constraints", "pins")] <- list(rbind(short$constraints, matrix(0, more, order)), short$pins)
-    extended <- model
-    extended$priors[[1]]$terms <- list(field_term("rw1", long, hyper, node))
+    extended <- with_terms(model, list(field_term("rw1", long, hyper, node)))
     # under B'z = 0: Q^- by the bordered inverse
     L <- size + more
     B <- long$constraints

@@ -1,0 +1,86 @@
+# The model list: what R tells the core. It is made here, checked here and read through the functions below;
+# src/border/model_from_list.cpp reads the same fields.
+
+#' The model list
+#'
+#' With N rows and K latent values per row:
+#' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
+#' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
+#'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
+#'   (N x h, from 1, 0 for none), `weight` (N, or N x h).
+#' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and what its
+#'   prior is made of (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`). `solver`: a
+#'   name. `design`: the position of its design. `latents`: which columns of eta have this prior, each its own
+#'   posterior.
+#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: of the
+#'   piecewise bound. `averaged`: is the extra variance of inducing points the likelihood's to average over?
+#' * `hyper`: the table of hyperparameters (R/hyper-registry.R).
+#' * For `fit_model()` alone: `pilot`, a model list of part of the rows, and `checked` (checked_rows()).
+#' @noRd
+new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
+                           pieces = 20L) {
+  check_model(list(
+    y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
+    predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
+  ))
+}
+
+#' Stops where the list is not what is written above: an error here is ours, not the user's
+#' @noRd
+check_model <- function(model) {
+  n <- length(model$y)
+  rows <- unlist(lapply(model$designs, lapply, lapply, NROW))
+  at <- vapply(model$predictors, `[[`, 1L, "design")
+  own <- vapply(model$predictors, function(p) length(p$terms) == length(model$designs[[p$design]]), NA)
+  latents <- sort(unlist(lapply(model$predictors, `[[`, "latents")))
+  stopifnot(
+    "y, size and weights must have N numbers" = lengths(model[c("size", "weights")]) == n,
+    "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
+    "designs must have N rows" = all(rows == n),
+    "a predictor must name a design" = all(at %in% seq_along(model$designs)),
+    "a predictor must have the terms of its design" = all(own),
+    "predictors must share the latents" = identical(as.integer(latents), seq_len(ncol(model$offset)))
+  )
+  model
+}
+
+#' The predictor that latent value k belongs to
+#' @noRd
+predictor_of <- function(model, k = 1L) {
+  Find(function(predictor) k %in% predictor$latents, model$predictors)
+}
+
+#' The terms of latent value k's prior: a list per term
+#' @noRd
+prior_terms <- function(model, k = 1L) predictor_of(model, k)$terms
+
+#' What these terms see of the observations: a list per term
+#' @noRd
+term_rows <- function(model, k = 1L) model$designs[[predictor_of(model, k)$design]]
+
+#' The model with every term changed: `change(term, t)` for term t of a predictor, which have as many terms
+#' @noRd
+change_terms <- function(model, change) {
+  model$predictors <- lapply(model$predictors, function(predictor) {
+    predictor$terms <- Map(change, predictor$terms, seq_along(predictor$terms))
+    predictor
+  })
+  model
+}
+
+#' The model of some rows alone
+#' @noRd
+model_of_rows <- function(model, at) {
+  own <- c("y", "size", "weights", "offset")
+  model[own] <- lapply(model[own], take_rows_of, at)
+  model$designs <- lapply(model$designs, subset_rows, at)
+  model
+}
+
+#' Some rows of a design
+#' @noRd
+subset_rows <- function(design, at) {
+  lapply(design, function(term) lapply(Filter(Negate(is.null), term), take_rows_of, at))
+}
+
+take_rows_of <- function(x, at) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]

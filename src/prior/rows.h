@@ -1,0 +1,42 @@
+// What the terms of a prior see of some rows of data: plain values, whether the rows were fitted, are new, or are
+// a part of more.
+#pragma once
+
+#include <vector>
+
+#include "kernel/gram.h"
+
+namespace galvi {
+
+/// What one term sees of n rows: a kernel its inputs, columns their design, a field which nodes each row touches.
+/// What a term does not read is empty.
+struct TermRows {
+  KernelRows kernel;
+  Matrix W;              // n x q
+  Eigen::MatrixXi node;  // n x h, from 0; -1: none
+  Matrix weight;         // of each node, n x h; n x 1 for all nodes of a row alike; or empty for ones
+
+  /// Calls f(name, part) for every part: the one place that lists them, by their names in R.
+  template <class Rows, class F>
+  static void for_parts(Rows& rows, const F& f) {
+    f("inputs", rows.kernel.inputs);
+    f("by", rows.kernel.by);
+    f("group", rows.kernel.group);
+    f("W", rows.W);
+    f("node", rows.node);
+    f("weight", rows.weight);
+  }
+  Index size() const;  // n
+};
+
+/// What all terms of a prior see of the same n rows, in the order of the terms.
+struct DesignRows {
+  std::vector<TermRows> terms;
+
+  Index size() const;  // n
+  /// Rows begin, begin + 1, .., begin + count - 1.
+  DesignRows slice(Index begin, Index count) const;
+  const TermRows& operator[](Index t) const { return terms[t]; }
+};
+
+}  // namespace galvi
