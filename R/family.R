@@ -186,21 +186,23 @@ check_parameter_names <- function(given, family, known) {
 }
 
 #' @export
-print.galvi_family <- function(x, ...) {
+print.galvi_family <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_family)
   cat("Family:", x$family, "\nLink function:", x$link, "\n")
   type <- family_type(x)
   for (name in names(type$parameters)) {
-    cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], type$parameters[[name]]$default)))
+    default <- type$parameters[[name]]$default
+    cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], default, digits)))
   }
   if ("refcat" %in% names(x$options)) cat(sprintf("refcat: %s\n", describe_refcat(x$options$refcat)))
   invisible(x)
 }
 
-describe_parameter <- function(value, default) {
+describe_parameter <- function(value, default, digits) {
   if (is.null(value) && is_value(default)) value <- default
   if (is.null(value)) return("learned, from a start read off the data")
-  if (is_value(value)) return(format(value))
-  sprintf("learned, from %s", paste(format(value, trim = TRUE), collapse = ", "))
+  if (is_value(value)) return(format(value, digits))
+  sprintf("learned, from %s", paste(format(value, trim = TRUE, digits = digits), collapse = ", "))
 }
 
 describe_refcat <- function(refcat) {

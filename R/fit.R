@@ -143,6 +143,18 @@ warn_not_converged <- function(fit) {
 
 n_latents <- function(fit) ncol(fit$model$offset)
 
+#' A row of likelihood_facts() for the fit's likelihood
+#' @noRd
+facts_of <- function(fit) {
+  facts <- likelihood_facts()
+  facts[match(fit$model$likelihood$type, facts$type), ]
+}
+
+#' Are several latents of a row, independent under q, dependent in the posterior? Then q's variances are too
+#' small: they are those of each latent given the others.
+#' @noRd
+ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable
+
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes
 #' @noRd

@@ -6,7 +6,11 @@ frame_terms <- function(parsed) {
   fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
   inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
   variables <- c(list(parsed$response), fixed, inputs)
-  variables <- variables[!duplicated(vapply(variables, variable_name, ""))]
+  names <- vapply(variables, variable_name, "")
+  if (names[1L] %in% names[-1L]) {
+    stop_galvi("formula", sprintf("The response `%s` is also on the right side of the formula.", names[1L]))
+  }
+  variables <- variables[!duplicated(names)]
   structure(
     parsed$formula,
     variables = as.call(c(quote(list), variables, parsed$offsets)),

@@ -259,9 +259,11 @@ first_choice <- function(x, choices, arg) {
   if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
 }
 
-check_level <- function(level) {
+check_level <- function(level, arg = "level") {
   if (is.numeric(level) && length(level) == 1L && !is.na(level) && level > 0 && level < 1) return(level)
-  stop_galvi("argument", paste0("`level` must be a number between 0 and 1, not ", describe(level), "."))
+  stop_galvi("argument", sprintf(
+    "`%s` must be a number between 0 and 1, not %s.", arg, describe(level)
+  ))
 }
 
 check_probs <- function(probs) {

@@ -195,12 +195,13 @@ fixed_prior_columns <- function(priors, spec, registry) {
 }
 
 #' @export
-print.galvi_priors <- function(x, ...) {
+print.galvi_priors <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_priors)
   if (!length(x)) {
     cat("no fixed effects\n")
     return(invisible(x))
   }
   width <- max(nchar(names(x)))
-  cat(sprintf("%-*s ~ %s\n", width, names(x), vapply(x, format, "")), sep = "")
+  cat(sprintf("%-*s ~ %s\n", width, names(x), vapply(x, format, "", digits)), sep = "")
   invisible(x)
 }
