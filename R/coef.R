@@ -6,10 +6,10 @@
 #' [rw2()] and [ar1()] add, and of other terms that are made of coefficients.
 #'
 #' @section Several classes:
-#' The posterior of [categorical()] is approximated by one that treats the classes as independent. Its standard
-#' deviations and intervals are too small (often 0.2 to 0.9 of the right ones), and covariances between classes
-#' are zero. The latent values of [stick_breaking()] are independent in the posterior itself: its standard
-#' deviations are right.
+#' The posterior of [categorical()] is approximated by one that treats the classes as independent. Its
+#' standard deviations and intervals are too small (often 0.2 to 0.9 of the right ones), and covariances
+#' between classes are zero. The latent values of [stick_breaking()] are independent in the posterior itself:
+#' its standard deviations are right.
 #'
 #' @param object A fit of [galvi()].
 #' @param complete Makes no difference, as no coefficient is ever left out; [stats::coef()] and

@@ -53,8 +53,9 @@ NULL
 #'   converge.
 #' @noRd
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
+  # what there is not is no field: package insight drops an object that equals "NULL" anywhere, without a word
   fit <- structure(
-    list(
+    Filter(Negate(is.null), list(
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
@@ -69,7 +70,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
-    ),
+    )),
     class = "galvi"
   )
   validate_fit(fit)

@@ -76,7 +76,13 @@ unreadable <- function(message, where) {
 drop_unused_levels <- function(frame, keep = character()) {
   for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
     x <- frame[[j]]
-    if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
+    if (all(tabulate(x, nlevels(x)))) next
+    frame[[j]] <- x[, drop = TRUE]
+    if (is.null(attr(x, "contrasts"))) next
+    warn_galvi("data", sprintf(
+      "`%s` has levels without rows. They are left out, and with them the contrasts that it has.",
+      names(frame)[j]
+    ))
   }
   frame
 }

@@ -52,7 +52,7 @@ predict.galvi <- function(object, newdata,
                           type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass, ...) {
-  check_no_dots(list(...), names(formals(predict.galvi)), "predict()")
+  refuse_dots(list(...), predict.galvi, "predict()")
   types <- predict_types()
   type <- first_choice(type, names(types), "type")
   options <- list(

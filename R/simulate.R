@@ -62,6 +62,7 @@ latent_sampler <- function(fit, target) {
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky
 #' @noRd
 covariance_root <- function(V) {
+  if (!nrow(V)) return(V)
   # chol() warns of rank deficiency, which is legal here.
   R <- suppressWarnings(chol(V, pivot = TRUE))
   rank <- attr(R, "rank")

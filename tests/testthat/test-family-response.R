@@ -110,6 +110,9 @@ test_that("classes are factors, text, logical or whole numbers", {
     expect_equal(codes[c("y", "levels")], list(y = c(2, 0, 1), levels = c("2", "7", "10")))
     bad_response(c(1, 1.5), family, "whole numbers; row 2 has 1.5")
     bad_response(c("a", "a"), family, "one class only \\(\"a\"\\)")
+    # one row of one level does not tell what the other class is
+    bad_response("a", family, "one class only \\(\"a\"\\)")
+    bad_response(factor("b", c("a", "b", "c")), family, "one class only \\(\"b\"\\)|no row")
     bad_response(factor(c("a", "b"), c("a", "b", "c", "d")), family, "levels \"c\", \"d\".*droplevels\\(\\)")
     bad_response(c("a", "b", "c"), family, "level \"b\"", weights = c(1, 0, 1))
     bad_response(cbind(c(1, 0), c(0, 1)), family, "`weights`")
