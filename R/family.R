@@ -68,6 +68,10 @@
 #' [per_class()]; priors of fixed effects, see `prior` in [galvi()], are the same for all. An offset is one
 #' column, which is added to every latent value, or a matrix with one column each.
 #'
+#' The posterior of `categorical` is approximated by one that treats these latent values as independent: the
+#' standard deviations of its coefficients are too small, see [coef.galvi]. Those of `stick_breaking` are
+#' right, as its latent values are independent in the posterior itself.
+#'
 #' `stick_breaking` goes through the levels in their order: is it the first, if not, is it the second, ...
 #' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.
 #'
