@@ -180,3 +180,15 @@ check_no_dots <- function(dots, known, where) {
     }
   ))
 }
+
+# What a method got in `...` and has no argument for. method: the function itself; callers: arguments that the
+# generic's usual callers pass and that change nothing here.
+refuse_dots <- function(dots, method, where, callers = character()) {
+  if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
+  check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)
+}
+
+# print() of a list hands the layout arguments of print.default() to the methods of its elements.
+refuse_print_dots <- function(dots, method) {
+  refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
+}

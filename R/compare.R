@@ -259,6 +259,7 @@ is_prefix <- function(short, long) {
 #' @rdname galvi_compare
 #' @export
 print.galvi_compare <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.galvi_compare)
   print_compared(x)
   cat("\n")
   ends <- x$ends
@@ -335,6 +336,7 @@ format_count <- function(x) ifelse(is.na(x), "-", formatC(x, digits = 3L, format
 #' @rdname galvi_compare
 #' @export
 summary.galvi_compare <- function(object, within = c(1e-3, 1e-6), ...) {
+  refuse_dots(list(...), summary.galvi_compare, "summary()")
   if (!is.numeric(within) || !length(within) || anyNA(within) || any(within <= 0)) {
     stop_galvi("argument", sprintf("`within` must be positive numbers, not %s.", describe(within)))
   }
@@ -364,6 +366,7 @@ reached_first <- function(method, compared, distance) {
 #' @rdname galvi_compare
 #' @export
 print.summary.galvi_compare <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.summary.galvi_compare)
   print_compared(x)
   methods <- marked_methods(x$reached)
   for (distance in x$within) {

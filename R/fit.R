@@ -55,8 +55,9 @@ NULL
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   lost <- lost_digits(result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
+  # what there is not is no field: package insight drops an object that equals "NULL" anywhere, without a word
   fit <- structure(
-    list(
+    Filter(Negate(is.null), list(
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
@@ -71,7 +72,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
-    ),
+    )),
     class = "galvi"
   )
   validate_fit(fit)
@@ -158,6 +159,18 @@ warn_not_converged <- function(fit) {
 # ---- what other files ask of a fit ----
 
 n_latents <- function(fit) ncol(fit$model$offset)
+
+#' A row of likelihood_facts() for the fit's likelihood
+#' @noRd
+facts_of <- function(fit) {
+  facts <- likelihood_facts()
+  facts[match(fit$model$likelihood$type, facts$type), ]
+}
+
+#' Are several latents of a row, independent under q, dependent in the posterior? Then q's variances are too
+#' small: they are those of each latent given the others.
+#' @noRd
+ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable
 
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes

@@ -116,6 +116,7 @@ loo_estimates <- function(pointwise) {
 
 #' @export
 print.galvi_loo <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_loo)
   n <- nrow(x$pointwise)
   cat("Leave-one-out predictive density, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
   print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)

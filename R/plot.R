@@ -66,6 +66,12 @@ plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibratio
                        max_inputs = 6, bins = 10, ask = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
   which <- first_choice(which, c("effects", "trace", "relevance", "calibration"), "which")
+  if (!is.null(newdata) && which != "calibration") {
+    stop_galvi("argument", sprintf(
+      "`newdata` is for which = \"calibration\"; %s are drawn from the fit.",
+      if (which == "trace") "traces" else which
+    ))
+  }
   settings <- list(
     scale = first_choice(scale, c("auto", "link", "response"), "scale"), level = check_level(level),
     n = check_whole(n, "n", 3), max_inputs = check_whole(max_inputs, "max_inputs")

@@ -355,3 +355,17 @@ test_that("held hyperparameters of a family are told apart from starts", {
   expect_equal(model_of(x ~ z, d, laplace())$pieces, 20)
   expect_equal(model_of(x ~ z, d, laplace(), control = galvi_control(pieces = 5))$pieces, 5)
 })
+
+test_that("contrasts of a factor that loses levels are not lost without a word", {
+  d <- transform(cars, g = factor(rep(c("a", "b", "c"), length.out = 50), c("a", "b", "c", "d")))
+  contrasts(d$g) <- contr.sum(4)
+  expect_warning(
+    frame <- prepare_model(dist ~ g, d)$frame, "`g` has levels without rows", class = "galvi_warning_data"
+  )
+  expect_identical(levels(frame$g), c("a", "b", "c"))
+  d$g <- droplevels(d$g)
+  contrasts(d$g) <- contr.sum(3)
+  fit <- expect_no_warning(galvi(dist ~ g, d, hyper = "fixed"))
+  expect_equal(model.matrix(fit), model.matrix(lm(dist ~ g, d)))
+  expect_equal(predict(fit, data.frame(g = "c")), unname(predict(fit)[3]), ignore_attr = TRUE)
+})
