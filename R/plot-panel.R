@@ -110,14 +110,14 @@ open_panel <- function(xlim, ylim, xlab, ylab, main, note, look, right = 0.15, c
   rows <- row_labels(rows)
   xlab <- or_else(look$xlab, if (bare) "" else xlab)
   ylab <- or_else(look$ylab, if (bare) "" else ylab)
-  heads <- panel_heads(or_else(look$main, main), note)
   numbers <- if (bare) "" else if (is.null(rows)) tick_text(ylim, grepl("y", log)) else rows$text
   numbers_wide <- max(text_width(numbers, if (is.null(rows)) 1 else rows$cex))
   left <- numbers_wide + line * (if (bare) 0.3 else 0.9) + if (has_text(ylab)) 1.5 * line else 0
   # A narrow figure still has a panel.
   squeeze <- min(1, 0.7 * figure[1L] / (left + right))
-  top <- min(line * (0.6 + heads$lines), 0.4 * figure[2L])
   columns <- column_labels(columns, figure[1L] - squeeze * (left + right))
+  heads <- panel_heads(or_else(look$main, main), join_notes(note, columns$note))
+  top <- min(line * (0.6 + heads$lines), 0.4 * figure[2L])
   below <- if (bare) 0.3 * line else if (is.null(columns)) 1.5 * line else columns$high + 0.7 * line
   bottom <- min(below + if (has_text(xlab)) 1.5 * line else 0.2 * line, 0.5 * figure[2L])
   graphics::par(mai = c(bottom, squeeze * left, top, squeeze * right), bty = if (tight) "o" else "l")
@@ -244,7 +244,7 @@ format_ticks <- function(ticks) {
 
 #' Names side by side: turned, smaller and cut where they need it; where even that is too much some are left
 #' out, evenly
-#' @return list(text, at, turned, cex, high: in inches), NULL without names
+#' @return list(text, at, turned, cex, high: in inches, note), NULL without names
 #' @noRd
 column_labels <- function(names, room) {
   if (is.null(names)) return(NULL)
@@ -254,11 +254,15 @@ column_labels <- function(names, room) {
   if (all(text_width(names, size) + line <= slot)) {
     return(list(text = names, at = seq_along(names), turned = FALSE, cex = size, high = line_inches()))
   }
-  high <- 1.1 * graphics::strheight("M", units = "inches")
+  high <- 1.35 * graphics::strheight("M", units = "inches")
   size <- min(size, max(0.55, slot / high))
-  at <- seq(1, length(names), by = ceiling(0.99 * size * high / slot))
+  each <- ceiling(0.99 * size * high / slot)
+  at <- seq(1, length(names), by = each)
   text <- fit_text(names[at], 0.3 * graphics::par("fin")[2L], size)
-  list(text = text, at = at, turned = TRUE, cex = size, high = max(text_width(text, size)))
+  list(
+    text = text, at = at, turned = TRUE, cex = size, high = max(text_width(text, size)),
+    note = if (each > 1) sprintf("one name in %d is written", each)
+  )
 }
 
 draw_columns <- function(columns) {

@@ -136,7 +136,12 @@ surface_colours <- function(fit, z, scale, look) {
   list(reach = reach, palette = look_palette(look, "Blue-Red 3"))
 }
 
-point_size <- function(n) if (n > 500) 0.5 else if (n > 150) 0.75 else 1
+#' Smaller where there are many, and in a small panel
+#' @noRd
+point_size <- function(n) {
+  size <- if (n > 500) 0.5 else if (n > 150) 0.75 else 1
+  size * min(1, max(0.5, mean(graphics::par("pin")) / 2.5))
+}
 
 draw_surface_points <- function(fit, points, colours) {
   if (is.null(points)) return(invisible())
