@@ -37,5 +37,9 @@ draw_dots <- function(fit, data, name, look) {
   open_panel(range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units("effect", fit), "", name,
     if (all > most) sprintf("%d of %s levels, evenly through their order", most, format(all, big.mark = ",")),
     look, rows = as.character(data[[1L]]))
-  draw_intervals(data$lwr, data$fit, data$upr, look_colours(look, plot_colours[1L]))
+  colour <- look_colours(look, plot_colours[1L])
+  at <- seq_len(nrow(data))
+  graphics::abline(v = 0, col = "grey60", lty = 3)
+  graphics::segments(data$lwr, at, data$upr, at, col = fade(colour, 0.6), lwd = 2)
+  graphics::points(data$fit, at, pch = 19, col = colour, cex = if (length(at) > 15L) 0.6 else 0.9)
 }

@@ -249,13 +249,12 @@ format_ticks <- function(ticks) {
 column_labels <- function(names, room) {
   if (is.null(names)) return(NULL)
   slot <- room / (length(names) + 0.2)
-  size <- 0.9
-  line <- text_width("M")
-  if (all(text_width(names, size) + line <= slot)) {
+  for (size in c(0.9, 0.75)) {
+    if (any(text_width(names, size) + 0.7 * text_width("M", size) > slot)) next
     return(list(text = names, at = seq_along(names), turned = FALSE, cex = size, high = line_inches()))
   }
   high <- 1.35 * graphics::strheight("M", units = "inches")
-  size <- min(size, max(0.55, slot / high))
+  size <- min(0.9, max(0.55, slot / high))
   each <- ceiling(0.99 * size * high / slot)
   at <- seq(1, length(names), by = each)
   text <- fit_text(names[at], 0.3 * graphics::par("fin")[2L], size)
@@ -276,7 +275,7 @@ draw_columns <- function(columns) {
 #' @noRd
 most_rows <- function() {
   room <- graphics::par("fin")[2L] - 5 * line_inches()
-  max(3, floor(room / (0.6 * 1.25 * graphics::strheight("M", units = "inches"))))
+  max(3, floor(room / (0.6 * 1.5 * graphics::strheight("M", units = "inches"))))
 }
 
 row_labels <- function(names) {
@@ -385,14 +384,4 @@ colour_of <- function(value, colours) {
 
 draw_band <- function(x, lower, upper, colour, strength = 0.2) {
   graphics::polygon(c(x, rev(x)), c(lower, rev(upper)), col = fade(colour, strength), border = NA)
-}
-
-#' Points and their intervals in rows, zero marked
-#' @noRd
-draw_intervals <- function(lower, middle, upper, colour) {
-  at <- seq_along(middle)
-  cex <- if (length(at) > 15L) 0.6 else 0.9
-  graphics::abline(v = 0, col = "grey60", lty = 3)
-  graphics::segments(lower, at, upper, at, col = fade(colour, 0.6), lwd = 2)
-  graphics::points(middle, at, pch = 19, col = colour, cex = cex)
 }
