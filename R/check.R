@@ -64,7 +64,7 @@ nearest_name <- function(name, known) {
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
   # a start of a long name is near too: "iter" for "iterations", "tolerance" for "tol"
   starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
-  best <- if (any(starts)) which(starts)[1L] else which.min(distance)
+  best <- if (any(starts)) which(starts)[which.min(distance[starts])] else which.min(distance)
   # two fifths of the longer name may differ, but not all of it
   allowed <- min(nchar(name) - 1, max(1, floor(0.4 * max(nchar(name), nchar(known[best])))))
   near <- any(starts) || distance[best] <= allowed

@@ -33,7 +33,7 @@
 #' @param which What to draw: `"bound"`, the distance to the best bound; `"density"` and `"error"`, held out.
 #' @param against `"flops"`, `"seconds"`, or both.
 #' @param ask Ask before each panel; by default if there are several and the device is a screen.
-#' @param main The panels' title, in place of what they show.
+#' @param main,xlab,ylab,xlim,ylim,col As in [plot.galvi()]; a colour per method.
 #' @param digits Significant digits.
 #' @return A list of class `galvi_compare`: `trace`, a data frame with a row per step of every fit (`method`,
 #'   `iteration`, `seconds`, `flops`, `elbo`, `gap` and, with `newdata`, `density` and `error`, NA where they

@@ -17,8 +17,11 @@
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
 #'     it, they are in `log_prior`.}
-#'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is
-#'     a bound from above.}
+#'   \item{`trace`}{data frame of the path, a row per iteration of inference: `iteration`, `seconds`, `flops`,
+#'     `elbo`, and `gap` where there is a bound from above; `start`, the number of the search for
+#'     hyperparameters (from 1) and `step`, which of its hyperparameters the row belongs to: 0 for those it
+#'     starts at (and all fixed ones), then counting those that were better than all before, NA for trials
+#'     that were not. The last row of a step has its bound.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
 #'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
