@@ -5,7 +5,14 @@ tol <- list(
   derivative  = 1e-7,   # derivatives of expectations, against numDeriv of values good to 1e-12
   gradient    = 1e-6,   # numDeriv::grad (Richardson), values of order 1
   elbo        = 1e-7,   # the promise for optima of the bound, in nats, at galvi_control(tol = 1e-9)
-  optimum     = 1e-4    # parameters where the ELBO is met to 1e-8: error ~ its square root
+  optimum     = 1e-4,   # parameters where the ELBO is met to 1e-8: error ~ its square root
+
+  # random models of the fuzzer, of any condition
+  fuzz_rounding   = 1e-8,  # of a bound or a linear predictor: sums of terms that may be 1e3 times the result
+  fuzz_prediction = 1e-4,  # in posterior sds: below what anyone can see of a prediction
+  fuzz_sum        = 1e-8,  # sums of probabilities, each right to 1e-9; symmetry and rank of a correlation matrix
+  fuzz_bound      = 1e-6,  # two bounds, each within 1e-7 nats of one optimum, relative where they are large
+  fuzz_learned    = 1e-3   # the same where hyperparameters are learned, to a gradient of hyper_tol
 )
 
 # |object - expected| <= tolerance * max(1, |expected|), element by element: relative with an absolute floor.
