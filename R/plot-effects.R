@@ -196,7 +196,10 @@ draw_curve <- function(fit, panel, reach = NULL) {
   if (is.null(reach)) reach <- range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
   if (panel$scale == "response" && all(data$lwr >= 0)) reach <- range(reach, 0)
   if (identical(panel$points$kind, "numbers")) reach <- reach_of_points(reach, panel$points$y)
-  if (ordinal) reach <- range(reach, thresholds(fit) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
+  if (ordinal) {
+    outer <- range(thresholds(fit))
+    reach <- range(reach, outer + 0.08 * c(-1, 1) * diff(range(reach, outer)))
+  }
   if (ordinal) make_room(response_levels(fit))
   if (length(series) > 1L) make_room(levels(data$series), key = TRUE)
   open_panel(range(data[[1L]]), grDevices::extendrange(reach, f = 0.06), panel$labels[1L], panel$labels[2L],
