@@ -68,12 +68,20 @@ fuzz_work <- function(seeds, examine, file) {
   }
   for (seed in seeds) {
     name <- format(seed, scientific = FALSE)
-    at <- function(where) write(name, where)
+    step <- ""
+    at <- function(where) {
+      step <<- where
+      write(name, where)
+    }
+    slow <- function(interrupt) list(outcome = "slow", where = step, detail = "an interrupt ended it")
     at("the model")
-    seconds <- system.time(found <- examine(seed, at))[["elapsed"]]
+    seconds <- system.time(found <- tryCatch(examine(seed, at), interrupt = slow))[["elapsed"]]
     write(name, found$outcome, found$where, found$detail, seconds)
   }
 }
+
+# galvi promises to stop within a second; the machine may be busy.
+seconds_to_hear <- 5
 
 fuzz_row <- function(seed, outcome, where, detail, seconds = NA) {
   data.frame(
@@ -81,8 +89,8 @@ fuzz_row <- function(seed, outcome, where, detail, seconds = NA) {
   )
 }
 
-# What is new of a worker: list(worker, rows). One that is dead or silent is replaced by one for the seeds
-# behind the one that it died of.
+# What is new of a worker: list(worker, rows). One that is silent is interrupted, and goes on with the next
+# seed if it hears that; one that does not or is dead is replaced by one for the seeds behind.
 watch <- function(worker, limit) {
   if (!length(worker$seeds)) return(list(worker = worker))
   alive <- worker$process$is_alive()
@@ -94,10 +102,12 @@ watch <- function(worker, limit) {
   worker$seeds <- setdiff(worker$seeds, vapply(rows, `[[`, 0, "seed"))
   silent <- as.numeric(Sys.time() - worker$since, units = "secs")
   if (!length(worker$seeds)) dismiss(worker)
-  if (!length(worker$seeds) || alive && silent <= limit) return(list(worker = worker, rows = rows))
+  deaf <- silent > limit + seconds_to_hear
+  if (alive && silent > limit && !deaf) worker$process$interrupt()
+  if (!length(worker$seeds) || alive && !deaf) return(list(worker = worker, rows = rows))
   if (length(lines)) where <- lines[[length(lines)]][2L]
   fatal <- if (alive) {
-    fuzz_row(worker$seeds[1L], "hang", where, sprintf("no answer for %g s", limit), silent)
+    fuzz_row(worker$seeds[1L], "hang", where, "no answer, nor to an interrupt", silent)
   } else {
     words <- utils::tail(readLines(file.path(worker$folder, "stderr"), warn = FALSE), 3L)
     if (!length(lines)) stop("The fuzzer's worker did not start: ", paste(words, collapse = " "))

@@ -10,7 +10,8 @@ tol <- list(
   # random models of the fuzzer, of any condition
   fuzz_rounding   = 1e-8,  # of a bound or a linear predictor: sums of terms that may be 1e3 times the result
   fuzz_prediction = 1e-4,  # in posterior sds: below what anyone can see of a prediction
-  fuzz_sum        = 1e-8,  # sums of probabilities, each right to 1e-9; symmetry and rank of a correlation matrix
+  fuzz_sum        = 1e-8,  # of probabilities, each right to 1e-9
+  fuzz_covariance = 1e-6,  # of correlations: what is left of a prior covariance 1e8 times as large
   fuzz_bound      = 1e-6,  # two bounds, each within 1e-7 nats of one optimum, relative where they are large
   fuzz_learned    = 1e-3   # the same where hyperparameters are learned, to a gradient of hyper_tol
 )
