@@ -191,3 +191,9 @@ test_that("thresholds alone predict new rows", {
   expect_close(predict(fit, d[1:2, , drop = FALSE], type = "prob"), rep(c(1, 2, 3) / 6, each = 2), tol$optimum)
   expect_identical(predict(fit, d, type = "link", se.fit = TRUE), predict(fit, type = "link", se.fit = TRUE))
 })
+
+test_that("the sd of a volatility is a number where eta is very uncertain", {
+  eta <- list(mean = cbind(c(0, -3000)), variance = cbind(c(0.5, 4000)))
+  sd <- response_sd(family_fit("stochastic_volatility"), eta)
+  expect_close(log(sd), c(0.5 / 8 + log(expm1(0.5 / 4)) / 2, -1500 + 1000))
+})
