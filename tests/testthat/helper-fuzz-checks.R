@@ -216,10 +216,16 @@ other_method <- function(fit) {
 scales_with_response <- function(case) {
   family <- case$fit$family
   parameters <- galvi:::family_type(family)$parameters
-  held_default <- is_fixed(case$fit) && any(!vapply(lapply(parameters, `[[`, "default"), is.null, NA))
+  given <- c(lapply(parameters, `[[`, "default"), lapply(case$fit$design$specs, default_variance))
+  held_default <- is_fixed(case$fit) && !all(vapply(given, is.null, NA))
   y <- case$model$env$d$y
   family$link == "identity" && length(parameters) > 0 && case$model$plain && !held_default && is.numeric(y) &&
     length(unique(case$fit$model$y)) > 1L
+}
+
+# The variance that a term has where nothing is learned, NULL if that is read off the data.
+default_variance <- function(spec) {
+  if (spec$type %in% names(galvi:::term_types())) formals(get(spec$type, asNamespace("galvi")))$variance
 }
 
 # Numbers x1 and x2 in other units: every use of them has a coefficient or a lengthscale in their units.
