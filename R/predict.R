@@ -205,7 +205,8 @@ response_mean <- function(fit, marginals) {
 response_sd <- function(fit, marginals) {
   if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
   v <- marginals$variance[, 1L]
-  exp(marginals$mean[, 1L] / 2 + v / 8) * sqrt(expm1(v / 4))
+  # exp(mean / 2 + v / 8) sqrt(exp(v / 4) - 1), whose factors can be 0 and Inf
+  exp(marginals$mean[, 1L] / 2 + v / 4) * sqrt(-expm1(-v / 4))
 }
 
 #' It is monotone in eta, so its quantiles are those of eta, transformed

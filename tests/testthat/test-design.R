@@ -88,6 +88,9 @@ test_that("offsets add up, formula and argument, also in new data", {
   built <- prepare_model(y ~ x + offset(a) + offset(a), d, args = list(offset = quote(10 * a)))
   expect_equal(built$model$offset[, 1L], 12 * d$a)
   expect_equal(design_rows(built$design, d[3L, ])$offset, matrix(36))
+  # of a formula without variables too
+  constant <- prepare_model(y ~ 1, d, args = list(offset = quote(10 * a)))
+  expect_equal(design_rows(constant$design, d[3:2, ])$offset, cbind(10 * d$a[3:2]))
   expect_error(prepare_model(y ~ x + offset(cbind(a, a)), d), "one column", class = "galvi_error_data")
   alone <- prepare_model(y ~ x, d, args = list(offset = quote(c(1, 1, 2, 2))))
   expect_error(design_rows(alone$design, d[1:3, ]), class = "galvi_error_newdata")

@@ -146,6 +146,12 @@ test_that("class probabilities along an input are the predictions, with bands ar
   expect_identical(levels(link$series), c("cat", "dog"))
 })
 
+test_that("effects on four levels leave room for the outer thresholds", {
+  d <- data.frame(x = 1:40, y = rep(c(1, 2, 1, 3, 2, 4, 3, 4), 5))
+  fit <- galvi(y ~ rw1(x), d, family = cumulative(), hyper = "fixed", control = galvi_control(threads = 1))
+  expect_no_warning(plot_away(fit), message = "object length")
+})
+
 test_that("ordinal effects are on the link scale, their probabilities on the response scale", {
   fit <- family_fit("cumulative", formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
   link <- plot_away(fit, n = 7)[[1]]
