@@ -308,6 +308,7 @@ two_digits <- function(x) format(x, digits = 2L)
 
 #' @export
 print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.check_fit)
   values <- if (x$dimension > 1) " latent values" else " latent value"
   cat("Is the Gaussian posterior close? ", x$family, ", ", x$dimension, values, "\n", sep = "")
   print_wrapped(deparse_one(x$formula), 4L)

@@ -64,7 +64,7 @@ nearest_name <- function(name, known) {
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
   # a start of a long name is near too: "iter" for "iterations", "tolerance" for "tol"
   starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
-  best <- if (any(starts)) which(starts)[1L] else which.min(distance)
+  best <- if (any(starts)) which(starts)[which.min(distance[starts])] else which.min(distance)
   # two fifths of the longer name may differ, but not all of it
   allowed <- min(nchar(name) - 1, max(1, floor(0.4 * max(nchar(name), nchar(known[best])))))
   near <- any(starts) || distance[best] <= allowed
@@ -179,4 +179,16 @@ check_no_dots <- function(dots, known, where) {
       did_you_mean(bad, known)
     }
   ))
+}
+
+# What a method got in `...` and has no argument for. method: the function itself; callers: arguments that the
+# generic's usual callers pass and that change nothing here.
+refuse_dots <- function(dots, method, where, callers = character()) {
+  if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
+  check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)
+}
+
+# print() of a list hands the layout arguments of print.default() to the methods of its elements.
+refuse_print_dots <- function(dots, method) {
+  refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
 }

@@ -33,7 +33,7 @@
 #' @param which What to draw: `"bound"`, the distance to the best bound; `"density"` and `"error"`, held out.
 #' @param against `"flops"`, `"seconds"`, or both.
 #' @param ask Ask before each panel; by default if there are several and the device is a screen.
-#' @param main The panels' title, in place of what they show.
+#' @param main,xlab,ylab,xlim,ylim,col As in [plot.galvi()]; a colour per method.
 #' @param digits Significant digits.
 #' @return A list of class `galvi_compare`: `trace`, a data frame with a row per step of every fit (`method`,
 #'   `iteration`, `seconds`, `flops`, `elbo`, `gap` and, with `newdata`, `density` and `error`, NA where they
@@ -259,6 +259,7 @@ is_prefix <- function(short, long) {
 #' @rdname galvi_compare
 #' @export
 print.galvi_compare <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.galvi_compare)
   print_compared(x)
   cat("\n")
   ends <- x$ends
@@ -335,6 +336,7 @@ format_count <- function(x) ifelse(is.na(x), "-", formatC(x, digits = 3L, format
 #' @rdname galvi_compare
 #' @export
 summary.galvi_compare <- function(object, within = c(1e-3, 1e-6), ...) {
+  refuse_dots(list(...), summary.galvi_compare, "summary()")
   if (!is.numeric(within) || !length(within) || anyNA(within) || any(within <= 0)) {
     stop_galvi("argument", sprintf("`within` must be positive numbers, not %s.", describe(within)))
   }
@@ -364,6 +366,7 @@ reached_first <- function(method, compared, distance) {
 #' @rdname galvi_compare
 #' @export
 print.summary.galvi_compare <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.summary.galvi_compare)
   print_compared(x)
   methods <- marked_methods(x$reached)
   for (distance in x$within) {

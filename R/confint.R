@@ -1,6 +1,7 @@
 #' @rdname coef.galvi
 #' @export
 confint.galvi <- function(object, parm, level = 0.95, ...) {
+  refuse_dots(list(...), confint.galvi, "confint()")
   level <- check_level(level)
   V <- vcov.galvi(object)
   mean <- as.vector(fixed_coefficients(object)$mean)

@@ -83,7 +83,8 @@ as_control <- function(control) {
 }
 
 #' @export
-print.galvi_control <- function(x, ...) {
-  cat(sprintf("%-16s %s\n", names(x), vapply(x, format, "")), sep = "")
+print.galvi_control <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_control)
+  cat(sprintf("%-16s %s\n", names(x), vapply(x, format, "", digits = digits)), sep = "")
   invisible(x)
 }

@@ -34,7 +34,7 @@
 #' [gmrf()] term.
 #'
 #' `germany_map`: a list of 544 matrices with columns `x` and `y`, the outlines of the districts as
-#' [graphics::polygon()] draws them.
+#' [graphics::polygon()] draws them and `plot(fit, map = )` takes them.
 #' @source The R package spam (`Oral`, `germany`, `germany.adjacency`), after Knorr-Held, L. and Rasser, G.
 #'   (2000), "Bayesian detection of clusters and discontinuities in disease maps", *Biometrics* 56, 13-21.
 #' @examples
@@ -43,10 +43,7 @@
 #'   data = oral, family = poisson()
 #' )
 #' fit$hyper
-#' risk <- predict(fit, type = "response") / oral$E
-#' plot(do.call(rbind, germany_map), type = "n", asp = 1, axes = FALSE, xlab = "", ylab = "")
-#' shade <- hcl.colors(7, "Reds", rev = TRUE)[cut(risk, 7)]
-#' for (i in oral$region) polygon(germany_map[[i]], col = shade[i], border = NA)
+#' plot(fit, terms = "gmrf(region)", map = germany_map)
 #' @name oral
 #' @aliases germany_graph germany_map
 "oral"

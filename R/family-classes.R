@@ -22,6 +22,8 @@ two_classes <- function(y, name, levels) {
   }
   if (nlevels(y) > 2L) y <- droplevels(y)
   all_levels <- levels(y)
+  # of one level nothing tells what the other class is, in a single row too
+  if (length(all_levels) < 2L) one_class_error(name, all_levels)
   if (length(all_levels) > 2L) {
     response_error(name, sprintf(
       "must have two levels for the binomial family, not %d (%s): use two, such as I(%s == \"%s\")",
@@ -29,7 +31,6 @@ two_classes <- function(y, name, levels) {
     ))
   }
   code <- as.numeric(y) - 1
-  if (length(all_levels) == 1L) code[] <- 0
   check_both_classes(code, name, NULL, all_levels)
   list(y = code, levels = all_levels)
 }
@@ -49,7 +50,11 @@ check_known_classes <- function(y, name, levels) {
 # A single row can only have one class.
 check_both_classes <- function(y, name, levels, names = c("0", "1")) {
   if (!is.null(levels) || length(y) < 2L || length(unique(y)) > 1L) return(invisible())
-  response_error(name, sprintf("has one class only (%s): two are needed", dQuote(names[y[1L] + 1L], FALSE)))
+  one_class_error(name, names[y[1L] + 1L])
+}
+
+one_class_error <- function(name, class) {
+  response_error(name, sprintf("has one class only (%s): two are needed", dQuote(class, FALSE)))
 }
 
 successes_failures <- function(y, weights, name) {
@@ -155,9 +160,7 @@ class_weights <- function(y, levels, weights) {
 check_classes_have_rows <- function(y, weights, name, family, all = TRUE) {
   total <- class_weights(as.numeric(y) - 1, levels(y), weights)
   if (all && sum(total > 0) < 2L || nlevels(y) < 2L) {
-    response_error(name, sprintf(
-      "has one class only (%s): two are needed", dQuote(levels(y)[total > 0][1L], FALSE)
-    ))
+    one_class_error(name, levels(y)[total > 0][1L])
   }
   empty <- levels(y)[total == 0]
   if (all && length(empty)) {

@@ -68,6 +68,10 @@
 #' [per_class()]; priors of fixed effects, see `prior` in [galvi()], are the same for all. An offset is one
 #' column, which is added to every latent value, or a matrix with one column each.
 #'
+#' The posterior of `categorical` is approximated by one that treats these latent values as independent: the
+#' standard deviations of its coefficients are too small, see [coef.galvi]. Those of `stick_breaking` are
+#' right, as its latent values are independent in the posterior itself.
+#'
 #' `stick_breaking` goes through the levels in their order: is it the first, if not, is it the second, ...
 #' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.
 #'
@@ -186,21 +190,23 @@ check_parameter_names <- function(given, family, known) {
 }
 
 #' @export
-print.galvi_family <- function(x, ...) {
+print.galvi_family <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_family)
   cat("Family:", x$family, "\nLink function:", x$link, "\n")
   type <- family_type(x)
   for (name in names(type$parameters)) {
-    cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], type$parameters[[name]]$default)))
+    default <- type$parameters[[name]]$default
+    cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], default, digits)))
   }
   if ("refcat" %in% names(x$options)) cat(sprintf("refcat: %s\n", describe_refcat(x$options$refcat)))
   invisible(x)
 }
 
-describe_parameter <- function(value, default) {
+describe_parameter <- function(value, default, digits) {
   if (is.null(value) && is_value(default)) value <- default
   if (is.null(value)) return("learned, from a start read off the data")
-  if (is_value(value)) return(format(value))
-  sprintf("learned, from %s", paste(format(value, trim = TRUE), collapse = ", "))
+  if (is_value(value)) return(format(value, digits))
+  sprintf("learned, from %s", paste(format(value, trim = TRUE, digits = digits), collapse = ", "))
 }
 
 describe_refcat <- function(refcat) {

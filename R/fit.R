@@ -17,8 +17,11 @@
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
 #'     it, they are in `log_prior`.}
-#'   \item{`trace`}{data frame of the path: `iteration`, `seconds`, `flops`, `elbo`, and `gap` where there is
-#'     a bound from above.}
+#'   \item{`trace`}{data frame of the path, a row per iteration of inference: `iteration`, `seconds`, `flops`,
+#'     `elbo`, and `gap` where there is a bound from above; `start`, the number of the search for
+#'     hyperparameters (from 1) and `step`, which of its hyperparameters the row belongs to: 0 for those it
+#'     starts at (and all fixed ones), then counting those that were better than all before, NA for trials
+#'     that were not. The last row of a step has its bound.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
 #'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
@@ -55,8 +58,9 @@ NULL
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   lost <- lost_digits(result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
+  # what there is not is no field: package insight drops an object that equals "NULL" anywhere, without a word
   fit <- structure(
-    list(
+    Filter(Negate(is.null), list(
       call = call, formula = formula, family = family,
       method = result$method, expectation = result$expectation,
       prior = prior,
@@ -71,7 +75,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       )],
       design = design, model = model, data = data,
       na.action = attr(data, "na.action"), control = control
-    ),
+    )),
     class = "galvi"
   )
   validate_fit(fit)
@@ -158,6 +162,18 @@ warn_not_converged <- function(fit) {
 # ---- what other files ask of a fit ----
 
 n_latents <- function(fit) ncol(fit$model$offset)
+
+#' A row of likelihood_facts() for the fit's likelihood
+#' @noRd
+facts_of <- function(fit) {
+  facts <- likelihood_facts()
+  facts[match(fit$model$likelihood$type, facts$type), ]
+}
+
+#' Are several latents of a row, independent under q, dependent in the posterior? Then q's variances are too
+#' small: they are those of each latent given the others.
+#' @noRd
+ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable
 
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes

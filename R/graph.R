@@ -224,25 +224,34 @@ graph_of_polygons <- function(graph) {
       "an adjacency matrix."
     ))
   }
-  shapes <- sf::st_geometry(graph)
-  kinds <- unique(as.character(sf::st_geometry_type(shapes)))
-  if (!all(kinds %in% c("POLYGON", "MULTIPOLYGON"))) {
-    stop_galvi("argument", sprintf("`graph` must be polygons, not %s.", quote_names(tolower(kinds))))
-  }
+  shapes <- polygon_shapes(graph, "graph")
   touching <- unclass(sf::st_intersects(shapes))
   i <- rep(seq_along(touching), lengths(touching))
   j <- unlist(touching, use.names = FALSE)
   apart <- i != j
-  names <- if (inherits(graph, "sf")) row.names(graph) else names(shapes)
   list(
-    n = length(touching), names = names, i = i[apart], j = j[apart], weight = rep(1, sum(apart)),
-    outlines = list(
-      rings = lapply(shapes, outline),
-      # a degree of longitude is shorter than one of latitude
-      aspect = if (isTRUE(sf::st_is_longlat(shapes))) {
-        1 / cos(mean(sf::st_bbox(shapes)[c(2, 4)]) * pi / 180)
-      } else 1
-    )
+    n = length(touching), names = polygon_names(graph), i = i[apart], j = j[apart],
+    weight = rep(1, sum(apart)), outlines = polygon_outlines(shapes)
+  )
+}
+
+polygon_shapes <- function(x, arg) {
+  shapes <- sf::st_geometry(x)
+  kinds <- unique(as.character(sf::st_geometry_type(shapes)))
+  if (all(kinds %in% c("POLYGON", "MULTIPOLYGON"))) return(shapes)
+  stop_galvi("argument", sprintf("`%s` must be polygons, not %s.", arg, quote_names(tolower(kinds))))
+}
+
+polygon_names <- function(x) if (inherits(x, "sf")) row.names(x) else names(x)
+
+# -> list(rings: a matrix per shape; aspect: of the two axes)
+polygon_outlines <- function(shapes) {
+  list(
+    rings = lapply(shapes, outline),
+    # a degree of longitude is shorter than one of latitude
+    aspect = if (isTRUE(sf::st_is_longlat(shapes))) {
+      1 / cos(mean(sf::st_bbox(shapes)[c(2, 4)]) * pi / 180)
+    } else 1
   )
 }
 

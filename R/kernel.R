@@ -193,32 +193,34 @@ operands <- function(x, type, sign) {
 }
 
 #' @export
-format.galvi_kernel <- function(x, ...) {
+format.galvi_kernel <- function(x, digits = NULL, ...) {
+  refuse_dots(list(...), format.galvi_kernel, "format()")
   text <- if (length(x$parts)) {
     words <- vapply(x$parts, function(part) {
-      if (part$type == "sum") sprintf("(%s)", format(part)) else format(part)
+      if (part$type == "sum") sprintf("(%s)", format(part, digits)) else format(part, digits)
     }, "")
     paste(words, collapse = if (x$type == "sum") " + " else " * ")
   } else {
     given <- c(x$constants, Filter(Negate(is.null), x$settings))
     if (!is.null(x$columns)) given$columns <- x$columns
     if (x$ard) given$ard <- TRUE
-    values <- vapply(given, format_setting, "")
+    values <- vapply(given, format_setting, "", digits)
     sprintf("%s(%s)", x$type, paste(names(given), values, sep = " = ", recycle0 = TRUE, collapse = ", "))
   }
   if (x$per_class) sprintf("per_class(%s)", text) else text
 }
 
-format_setting <- function(value) {
-  if (is_value(value)) return(format(value))
-  words <- if (is.character(value)) dQuote(value, FALSE) else vapply(value, format, "")
+format_setting <- function(value, digits) {
+  if (is_value(value)) return(format(value, digits))
+  words <- if (is.character(value)) dQuote(value, FALSE) else vapply(value, format, "", digits = digits)
   if (length(words) == 1L) return(words)
   sprintf("%s(%s)", if (is.list(value)) "list" else "c", paste(words, collapse = ", "))
 }
 
 #' @export
-print.galvi_kernel <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
+print.galvi_kernel <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_kernel)
+  cat(format(x, digits), "\n", sep = "")
   invisible(x)
 }
 

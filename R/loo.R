@@ -78,6 +78,20 @@ cavities <- function(fit) {
   )
 }
 
+#' The observations, each under the posterior without it; those that nothing else determines are left out
+#' @noRd
+loo_target <- function(fit) {
+  target <- training_target(fit)
+  cavity <- cavities(fit)
+  kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
+  target$marginals <- lapply(cavity[c("mean", "variance")], function(x) x[kept, , drop = FALSE])
+  target[c("y", "size", "names")] <- lapply(target[c("y", "size", "names")], `[`, kept)
+  # Marginals are known: nobody asks for the rows or the offset.
+  target[c("rows", "offset")] <- NULL
+  target$n <- length(kept)
+  target
+}
+
 #' What inducing points leave of eta's variance, and what they determine: N x K
 #' @noRd
 extra_variance <- function(fit) if (is.null(fit$posterior$extra)) 0 else fit$posterior$extra
@@ -116,6 +130,7 @@ loo_estimates <- function(pointwise) {
 
 #' @export
 print.galvi_loo <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_loo)
   n <- nrow(x$pointwise)
   cat("Leave-one-out predictive density, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
   print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)

@@ -162,6 +162,7 @@ case_lines <- function(x) {
 
 #' @export
 print.galvi_methods <- function(x, ...) {
+  refuse_dots(list(...), print.galvi_methods, "print()", setdiff(names(formals(print.data.frame)), "x"))
   columns <- c("family", "link", "prior", "expectation", "method", "runs", "reason")
   if (!all(columns %in% names(x))) return(NextMethod())
   families <- sprintf("%s(\"%s\")", x$family, x$link)

@@ -6,7 +6,11 @@ frame_terms <- function(parsed) {
   fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
   inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
   variables <- c(list(parsed$response), fixed, inputs)
-  variables <- variables[!duplicated(vapply(variables, variable_name, ""))]
+  names <- vapply(variables, variable_name, "")
+  if (names[1L] %in% names[-1L]) {
+    stop_galvi("formula", sprintf("The response `%s` is also on the right side of the formula.", names[1L]))
+  }
+  variables <- variables[!duplicated(names)]
   structure(
     parsed$formula,
     variables = as.call(c(quote(list), variables, parsed$offsets)),
@@ -72,7 +76,13 @@ unreadable <- function(message, where) {
 drop_unused_levels <- function(frame, keep = character()) {
   for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
     x <- frame[[j]]
-    if (!all(tabulate(x, nlevels(x)))) frame[[j]] <- x[, drop = TRUE]
+    if (all(tabulate(x, nlevels(x)))) next
+    frame[[j]] <- x[, drop = TRUE]
+    if (is.null(attr(x, "contrasts"))) next
+    warn_galvi("data", sprintf(
+      "`%s` has levels without rows. They are left out, and with them the contrasts that it has.",
+      names(frame)[j]
+    ))
   }
   frame
 }

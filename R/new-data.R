@@ -101,6 +101,9 @@ new_frame <- function(terms, newdata, args, xlevels) {
   # rows must be counted even where the formula has no variable
   if (length(attr(terms, "variables")) == 1L) {
     frame <- newdata[, 0L, drop = FALSE]
+    for (arg in names(args)) {
+      frame[[sprintf("(%s)", arg)]] <- eval(args[[arg]], newdata, environment(terms))
+    }
     attr(frame, "terms") <- terms
     return(frame)
   }

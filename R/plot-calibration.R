@@ -1,20 +1,35 @@
 calibration_panels <- function(fit, newdata, bins) {
-  target <- if (is.null(newdata)) training_target(fit) else new_target(fit, newdata, response = TRUE)
+  target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
-  if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")
-  where <- if (is.null(newdata)) "the observations" else "new data"
+  if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
+  heads <- calibration_heads(fit, newdata, target$n)
   if (has_two_classes(fit)) {
     p <- response_moment(fit, latent_marginals(fit, target), "mean")
     data <- reliability_table(p, target$y, bins)
-    draw <- function() draw_reliability(fit, data, where)
+    draw <- function(look) draw_reliability(fit, data, heads, look)
   } else if (has_classes(fit) && !is_ordinal(fit)) {
     data <- class_reliability(fit, target, bins)
-    draw <- function() draw_class_reliability(fit, data, where)
+    draw <- function(look) draw_class_reliability(fit, data, heads, look)
   } else {
     data <- pit_table(fit, target, bins)
-    draw <- function() draw_pit(data, where)
+    draw <- function(look) draw_pit(data, heads, look)
   }
   list(data = data, draw = list(draw))
+}
+
+no_rows_words <- function(newdata) {
+  if (!is.null(newdata)) return("`newdata` has no complete rows.")
+  "No row has a leave-one-out prediction: nothing but itself determines it. Give `newdata` with the response."
+}
+
+#' @param n Rows that are drawn.
+#' @noRd
+calibration_heads <- function(fit, newdata, n) {
+  if (!is.null(newdata)) return(list(main = "Calibration on new data"))
+  left <- fit$nobs - n
+  list(main = "Leave-one-out calibration", note = if (left > 0L) {
+    sprintf("without %d row%s that nothing else determines", left, if (left > 1L) "s" else "")
+  })
 }
 
 #' Observed frequencies in bins with equally many predictions, with Wilson intervals
@@ -46,28 +61,30 @@ class_reliability <- function(fit, target, bins) {
   do.call(rbind, tables)
 }
 
-draw_class_reliability <- function(fit, data, where) {
-  make_room(response_levels(fit), key = TRUE)
-  open_panel(c(0, 1), c(0, 1), "predicted probability of the class", "observed frequency",
-    paste("Calibration on", where))
-  graphics::abline(0, 1, col = "grey50", lty = 2)
-  colours <- class_colours(fit)
+draw_class_reliability <- function(fit, data, heads, look) {
+  colours <- class_colours(fit, look)
+  open_reliability("predicted probability of the class", heads, look, key_room(response_levels(fit)))
+  strength <- min(0.5, 1.5 / length(colours))
   for (k in seq_along(colours)) {
-    one <- data[as.integer(data$series) == k, ]
-    graphics::segments(one$predicted, one$lower, one$predicted, one$upper, col = fade(colours[k], 0.3))
-    graphics::lines(one$predicted, one$observed, col = colours[k])
-    graphics::points(one$predicted, one$observed, pch = 19, cex = 0.8, col = colours[k])
+    draw_bins(data[as.integer(data$series) == k, ], colours[k], strength)
   }
-  class_key(fit, lwd = 1, pch = 19)
+  class_key(fit, look, lwd = 1, pch = 19)
 }
 
-draw_reliability <- function(fit, data, where) {
+draw_reliability <- function(fit, data, heads, look) {
   event <- response_levels(fit)[2L]
-  open_panel(c(0, 1), c(0, 1), paste0("predicted probability of ", event), "observed frequency",
-    paste("Calibration on", where))
+  open_reliability(paste0("predicted probability of ", event), heads, look)
+  draw_bins(data, look_colours(look, plot_colours[1L]), 0.6)
+}
+
+open_reliability <- function(xlab, heads, look, right = 0.15) {
+  open_panel(c(0, 1), c(0, 1), xlab, "observed frequency", heads$main, heads$note, look, right)
   graphics::abline(0, 1, col = "grey50", lty = 2)
-  colour <- plot_colours[1L]
-  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(colour, 0.6), lwd = 2)
+}
+
+draw_bins <- function(data, colour, strength) {
+  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(colour, strength),
+    lwd = 2)
   graphics::lines(data$predicted, data$observed, col = colour)
   graphics::points(data$predicted, data$observed, pch = 19, col = colour)
 }
@@ -92,10 +109,12 @@ pit_table <- function(fit, target, bins) {
   )
 }
 
-draw_pit <- function(data, where) {
-  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "predictive distribution function at y",
-    "share of observations", paste("Calibration on", where), yaxs = "i")
-  graphics::rect(0, data$lower[1L], 1, data$upper[1L], col = fade("grey40", 0.2), border = NA)
-  graphics::rect(data$from, 0, data$to, data$share, col = fade(plot_colours[1L], 0.5), border = "white")
+draw_pit <- function(data, heads, look) {
+  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "probability integral transform",
+    "share of observations", heads$main, heads$note, look)
+  usr <- graphics::par("usr")
+  graphics::rect(usr[1L], data$lower[1L], usr[2L], data$upper[1L], col = fade("grey40", 0.2), border = NA)
+  colour <- look_colours(look, plot_colours[1L])
+  graphics::rect(data$from, 0, data$to, data$share, col = fade(colour, 0.5), border = "white")
   graphics::abline(h = 1 / nrow(data), lty = 2, col = "grey40")
 }

@@ -31,52 +31,33 @@ beta_limits <- function(mean, sd, level) {
 
 #' Ordered classes from dark to light, others in colours that differ
 #' @noRd
-class_colours <- function(fit) {
+class_colours <- function(fit, look) {
   n <- length(response_levels(fit))
-  if (is_ordinal(fit)) grDevices::hcl.colors(n + 1L, "Viridis")[seq_len(n)] else series_colours(n)
+  if (!is_ordinal(fit)) return(series_colours(n, look))
+  look_colours(look, grDevices::hcl.colors(n + 1L, "Viridis")[seq_len(n)])
 }
 
-# ---- the right margin ----
-
-#' Widen the right margin for the names of classes
-#' @noRd
-make_room <- function(names, key = FALSE) {
-  wide <- max(graphics::strwidth(shorten(names, 16L), units = "inches", cex = 0.85)) + if (key) 0.5 else 0.2
-  # No restoring: draw_panel() does.
-  graphics::par(mai = replace(graphics::par("mai"), 4L, min(wide, 0.35 * graphics::par("fin")[1L])))
-}
-
-class_key <- function(fit, ...) {
+class_key <- function(fit, look, ...) {
   # The highest level on top, as in the panel.
   order <- seq_along(response_levels(fit))
   if (is_ordinal(fit)) order <- rev(order)
-  margin_key(response_levels(fit)[order], class_colours(fit)[order], ...)
-}
-
-#' Names and their marks in the right margin, which make_room() has widened
-#' @noRd
-margin_key <- function(names, colours, ...) {
-  usr <- graphics::par("usr")
-  graphics::legend(usr[2L], usr[4L], shorten(names, 16L), col = colours, bty = "n", cex = 0.85, xpd = NA,
-    xjust = 0, yjust = 1, x.intersp = 0.8, seg.len = 1, ...)
+  margin_key(response_levels(fit)[order], class_colours(fit, look)[order], ...)
 }
 
 # ---- one input ----
 
 #' Curves of the classes' probabilities, stacked areas if they are ordered; the observations as ticks below
 #' @noRd
-draw_classes <- function(fit, panel, reach = NULL) {
-  make_room(response_levels(fit), key = TRUE)
+draw_classes <- function(fit, panel, look, reach = NULL) {
   series <- split_series(panel$data)
-  colours <- class_colours(fit)
-  strip <- if (is.null(panel$points)) 0 else min(0.035, 0.25 / length(series))
+  colours <- class_colours(fit, look)
+  height <- if (is.null(panel$points)) 0 else min(0.035, 0.25 / length(series))
   x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
-  open_panel(range(x), c(-strip * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
-    panel$note, yaxt = "n", yaxs = "i")
-  graphics::axis(2, seq(0, 1, 0.2))
+  open_panel(range(x), c(-height * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
+    panel$note, look, right = key_room(response_levels(fit)))
   if (is_ordinal(fit)) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
-  draw_strips(panel$points, colours, strip, top_first = !is_ordinal(fit))
-  if (is_ordinal(fit)) class_key(fit, pch = 15, pt.cex = 1.5) else class_key(fit, lwd = 2)
+  draw_strips(panel$points, colours, height, top_first = !is_ordinal(fit))
+  if (is_ordinal(fit)) class_key(fit, look, pch = 15, pt.cex = 1.5) else class_key(fit, look, lwd = 2)
 }
 
 draw_probabilities <- function(x, series, colours) {
@@ -108,15 +89,16 @@ draw_strips <- function(points, colours, height, top_first) {
 
 #' Thresholds across the panel, the levels between them in the right margin
 #' @noRd
-draw_thresholds <- function(fit) {
+draw_thresholds <- function(fit, look) {
   at <- thresholds(fit)
   usr <- graphics::par("usr")
   graphics::abline(h = at, col = "grey35", lty = 2)
   bounds <- pmin(pmax(c(usr[3L], at, usr[4L]), usr[3L]), usr[4L])
   height <- graphics::strheight("Mg", cex = 0.85)
   middle <- spread_out((bounds[-1L] + bounds[-length(bounds)]) / 2, 1.2 * height, usr[3:4])
-  graphics::text(usr[2L] + 0.015 * (usr[2L] - usr[1L]), middle, shorten(response_levels(fit), 16L),
-    adj = c(0, 0.5), cex = 0.85, col = class_colours(fit), xpd = NA)
+  graphics::text(usr[2L] + 0.015 * (usr[2L] - usr[1L]), middle,
+    fit_text(response_levels(fit), graphics::par("mai")[4L] - 0.1, 0.85),
+    adj = c(0, 0.5), cex = 0.85, col = class_colours(fit, look), xpd = NA)
 }
 
 #' Ascending positions moved apart until none are nearer than `gap`, inside `range` if that has the room
@@ -135,7 +117,7 @@ spread_out <- function(at, gap, range) {
 
 #' Observations of an ordinal response somewhere in the cell of their level, of others as ticks below
 #' @noRd
-draw_in_cells <- function(fit, points) {
+draw_in_cells <- function(fit, points, look) {
   x <- as.numeric(points$x)
   if (!points$in_cells) {
     suppressWarnings(graphics::rug(x, ticksize = 0.02, col = fade("grey20", 0.4)))
@@ -148,7 +130,7 @@ draw_in_cells <- function(fit, points) {
   # A low-discrepancy sequence: no random numbers, so that a plot leaves the generator alone.
   height <- 0.1 + 0.8 * ((seq_along(x) * 0.6180339887) %% 1)
   graphics::points(x, low + height * (high - low), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
-    col = fade(class_colours(fit)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
+    col = fade(class_colours(fit, look)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
 }
 
 # ---- two inputs ----
@@ -160,27 +142,28 @@ region_panel <- function(fit, spec, variables, settings, grid) {
   levels <- response_levels(fit)
   data <- data.frame(
     grid$values, series = factor(rep(levels, each = nrow(prob)), levels), fit = as.vector(prob),
-    check.names = FALSE
+    far = grid$far, check.names = FALSE
   )
+  picture <- fine_picture(grid, lapply(seq_along(levels), function(k) prob[, k]))
+  prob <- vapply(picture$z, as.vector, numeric(length(picture$z[[1L]])))
   points <- list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y)
   labels <- names(variables)
-  note <- others_note(fit, labels)
-  draw <- function() draw_regions(fit, grid$sides, prob, points, labels, spec$label, note)
+  note <- join_notes(others_note(fit, labels), far_note(grid))
+  draw <- function(look) draw_regions(fit, picture$sides, prob, points, labels, spec$label, note, look)
   list(name = spec$label, data = data, draw = draw)
 }
 
-draw_regions <- function(fit, sides, prob, points, labels, name, note) {
-  graphics::par(bty = "o")
-  make_room(response_levels(fit), key = TRUE)
-  colours <- class_colours(fit)
-  best <- max.col(prob, ties.method = "first")
-  highest <- prob[cbind(seq_along(best), best)]
+draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
+  colours <- class_colours(fit, look)
+  near <- !is.na(prob[, 1L])
+  best <- max.col(ifelse(is.na(prob), 0, prob), ties.method = "first")
+  highest <- ifelse(near, prob[cbind(seq_along(best), best)], 1)
   # From white where all classes are alike to the full colour where one is certain.
   strength <- 0.75 * (highest - 1 / ncol(prob)) / (1 - 1 / ncol(prob))
   rgb <- t(grDevices::col2rgb(colours))[best, ]
-  mixed <- grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255)
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note,
-    xaxs = "i", yaxs = "i")
+  mixed <- ifelse(near, grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255), NA)
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note, look,
+    right = key_room(response_levels(fit)), tight = TRUE)
   draw_picture(matrix(mixed, length(sides[[1L]])), sides)
   for (k in seq_along(colours)) {
     z <- matrix(prob[, k], length(sides[[1L]]))
@@ -191,10 +174,11 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note) {
     ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
     draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
   }
+  points <- inside_panel(points)
   which <- points$class + 1L
   shapes <- class_shapes(length(colours))
   graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
-    cex = point_size(length(points$x)))
+    cex = point_size(length(points$x)), xpd = NA)
   graphics::box()
   margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
 }
@@ -206,7 +190,8 @@ class_shapes <- function(n) rep_len(c(21, 24, 22, 23, 25), n)
 #' contour() warns where a level is not reached, which is no news
 #' @noRd
 draw_contours <- function(sides, z, levels, ...) {
-  reached <- levels[levels > min(z) & levels < max(z)]
+  if (all(is.na(z))) return(invisible())
+  reached <- levels[levels > min(z, na.rm = TRUE) & levels < max(z, na.rm = TRUE)]
   labels <- if (is.null(names(reached))) format(reached) else names(reached)
   if (!length(reached)) return(invisible())
   graphics::contour(sides[[1L]], sides[[2L]], z, levels = reached, labels = labels, add = TRUE, ...)

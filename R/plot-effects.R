@@ -20,11 +20,15 @@ term_panels <- function(fit, spec, settings) {
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
   varies <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))) > 1L, NA)
   if (any(varies)) variables <- variables[varies]
-  numbers <- vapply(variables, function(v) is.numeric(get_variable(fit$data, v)), NA)
   if (length(variables) == 1L) return(curve_panels(fit, spec, variables, settings))
-  if (length(variables) == 2L && all(numbers) && is.null(spec$by)) {
-    return(surface_panels(fit, spec, variables, settings))
+  groups <- vapply(variables, function(v) is_grouping(get_variable(fit$data, v)), NA)
+  if (length(variables) == 2L && any(groups)) {
+    # Along the number, or of two groupings along the one with more levels.
+    levels <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))), 1L)
+    along <- which.max(ifelse(groups, levels, Inf))
+    return(curve_panels(fit, spec, variables[along], settings, input_split(fit, variables[-along])))
   }
+  if (length(variables) == 2L && is.null(spec$by)) return(surface_panels(fit, spec, variables, settings))
   best <- utils::head(order(-input_relevance(fit, variables)), settings$max_inputs)
   panels <- lapply(best, function(j) curve_panels(fit, spec, variables[j], settings))
   panels <- unlist(panels, recursive = FALSE)
@@ -32,10 +36,14 @@ term_panels <- function(fit, spec, settings) {
   reach <- range(vapply(panels, function(panel) range(panel$data$lwr, panel$data$upr), c(0, 0)))
   lapply(panels, function(panel) {
     draw <- panel$draw
-    panel$draw <- function() draw(reach)
+    panel$draw <- function(look) draw(look, reach)
     panel
   })
 }
+
+#' Does a variable tell groups, rather than measure something?
+#' @noRd
+is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
 
 #' Is there anything besides these variables that is held at typical values?
 #' @noRd
@@ -82,7 +90,8 @@ effect_data <- function(fit, frame, settings, series = NULL) {
 response_data <- function(fit, marginals, level) {
   limits <- response_limits(fit, marginals, level)
   data <- data.frame(fit = response_mean(fit, marginals), lwr = limits[, 1L], upr = limits[, 2L])
-  if (!is.null(response_levels(fit)) || is_volatility(fit)) return(data)
+  # How far the rate of a new observation is from its mean depends on its exposure.
+  if (!is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
   quantile <- function(p) response_moment(fit, marginals, "quantile", probability = p)
   data$y_lwr <- quantile(tails(level)[1L])
   data$y_upr <- quantile(tails(level)[2L])
@@ -95,12 +104,26 @@ stack_series <- function(pieces, names) {
 }
 
 effect_axis <- function(fit, scale) {
-  if (fit$family$link == "identity") return(location_words(fit))
-  if (scale == "link") return(paste0("linear predictor (", link_words(fit), ")"))
+  offset <- has_offset(fit)
+  if (fit$family$link == "identity") return(paste0(location_words(fit), if (offset) " without the offset"))
+  if (scale == "link") {
+    return(paste0("linear predictor (", link_words(fit), if (offset) ", without the offset", ")"))
+  }
   if (has_classes(fit)) return("probability")
   if (is_volatility(fit)) return("sd of the response")
-  event <- response_levels(fit)[2L]
-  if (is.null(event)) "mean of the response" else paste("probability of", event)
+  event <- if (any(fit$model$size != 1)) "success" else response_levels(fit)[2L]
+  if (!is.null(event)) return(paste("probability of", event))
+  exposed <- offset && fit$family$link == "log"
+  paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
+}
+
+has_offset <- function(fit) any(fit$model$offset != 0)
+
+#' What becomes of the offset where the response is drawn
+#' @noRd
+offset_note <- function(fit, scale) {
+  if (!has_offset(fit) || scale == "link" || fit$family$link == "identity") return(NULL)
+  if (fit$family$link == "log") "rates per unit of exposure (offset 0)" else "at offset 0"
 }
 
 #' On the identity link the linear predictor is what the response scatters around
@@ -117,57 +140,98 @@ location_words <- function(fit) {
 is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 
 #' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk
+#'
+#' @param limits Where the curve begins and ends, as the user wants it; NULL for the range of the data.
 #' @noRd
-effect_grid <- function(fit, name, x, n) {
+effect_grid <- function(fit, name, x, n, limits = NULL) {
   if (!is_continuous(x)) return(sort(unique(x)))
   fields <- Filter(function(spec) is_field(spec) && name %in% input_names(list(spec)), fit$design$specs)
   types <- vapply(fields, `[[`, "", "type")
   if (any(types %in% c("iid", "gmrf"))) return(sort(unique(x)))
-  if (!length(types)) return(seq(min(x), max(x), length.out = n))
-  steps <- seq(min(x), max(x), by = 1)
+  ends <- range(as.numeric(or_else(limits, x)))
+  # numbers, dates or times as x is
+  alike <- function(grid) `attributes<-`(grid, attributes(range(x)))
+  if (!length(types)) return(alike(seq(ends[1L], ends[2L], length.out = n)))
+  steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1))
   steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
 }
 
-#' One panel, or where the curves are latents or classes one for each level of a factor `by`
-#' @noRd
-curve_panels <- function(fit, spec, variable, settings) {
-  levels <- if (is.null(spec$by_levels)) list(NULL) else list(spec$by_levels)
-  by <- if (!is.null(spec$by)) variable_name(spec$by)
-  settings$scale <- panel_scale(fit, settings, c(names(variable), by))
-  many <- n_latents(fit) > 1L || has_classes(fit) && settings$scale == "response"
-  if (many && !is.null(spec$by_levels)) levels <- as.list(spec$by_levels)
-  lapply(levels, function(of) curve_panel(fit, spec, variable, settings, of))
+# A split is a variable whose values have a curve or a panel each: list(name, variable, values, labels).
+
+by_split <- function(spec) {
+  if (is.null(spec$by_levels)) return(NULL)
+  name <- variable_name(spec$by)
+  list(name = name, variable = list(name = name), values = factor(spec$by_levels, spec$by_levels),
+    labels = spec$by_levels)
 }
 
-#' eta along one variable, a curve for each of the `levels` of a factor `by`
+input_split <- function(fit, variable) {
+  values <- sort(unique(get_variable(fit$data, variable[[1L]])))
+  list(name = names(variable), variable = variable[[1L]], values = values,
+    labels = format(values, trim = TRUE, justify = "none"))
+}
+
+#' One panel with a curve for each value of `split`, or else of a factor `by`; a panel for each where curves
+#' are latents or classes, or the margin has no room for a key
+#'
+#' @param split A second input of the term.
 #' @noRd
-curve_panel <- function(fit, spec, variable, settings, levels = NULL) {
+curve_panels <- function(fit, spec, variable, settings, split = NULL) {
+  splits <- Filter(Negate(is.null), list(split, by_split(spec)))
+  settings$scale <- panel_scale(fit, settings, c(names(variable), vapply(splits, `[[`, "", "name")))
+  # The right margin of ordinal responses has their levels.
+  many <- n_latents(fit) > 1L || is_ordinal(fit) || has_classes(fit) && settings$scale == "response"
+  within <- if (!many && length(splits)) splits[[1L]]
+  apart <- if (is.null(within)) splits else splits[-1L]
+  cells <- expand.grid(lapply(apart, function(split) seq_along(split$values)))
+  lapply(seq_len(max(1L, nrow(cells))), function(cell) {
+    held <- Map(function(split, i) {
+      list(name = split$name, variable = split$variable, values = split$values[i], labels = split$labels[i])
+    }, apart, unlist(cells[cell, ]))
+    curve_panel(fit, spec, variable, settings, within, held)
+  })
+}
+
+#' eta along one variable
+#'
+#' @param within A split with a curve for each of its values, or NULL.
+#' @param held Splits of one value, that of the panel.
+#' @noRd
+curve_panel <- function(fit, spec, variable, settings, within, held) {
   x <- get_variable(fit$data, variable[[1L]])
-  grid <- effect_grid(fit, variable[[1L]]$name, x, settings$n)
-  by <- list(name = if (!is.null(levels)) variable_name(spec$by))
-  copies <- max(1L, length(levels))
+  grid <- effect_grid(fit, variable[[1L]]$name, x, settings$n, settings$xlim)
+  copies <- max(1L, length(within$values))
   frame <- typical_frame(fit, length(grid) * copies)
   frame <- set_variable(frame, variable[[1L]], rep(grid, copies))
-  series <- if (!is.null(levels)) factor(rep(levels, each = length(grid)), spec$by_levels)
-  if (!is.null(levels)) frame <- set_variable(frame, by, series)
-  data <- effect_data(fit, frame, settings, if (copies > 1L) series)
+  for (split in held) frame <- set_variable(frame, split$variable, rep(split$values, nrow(frame)))
+  series <- NULL
+  if (!is.null(within)) {
+    frame <- set_variable(frame, within$variable, rep(within$values, each = length(grid)))
+    series <- factor(rep(within$labels, each = length(grid)), within$labels)
+  }
+  data <- effect_data(fit, frame, settings, series)
   data <- cbind(stats::setNames(data.frame(rep(grid, length.out = nrow(data))), names(variable)), data)
-  single <- length(spec$inputs) == 1L && is.null(variable[[1L]]$column)
-  shown <- c(names(variable), by$name)
-  name <- if (single) spec$label else paste0(spec$label, ": ", names(variable))
-  if (!is.null(levels) && copies == 1L) name <- paste0(name, ", ", by$name, " = ", levels)
-  points <- if (single && is_continuous(x)) data_points(fit, variable[[1L]], by, settings, levels)
+  splits <- c(if (!is.null(within)) list(within), held)
+  shown <- c(names(variable), vapply(splits, `[[`, "", "name"))
+  whole <- all(vapply(spec$inputs, variable_name, "") %in% shown)
+  name <- if (whole) spec$label else paste0(spec$label, ": ", names(variable))
+  values <- vapply(held, function(split) paste(split$name, "=", split$labels), "")
+  name <- paste(c(name, values), collapse = ", ")
+  points <- if (whole && is_continuous(x)) data_points(fit, variable[[1L]], splits, settings)
   draw <- if (!is_continuous(x)) draw_levels else
     if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
-  inducing <- if (single && identical(draw, draw_curve)) inducing_at(fit, spec, names(variable))
+  inducing <- if (length(spec$inputs) == 1L && identical(draw, draw_curve)) {
+    inducing_at(fit, spec, names(variable))
+  }
   panel <- list(
-    data = data, points = points, rug = x, inducing = inducing[[1L]],
+    data = data, points = points, rug = x, inducing = inducing[[1L]], key = within$name,
     labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
     note = join_notes(
-      others_note(fit, shown), band_note(data, settings), points$note, inducing_note(inducing)
+      others_note(fit, shown), offset_note(fit, settings$scale), band_note(data, settings), points$note,
+      inducing_note(inducing)
     )
   )
-  list(name = name, data = data, draw = function(reach = NULL) draw(fit, panel, reach))
+  list(name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach))
 }
 
 band_note <- function(data, settings) {
@@ -177,80 +241,71 @@ band_note <- function(data, settings) {
 
 split_series <- function(data) if (is.null(data$series)) list(data) else split(data, data$series)
 
-#' At most eight are told apart by the fixed colours
-#' @noRd
-series_colours <- function(n) if (n <= length(plot_colours)) plot_colours[seq_len(n)] else {
-  grDevices::hcl.colors(n, "Dark 3")
+series_legend <- function(panel, look, ...) {
+  if (is.null(panel$data$series)) return(invisible())
+  names <- levels(panel$data$series)
+  margin_key(names, series_colours(length(names), look), panel$key, ...)
 }
 
-series_legend <- function(data, ...) {
-  if (is.null(data$series)) return(invisible())
-  names <- levels(data$series)
-  margin_key(names, series_colours(length(names)), ...)
-}
-
-draw_curve <- function(fit, panel, reach = NULL) {
+draw_curve <- function(fit, panel, look, reach = NULL) {
   data <- panel$data
   series <- split_series(data)
   ordinal <- is_ordinal(fit)
   if (is.null(reach)) reach <- range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
   if (panel$scale == "response" && all(data$lwr >= 0)) reach <- range(reach, 0)
-  if (identical(panel$points$kind, "numbers")) reach <- reach_of_points(reach, panel$points$y)
-  if (ordinal) reach <- range(reach, thresholds(fit) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
-  if (ordinal) make_room(response_levels(fit))
-  if (length(series) > 1L) make_room(levels(data$series), key = TRUE)
-  open_panel(range(data[[1L]]), grDevices::extendrange(reach, f = 0.06), panel$labels[1L], panel$labels[2L],
-    panel$name, panel$note)
-  if (ordinal) draw_thresholds(fit)
-  draw_points(fit, panel$points, as.numeric(panel$rug))
+  if (identical(panel$points$kind, "numbers")) {
+    along <- panel$points$x >= min(data[[1L]]) & panel$points$x <= max(data[[1L]])
+    reach <- reach_of_points(reach, panel$points$y[along])
+  }
+  if (ordinal) {
+    reach <- range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
+  }
+  names <- if (ordinal) response_levels(fit) else if (length(series) > 1L) levels(data$series)
+  open_panel(range(data[[1L]]), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
+    right = key_room(c(names, panel$key)))
+  if (ordinal) draw_thresholds(fit, look)
+  colours <- series_colours(length(series), look)
+  draw_points(fit, panel$points, as.numeric(panel$rug), colours, look)
+  # Many bands hide each other.
+  strength <- if (length(series) > 8L) 0.05 else 0.2
   for (k in seq_along(series)) {
-    colour <- series_colours(length(series))[k]
     one <- series[[k]]
     # Those of several curves would hide each other.
     predicted <- !is.null(one$y_lwr) && length(series) == 1L
-    if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colour, 0.1)
-    draw_band(one[[1L]], one$lwr, one$upr, colour, if (predicted) 0.25 else 0.2)
-    graphics::lines(one[[1L]], one$fit, col = colour, lwd = 2)
+    if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colours[k], 0.1)
+    draw_band(one[[1L]], one$lwr, one$upr, colours[k], if (predicted) 0.25 else strength)
+    graphics::lines(one[[1L]], one$fit, col = colours[k], lwd = 2)
     if (length(panel$inducing)) {
       draw_inducing(panel$inducing, stats::approx(as.numeric(one[[1L]]), one$fit, panel$inducing)$y)
     }
   }
-  series_legend(data, lwd = 2)
+  series_legend(panel, look, lwd = 2)
 }
 
 #' Intervals side by side: levels of a factor, or coefficients
 #' @noRd
-draw_levels <- function(fit, panel, reach = NULL) {
+draw_levels <- function(fit, panel, look, reach = NULL) {
   data <- panel$data
-  levels <- levels(factor(data[[1L]], unique(data[[1L]])))
+  levels <- as.character(unique(data[[1L]]))
   series <- if (is.null(data$series)) rep(1L, nrow(data)) else as.integer(data$series)
   k <- max(series)
-  at <- match(data[[1L]], levels) + (series - (k + 1) / 2) * 0.6 / k
+  at <- match(as.character(data[[1L]]), levels) + (series - (k + 1) / 2) * 0.6 / k
   of_classes <- has_classes(fit) && panel$scale == "response"
-  colour <- (if (of_classes) class_colours(fit) else series_colours(k))[series]
-  crowded <- length(levels) > 6L || max(nchar(levels)) * length(levels) > 70L
-  if (crowded) {
-    wide <- max(graphics::strwidth(shorten(levels, 18L), units = "inches", cex = 0.75)) + 0.5
-    old <- graphics::par(mai = replace(graphics::par("mai"), 1L, wide))
-    on.exit(graphics::par(old))
-  }
+  colour <- (if (of_classes) class_colours(fit, look) else series_colours(k, look))[series]
   ordinal <- is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
-  if (ordinal) make_room(response_levels(fit))
-  if (k > 1L) make_room(levels(data$series), key = TRUE)
   if (is.null(reach)) reach <- range(data$lwr, data$upr, data$y_lwr, data$y_upr)
   if (ordinal) reach <- range(reach, thresholds(fit))
-  xlab <- if (crowded) "" else panel$labels[1L]
-  open_panel(c(0.5, length(levels) + 0.5), reach, xlab, panel$labels[2L], panel$name, panel$note, xaxt = "n")
-  graphics::axis(1, seq_along(levels), shorten(levels, 18L), las = if (crowded) 2 else 1,
-    cex.axis = if (crowded) 0.75 else 0.9)
-  if (ordinal) draw_thresholds(fit)
+  names <- if (k > 1L) c(levels(data$series), panel$key) else if (ordinal) response_levels(fit)
+  open_panel(c(0.5, length(levels) + 0.5), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note,
+    look, right = key_room(names), columns = levels)
+  if (ordinal) draw_thresholds(fit, look)
   if (panel$scale == "link") graphics::abline(h = 0, col = "grey60", lty = 3)
   if (!is.null(data$y_lwr)) {
     graphics::segments(at, data$y_lwr, at, data$y_upr, col = fade(colour, 0.25), lwd = 6, lend = 1)
   }
   graphics::segments(at, data$lwr, at, data$upr, col = fade(colour, 0.6), lwd = 3, lend = 1)
   graphics::points(at, data$fit, pch = 19, col = colour)
-  if (of_classes) class_key(fit, pch = 19) else series_legend(data, pch = 19)
+  if (of_classes) class_key(fit, look, pch = 19) else series_legend(panel, look, pch = 19)
 }
 
 # ---- coefficients ----
@@ -275,7 +330,7 @@ coefficient_panels <- function(fit, spec, settings) {
   data <- do.call(rbind, data)
   panel <- list(data = data, labels = c("", in_units("coefficient", fit)),
     name = "Fixed effects", scale = "link", coefficients = TRUE)
-  list(list(name = spec$label, data = data, draw = function() {
-    draw_levels(fit, panel, range(0, data$lwr, data$upr))
+  list(list(name = spec$label, data = data, draw = function(look) {
+    draw_levels(fit, panel, look, range(0, data$lwr, data$upr))
   }))
 }

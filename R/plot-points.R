@@ -1,29 +1,31 @@
 # The observations beside a curve or in a picture.
 
-#' @param by,levels The variable of a factor `by`, which keeps its values, or list(name = NULL); its levels in
-#'   the panel.
+#' @param splits Splits (see plot-effects.R) whose values the observations keep; the panel has those of them
+#'   that have one of the values. The first one's are told apart by colour if it has several.
 #' @return NULL, or list(kind, x, ..): `"classes"` with `class` (0, 1, ..) and `in_cells` (draw them between
-#'   thresholds?), `"numbers"` with `y` on the panel's scale, `outlying` (logical) and `colour` (of their
-#'   curve, or NULL). `note`: what to say of them, or NULL.
+#'   thresholds?), `"numbers"` with `y` on the panel's scale, `outlying` (logical) and `series` (which curve
+#'   is theirs). `note`: what to say of them, or NULL.
 #' @noRd
-data_points <- function(fit, variable, by, settings, levels = NULL) {
+data_points <- function(fit, variable, splits, settings) {
   x <- get_variable(fit$data, variable)
+  own <- lapply(splits, function(split) get_variable(fit$data, split$variable))
+  places <- Map(function(split, x) match(as.character(x), as.character(split$values)), splits, own)
+  shown <- which(!Reduce(`|`, lapply(places, is.na), rep(FALSE, fit$nobs)))
   if (has_classes(fit) || has_two_classes(fit)) {
-    shown <- if (is.null(by$name)) seq_along(x) else which(fit$data[[by$name]] %in% levels)
-    held <- others_held(fit, c(variable$name, by$name))
-    in_cells <- is_ordinal(fit) && settings$scale == "link" && !held && is.null(by$name)
+    held <- others_held(fit, c(variable$name, vapply(splits, `[[`, "", "name")))
+    in_cells <- is_ordinal(fit) && settings$scale == "link" && !held && !length(splits)
     return(list(kind = "classes", x = x[shown], class = fit$model$y[shown], in_cells = in_cells,
       note = if (in_cells) "points: observations, at any height in the cell of their level"))
   }
   if (n_latents(fit) > 1L) return(NULL)
   frame <- set_variable(typical_frame(fit, fit$nobs), variable, x)
-  if (!is.null(by$name)) frame <- set_variable(frame, by, fit$data[[by$name]])
+  for (i in seq_along(splits)) frame <- set_variable(frame, splits[[i]]$variable, own[[i]])
   y <- partial_residuals(fit, frame, settings$scale)
   outlying <- outlying(fit)
-  colour <- if (length(levels) > 1L) series_colours(length(levels))[match(fit$data[[by$name]], levels)]
-  list(kind = "numbers", x = x, y = y, outlying = outlying, colour = colour, note = c(
+  series <- if (length(splits) && length(splits[[1L]]$values) > 1L) places[[1L]][shown]
+  list(kind = "numbers", x = x[shown], y = y[shown], outlying = outlying[shown], series = series, note = c(
     if (is_volatility(fit) && settings$scale == "response") "points: |y|",
-    if (any(outlying)) "ringed: outside their 99% prediction interval"
+    if (any(outlying[shown])) "ringed: outside the 99% interval that the others predict"
   ))
 }
 
@@ -53,19 +55,24 @@ partial_residuals <- function(fit, frame, scale) {
   if (is_volatility(fit)) sqrt(scaled) else scaled
 }
 
-#' Observations that a robust family takes for outliers: outside their 99% prediction interval
+#' Observations that a robust family takes for outliers: outside the 99% interval that the others predict
 #' @noRd
 outlying <- function(fit) {
-  if (!fit$family$family %in% c("student", "laplace")) return(rep(FALSE, fit$nobs))
-  below <- pit_limits(fit, training_target(fit))$upper
-  below < 0.005 | below > 0.995
+  outside <- stats::setNames(rep(FALSE, fit$nobs), row.names(fit$data))
+  if (!fit$family$family %in% c("student", "laplace")) return(unname(outside))
+  target <- loo_target(fit)
+  below <- pit_limits(fit, target)$upper
+  outside[target$names] <- below < 0.005 | below > 0.995
+  unname(outside)
 }
 
-draw_points <- function(fit, points, rug) {
+#' @param colours Of the curves.
+#' @noRd
+draw_points <- function(fit, points, rug, colours, look) {
   if (identical(points$kind, "numbers")) {
-    draw_numbers(points)
+    draw_numbers(points, colours)
   } else if (identical(points$kind, "classes") && has_classes(fit)) {
-    draw_in_cells(fit, points)
+    draw_in_cells(fit, points, look)
   } else if (identical(points$kind, "classes")) {
     draw_two_classes(fit, points)
   } else if (length(rug)) {
@@ -77,6 +84,7 @@ draw_points <- function(fit, points, rug) {
 #' take half the panel for themselves: the curve has to stay readable
 #' @noRd
 reach_of_points <- function(reach, y) {
+  if (!length(y)) return(reach)
   quartiles <- stats::quantile(y, c(0.25, 0.75), names = FALSE)
   far <- 3 * diff(quartiles)
   near <- range(reach, y[y >= quartiles[1L] - far & y <= quartiles[2L] + far])
@@ -86,11 +94,11 @@ reach_of_points <- function(reach, y) {
 
 #' Points; those beyond the panel are triangles at its edge, outliers are ringed
 #' @noRd
-draw_numbers <- function(points) {
+draw_numbers <- function(points, colours) {
   many <- length(points$x) > 500
   edges <- graphics::par("usr")[3:4] + c(1, -1) * 0.012 * diff(graphics::par("usr")[3:4])
   inside <- points$y >= edges[1L] & points$y <= edges[2L]
-  colour <- fade(if (is.null(points$colour)) "grey20" else points$colour, if (many) 0.3 else 0.45)
+  colour <- fade(if (is.null(points$series)) "grey20" else colours[points$series], if (many) 0.3 else 0.45)
   colour <- rep_len(colour, length(points$x))
   graphics::points(points$x[inside], points$y[inside], pch = 19, cex = if (many) 0.4 else 0.7,
     col = colour[inside])

@@ -1,7 +1,7 @@
 relevance_panels <- function(fit) {
   data <- relevance_table(fit)
   if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")
-  list(data = data, draw = list(function() draw_relevance(fit, data)))
+  list(data = data, draw = list(function(look) draw_relevance(fit, data, look)))
 }
 
 #' Relevance of every variable, term (if there are several) and kernel part; defined in ?plot.galvi
@@ -101,24 +101,15 @@ spread <- function(x) {
   sqrt(mean(colMeans(sweep(x, 2L, colMeans(x))^2)))
 }
 
-draw_relevance <- function(fit, data) {
-  keep <- rev(utils::head(order(-data$relevance), 30L))
-  labels <- shorten(ifelse(data$kind == "input", data$name, paste(data$kind, data$name)), 40L)[keep]
-  cex <- if (length(keep) > 15L) 0.75 else 0.9
-  wide <- max(graphics::strwidth(labels, units = "inches", cex = cex)) + 0.25
-  old <- graphics::par(mai = replace(graphics::par("mai"), 2L, min(wide, 0.45 * graphics::par("fin")[1L])))
-  on.exit(graphics::par(old))
-  at <- seq_along(keep)
-  graphics::plot(NA,
-    xlim = c(0, max(data$relevance)), ylim = c(0.5, length(keep) + 0.5), yaxt = "n", ylab = "",
-    xlab = in_units("sd of the linear predictor due to it", fit), main = ""
-  )
+draw_relevance <- function(fit, data, look) {
+  keep <- rev(utils::head(order(-data$relevance), min(30, most_rows())))
+  labels <- ifelse(data$kind == "input", data$name, paste(data$kind, data$name))[keep]
   few <- length(keep) < nrow(data)
-  panel_title("What matters", if (few) paste("the", length(keep), "most relevant of", nrow(data)))
-  graphics::abline(v = graphics::axTicks(1), col = "grey90")
-  kinds <- c("input", "term", "part")
-  colour <- plot_colours[match(data$kind[keep], kinds)]
-  graphics::segments(0, at, data$relevance[keep], at, col = colour, lwd = 2)
-  graphics::points(data$relevance[keep], at, pch = 19, col = colour)
-  graphics::axis(2, at, labels, tick = FALSE, cex.axis = cex)
+  open_panel(c(0, max(data$relevance)), c(0.5, length(keep) + 0.5),
+    in_units("SD of the contribution", fit), "", "Relative importance",
+    if (few) paste("the", length(keep), "most relevant of", nrow(data)), look, rows = labels)
+  colours <- look_colours(look, plot_colours[match(data$kind[keep], c("input", "term", "part"))])
+  at <- seq_along(keep)
+  graphics::segments(0, at, data$relevance[keep], at, col = colours, lwd = 2)
+  graphics::points(data$relevance[keep], at, pch = 19, col = colours)
 }

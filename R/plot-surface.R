@@ -11,26 +11,73 @@ surface_panels <- function(fit, spec, variables, settings) {
 
 surface_grid <- function(fit, variables, settings) {
   x <- lapply(variables, function(v) get_variable(fit$data, v))
-  sides <- Map(function(v, x) effect_grid(fit, v$name, x, ceiling(settings$n / 2)), variables, x)
+  sides <- Map(function(v, x, limits) {
+    effect_grid(fit, v$name, x, ceiling(settings$n / 2), limits)
+  }, variables, x, list(settings$xlim, settings$ylim))
   values <- expand.grid(sides, KEEP.OUT.ATTRS = FALSE)
   frame <- typical_frame(fit, nrow(values))
   for (j in 1:2) frame <- set_variable(frame, variables[[j]], values[[j]])
-  list(x = x, sides = unname(sides), values = values, frame = frame)
+  sides <- unname(sides)
+  distance <- data_distance(sides, x)
+  list(
+    x = x, sides = sides, values = values, frame = frame, distance = distance, too_far = settings$too_far,
+    far = as.vector(distance) > settings$too_far
+  )
 }
+
+#' Distances of a grid's places to the nearest observation, a matrix, its first index along the first side
+#'
+#' As in mgcv they are measured with both sides of the grid scaled to length one.
+#' @param x The observations' coordinates, a list of two.
+#' @noRd
+data_distance <- function(sides, x) {
+  scaled <- function(x, side) (as.numeric(x) - min(side)) / diff(range(side))
+  # A hundredth of a side is as exact as an eye.
+  at <- unique(round(cbind(scaled(x[[1L]], sides[[1L]]), scaled(x[[2L]], sides[[2L]])), 2))
+  across <- outer(scaled(sides[[1L]], sides[[1L]]), at[, 1L], `-`)^2
+  up <- outer(scaled(sides[[2L]], sides[[2L]]), at[, 2L], `-`)^2
+  sqrt(vapply(seq_along(sides[[2L]]), function(j) {
+    squared <- across + rep(up[j, ], each = nrow(across))
+    squared[cbind(seq_len(nrow(squared)), max.col(-squared, ties.method = "first"))]
+  }, numeric(nrow(across))))
+}
+
+#' Values of a grid between its places too, linearly, and NA where the data are far: list(sides, z, a list of
+#' matrices)
+#' @param z Matrices or vectors of the grid's values.
+#' @noRd
+fine_picture <- function(grid, z) {
+  between <- function(side) seq(1, length(side), length.out = 4L * length(side) - 3L)
+  weights <- lapply(grid$sides, function(side) {
+    unit <- diag(length(side))
+    vapply(seq_along(side), function(j) stats::approx(unit[, j], xout = between(side))$y, between(side))
+  })
+  refine <- function(m) weights[[1L]] %*% matrix(m, length(grid$sides[[1L]])) %*% t(weights[[2L]])
+  blank <- refine(grid$distance) > grid$too_far
+  list(
+    sides = Map(function(w, side) as.vector(w %*% as.numeric(side)), weights, grid$sides),
+    z = lapply(z, function(m) replace(refine(m), blank, NA))
+  )
+}
+
+far_note <- function(grid) if (any(grid$far)) "blank: far from the data"
 
 surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   data <- effect_data(fit, grid$frame, settings)
   if (!is.null(data$series)) data <- data[data$series == latent_names(fit)[latent], ]
-  data <- cbind(grid$values, data)
+  data <- cbind(grid$values, data, far = grid$far)
   points <- surface_points(fit, grid$x, variables, settings$scale)
   name <- paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
-  surface <- list(sides = grid$sides, z = matrix(data$fit, length(grid$sides[[1L]])))
-  note <- others_note(fit, names(variables))
+  picture <- fine_picture(grid, list(data$fit))
   inducing <- inducing_at(fit, spec, names(variables))
-  note <- join_notes(note, inducing_note(inducing))
-  draw <- function() {
-    draw_surface(fit, surface, points, inducing, names(variables), name, note, settings$scale)
-  }
+  note <- join_notes(
+    others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
+    inducing_note(inducing), two_classes_note(fit, points)
+  )
+  surface <- list(
+    sides = picture$sides, z = picture$z[[1L]], labels = names(variables), name = name, note = note
+  )
+  draw <- function(look) draw_surface(fit, surface, points, inducing, settings$scale, look)
   list(name = name, data = data, draw = draw)
 }
 
@@ -44,18 +91,16 @@ surface_points <- function(fit, x, variables, scale) {
   list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(fit, frame, scale))
 }
 
-draw_surface <- function(fit, surface, points, inducing, labels, name, note, scale) {
-  # Room for the colour key.
-  graphics::par(mar = replace(graphics::par("mar"), 4L, 5.6), bty = "o")
-  colours <- surface_colours(fit, surface$z, scale)
+draw_surface <- function(fit, surface, points, inducing, scale, look) {
+  colours <- surface_colours(fit, surface$z, scale, look)
   sides <- surface$sides
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note,
-    xaxs = "i", yaxs = "i")
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), surface$labels[1L], surface$labels[2L], surface$name,
+    surface$note, look, right = strip_room(colours), tight = TRUE)
   draw_picture(matrix(colour_of(surface$z, colours), nrow(surface$z)), sides)
   if (is_ordinal(fit)) {
     draw_contours(sides, surface$z, thresholds(fit), col = "white", lwd = 1.4, labcex = 0.7)
   } else {
-    graphics::contour(sides[[1L]], sides[[2L]], surface$z, add = TRUE, col = fade("grey10", 0.7), lwd = 0.8,
+    draw_contours(sides, surface$z, pretty(colours$reach, 10), col = fade("grey10", 0.7), lwd = 0.8,
       labcex = 0.7)
   }
   draw_surface_points(fit, points, colours)
@@ -65,81 +110,69 @@ draw_surface <- function(fit, surface, points, inducing, labels, name, note, sca
   colour_key(colours, effect_axis(fit, scale))
 }
 
-#' A matrix of colours, its first index along x, between the corners of the grid
+#' A matrix of colours, its first index along x; each is the middle of its cell. NA is blank.
 #' @noRd
 draw_picture <- function(picture, sides) {
+  half <- vapply(sides, function(side) (as.numeric(side[2L]) - as.numeric(side[1L])) / 2, 0)
+  ends <- vapply(1:2, function(j) range(as.numeric(sides[[j]])) + half[j] * c(-1, 1), c(0, 0))
   # A picture has its first row on top.
   picture <- t(picture[, rev(seq_len(ncol(picture)))])
-  corners <- c(range(sides[[1L]]), range(sides[[2L]]))
-  graphics::rasterImage(picture, corners[1L], corners[3L], corners[2L], corners[4L], interpolate = TRUE)
-}
-
-colour_of <- function(value, colours) {
-  share <- pmin(pmax((value - colours$reach[1L]) / diff(colours$reach), 0), 1)
-  colours$palette[1L + round(100 * share)]
+  graphics::rasterImage(picture, ends[1L, 1L], ends[1L, 2L], ends[2L, 1L], ends[2L, 2L], interpolate = TRUE)
 }
 
 #' For two classes two colours that meet where both are equally probable; else a sequence over the values
 #' @noRd
-surface_colours <- function(fit, z, scale) {
+surface_colours <- function(fit, z, scale, look) {
+  # All of it may be blank.
+  if (all(is.na(z))) z <- 0
   if (is.null(response_levels(fit)) || has_classes(fit)) {
-    reach <- range(z, thresholds(fit))
+    reach <- range(z, thresholds(fit), na.rm = TRUE)
     # A flat surface still needs a range.
     reach <- reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach)))
-    return(list(reach = reach, palette = grDevices::hcl.colors(101, "Viridis")))
+    return(list(reach = reach, palette = look_palette(look, "Viridis")))
   }
   even <- if (scale == "response") 0.5 else 0
-  reach <- if (scale == "response") c(0, 1) else even + max(abs(z - even), 1e-9) * c(-1, 1)
-  list(reach = reach, palette = grDevices::hcl.colors(101, "Blue-Red 3"))
+  reach <- if (scale == "response") c(0, 1) else even + max(abs(z - even), 1e-9, na.rm = TRUE) * c(-1, 1)
+  list(reach = reach, palette = look_palette(look, "Blue-Red 3"))
 }
 
-point_size <- function(n) if (n > 500) 0.5 else if (n > 150) 0.75 else 1
+#' Smaller where there are many, and in a small panel
+#' @noRd
+point_size <- function(n) {
+  size <- if (n > 500) 0.5 else if (n > 150) 0.75 else 1
+  size * min(1, max(0.5, mean(graphics::par("pin")) / 2.5))
+}
 
 draw_surface_points <- function(fit, points, colours) {
   if (is.null(points)) return(invisible())
+  points <- inside_panel(points)
   cex <- point_size(length(points$x))
   ordinal <- is_ordinal(fit)
   if (points$kind == "values" || ordinal) {
     value <- if (ordinal) cell_middles(fit, colours$reach)[points$class + 1L] else points$value
     graphics::points(points$x, points$y, pch = 21, bg = colour_of(value, colours), col = "white", lwd = 0.8,
-      cex = cex)
+      cex = cex, xpd = NA)
     return(invisible())
   }
-  fill <- c("#2166AC", "#B2182B")
   which <- points$class + 1
-  graphics::points(points$x, points$y,
-    pch = c(21, 24)[which], bg = fill[which], col = "white", lwd = 0.7, cex = cex
-  )
+  graphics::points(points$x, points$y, pch = c(21, 24)[which], bg = c("#2166AC", "#B2182B")[which],
+    col = "white", lwd = 0.7, cex = cex, xpd = NA)
+}
+
+two_classes_note <- function(fit, points) {
+  if (is.null(points$class) || has_classes(fit)) return(NULL)
+  paste0(c("circles: ", "triangles: "), response_levels(fit), collapse = ", ")
+}
+
+#' Observations in the panel: those at its edge are drawn whole, those beyond it not at all
+#' @noRd
+inside_panel <- function(points) {
   usr <- graphics::par("usr")
-  graphics::legend(usr[2L], usr[4L], response_levels(fit), pch = c(21, 24), pt.bg = fill, col = "grey30",
-    horiz = TRUE, bty = "n", xjust = 1, yjust = 0, xpd = NA, cex = 0.85, x.intersp = 0.7)
+  inside <- points$x >= usr[1L] & points$x <= usr[2L] & points$y >= usr[3L] & points$y <= usr[4L]
+  lapply(points, function(x) if (length(x) == length(inside)) x[inside] else x)
 }
 
 cell_middles <- function(fit, reach) {
   bounds <- c(reach[1L], thresholds(fit), reach[2L])
   (bounds[-1L] + bounds[-length(bounds)]) / 2
-}
-
-#' A strip of colours with its scale, right of the plot; `breaks` are drawn across it
-#' @noRd
-colour_key <- function(colours, title) {
-  usr <- graphics::par("usr")
-  width <- usr[2L] - usr[1L]
-  left <- usr[2L] + 0.035 * width
-  right <- left + 0.035 * width
-  graphics::rasterImage(
-    as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA
-  )
-  graphics::rect(left, usr[3L], right, usr[4L], border = "grey30", xpd = NA)
-  height_of <- function(value) {
-    usr[3L] + (value - colours$reach[1L]) / diff(colours$reach) * (usr[4L] - usr[3L])
-  }
-  if (!is.null(colours$breaks)) {
-    graphics::segments(left, height_of(colours$breaks), right, height_of(colours$breaks), col = "white",
-      lwd = 1.4, xpd = NA)
-  }
-  ticks <- pretty(colours$reach, 5)
-  ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]
-  graphics::text(right + 0.015 * width, height_of(ticks), format(ticks), adj = c(0, 0.5), cex = 0.8, xpd = NA)
-  graphics::mtext(title, side = 4, line = 4.3, las = 0, cex = 0.85 * graphics::par("cex"))
 }

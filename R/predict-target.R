@@ -7,7 +7,7 @@
 training_target <- function(fit) {
   model <- fit$model
   list(
-    rows = model$designs, offset = model$offset, y = model$y, size = model$size,
+    rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
     n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fit$posterior[c("mean", "variance")]
   )
@@ -34,6 +34,7 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   n <- nrow(new$offset)
   list(
     rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
+    weights = new$weights,
     n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
   )
 }
@@ -102,15 +103,20 @@ latent_marginals <- function(fit, target) {
 #' @noRd
 finish_rows <- function(x, target, na.action, fit) {
   if (is.null(target$marginals)) {
-    keep <- !is.null(target$omitted) && is_omitting(na.action)
-    at <- if (is.null(target$omitted)) seq_along(target$names) else seq_along(target$names)[-target$omitted]
-    if (keep) return(name_rows(x, target$names[at]))
     if (is.null(target$omitted)) return(name_rows(x, target$names))
-    index <- rep(NA_integer_, length(target$names))
-    index[at] <- seq_along(at)
-    return(name_rows(take_rows(x, index), target$names))
+    if (is_omitting(na.action)) return(name_rows(x, target$names[-target$omitted]))
+    return(name_rows(take_rows(x, kept_rows(target)), target$names))
   }
   stats::napredict(fit$na.action, name_rows(x, target$names))
+}
+
+#' Which of the target's rows every row of the data is, NA for those that were left out
+#' @noRd
+kept_rows <- function(target) {
+  if (is.null(target$omitted)) return(seq_along(target$names))
+  index <- rep(NA_integer_, length(target$names))
+  index[-target$omitted] <- seq_len(target$n)
+  index
 }
 
 take_rows <- function(x, i) {

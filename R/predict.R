@@ -52,7 +52,7 @@ predict.galvi <- function(object, newdata,
                           type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass, ...) {
-  check_no_dots(list(...), names(formals(predict.galvi)), "predict()")
+  refuse_dots(list(...), predict.galvi, "predict()")
   types <- predict_types()
   type <- first_choice(type, names(types), "type")
   options <- list(
@@ -205,7 +205,8 @@ response_mean <- function(fit, marginals) {
 response_sd <- function(fit, marginals) {
   if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
   v <- marginals$variance[, 1L]
-  exp(marginals$mean[, 1L] / 2 + v / 8) * sqrt(expm1(v / 4))
+  # exp(mean / 2 + v / 8) sqrt(exp(v / 4) - 1), whose factors can be 0 and Inf
+  exp(marginals$mean[, 1L] / 2 + v / 4) * sqrt(-expm1(-v / 4))
 }
 
 #' It is monotone in eta, so its quantiles are those of eta, transformed
@@ -259,9 +260,11 @@ first_choice <- function(x, choices, arg) {
   if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
 }
 
-check_level <- function(level) {
+check_level <- function(level, arg = "level") {
   if (is.numeric(level) && length(level) == 1L && !is.na(level) && level > 0 && level < 1) return(level)
-  stop_galvi("argument", paste0("`level` must be a number between 0 and 1, not ", describe(level), "."))
+  stop_galvi("argument", sprintf(
+    "`%s` must be a number between 0 and 1, not %s.", arg, describe(level)
+  ))
 }
 
 check_probs <- function(probs) {

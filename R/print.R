@@ -3,13 +3,15 @@
 #' @param object,x A fit of [galvi()], or its summary.
 #' @param level Probability of the credible intervals of the fixed effects.
 #' @param digits Significant digits.
-#' @param ... Passed on to [print.data.frame()], or not used.
+#' @param ... Must be empty, but for the layout arguments of [print.default()].
 #' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
-#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd` and the limits of a credible
-#'   interval), `thresholds` (of an ordinal response, as a data frame, else NULL), `hyper` (as in the fit,
-#'   with a column `sd`: the square root of what is a variance, else NA), `logLik`, `convergence`,
-#'   `certificate` (a sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there
-#'   were several, `starts` and `starts_agree` (do they reach the same bound?).
+#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd`, the posterior standard deviation,
+#'   and the limits of a credible interval), `thresholds` (of an ordinal response, as a data frame, else
+#'   NULL), `hyper` (as in the fit, with a column `sqrt_variance`: the square root of what is a variance, else
+#'   NA; this is the standard deviation of the effects or of the noise, not the uncertainty of the estimate),
+#'   `note` (what is wrong with `sd`, else NULL, see [coef.galvi]), `logLik`, `convergence`, `certificate` (a
+#'   sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there were several,
+#'   `starts` and `starts_agree` (do they reach the same bound?).
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' fit
@@ -20,14 +22,16 @@ NULL
 #' @rdname print.galvi
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.galvi)
   print_heading(x$formula, family_label(x), x$nobs, x$na.action)
   beta <- coef.galvi(x)
   if (length(beta)) {
     cat("\nFixed effects (posterior means):\n")
     print(beta, digits = digits)
+    print_note(dependence_note(x))
   }
   print_thresholds(threshold_table(x), digits)
-  print_hyper(with_sds(x$hyper), digits)
+  print_hyper(with_roots(x$hyper), digits)
   cat("\n")
   print_evidence(logLik.galvi(x), certificate(x), digits)
   print_message(x$convergence)
@@ -39,6 +43,18 @@ print_heading <- function(formula, family, nobs, na.action) {
     if (length(na.action)) paste0(" (", length(na.action), " left out for missing values)"), "\n", sep = "")
   print_wrapped(deparse_one(formula), 4L)
 }
+
+#' What a reader of the coefficients' sds must know, NULL if they are what they say
+#' @noRd
+dependence_note <- function(fit) {
+  if (!ignores_dependence(fit)) return(NULL)
+  paste(
+    "The posterior standard deviations and intervals of these coefficients are too small, and their",
+    "covariances between classes are zero, because the approximation treats the classes as independent."
+  )
+}
+
+print_note <- function(note) if (!is.null(note)) print_wrapped(paste("Note:", note))
 
 #' What the fit has to say, if anything; in the summary it always says whether it converged
 #' @noRd
@@ -80,8 +96,7 @@ in_nats <- function(gap) paste(format(max(gap, 0), digits = 1L), "nats")
 
 why_no_certificate <- function(fit) {
   if (evidence_kind(fit) == "approximation") return("no certificate says how far off it is")
-  facts <- likelihood_facts()
-  one_optimum <- facts$log_concave[facts$type == fit$model$likelihood$type]
+  one_optimum <- facts_of(fit)$log_concave
   if (one_optimum) "no certificate under a flat prior" else "no certificate, as it may have several optima"
 }
 
@@ -92,15 +107,21 @@ duality_gap <- function(fit) {
   paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
-#' Standard deviations beside variances: the unit that a reader can picture
+#' Square roots beside variances: the unit that a reader can picture. Not called sd, which is the name of a
+#' posterior standard deviation
 #' @noRd
-with_sds <- function(hyper) {
+with_roots <- function(hyper) {
   is_variance <- grepl("(^|[._])variance([._]|$)", hyper$parameter)
-  sd <- rep(NA_real_, nrow(hyper))
-  sd[is_variance] <- sqrt(hyper$estimate[is_variance])
-  hyper$sd <- sd
+  root <- rep(NA_real_, nrow(hyper))
+  root[is_variance] <- sqrt(hyper$estimate[is_variance])
+  hyper$sqrt_variance <- root
   hyper
 }
+
+#' Rows of the hyperparameters without the fixed prior sds of fixed effects, which are one for each, in
+#' `fit$prior`, and no estimates
+#' @noRd
+without_prior_sds <- function(hyper) hyper[!(hyper$parameter == "sd" & hyper$status == "fixed"), ]
 
 #' The thresholds of an ordinal response: a data frame with columns between, estimate, status; else NULL
 #' @noRd
@@ -118,19 +139,19 @@ print_thresholds <- function(table, digits) {
   print(stats::setNames(table$estimate, table$between), digits = digits)
 }
 
-#' Held prior sds of fixed effects are in `fit$prior`, one for each; here they would hide the rest. Thresholds
-#' have a block of their own
+#' Thresholds have a block of their own
 #' @noRd
 print_hyper <- function(hyper, digits) {
-  of_prior <- hyper$parameter == "sd" & hyper$status == "fixed"
-  shown <- hyper[!of_prior & hyper$term != "cumulative", ]
+  shown <- without_prior_sds(hyper)
+  shown <- shown[shown$term != "cumulative", ]
   cat("\nHyperparameters", if (!nrow(shown)) ": none", "\n", sep = "")
   if (!nrow(shown)) return(invisible())
+  root <- shown$sqrt_variance
   table <- data.frame(
     name = format(shown$name), estimate = vapply(shown$estimate, format, "", digits = digits),
-    sd = ifelse(is.na(shown$sd), "", vapply(shown$sd, format, "", digits = digits)), status = shown$status
+    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), status = shown$status
   )
-  names(table)[1L] <- ""
-  if (all(is.na(shown$sd))) table$sd <- NULL
+  names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
+  if (all(is.na(root))) table <- table[-3L]
   print(table, row.names = FALSE)
 }

@@ -104,17 +104,19 @@ gamma_prior <- function(shape = 1, rate = 0.01) {
 is_value <- function(x) inherits(x, "galvi_value")
 
 #' @export
-format.galvi_value <- function(x, ...) {
+format.galvi_value <- function(x, digits = NULL, ...) {
+  refuse_dots(list(...), format.galvi_value, "format()")
   fields <- unclass(x)[-1L]
   values <- vapply(fields, function(f) {
-    if (is_value(f)) format(f) else paste(format(f, trim = TRUE), collapse = ", ")
+    if (is_value(f)) format(f, digits) else paste(format(f, trim = TRUE, digits = digits), collapse = ", ")
   }, "")
   sprintf("%s(%s)", x$type, paste(values, collapse = ", "))
 }
 
 #' @export
-print.galvi_value <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
+print.galvi_value <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_value)
+  cat(format(x, digits), "\n", sep = "")
   invisible(x)
 }
 

@@ -18,22 +18,28 @@
 #' Responses of several classes have `"deviance"` and `"quantile"` alone. [stochastic_volatility()], whose y
 #' is its own response residual, has all but `"deviance"`, which y = 0 would make infinite.
 #'
-#' The observations were used by the posterior, so residuals are a little small; `plot(fit, which =
-#' "calibration", newdata = )` looks at new data.
+#' The observations were used by the posterior, so their residuals are a little small; those of `newdata` are
+#' not.
 #'
 #' @param object A fit of [galvi()].
-#' @param type Kind of residual.
-#' @param ... Not used.
+#' @param type Kind of residual; for `fitted`, `"response"` (the mean response) or `"link"` (the linear
+#'   predictor).
+#' @param newdata A data frame to take instead of the observations; for `residuals` with the response (and the
+#'   trials, where weights tell them).
+#' @param ... Must be empty.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
-#'   `na.action = na.exclude`); `fitted` of responses with several classes is a matrix of probabilities;
-#'   `deviance` is the sum of the squared deviance residuals.
+#'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of
+#'   responses with several classes is a matrix of probabilities; `deviance` is the sum of the squared
+#'   deviance residuals.
 #' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational
 #'   and Graphical Statistics 5, 236-244.
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' summary(residuals(fit, "pearson"))
 #' @export
-residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
+residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), newdata = NULL,
+                            ...) {
+  refuse_dots(list(...), residuals.galvi, "residuals()")
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
   if (has_classes(object) && type %in% c("response", "pearson")) {
     stop_galvi("argument", sprintf(paste(
@@ -41,23 +47,29 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
       "\"quantile\"."
     ), type, length(response_levels(object))))
   }
-  target <- training_target(object)
+  target <- if (is.null(newdata)) training_target(object) else new_target(object, newdata, response = TRUE)
   residual <- switch(type,
     response = response_residuals(object, target),
     pearson = pearson_residuals(object, target),
     deviance = deviance_residuals(object, target),
     quantile = quantile_residuals(object, target)
   )
-  stats::naresid(object$na.action, stats::setNames(residual, target$names))
+  finish_rows(residual, target, stats::na.pass, object)
 }
 
 #' @rdname residuals.galvi
 #' @export
-fitted.galvi <- function(object, ...) predict.galvi(object, type = "response")
+fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, ...) {
+  refuse_dots(list(...), fitted.galvi, "fitted()")
+  predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"))
+}
 
 #' @rdname residuals.galvi
 #' @export
-deviance.galvi <- function(object, ...) sum(deviance_residuals(object, training_target(object))^2)
+deviance.galvi <- function(object, ...) {
+  refuse_dots(list(...), deviance.galvi, "deviance()")
+  sum(deviance_residuals(object, training_target(object))^2)
+}
 
 response_residuals <- function(fit, target) {
   target$y / target$size - response_moment(fit, latent_marginals(fit, target), "mean")
@@ -73,12 +85,12 @@ pearson_residuals <- function(fit, target) {
     ))
   }
   sd <- sqrt(variance) / target$size
-  sqrt(fit$model$weights) * response_residuals(fit, target) / sd
+  sqrt(target$weights) * response_residuals(fit, target) / sd
 }
 
 deviance_residuals <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
-  weights <- fit$model$weights
+  weights <- target$weights
   if (has_classes(fit)) return(sqrt(-2 * weights * class_log_probability(fit, marginals, target$y)))
   units <- unit_deviance(fit)
   if (is.null(units)) {
@@ -115,7 +127,4 @@ pit_limits <- function(fit, target) {
   list(lower = ifelse(target$y > 0, cdf(pmax(target$y - 1, 0)), 0), upper = upper)
 }
 
-is_discrete <- function(fit) {
-  facts <- likelihood_facts()
-  facts$discrete[match(fit$model$likelihood$type, facts$type)]
-}
+is_discrete <- function(fit) facts_of(fit)$discrete

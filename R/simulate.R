@@ -1,22 +1,26 @@
 #' Simulate responses from a fit
 #'
-#' Draws eta for all observations jointly from the posterior (the latents of a multi-class family one by one,
+#' Draws eta for all rows jointly from the posterior (the latents of a multi-class family one by one,
 #' as they are independent there) and then a response for each, at the hyperparameters of the fit. Package
 #' DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)), fit$model$y, fitted(fit))`.
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of responses to draw.
 #' @param seed NULL, or a number for [set.seed()]. The generator is left where the draws end.
-#' @param ... Not used.
-#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation, in the shape of the
-#'   response: numbers, whole numbers, factors (ordered ones too), text, proportions, two-column matrices.
-#'   Attribute `seed` as for [stats::simulate()].
+#' @param newdata A data frame to simulate the responses of, instead of those of the observations. Successes
+#'   in trials have as many trials as the response in `newdata` tells, one if it has none. A row with missing
+#'   predictors gets NA.
+#' @param ... Must be empty.
+#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
+#'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
+#'   proportions, two-column matrices. Attribute `seed` as for [stats::simulate()].
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' head(simulate(fit, 3, seed = 1))
 #' @importFrom stats simulate
 #' @export
-simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
+simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
+  refuse_dots(list(...), simulate.galvi, "simulate()")
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
@@ -25,10 +29,13 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, ...) {
     set.seed(seed)
     state <- structure(seed, kind = as.list(RNGkind()))
   }
-  target <- training_target(object)
+  target <- if (is.null(newdata)) training_target(object) else {
+    new_target(object, newdata, response = tells_trials(object, newdata))
+  }
   draw <- latent_sampler(object, target)
+  kept <- kept_rows(target)
   draws <- lapply(seq_len(nsim), function(i) {
-    as_response(object, target, draw_response(object, target, draw()))
+    take_rows(as_response(object, target, draw_response(object, target, draw())), kept)
   })
   names(draws) <- paste0("sim_", seq_len(nsim))
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
@@ -55,6 +62,7 @@ latent_sampler <- function(fit, target) {
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky
 #' @noRd
 covariance_root <- function(V) {
+  if (!nrow(V)) return(V)
   # chol() warns of rank deficiency, which is legal here.
   R <- suppressWarnings(chol(V, pivot = TRUE))
   rank <- attr(R, "rank")

@@ -1,6 +1,7 @@
 #' @rdname print.galvi
 #' @export
 summary.galvi <- function(object, level = 0.95, ...) {
+  refuse_dots(list(...), summary.galvi, "summary()")
   level <- check_level(level)
   coefficients <- NULL
   V <- vcov.galvi(object)
@@ -13,7 +14,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
       call = object$call, formula = object$formula, family = family_label(object),
       nobs = object$nobs, na.action = object$na.action,
       method = object$method, expectation = object$expectation, backend = object$backend,
-      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_sds(object$hyper),
+      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
+      note = if (!is.null(coefficients)) dependence_note(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
@@ -26,9 +28,11 @@ summary.galvi <- function(object, level = 0.95, ...) {
 #' @rdname print.galvi
 #' @export
 print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.summary.galvi)
   print_heading(x$formula, x$family, x$nobs, x$na.action)
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
+  print_note(x$note)
   print_thresholds(x$thresholds, digits)
   print_hyper(x$hyper, digits)
   cat("\n")

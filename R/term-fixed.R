@@ -209,12 +209,13 @@ prior_sd <- function(sd, owner, registry, term) {
 }
 
 #' @export
-print.galvi_priors <- function(x, ...) {
+print.galvi_priors <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_priors)
   if (!length(x)) {
     cat("no fixed effects\n")
     return(invisible(x))
   }
   width <- max(nchar(names(x)))
-  cat(sprintf("%-*s ~ %s\n", width, names(x), vapply(x, format, "")), sep = "")
+  cat(sprintf("%-*s ~ %s\n", width, names(x), vapply(x, format, "", digits)), sep = "")
   invisible(x)
 }

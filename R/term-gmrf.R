@@ -30,7 +30,8 @@
 #' * a square adjacency matrix, of base R or package Matrix, symmetric, with a zero diagonal; entries that are
 #'   not zero are weights;
 #' * a list of neighbours: for each node the numbers of those next to it, as class `nb` of package spdep;
-#' * polygons, of class `sf` or `sfc`: those that share a point are neighbours. Plots are maps then;
+#' * polygons, of class `sf` or `sfc`: those that share a point are neighbours. Plots are maps then (as they
+#'   are of other graphs with [`plot(fit, map = )`][plot.galvi]);
 #' * an edge list: two columns, a row per edge, each edge once or twice. It has no nodes without neighbours.
 #'
 #' The values of `g` are the names of nodes: row names of the matrix or of the `sf` table, attribute

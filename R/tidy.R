@@ -1,75 +1,194 @@
 #' Tidy summaries of a fit
 #'
 #' Methods of the generics `tidy()`, `glance()` and `augment()` of package generics (and broom), for use where
-#' that is installed.
+#' that is installed. Columns are named as in broom and broom.mixed.
 #'
 #' @param x A fit of [galvi()].
-#' @param effects `"fixed"` for the fixed effects, `"hyper"` for the hyperparameters.
+#' @param effects One or more of `"fixed"`, the fixed effects; `"ran_pars"`, the hyperparameters: parameters
+#'   of random effects and of all other terms, and of the family; `"ran_vals"`, the effects that [ranef()]
+#'   gives.
 #' @param conf.int,conf.level Add limits of credible intervals of that level?
-#' @param data,newdata Data to add columns to: those of the fit, or new ones.
+#' @param exponentiate Give exp(coefficient) of the fixed effects: odds ratios, ratios of rates?
+#' @param data,newdata Data to add columns to: the observations that the fit used, or new ones.
 #' @param type.predict Scale of the predictions: `"response"` or `"link"`.
-#' @param ... Not used.
-#' @return Data frames. `tidy`: `effect`, `term`, `estimate`, `std.error` and, on request, `conf.low` and
-#'   `conf.high` (NA for hyperparameters, which have point estimates). `glance`: one row with `nobs`, `df`,
-#'   `logLik` (the bound), `AIC`, `BIC`, `gap` and `converged`. `augment`: the data with `.fitted`, `.se.fit`
-#'   and, without `newdata`, `.resid`; where the response has classes, `.fitted` is the most probable one,
+#' @param interval Add limits `.lower` and `.upper`: `"credible"`, of the linear predictor or the mean
+#'   response, or `"prediction"`, of a new response.
+#' @param ... Must be empty.
+#' @return Data frames.
+#'
+#'   `tidy`: `effect`, `group` (the term, where `ran_pars` or `ran_vals` are asked for), `level` (of
+#'   `ran_vals`), `term`, `estimate`, `std.error`, `conf.low` and `conf.high` (on request) and `status` (of
+#'   `ran_pars`). `std.error` is the posterior standard deviation. `ran_pars` have point estimates, so it and
+#'   the limits are NA; their `term` is the name in `fit$hyper` (a variance is a variance), their `status`
+#'   `"learned"`, `"fixed"` or `"at bound"`; prior standard deviations of fixed effects are among them where
+#'   they are learned. With `exponentiate`, `estimate` is the posterior median of exp(coefficient) and
+#'   `std.error` its standard deviation.
+#'
+#'   `glance`: one row with `nobs`, `df`, `logLik` (the bound), `gap` and `converged`.
+#'
+#'   `augment`: the data with `.fitted`, `.se.fit`, `.lower` and `.upper` (on request) and `.resid` (of new
+#'   data where they have the response). Where the response has classes, `.fitted` is the most probable one,
 #'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual.
+#' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
-#' generics::tidy(fit, conf.int = TRUE)
+#' generics::tidy(fit, conf.int = TRUE, exponentiate = TRUE)
 #' generics::glance(fit)
 #' @name tidy.galvi
 NULL
 
 #' @rdname tidy.galvi
 #' @exportS3Method generics::tidy
-tidy.galvi <- function(x, effects = c("fixed", "hyper"), conf.int = FALSE, conf.level = 0.95, ...) {
-  V <- vcov.galvi(x)
-  fixed <- data.frame(
-    effect = rep("fixed", nrow(V)), term = as.character(rownames(V)),
-    estimate = as.vector(fixed_coefficients(x)$mean), std.error = sqrt(diag(V)), row.names = NULL
-  )
-  hyper <- data.frame(
-    effect = rep("hyper", nrow(x$hyper)), term = x$hyper$name, estimate = x$hyper$estimate,
-    std.error = rep(NA_real_, nrow(x$hyper))
-  )
-  if (conf.int) {
-    limits <- confint.galvi(x, level = conf.level)
-    fixed$conf.low <- unname(limits[, 1L])
-    fixed$conf.high <- unname(limits[, 2L])
-    hyper$conf.low <- hyper$conf.high <- rep(NA_real_, nrow(hyper))
+tidy.galvi <- function(x, effects = c("fixed", "ran_pars"), conf.int = FALSE, conf.level = 0.95,
+                       exponentiate = FALSE, ...) {
+  refuse_dots(list(...), tidy.galvi, "tidy()")
+  effects <- check_effects(effects)
+  normal <- stats::qnorm(tails(check_level(conf.level, "conf.level")))
+  exponentiate <- check_flag(exponentiate, "exponentiate")
+  if (exponentiate && !"fixed" %in% effects) {
+    stop_galvi("argument", "`exponentiate = TRUE` is for fixed effects, and `effects` has not \"fixed\".")
   }
-  do.call(rbind, list(fixed = fixed, hyper = hyper)[effects]) |> `rownames<-`(NULL)
+  pieces <- list(fixed = tidy_fixed, ran_pars = tidy_hyper, ran_vals = tidy_random)[effects]
+  table <- do.call(rbind, lapply(pieces, function(piece) piece(x)))
+  limits <- table$estimate + outer(table$std.error, normal)
+  if (check_flag(conf.int, "conf.int")) table[c("conf.low", "conf.high")] <- list(limits[, 1L], limits[, 2L])
+  if (exponentiate) table <- exponentiate_fixed(table)
+  shown <- c(
+    "effect", if (!identical(effects, "fixed")) "group", if ("ran_vals" %in% effects) "level", "term",
+    "estimate", "std.error", if (conf.int) c("conf.low", "conf.high"), if ("ran_pars" %in% effects) "status"
+  )
+  table <- table[shown]
+  rownames(table) <- NULL
+  table
+}
+
+check_effects <- function(effects) {
+  if (!is.character(effects) || !length(effects)) check_choice(effects, tidy_effects, "effects")
+  unique(vapply(effects, check_choice, "", tidy_effects, "effects", USE.NAMES = FALSE))
+}
+
+tidy_effects <- c("fixed", "ran_pars", "ran_vals")
+
+#' Rows of tidy(), all columns but the limits
+#' @noRd
+tidy_rows <- function(effect, term, estimate, std.error, group = NA_character_, level = NA_character_,
+                      status = NA_character_) {
+  n <- length(estimate)
+  data.frame(
+    effect = rep_len(effect, n), group = rep_len(group, n), level = rep_len(level, n),
+    term = rep_len(as.character(term), n), estimate = estimate, std.error = rep_len(std.error, n),
+    status = rep_len(status, n), row.names = NULL
+  )
+}
+
+tidy_fixed <- function(fit) {
+  V <- vcov.galvi(fit)
+  tidy_rows("fixed", rownames(V), as.vector(fixed_coefficients(fit)$mean), unname(sqrt(diag(V))))
+}
+
+tidy_hyper <- function(fit) {
+  hyper <- without_prior_sds(fit$hyper)
+  tidy_rows("ran_pars", hyper$name, hyper$estimate, NA_real_, group = hyper$term, status = hyper$status)
+}
+
+tidy_random <- function(fit) {
+  none <- tidy_rows("ran_vals", NULL, numeric(), numeric())
+  rows <- lapply(random_effects(fit), function(effects) {
+    spec <- effects$spec
+    # of levels of a factor: intercepts, or slopes of a number `by`; else of columns
+    by <- if (!is.null(spec$by) && is.null(spec$by_levels)) variable_name(spec$by) else "(Intercept)"
+    term <- rep_len(if (is_field(spec)) by else effects$names, length(effects$names))
+    level <- if (is_field(spec)) effects$names else NA_character_
+    classes <- colnames(effects$mean)
+    if (length(classes)) term <- paste(rep(classes, each = length(term)), term, sep = ":")
+    tidy_rows(
+      "ran_vals", term, as.vector(effects$mean), as.vector(effects$sd), group = spec$label,
+      level = rep_len(level, length(effects$mean))
+    )
+  })
+  do.call(rbind, c(list(none), unname(rows)))
+}
+
+#' The posterior of exp(beta), beta ~ N(m, s^2): median exp(m), sd exp(m + s^2 / 2) sqrt(exp(s^2) - 1)
+#' @noRd
+exponentiate_fixed <- function(table) {
+  at <- table$effect == "fixed"
+  sd <- table$std.error[at]
+  table$std.error[at] <- exp(table$estimate[at] + sd^2 / 2) * sqrt(expm1(sd^2))
+  limits <- intersect(c("estimate", "conf.low", "conf.high"), names(table))
+  table[at, limits] <- exp(table[at, limits])
+  table
 }
 
 #' @rdname tidy.galvi
 #' @exportS3Method generics::glance
 glance.galvi <- function(x, ...) {
+  refuse_dots(list(...), glance.galvi, "glance()")
   value <- logLik.galvi(x)
   data.frame(
-    nobs = x$nobs, df = attr(value, "df"), logLik = as.numeric(value), AIC = stats::AIC(value),
-    BIC = stats::BIC(value), gap = x$convergence$gap, converged = x$convergence$converged
+    nobs = x$nobs, df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,
+    converged = x$convergence$converged
   )
 }
 
 #' @rdname tidy.galvi
 #' @exportS3Method generics::augment
 augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
-                          type.predict = c("response", "link"), ...) {
+                          type.predict = c("response", "link"),
+                          interval = c("none", "credible", "prediction"), conf.level = 0.95, ...) {
+  refuse_dots(list(...), augment.galvi, "augment()")
   type <- first_choice(type.predict, c("response", "link"), "type.predict")
-  out <- if (is.null(newdata)) data else newdata
-  classes <- has_classes(x) && type == "response"
-  if (!classes) check_one_latent(x, "augment(type.predict = \"link\")")
-  added <- if (classes) augment_classes(x, newdata) else augment_numbers(x, newdata, type)
-  out[names(added)] <- added
-  if (!is.null(newdata)) return(out)
-  out$.resid <- unname(residuals.galvi(x, if (has_classes(x)) "deviance" else "response"))
+  interval <- first_choice(interval, c("none", "credible", "prediction"), "interval")
+  level <- check_level(conf.level, "conf.level")
+  out <- if (is.null(newdata)) augmented_rows(x, data) else as_new_data(newdata)
+  # the rows that the fit used, without places for those that it left out
+  if (is.null(newdata) && nrow(out) == x$nobs) x$na.action <- NULL
+  if (has_classes(x) && type == "response") {
+    if (interval != "none") check_no_classes(x, sprintf("`interval = \"%s\"`", interval))
+    out <- add_columns(out, augment_classes(x, newdata))
+  } else {
+    check_one_latent(x, "augment(type.predict = \"link\")")
+    out <- add_columns(out, augment_numbers(x, newdata, type, interval, level))
+  }
+  if (is.null(newdata) || has_response(x, newdata)) {
+    kind <- if (has_classes(x)) "deviance" else "response"
+    out$.resid <- unname(residuals.galvi(x, kind, newdata = newdata))
+  }
   out
 }
 
-augment_numbers <- function(fit, newdata, type) {
-  predicted <- predict.galvi(fit, newdata, type = type, se.fit = TRUE)
-  list(.fitted = unname(predicted$fit), .se.fit = unname(predicted$se.fit))
+#' `data` of augment(): the rows of the fit, or also those that it left out where na.exclude keeps their
+#' places
+#' @noRd
+augmented_rows <- function(fit, data) {
+  if (!is.data.frame(data)) {
+    stop_galvi("argument", sprintf("`data` must be a data frame, not %s.", describe(data)))
+  }
+  rows <- c(fit$nobs, length(stats::naresid(fit$na.action, numeric(fit$nobs))))
+  if (nrow(data) %in% rows) return(data)
+  stop_galvi("argument", sprintf(
+    "`data` must have a row per observation of the fit, %s, not %d; other data are `newdata`.",
+    paste(unique(rows), collapse = " or "), nrow(data)
+  ))
+}
+
+#' Is all that the response is made of in `newdata`?
+#' @noRd
+has_response <- function(fit, newdata) all(all.vars(fit$formula[[2L]]) %in% names(newdata))
+
+add_columns <- function(data, columns) {
+  data[names(columns)] <- columns
+  data
+}
+
+augment_numbers <- function(fit, newdata, type, interval, level) {
+  predicted <- predict.galvi(fit, newdata, type = type, se.fit = TRUE, interval = interval, level = level)
+  limits <- if (interval != "none") list(.lower = "lwr", .upper = "upr")
+  value <- as.matrix(predicted$fit)
+  c(
+    list(.fitted = unname(value[, 1L]), .se.fit = unname(predicted$se.fit)),
+    lapply(limits, function(column) unname(value[, column]))
+  )
 }
 
 augment_classes <- function(fit, newdata) {

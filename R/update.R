@@ -5,14 +5,18 @@
 #' hyperparameters.
 #'
 #' @param object,x,formula A fit of [galvi()].
+#' @param type Weights that were given (`"prior"`, as of [stats::glm()]); there are no others.
+#' @param use.fallback Makes no difference, as every fit knows its value; the generics have it.
 #' @param formula. Changes to the formula, as for [stats::update.formula()].
-#' @param ... Arguments of [galvi()] to add or change (`update`); not used by the others.
+#' @param ... Arguments of [galvi()] to add or change (`update`); must be empty for the others.
 #' @param evaluate If FALSE, return the call instead of the fit.
 #' @return `nobs`: observations used. `formula`, `family`: as in the fit. `terms`: the terms object of the
-#'   fixed effects. `model.frame`: the data used, response, weights and offset included. `weights`: one weight
-#'   per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian model;
-#'   the scale of student and laplace (no standard deviation: sqrt(2) times the scale is that of laplace, and
-#'   sqrt(df / (df - 2)) times that of student); else 1. `update`: a fit.
+#'   response, the fixed effects and offsets, as [stats::lm()] has it without the other terms. `model.frame`:
+#'   the data used: all variables, weights and offset included. `model.matrix`: the columns of the fixed
+#'   effects, as [stats::lm()] has them for these terms, one for each of [coef()][coef.galvi]. `weights`: one
+#'   weight per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian
+#'   model; the scale of student and laplace (no standard deviation: sqrt(2) times the scale is that of
+#'   laplace, and sqrt(df / (df - 2)) times that of student); else 1. `update`: a fit.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' nobs(fit)
@@ -23,34 +27,77 @@ NULL
 #' @rdname galvi-accessors
 #' @importFrom stats nobs
 #' @export
-nobs.galvi <- function(object, ...) object$nobs
+nobs.galvi <- function(object, use.fallback = FALSE, ...) {
+  refuse_dots(list(...), nobs.galvi, "nobs()")
+  check_flag(use.fallback, "use.fallback")
+  object$nobs
+}
 
 #' @rdname galvi-accessors
 #' @export
-formula.galvi <- function(x, ...) x$formula
+formula.galvi <- function(x, ...) {
+  refuse_dots(list(...), formula.galvi, "formula()")
+  x$formula
+}
 
 #' @rdname galvi-accessors
 #' @export
-terms.galvi <- function(x, ...) x$design$terms
+terms.galvi <- function(x, ...) {
+  refuse_dots(list(...), terms.galvi, "terms()")
+  design <- x$design
+  variables <- as.list(attr(design$frame_terms, "variables"))[-1L]
+  offsets <- variables[attr(design$frame_terms, "offset")]
+  right <- Reduce(function(a, b) call("+", a, b), offsets, stats::formula(design$terms)[[2L]])
+  out <- stats::terms(stats::as.formula(call("~", design$formula[[2L]], right), environment(design$terms)))
+  # what model.frame() found out about these variables
+  own <- vapply(as.list(attr(out, "variables"))[-1L], variable_name, "")
+  at <- match(own, vapply(variables, variable_name, ""))
+  attr(out, "predvars") <- attr(design$frame_terms, "predvars")[c(1L, 1L + at)]
+  attr(out, "dataClasses") <- attr(design$frame_terms, "dataClasses")[own]
+  out
+}
 
 #' @rdname galvi-accessors
 #' @export
-family.galvi <- function(object, ...) object$family
+family.galvi <- function(object, ...) {
+  refuse_dots(list(...), family.galvi, "family()")
+  object$family
+}
 
 #' @rdname galvi-accessors
 #' @export
-model.frame.galvi <- function(formula, ...) formula$data
+model.frame.galvi <- function(formula, ...) {
+  refuse_dots(list(...), model.frame.galvi, "model.frame()")
+  formula$data
+}
+
+#' @rdname galvi-accessors
+#' @importFrom stats model.matrix
+#' @export
+model.matrix.galvi <- function(object, ...) {
+  refuse_dots(list(...), model.matrix.galvi, "model.matrix()")
+  at <- match(fixed_label, vapply(object$model$priors[[1L]]$terms, `[[`, "", "label"))
+  W <- if (is.na(at)) matrix(0, object$nobs, 0L) else object$model$priors[[1L]]$terms[[at]]$W
+  rownames(W) <- row.names(object$data)
+  attr(W, "assign") <- object$design$assign
+  attr(W, "contrasts") <- object$design$contrasts
+  W
+}
 
 #' @rdname galvi-accessors
 #' @export
-weights.galvi <- function(object, ...) {
+weights.galvi <- function(object, type = "prior", ...) {
+  refuse_dots(list(...), weights.galvi, "weights()")
+  check_choice(type, "prior", "type")
   stats::naresid(object$na.action, stats::setNames(object$model$weights, row.names(object$data)))
 }
 
 #' @rdname galvi-accessors
 #' @importFrom stats sigma
 #' @export
-sigma.galvi <- function(object, ...) {
+sigma.galvi <- function(object, use.fallback = TRUE, ...) {
+  refuse_dots(list(...), sigma.galvi, "sigma()")
+  check_flag(use.fallback, "use.fallback")
   own <- object$hyper[object$hyper$term == object$family$family, ]
   if ("variance" %in% own$parameter) return(sqrt(own$estimate[own$parameter == "variance"]))
   if ("scale" %in% own$parameter) return(own$estimate[own$parameter == "scale"])

@@ -1,6 +1,8 @@
 #' @rdname coef.galvi
 #' @export
-vcov.galvi <- function(object, ...) {
+vcov.galvi <- function(object, complete = TRUE, ...) {
+  refuse_dots(list(...), vcov.galvi, "vcov()")
+  check_flag(complete, "complete")
   coefficients <- fixed_coefficients(object)
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
   q <- nrow(coefficients$mean)

@@ -16,10 +16,12 @@ using namespace galvi;
 Rcpp::DataFrame trace_to_r(const Trace& trace) {
   const auto& rows = trace.rows();
   const int n = static_cast<int>(rows.size());
-  Rcpp::IntegerVector iteration(n), factorisations(n), products(n), sweeps(n);
+  Rcpp::IntegerVector iteration(n), start(n), step(n), factorisations(n), products(n), sweeps(n);
   Rcpp::NumericVector seconds(n), flops(n), elbo(n), gap(n);
   for (int i = 0; i < n; ++i) {
     iteration[i] = rows[i].iteration;
+    start[i] = rows[i].start;
+    step[i] = rows[i].step == TraceRow::no_step ? NA_INTEGER : rows[i].step;
     seconds[i] = rows[i].seconds;
     flops[i] = rows[i].cost.flops;
     elbo[i] = rows[i].elbo;
@@ -31,7 +33,8 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
   return Rcpp::DataFrame::create(Rcpp::_["iteration"] = iteration, Rcpp::_["seconds"] = seconds,
                                  Rcpp::_["flops"] = flops, Rcpp::_["elbo"] = elbo, Rcpp::_["gap"] = gap,
                                  Rcpp::_["factorisations"] = factorisations, Rcpp::_["products"] = products,
-                                 Rcpp::_["sweeps"] = sweeps);
+                                 Rcpp::_["sweeps"] = sweeps, Rcpp::_["start"] = start,
+                                 Rcpp::_["step"] = step);
 }
 
 std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor) {
@@ -189,6 +192,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
       table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
     }
+    trace.search(s + 1);
     Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference,
                         hyper_control(control), trace);
     points.row(s) = fit.hyper.transpose();
@@ -202,6 +206,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   if (best_start != number - 1) {  // the table and the solvers stand at the last start
     table.set_values(best.hyper);
     core.update(best.hyper);
+    trace.search(best_start + 1);
     best.inference = algorithm.run(core, best.inference.posterior.sites, inference, trace);
   }
 

@@ -41,7 +41,7 @@ Rcpp::NumericVector column(const galvi::Matrix& X) {
 // [[Rcpp::export(name = "likelihood_facts", rng = false)]]
 Rcpp::DataFrame probe_likelihood_facts() {
   std::vector<std::string> type;
-  std::vector<bool> log_concave, conjugate, closed_form, discrete;
+  std::vector<bool> log_concave, conjugate, closed_form, discrete, separable;
   std::vector<int> latents, classes;
   for (const galvi::LikelihoodFacts& facts : galvi::likelihood_facts()) {
     type.push_back(facts.type);
@@ -49,13 +49,15 @@ Rcpp::DataFrame probe_likelihood_facts() {
     conjugate.push_back(facts.conjugate);
     closed_form.push_back(facts.closed_form);
     discrete.push_back(facts.discrete);
+    separable.push_back(facts.separable);
     latents.push_back(static_cast<int>(facts.latents));
     classes.push_back(static_cast<int>(facts.classes));
   }
   return Rcpp::DataFrame::create(Rcpp::_["type"] = type, Rcpp::_["log_concave"] = log_concave,
                                  Rcpp::_["conjugate"] = conjugate, Rcpp::_["closed_form"] = closed_form,
-                                 Rcpp::_["discrete"] = discrete, Rcpp::_["latents"] = latents,
-                                 Rcpp::_["classes"] = classes, Rcpp::_["stringsAsFactors"] = false);
+                                 Rcpp::_["discrete"] = discrete, Rcpp::_["separable"] = separable,
+                                 Rcpp::_["latents"] = latents, Rcpp::_["classes"] = classes,
+                                 Rcpp::_["stringsAsFactors"] = false);
 }
 
 // [[Rcpp::export(rng = false)]]

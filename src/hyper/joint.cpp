@@ -61,8 +61,10 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
     }
     gradient.tail(hypers) = unit * table.chain(in_hypers);
     gradient *= -1;
-    trace.add(bound, std::numeric_limits<double>::quiet_NaN());
     const double objective = bound + table.log_prior();
+    trace.attempt();
+    trace.add(bound, std::numeric_limits<double>::quiet_NaN());
+    trace.judge(objective);
     if (objective > best) {
       best = objective;
       out.sites = numbers->sites();

@@ -38,15 +38,18 @@ class Profile {
 
   double operator()(const Vector& x, Vector& gradient) {
     table_.set_unconstrained(x);
+    trace_.attempt();
     InferenceResult result;
     try {
       result = infer(sites_, tolerance());
     } catch (const std::domain_error&) {
+      trace_.judge(-std::numeric_limits<double>::infinity());
       // no posterior at these hyperparameters: the line search must come back
       gradient.setZero(x.size());
       return std::numeric_limits<double>::infinity();
     }
     const double objective = result.posterior.elbo + table_.log_prior();
+    trace_.judge(objective);
     gradient = -table_.chain(slope(result.posterior));
     if (objective > best_) {
       best_ = objective;

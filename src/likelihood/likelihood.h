@@ -130,6 +130,9 @@ class Likelihood {
   virtual PointConjugate fenchel_conjugate(const Datum&, double /*x*/) const { return {}; }
   /// log p is concave in eta: the bound has one optimum.
   virtual bool log_concave() const = 0;
+  /// log p is a sum of functions of one latent value each, so latents that are independent in the prior are
+  /// independent in the posterior.
+  bool separable() const { return latents() == 1 || standard_function() != nullptr; }
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
 
@@ -184,6 +187,7 @@ struct LikelihoodFacts {
   bool conjugate;
   bool closed_form;
   bool discrete;
+  bool separable;
   Index latents, classes;  // of the example; classes are 0 where the response is a number
 };
 std::vector<LikelihoodFacts> likelihood_facts();

@@ -75,8 +75,8 @@ std::vector<LikelihoodFacts> likelihood_facts() {
   for (const Entry& entry : registry()) {
     const auto likelihood = entry.make(entry.example);
     facts.push_back({entry.type, likelihood->log_concave(), likelihood->conjugate(),
-                     likelihood->has_closed_form(), likelihood->discrete(), likelihood->latents(),
-                     likelihood->classes()});
+                     likelihood->has_closed_form(), likelihood->discrete(), likelihood->separable(),
+                     likelihood->latents(), likelihood->classes()});
   }
   return facts;
 }

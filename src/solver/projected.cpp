@@ -314,9 +314,11 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const DesignR
     out.term_mean.resize(b, T);
     out.term_variance.resize(b, T);
   }
-  // the state is that of the coefficients; W is that of whitened ones
-  const Vector u = (state.latent_mean - columns_.mean()).cwiseQuotient(columns_.scale());
-  const Matrix chol = columns_.scale().cwiseInverse().asDiagonal() * state.latent_chol;
+  // the state is that of the coefficients; W is that of whitened ones, which are zero where the prior
+  // variance is (an intercept that thresholds stand for)
+  const Vector whitening = (columns_.scale().array() > 0).select(columns_.scale().cwiseInverse(), 0.0);
+  const Vector u = whitening.cwiseProduct(state.latent_mean - columns_.mean());
+  const Matrix chol = whitening.asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
     const Index q = prior[t].columns();

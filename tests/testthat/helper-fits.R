@@ -108,3 +108,43 @@ plot_away <- function(...) {
   expect_identical(graphics::par("mar", "las", "mgp"), before[c("mar", "las", "mgp")])
   data
 }
+
+# What plot() drew, as R's graphics engine records it: a list of calls, each list(name, arguments). `size` in
+# inches.
+drawn <- function(..., size = c(7, 7), mfrow = c(1, 1)) {
+  grDevices::pdf(NULL, width = size[1], height = size[2])
+  on.exit(grDevices::dev.off())
+  grDevices::dev.control("enable")
+  graphics::par(mfrow = mfrow)
+  plot(...)
+  recorded_calls()
+}
+
+recorded_calls <- function() {
+  lapply(grDevices::recordPlot()[[1]], function(entry) {
+    call <- as.list(entry[[2]])
+    routine <- call[[1]]
+    list(name = if (is.list(routine)) routine$name else "", arguments = call[-1])
+  })
+}
+
+calls_of <- function(calls, name) {
+  lapply(Filter(function(call) identical(call$name, name), calls), `[[`, "arguments")
+}
+
+# All titles, notes and names of levels
+drawn_text <- function(calls) {
+  unlist(lapply(calls_of(calls, "C_mtext"), function(x) {
+    text <- x[[1]]
+    if (is.language(text)) vapply(as.expression(text), deparse1, "") else as.character(text)
+  }))
+}
+
+# Squares side by side as a map, and the graph of which touch
+squares <- function(n) lapply(seq_len(n), function(i) cbind(x = i + c(0, 1, 1, 0), y = c(0, 0, 1, 1)))
+
+lattice_of <- function(n, names = NULL) {
+  graph <- abs(outer(seq_len(n), seq_len(n), `-`)) == 1
+  dimnames(graph) <- if (!is.null(names)) list(names, names)
+  graph
+}

@@ -6,7 +6,15 @@ tol <- list(
   gradient    = 1e-6,   # numDeriv::grad (Richardson), values of order 1
   elbo        = 1e-7,   # the promise for optima of the bound, in nats, at galvi_control(tol = 1e-9)
   solve       = 1e-6,   # posterior means in posterior sds, by two solves of one system of condition 1e12
-  optimum     = 1e-4    # parameters where the ELBO is met to 1e-8: error ~ its square root
+  optimum     = 1e-4,   # parameters where the ELBO is met to 1e-8: error ~ its square root
+
+  # random models of the fuzzer, of any condition
+  fuzz_rounding   = 1e-8,  # of a bound or a linear predictor: sums of terms that may be 1e3 times the result
+  fuzz_prediction = 1e-4,  # in posterior sds: below what anyone can see of a prediction
+  fuzz_sum        = 1e-8,  # of probabilities, each right to 1e-9
+  fuzz_covariance = 1e-6,  # of correlations: what is left of a prior covariance 1e8 times as large
+  fuzz_bound      = 1e-6,  # two bounds, each within 1e-7 nats of one optimum, relative where they are large
+  fuzz_learned    = 1e-3   # the same where hyperparameters are learned, to a gradient of hyper_tol
 )
 
 # |object - expected| <= tolerance * max(1, |expected|), element by element: relative with an absolute floor.

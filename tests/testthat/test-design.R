@@ -88,6 +88,9 @@ test_that("offsets add up, formula and argument, also in new data", {
   built <- prepare_model(y ~ x + offset(a) + offset(a), d, args = list(offset = quote(10 * a)))
   expect_equal(built$model$offset[, 1L], 12 * d$a)
   expect_equal(design_rows(built$design, d[3L, ])$offset, matrix(36))
+  # of a formula without variables too
+  constant <- prepare_model(y ~ 1, d, args = list(offset = quote(10 * a)))
+  expect_equal(design_rows(constant$design, d[3:2, ])$offset, cbind(10 * d$a[3:2]))
   expect_error(prepare_model(y ~ x + offset(cbind(a, a)), d), "one column", class = "galvi_error_data")
   alone <- prepare_model(y ~ x, d, args = list(offset = quote(c(1, 1, 2, 2))))
   expect_error(design_rows(alone$design, d[1:3, ]), class = "galvi_error_newdata")
@@ -354,4 +357,18 @@ test_that("held hyperparameters of a family are told apart from starts", {
   expect_equal(model_of(x ~ z, d, laplace(), held = TRUE)$hyper$value[3L], 1)
   expect_equal(model_of(x ~ z, d, laplace())$pieces, 20)
   expect_equal(model_of(x ~ z, d, laplace(), control = galvi_control(pieces = 5))$pieces, 5)
+})
+
+test_that("contrasts of a factor that loses levels are not lost without a word", {
+  d <- transform(cars, g = factor(rep(c("a", "b", "c"), length.out = 50), c("a", "b", "c", "d")))
+  contrasts(d$g) <- contr.sum(4)
+  expect_warning(
+    frame <- prepare_model(dist ~ g, d)$frame, "`g` has levels without rows", class = "galvi_warning_data"
+  )
+  expect_identical(levels(frame$g), c("a", "b", "c"))
+  d$g <- droplevels(d$g)
+  contrasts(d$g) <- contr.sum(3)
+  fit <- expect_no_warning(galvi(dist ~ g, d, hyper = "fixed"))
+  expect_equal(model.matrix(fit), model.matrix(lm(dist ~ g, d)))
+  expect_equal(predict(fit, data.frame(g = "c")), unname(predict(fit)[3]), ignore_attr = TRUE)
 })

@@ -38,6 +38,11 @@ test_that("the likelihood of grouped and of single trials is glm's", {
 test_that("bad binomial, count and gaussian responses are errors of class response", {
   bad_response(c(1, 1, 1), binomial())
   bad_response(factor(c("a", "a"), c("a", "b")), binomial())
+  # one level does not tell what the other class is, in a single row too
+  bad_response("a", binomial(), "one class only \\(\"a\"\\)")
+  bad_response(factor("a"), binomial(), "one class only \\(\"a\"\\)")
+  bad_response(factor("b", c("a", "b", "c")), binomial(), "one class only \\(\"b\"\\)")
+  expect_identical(respond(factor("b", c("a", "b")))[c("y", "levels")], list(y = 1, levels = c("a", "b")))
   bad_response(factor(c("a", "b", "c")), binomial())
   bad_response(c(-1, 1), binomial())
   bad_response(c(1, 2), binomial())
@@ -110,6 +115,7 @@ test_that("classes are factors, text, logical or whole numbers", {
     expect_equal(codes[c("y", "levels")], list(y = c(2, 0, 1), levels = c("2", "7", "10")))
     bad_response(c(1, 1.5), family, "whole numbers; row 2 has 1.5")
     bad_response(c("a", "a"), family, "one class only \\(\"a\"\\)")
+    bad_response("a", family, "one class only \\(\"a\"\\)")
     bad_response(factor(c("a", "b"), c("a", "b", "c", "d")), family, "levels \"c\", \"d\".*droplevels\\(\\)")
     bad_response(c("a", "b", "c"), family, "level \"b\"", weights = c(1, 0, 1))
     bad_response(cbind(c(1, 0), c(0, 1)), family, "`weights`")

@@ -53,8 +53,27 @@ test_that("logLik is the bound, says so, and feeds AIC and BIC", {
   expect_identical(attr(l, "df"), sum(fit$hyper$status != "fixed"))
   expect_output(print(l), "lower bound")
   expect_output(print(logLik(small_fit("gaussian"))), "exact")
-  expect_equal(AIC(fit), -2 * fit$elbo + 2 * attr(l, "df"))
-  expect_equal(BIC(fit), -2 * fit$elbo + log(32) * attr(l, "df"))
+})
+
+test_that("AIC and BIC of the bound warn, name loo() and give what their formulas say", {
+  fit <- small_fit("binary")
+  other <- small_fit("flat")
+  l <- logLik(fit)
+  aic <- -2 * fit$elbo + 2 * attr(l, "df")
+  bic <- -2 * fit$elbo + log(32) * attr(l, "df")
+  warns <- function(x) {
+    expect_warning(value <- x, "loo\\(\\)", class = "galvi_warning_evidence")
+    value
+  }
+  expect_equal(warns(AIC(fit)), aic)
+  expect_equal(warns(AIC(l)), aic)
+  expect_equal(warns(BIC(fit)), bic)
+  expect_equal(warns(BIC(l)), bic)
+  expect_equal(warns(AIC(fit, k = 5)), -2 * fit$elbo + 5 * attr(l, "df"))
+  both <- warns(AIC(fit, other))
+  expect_identical(rownames(both), c("fit", "other"))
+  expect_equal(both$AIC[1], aic)
+  expect_equal(warns(BIC(fit, other))$BIC[1], bic)
 })
 
 test_that("accessors answer as users of glm expect", {
@@ -158,6 +177,51 @@ test_that("simulated gaussian responses have the joint covariance of the predict
   expect_equal(cov(t(m))[c(1, 25, 50), c(1, 25, 50)], V[c(1, 25, 50), c(1, 25, 50)], tolerance = 0.1)
 })
 
+test_that("simulate and residuals take new data", {
+  fit <- small_fit("gaussian")
+  new <- data.frame(speed = c(8, NA, 30), dist = c(20, 1, 150), row.names = c("u", "v", "w"))
+  s <- simulate(fit, 2000, seed = 1, newdata = new["speed"])
+  expect_identical(dim(s), c(3L, 2000L))
+  expect_identical(row.names(s), row.names(new))
+  m <- as.matrix(s)
+  expect_true(all(is.na(m["v", ])))
+  wanted <- predict(fit, new, type = "link", covariance = TRUE)
+  V <- wanted$covariance[-2, -2] + diag(230, 2)
+  expect_lt(max(abs(rowMeans(m)[-2] - wanted$fit[-2]) / sqrt(diag(V) / 2000)), 4.5)
+  expect_equal(cov(t(m[-2, ])), V, tolerance = 0.1, ignore_attr = TRUE)
+  r <- residuals(fit, newdata = new)
+  expect_equal(r, setNames(new$dist, row.names(new)) - predict(fit, new) + c(0, NA, 0))
+  for (type in c("response", "pearson", "deviance", "quantile")) {
+    expect_equal(residuals(fit, type, newdata = cars), residuals(fit, type), tolerance = 1e-8, label = type)
+  }
+  expect_error(residuals(fit, newdata = cars["speed"]), "`dist`", class = "galvi_error_newdata")
+  expect_identical(nrow(simulate(fit, newdata = cars[0, ])), 0L)
+})
+
+test_that("new data keep weights and trials in residuals and simulations", {
+  trials <- small_fit("trials")
+  d <- small_data("trials")
+  for (type in c("response", "pearson", "deviance")) {
+    expect_equal(residuals(trials, type, newdata = d[5:9, ]), residuals(trials, type)[5:9],
+      tolerance = 1e-8, label = type)
+  }
+  one <- simulate(trials, 1, seed = 1, newdata = d[5:9, ])$sim_1
+  expect_equal(unname(rowSums(one)), with(d[5:9, ], ncases + ncontrols))
+  # nothing tells the trials: one each
+  expect_equal(unname(rowSums(simulate(trials, 1, newdata = d["agegp"])$sim_1)), rep(1, nrow(d)))
+  d <- transform(cars, w = rep(1:2, 25))
+  weighted <- galvi(dist ~ speed, d, weights = w, hyper = "fixed")
+  expect_equal(residuals(weighted, "pearson", newdata = d[4:7, ]), residuals(weighted, "pearson")[4:7])
+})
+
+test_that("fitted values are on either scale, and of new data", {
+  fit <- small_fit("counts")
+  expect_equal(fitted(fit, "link"), predict(fit, type = "link"))
+  d <- spray_table()[3:5, ]
+  expect_equal(fitted(fit, newdata = d), predict(fit, d))
+  expect_error(fitted(fit, type = "prob"), "`type`", class = "galvi_error_argument")
+})
+
 test_that("simulated responses look like the observed ones", {
   d <- transform(mtcars, type = factor(ifelse(am == 1, "manual", "automatic")), flag = am == 1)
   s <- simulate(galvi(type ~ wt, data = d, family = binomial(), hyper = "fixed"), 2, seed = 1)
@@ -195,8 +259,15 @@ test_that("print and summary speak plainly", {
   expect_output(print(s), "within .* nats of its optimum", width = 200)
   expect_output(print(s), "Converged")
   variance <- s$hyper$parameter == "variance"
-  expect_equal(s$hyper$sd[variance], sqrt(s$hyper$estimate[variance]))
-  expect_true(all(is.na(s$hyper$sd[!variance])))
+  expect_equal(s$hyper$sqrt_variance[variance], sqrt(s$hyper$estimate[variance]))
+  expect_true(all(is.na(s$hyper$sqrt_variance[!variance])))
+  # what is printed as sd is a posterior standard deviation
+  for (printed in list(capture.output(print(fit)), capture.output(print(s)))) {
+    table <- printed[grep("^Hyperparameters", printed) + 1L]
+    expect_match(table, "estimate +sqrt\\(variance\\) +status")
+    expect_no_match(table, "sd")
+  }
+  expect_null(s$hyper$sd)
   expect_output(print(small_fit("gaussian")), "Log evidence: .* exact")
 })
 
@@ -234,6 +305,45 @@ test_that("with several latents coefficients are class x column and vcov has a b
   expect_equal(unname(vcov(fit)["dog:(Intercept)", "dog:x"]), 1)
   expect_equal(unname(vcov(fit)["cat:x", "dog:x"]), 0)
   expect_equal(confint(fit, "dog:x")[1, 2], 4 + qnorm(0.975) * sqrt(3), ignore_attr = TRUE)
+})
+
+test_that("standard deviations of classes that meet in one likelihood come with a note, others without", {
+  note <- "standard deviations and intervals of these coefficients are too small"
+  flat <- function(x) gsub("[[:space:]]+", " ", paste(x, collapse = " "))
+  says <- function(fit) {
+    c(grepl(note, flat(capture.output(print(fit)))), grepl(note, flat(capture.output(print(summary(fit))))))
+  }
+  expect_identical(says(family_fit("categorical")), c(TRUE, TRUE))
+  # no coefficients, no note
+  expect_identical(says(family_fit("categorical", formula = y ~ 0 + gp(x))), c(FALSE, FALSE))
+  expect_identical(says(family_fit("stick_breaking")), c(FALSE, FALSE))
+  expect_identical(says(family_fit("cumulative")), c(FALSE, FALSE))
+  d <- subset(family_data("categorical"), y != "eel")
+  one <- galvi(y ~ x, transform(d, y = factor(y)), categorical(refcat = "cat"), hyper = "fixed")
+  expect_identical(says(one), c(FALSE, FALSE))
+})
+
+test_that("the latents of stick_breaking() are independent in the posterior: those of separate logits", {
+  d <- family_data("stick_breaking", 200)
+  prior <- list(intercept = normal(0, 3), x = normal(0, 2))
+  fit <- galvi(y ~ x, d, stick_breaking(), prior = prior)
+  for (k in 1:2) {
+    at <- d[as.integer(d$y) >= k, ]
+    alone <- galvi(I(as.integer(y) == k) ~ x, at, binomial(), prior = prior)
+    block <- 2 * (k - 1) + 1:2
+    expect_equal(vcov(fit)[block, block], vcov(alone), tolerance = tol$optimum, ignore_attr = TRUE)
+    expect_equal(coef(fit)[k, ], coef(alone), tolerance = tol$optimum)
+  }
+})
+
+test_that("those of categorical() are not: its standard deviations are smaller than multinomial ones", {
+  skip_if_not_installed("nnet")
+  d <- family_data("categorical", 400)
+  fit <- galvi(y ~ x, d, categorical(refcat = "cat"), prior = normal(0, 100), hyper = "fixed")
+  reference <- nnet::multinom(y ~ x, d, trace = FALSE)
+  ratio <- sqrt(diag(vcov(fit)) / diag(vcov(reference)))
+  expect_true(all(ratio < 0.98))
+  expect_lt(min(ratio), 0.9)
 })
 
 test_that("the prior's held standard deviations are not printed among the hyperparameters", {

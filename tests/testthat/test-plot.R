@@ -146,6 +146,12 @@ test_that("class probabilities along an input are the predictions, with bands ar
   expect_identical(levels(link$series), c("cat", "dog"))
 })
 
+test_that("effects on four levels leave room for the outer thresholds", {
+  d <- data.frame(x = 1:40, y = rep(c(1, 2, 1, 3, 2, 4, 3, 4), 5))
+  fit <- galvi(y ~ rw1(x), d, family = cumulative(), hyper = "fixed", control = galvi_control(threads = 1))
+  expect_no_warning(plot_away(fit), message = "object length")
+})
+
 test_that("ordinal effects are on the link scale, their probabilities on the response scale", {
   fit <- family_fit("cumulative", formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
   link <- plot_away(fit, n = 7)[[1]]
@@ -202,4 +208,255 @@ test_that("calibration of classes counts every observation once per class", {
   expect_identical(as.vector(tapply(data$n, data$series, sum)), rep(60L, 3))
   pit <- plot_away(family_fit("cumulative", 500), "calibration", bins = 5)
   expect_equal(pit$share, rep(0.2, 5), tolerance = 0.15)
+})
+
+# ---- graphical arguments ----
+
+test_that("titles, limits and colours of the user arrive in every kind of panel", {
+  d <- transform(mtcars, kind = factor(gear))
+  d$o <- cut(d$mpg, c(0, 17, 22, 40), c("low", "mid", "high"), ordered_result = TRUE)
+  fit <- function(formula, family = gaussian()) galvi(formula, data = d, family = family, hyper = "fixed")
+  own <- list(
+    list(small_fit("gaussian")), list(small_fit("binary"), terms = "gp(hp, qsec)"), list(fit(mpg ~ kind)),
+    list(fit(mpg ~ gp(kind))), list(fit(mpg ~ gp(wt, kind))), list(fit(mpg ~ iid(kind))),
+    list(fit(o ~ gp(wt), cumulative())), list(fit(o ~ gp(wt), cumulative()), scale = "response"),
+    list(fit(kind ~ gp(wt, hp, scale = TRUE), categorical())), list(fit(mpg ~ rw1(carb))),
+    list(fit(mpg ~ gmrf(carb, lattice_of(8))), map = squares(8)),
+    list(small_fit("gaussian"), "trace"), list(small_fit("binary"), "trace"),
+    list(small_fit("binary"), "relevance"), list(small_fit("binary"), "calibration"),
+    list(small_fit("counts"), "calibration"), list(fit(kind ~ gp(wt), categorical()), "calibration"),
+    list(galvi_compare(am ~ wt, data = mtcars, family = binomial(), methods = c("newton", "laplace")))
+  )
+  for (i in seq_along(own)) {
+    one <- own[[i]]
+    limits <- list(xlim = c(1, 9), ylim = c(2, 8))
+    titles <- list(main = "My title", xlab = "My x", ylab = "My y", col = "#123456")
+    calls <- do.call(drawn, c(one, limits, titles, list(mfrow = c(2, 2))))
+    text <- drawn_text(calls)
+    expect_true(all(c("My title", "My x", "My y") %in% text), label = paste("titles of", i))
+    windows <- calls_of(calls, "C_plot_window")
+    for (window in windows) expect_identical(window[1:2], list(limits$xlim, limits$ylim), ignore_attr = TRUE)
+    expect_match(paste(deparse(calls), collapse = ""), "123456", label = paste("colour of", i))
+  }
+})
+
+test_that("titles are one for all panels or one for each, and may be expressions", {
+  fit <- small_fit("binary")
+  count <- length(plot_away(fit))
+  expect_gt(count, 1L)
+  text <- drawn_text(drawn(fit, main = paste("panel", seq_len(count)), xlab = quote(x^2), mfrow = c(2, 2)))
+  expect_true(all(paste("panel", seq_len(count)) %in% text))
+  expect_identical(sum(text == "x^2"), count)
+  expect_error(plot(fit, main = rep("title", count + 1)), "panels", class = "galvi_error_argument")
+})
+
+test_that("curves and images follow the limits, beyond the data too", {
+  fit <- small_fit("gaussian")
+  data <- plot_away(fit, xlim = c(-10, 60), n = 5)[[1]]
+  expect_identical(range(data$speed), c(-10, 60))
+  expect_equal(data$fit, predict(fit, data["speed"], type = "link"), ignore_attr = TRUE, tolerance = 1e-8)
+  two <- small_fit("binary")
+  data <- plot_away(two, terms = "gp(hp, qsec)", n = 5, xlim = c(0, 500), ylim = c(30, 10))[[1]]
+  expect_identical(c(range(data$hp), range(data$qsec)), c(0, 500, 10, 30))
+  day <- galvi(y ~ gp(day), data.frame(day = as.Date("2020-01-01") + 1:20, y = sin(1:20)), hyper = "fixed")
+  data <- plot_away(day, xlim = as.Date(c("2019-12-01", "2020-03-01")), n = 3)[[1]]
+  expect_identical(range(data$day), as.Date(c("2019-12-01", "2020-03-01")))
+  walk <- galvi(y ~ rw1(t), data.frame(t = 1:20, y = sin(1:20)), hyper = "fixed")
+  expect_identical(range(plot_away(walk, xlim = c(10.5, 30))[[1]]$t), c(11, 30))
+})
+
+test_that("graphical arguments that cannot be are refused by name", {
+  fit <- small_fit("gaussian")
+  expect_error_snapshot({
+    plot(fit, xlims = c(0, 1))
+    plot(fit, xlim = 3)
+    plot(fit, ylim = c(1, NA))
+    plot(fit, col = "no colour")
+    plot(fit, main = NA)
+    plot(fit, xlab = list(1))
+    plot(fit, too_far = -1)
+  })
+})
+
+# ---- room ----
+
+test_that("titles and notes stay in their figure, beside other panels and in small ones", {
+  for (mfrow in list(c(1, 1), c(2, 2), c(1, 4))) {
+    grDevices::pdf(NULL, width = 6, height = 6)
+    graphics::par(mfrow = mfrow, mar = rep(0, 4))
+    graphics::plot.new()
+    note <- "other variables at typical values; 95% bands: of the mean and, lighter, of new observations"
+    heads <- panel_heads(strrep("long", 30), note)
+    wide <- mapply(graphics::strwidth, heads$text, units = "inches", cex = heads$size)
+    expect_true(all(wide <= graphics::par("fin")[1]))
+    expect_identical(heads$lines, sum(heads$size) * 1.15)
+    grDevices::dev.off()
+  }
+  for (size in list(c(3, 3), c(1.5, 1.5), c(12, 4))) {
+    for (name in c("gaussian", "binary", "flat")) {
+      for (which in c("effects", "trace", "relevance", "calibration")) {
+        expect_no_error(drawn(small_fit(name), which, size = size))
+      }
+    }
+  }
+})
+
+test_that("the name of every level is drawn", {
+  d <- data.frame(g = factor(sprintf("the level with number %02d", rep(1:12, 3))), y = sin(1:36))
+  for (formula in list(y ~ gp(g), y ~ iid(g), y ~ 0 + g)) {
+    fit <- galvi(formula, d, hyper = "fixed")
+    for (size in list(c(3, 3), c(7, 7))) {
+      ends <- sprintf("%02d$", 1:12)
+      text <- drawn_text(drawn(fit, size = size))
+      expect_true(all(vapply(ends, function(end) any(grepl(end, text)), NA)))
+    }
+  }
+})
+
+test_that("the title of a colour key keeps clear of its numbers", {
+  grDevices::pdf(NULL, width = 4, height = 4)
+  on.exit(grDevices::dev.off())
+  grDevices::dev.control("enable")
+  graphics::par(mar = rep(0, 4))
+  graphics::plot.new()
+  colours <- list(reach = c(-12345.5, 23456.5), palette = grDevices::hcl.colors(101))
+  open_panel(0:1, 0:1, "x", "y", "title", NULL, list(), right = strip_room(colours), tight = TRUE)
+  colour_key(colours, "linear predictor (log scale)")
+  text <- calls_of(recorded_calls(), "C_text")
+  inches <- graphics::par("pin")[1]  # the panel is one unit wide
+  ends <- text[[1]][[1]]$x[1] * inches + max(graphics::strwidth(text[[1]][[2]], units = "inches", cex = 0.8))
+  half <- 0.5 * graphics::strheight("M", units = "inches", cex = 0.9)
+  expect_gt(text[[2]][[1]]$x * inches - half, ends)
+  expect_lt(text[[2]][[1]]$x * inches + half, inches + graphics::par("mai")[4])
+})
+
+# ---- what is drawn ----
+
+test_that("calibration predicts every observation from the others", {
+  skip_if_not_installed("MASS")
+  fit <- galvi(y ~ trt + week + (1 | ID), MASS::bacteria, binomial())
+  lowest <- plot_away(fit, "calibration", bins = 5)[1, ]
+  # in sample 0.54 and 0.34
+  expect_close(lowest$predicted, 0.56, 0.01)
+  expect_close(lowest$observed, 0.61, 0.02)
+  expect_true("Leave-one-out calibration" %in% drawn_text(drawn(fit, "calibration")))
+  expect_true("Calibration on new data" %in% drawn_text(drawn(fit, "calibration", newdata = MASS::bacteria)))
+})
+
+test_that("the PIT of the gaussian family is that of refits without each row", {
+  d <- cars[1:20, ]
+  formula <- dist ~ gp(speed, kernel = se(200, 5))
+  family <- galvi_family("gaussian", variance = fixed(100))
+  prior <- list(intercept = normal(20, 30))
+  fit <- galvi(formula, d, family, hyper = "fixed", prior = prior)
+  pit <- vapply(seq_len(nrow(d)), function(i) {
+    without <- galvi(formula, d[-i, ], family, hyper = "fixed", prior = prior)
+    eta <- predict(without, d[i, ], type = "link", se.fit = TRUE)
+    pnorm(d$dist[i], eta$fit, sqrt(eta$se.fit^2 + 100))
+  }, 1)
+  expected <- as.vector(table(cut(pit, 0:5 / 5))) / nrow(d)
+  expect_close(plot_away(fit, "calibration", bins = 5)$share, expected)
+})
+
+test_that("rows that nothing else determines are left out of the calibration, which says so", {
+  d <- data.frame(x = c(rep(0, 9), 1), y = sin(1:10))
+  fit <- galvi(y ~ x, d, prior = normal(0, Inf), hyper = "fixed")
+  expect_equal(loo_target(fit)$n, 9)
+  expect_true("without 1 row that nothing else determines" %in% drawn_text(drawn(fit, "calibration")))
+})
+
+test_that("with an offset the response scale is a rate per unit of exposure, without a band of new counts", {
+  set.seed(2)
+  d <- data.frame(x = 1:40 / 10, exposure = 1000 * 1:40)
+  d$y <- rpois(40, 1e-3 * d$exposure * exp(sin(d$x)))
+  fit <- galvi(y ~ gp(x) + offset(log(exposure)), d, poisson(), hyper = "fixed")
+  data <- plot_away(fit, n = 5)[[1]]
+  expect_named(data, c("x", "fit", "lwr", "upr"))
+  rate <- predict(fit, cbind(data["x"], exposure = 1))
+  expect_equal(data$fit, rate, ignore_attr = TRUE, tolerance = 1e-8)
+  text <- drawn_text(drawn(fit))
+  expect_true(all(c("mean of y per unit of exposure", "rates per unit of exposure (offset 0)") %in% text))
+  expect_true("linear predictor (log scale, without the offset)" %in% drawn_text(drawn(fit, scale = "link")))
+  # the offset of other links has no unit
+  logit <- galvi(am ~ gp(wt) + offset(hp / 100), mtcars, binomial(), hyper = "fixed")
+  expect_true("at offset 0" %in% drawn_text(drawn(logit, scale = "response")))
+})
+
+test_that("a gp() of a number and a factor has a curve for each level, of two factors intervals", {
+  d <- transform(ToothGrowth, dose = jitter(dose, 0.1), half = rep_len(0:1, 60), kind = gl(3, 20))
+  for (second in c("supp", "half")) {
+    fit <- galvi(stats::reformulate(sprintf("gp(dose, %s)", second), "len"), d, hyper = "fixed")
+    panels <- plot_away(fit, n = 5)
+    expect_named(panels, sprintf("gp(dose, %s)", second))
+    data <- panels[[1]]
+    expect_identical(levels(data$series), as.character(sort(unique(d[[second]]))))
+    new <- data.frame(dose = data$dose, second = rep(sort(unique(d[[second]])), each = 5))
+    names(new)[2] <- second
+    expect_equal(data$fit, predict(fit, new), ignore_attr = TRUE, tolerance = 1e-8)
+  }
+  both <- galvi(len ~ gp(supp, kind), d, hyper = "fixed")
+  data <- plot_away(both)[[1]]
+  expect_named(data, c("kind", "series", "fit", "lwr", "upr"))
+  by <- plot_away(galvi(len ~ gp(dose, kind, by = supp), d, hyper = "fixed"), n = 5)
+  expect_named(by, paste0("gp(dose, kind, by = supp), supp = ", c("OJ", "VC")))
+  # where the margin has the levels of the response there is a panel for each
+  ordered <- transform(d, len = cut(len, c(0, 10, 15, 20, 25, 40), ordered_result = TRUE))
+  expect_no_warning(panels <- plot_away(galvi(len ~ gp(dose, supp), ordered, cumulative(), hyper = "fixed")))
+  expect_length(panels, 2L)
+})
+
+test_that("images are blank where the data are far", {
+  fit <- small_fit("binary")
+  for (too_far in c(0.05, 0.2)) {
+    data <- plot_away(fit, terms = "gp(hp, qsec)", n = 21, too_far = too_far)[[1]]
+    unit <- function(x, name) (x - min(mtcars[[name]])) / diff(range(mtcars[[name]]))
+    nearest <- vapply(seq_len(nrow(data)), function(i) {
+      sqrt(min((unit(data$hp[i], "hp") - unit(mtcars$hp, "hp"))^2 +
+        (unit(data$qsec[i], "qsec") - unit(mtcars$qsec, "qsec"))^2))
+    }, 1)
+    # distances are taken to a hundredth of a side
+    sure <- abs(nearest - too_far) > 0.01
+    expect_identical(data$far[sure], (nearest > too_far)[sure])
+    expect_true(any(data$far) && all(is.finite(data$fit)))
+  }
+  expect_false(any(plot_away(fit, terms = "gp(hp, qsec)", n = 21, too_far = Inf)[[1]]$far))
+  raster <- function(...) {
+    picture <- calls_of(drawn(fit, terms = "gp(hp, qsec)", ...), "C_raster")[[1]][[1]]
+    mean(is.na(as.character(picture)))
+  }
+  expect_gt(raster(), 0.2)
+  expect_identical(raster(too_far = Inf), 0)
+})
+
+# ---- the trace ----
+
+test_that("the trace tells hyperparameter steps from the iterations within them", {
+  fixed <- small_fit("binary")
+  expect_true(all(fixed$trace$start == 1L & fixed$trace$step == 0L))
+  fit <- galvi(am ~ gp(wt), mtcars, binomial())
+  steps <- fit$trace$step
+  expect_identical(sort(unique(steps)), 0:max(steps, na.rm = TRUE))
+  ends <- fit$trace[!is.na(steps), ]
+  ends <- ends[!duplicated(ends$step, fromLast = TRUE), ]
+  # no prior on hyperparameters: the bound itself climbs, to the optimum of q at each step
+  expect_true(all(diff(ends$elbo) > -1e-6))
+  expect_identical(ends$elbo[nrow(ends)], fit$elbo)
+  expect_gt(sum(!is.na(steps)), nrow(ends))
+  # a point per step in the first panel
+  lines <- calls_of(drawn(fit, "trace", mfrow = c(1, 2)), "C_plotXY")
+  expect_equal(lines[[1]][[1]]$x, ends$step)
+  expect_equal(lines[[1]][[1]]$y, ends$elbo)
+  joint <- galvi(am ~ gp(wt), mtcars, binomial(), control = galvi_control(joint = TRUE))
+  expect_true(max(joint$trace$step, na.rm = TRUE) > 0)
+})
+
+test_that("several searches for hyperparameters have their numbers, the one taken comes last", {
+  set.seed(1)
+  fit <- galvi(dist ~ gp(speed), cars, control = galvi_control(starts = 3))
+  expect_identical(unique(fit$trace$start)[1:3], 1:3)
+  last <- fit$trace[nrow(fit$trace), ]
+  expect_identical(last$start, which.max(fit$starts$elbo))
+  own <- fit$trace$step[fit$trace$start == last$start]
+  expect_identical(last$step, max(own, na.rm = TRUE))
+  expect_no_error(plot_away(fit, "trace"))
 })

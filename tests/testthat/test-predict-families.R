@@ -184,3 +184,16 @@ test_that("what classes cannot have is refused in words", {
   limits <- predict(ordinal, new_rows(), type = "link", interval = "credible")
   expect_identical(colnames(limits), c("fit", "lwr", "upr"))
 })
+
+test_that("thresholds alone predict new rows", {
+  d <- data.frame(y = c(1, 2, 2, 3, 3, 3))
+  fit <- galvi(y ~ 1, d, family = cumulative(), control = galvi_control(threads = 1))
+  expect_close(predict(fit, d[1:2, , drop = FALSE], type = "prob"), rep(c(1, 2, 3) / 6, each = 2), tol$optimum)
+  expect_identical(predict(fit, d, type = "link", se.fit = TRUE), predict(fit, type = "link", se.fit = TRUE))
+})
+
+test_that("the sd of a volatility is a number where eta is very uncertain", {
+  eta <- list(mean = cbind(c(0, -3000)), variance = cbind(c(0.5, 4000)))
+  sd <- response_sd(family_fit("stochastic_volatility"), eta)
+  expect_close(log(sd), c(0.5 / 8 + log(expm1(0.5 / 4)) / 2, -1500 + 1000))
+})

@@ -1,0 +1,75 @@
+# Maps of regions: outlines that the graph of gmrf() had, or that the user gave.
+
+#' What the user gave as `map` -> list(rings: a matrix per region with rows of NA between its parts; aspect;
+#' names: of the regions or NULL; table: what else is known of them, a data frame)
+#' @noRd
+as_map <- function(map) {
+  if (is.null(map)) return(NULL)
+  outlines <- function(x) is.list(x) && length(x) && !is.data.frame(x) && all(vapply(x, is_outline, NA))
+  if (outlines(map)) {
+    rings <- lapply(map, function(x) unname(as.matrix(x)[, 1:2, drop = FALSE]))
+    return(list(rings = unname(rings), aspect = 1, names = names(map), table = list()))
+  }
+  map <- as_simple_features(map)
+  shapes <- polygon_shapes(map, "map")
+  table <- if (inherits(map, "sf")) sf::st_drop_geometry(map) else list()
+  c(polygon_outlines(shapes), list(names = polygon_names(map), table = table))
+}
+
+is_outline <- function(x) {
+  (is.matrix(x) && is.numeric(x) || is.data.frame(x) && all(vapply(x, is.numeric, NA))) && ncol(x) >= 2L &&
+    nrow(x) >= 3L
+}
+
+#' Polygons of packages sp and terra too
+#' @noRd
+as_simple_features <- function(map) {
+  known <- requireNamespace("sf", quietly = TRUE)
+  if (known && inherits(map, c("sf", "sfc"))) return(map)
+  shapes <- if (known) tryCatch(sf::st_as_sf(map), error = function(e) NULL)
+  if (!is.null(shapes)) return(shapes)
+  stop_galvi("argument", sprintf(paste(
+    "`map` must be polygons (`sf`) or a list with the outline of each region (a matrix of two columns, as",
+    "polygon() draws it), not %s."
+  ), describe(map)))
+}
+
+#' The map of a term: its regions' outlines, those of `levels` first and in their order; NULL for none
+#'
+#' Regions are found by a column of the map that is called as the term's variable, by the map's names, or in
+#' the order of the graph.
+#' @noRd
+term_map <- function(fit, spec, levels, map) {
+  if (is.null(map)) return(spec$outlines)
+  variable <- variable_name(spec$inputs[[1L]])
+  keys <- list(map$table[[variable]], map$names, as.character(seq_along(map$rings)))
+  if (spec$type == "gmrf" && length(levels) == length(map$rings)) keys <- c(keys[1:2], list(levels))
+  for (key in keys) {
+    at <- match(levels, as.character(key))
+    if (anyNA(at)) next
+    others <- setdiff(seq_along(map$rings), at)
+    return(list(rings = map$rings[c(at, others)], aspect = map$aspect))
+  }
+  if (spec$type == "iid") return(NULL)
+  stop_galvi("argument", sprintf(paste(
+    "`map` has no region for each of the %s nodes of `%s` (%s): give it these as names (or a column `%s`),",
+    "or as many regions as the graph has nodes, in its order."
+  ), format(length(levels), big.mark = ","), spec$label, quote_names(levels, "\"", 3L), variable))
+}
+
+#' Posterior means as colours of the regions, the same distance from zero in the same strength; regions
+#' without an effect are blank
+#' @noRd
+draw_map <- function(fit, data, name, look, map) {
+  corners <- apply(do.call(rbind, map$rings), 2L, range, na.rm = TRUE)
+  reach <- max(abs(data$fit), 1e-9)
+  colours <- list(reach = c(-1, 1) * reach, palette = look_palette(look, "Blue-Red 3"))
+  open_panel(corners[, 1L], corners[, 2L], "", "", name, NULL, look, right = strip_room(colours), bare = TRUE,
+    asp = map$aspect)
+  fill <- colour_of(data$fit, colours)
+  for (region in seq_along(map$rings)) {
+    graphics::polypath(map$rings[[region]], col = fill[region], border = fade("grey30", 0.6), lwd = 0.3,
+      rule = "evenodd")
+  }
+  colour_key(colours, in_units("effect", fit))
+}

@@ -1,0 +1,407 @@
+# What the fuzzer makes of one model: an outcome. A fit is asked what users ask of fits (fuzz_questions),
+# where the answers must be finite, and some of what must hold of any fit (fuzz_invariants).
+
+# From the worst to the best; the first are failures.
+fuzz_outcomes <- c("crash", "hang", "slow", "unclear error", "late error", "not finite", "broken invariant",
+                   "unclear warning", "clear error", "ok with warning", "ok")
+fuzz_failures <- utils::head(fuzz_outcomes, -3L)
+
+# One seed -> list(outcome, where, detail). `at(where)` hears of every step before it is taken.
+fuzz_seed <- function(seed, at = function(where) NULL) {
+  tryCatch(examine(fuzz_model(seed), at), fuzz_finding = function(f) f[c("outcome", "where", "detail")])
+}
+
+# Ends the examination. Not an error, so that no handler of errors on the way takes it.
+found <- function(outcome, where, detail) {
+  signalCondition(structure(
+    list(message = detail, call = NULL, outcome = outcome, where = where, detail = detail),
+    class = c("fuzz_finding", "condition")
+  ))
+  stop("A finding that nobody asked for: ", where, ": ", detail)
+}
+
+examine <- function(model, at, invariants = 3) {
+  case <- new.env()
+  case$at <- at
+  case$model <- model
+  case$warned <- character()
+  case$told <- 0
+  case$fit <- observe(case, "galvi", run_model(model))
+  case$rows <- rows_of(case$fit, model$env$d)
+  case$trusted <- is_trusted(case)
+  for (question in c(fuzz_asked_always, sample(setdiff(names(fuzz_questions), fuzz_asked_always), 2L))) {
+    ask(case, question)
+  }
+  for (name in sample(names(fuzz_invariants))) {
+    if (invariants == 0) break
+    holds <- observe(case, name, fuzz_invariants[[name]](case))
+    if (is.character(holds)) found("broken invariant", name, holds)
+    invariants <- invariants - length(holds)
+  }
+  list(
+    outcome = if (length(case$warned)) "ok with warning" else "ok", where = "",
+    detail = paste(case$warned, collapse = "; ")
+  )
+}
+
+# The model's call, with other arguments or data perhaps.
+run_model <- function(model, changes = list(), data = model$env$d) {
+  call <- model$call
+  call[names(changes)] <- changes
+  env <- new.env(parent = model$env)
+  env$d <- data
+  call$formula <- str2lang(sprintf("stats::as.formula(quote(%s))", deparse1(call$formula)))
+  eval(call, env)
+}
+
+# The rows of the data that a fit has used, as data for predictions.
+rows_of <- function(fit, data) data[match(row.names(fit$data), row.names(data)), , drop = FALSE]
+
+# Evaluates; ends the examination at an error, or at a warning that is not galvi's. Once there is a fit, an
+# error about an argument is a refusal, and any other comes too late.
+observe <- function(case, where, expr) {
+  case$at(where)
+  withCallingHandlers(
+    tryCatch(expr, error = function(e) {
+      clear <- inherits(e, "galvi_error") && names_something(conditionMessage(e))
+      refused <- inherits(e, c("galvi_error_argument", "galvi_error_method", "galvi_error_family"))
+      if (clear && where != "galvi" && refused) return(NULL)
+      outcome <- if (!clear) "unclear error" else if (where == "galvi") "clear error" else "late error"
+      found(outcome, where, sprintf("%s: %s", class(e)[1L], conditionMessage(e)))
+    }),
+    warning = function(w) {
+      if (!inherits(w, "galvi_warning")) found("unclear warning", where, conditionMessage(w))
+      case$warned <- unique(c(case$warned, class(w)[1L]))
+      case$told <- case$told + 1
+      invokeRestart("muffleWarning")
+    },
+    message = function(m) {
+      case$told <- case$told + 1
+      invokeRestart("muffleMessage")
+    }
+  )
+}
+
+# More than a word: a message quotes what it is about, or names a method, call or option.
+names_something <- function(message) nchar(message) > 20 && grepl("[`\"(=]", message)
+
+# Does the fit itself say that it is as good as can be?
+is_trusted <- function(case) {
+  state <- case$fit$convergence
+  state$converged && !nzchar(state$message) && state$jitter == 0 && !length(case$warned)
+}
+
+# ---- questions ----
+
+# Each gives numbers that must be finite, unless a message or warning says that there are none: a mean may
+# overflow, a row may be without a prediction.
+fuzz_questions <- list(
+  elbo = function(fit, rows) fit$elbo,
+  hyper = function(fit, rows) fit$hyper$estimate[fit$hyper$status != "fixed"],
+  coef = function(fit, rows) stats::coef(fit),
+  vcov = function(fit, rows) stats::vcov(fit),
+  link = function(fit, rows) stats::predict(fit, type = "link", se.fit = TRUE),
+  response = function(fit, rows) stats::predict(fit, se.fit = TRUE),
+  summary = function(fit, rows) {
+    utils::capture.output(print(fit), print(summary(fit)))
+    numeric()
+  },
+  confint = function(fit, rows) stats::confint(fit),
+  terms = function(fit, rows) stats::predict(fit, type = "terms"),
+  new_rows = function(fit, rows) stats::predict(fit, rows, se.fit = TRUE),
+  class = function(fit, rows) as.numeric(stats::predict(fit, type = "class")),
+  quantile = function(fit, rows) stats::predict(fit, type = "quantile", probs = c(0.001, 0.5, 0.999)),
+  interval = function(fit, rows) stats::predict(fit, interval = "prediction"),
+  density = function(fit, rows) exp(stats::predict(fit, rows, type = "density")),
+  simulate = function(fit, rows) {
+    drawn <- unlist(stats::simulate(fit, nsim = 2, seed = 1))
+    if (is.numeric(drawn)) drawn else as.numeric(!is.na(drawn))
+  },
+  residuals = function(fit, rows) stats::residuals(fit, type = "quantile"),
+  ranef = function(fit, rows) lapply(nlme::ranef(fit), unlist),
+  loo = function(fit, rows) {
+    if (requireNamespace("loo", quietly = TRUE)) exp(loo::loo(fit)$pointwise[, "elpd_loo"]) else 0
+  },
+  plot = function(fit, rows) {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    plot(fit)
+    numeric()
+  },
+  tidy = function(fit, rows) {
+    if (requireNamespace("generics", quietly = TRUE)) generics::tidy(fit, "fixed")$std.error else 0
+  }
+)
+fuzz_asked_always <- c("elbo", "hyper", "coef", "vcov", "link", "response", "summary")
+
+ask <- function(case, question) {
+  told <- case$told
+  answer <- observe(case, question, fuzz_questions[[question]](case$fit, case$rows))
+  numbers <- as.numeric(unlist(answer))
+  bad <- if (case$told == told) which(!is.finite(numbers))
+  if (!length(bad)) return(invisible())
+  found("not finite", question, sprintf(
+    "%d of %d, the first %s%s", length(bad), length(numbers), format(numbers[bad[1L]]),
+    if (case$trusted) "" else " (the fit warned or has not converged)"
+  ))
+}
+
+# ---- what invariants ask of a case ----
+
+holds <- function(ok, ...) if (isTRUE(ok)) TRUE else sprintf(...)
+
+# The largest difference as a share of what is allowed, element by element.
+worst_ratio <- function(a, b, allowed) max(0, abs(as.vector(a) - as.vector(b)) / as.vector(allowed))
+
+# What two ways to the same link prediction may differ by: a share of its sds, and rounding of its means.
+prediction_tolerance <- function(p) tol$fuzz_prediction * p$se.fit + tol$fuzz_rounding * (1 + max(abs(p$fit)))
+
+# The most that means and sds of two predictions of the link differ, as a share of what is allowed.
+link_distance <- function(a, b) {
+  allowed <- prediction_tolerance(a)
+  c(mean = worst_ratio(a$fit, b$fit, allowed), sd = worst_ratio(a$se.fit, b$se.fit, allowed))
+}
+
+is_fixed <- function(fit) !any(fit$hyper$status != "fixed") && is.null(fit$inducing)
+is_bound <- function(fit) galvi:::evidence_kind(fit) != "approximation"
+is_log_concave <- function(fit) {
+  facts <- galvi:::likelihood_facts()
+  facts$log_concave[facts$type == fit$model$likelihood$type]
+}
+has_word <- function(case, words) any(words %in% all.names(case$model$call))
+has_flat_prior <- function(fit) any(is.infinite(fit$model$hyper$value))
+
+# Points that clustering chooses depend on the order of rows.
+has_chosen_points <- function(case) has_word(case, "inducing") || !is.null(case$fit$inducing)
+
+# The same model with other arguments or data; NULL if galvi refuses that.
+again <- function(case, changes = list(), data = case$model$env$d) {
+  tryCatch(
+    suppressMessages(withCallingHandlers(run_model(case$model, changes, data), galvi_warning = function(w) {
+      invokeRestart("muffleWarning")
+    })),
+    galvi_error = function(e) NULL
+  )
+}
+
+# Have two fits the same bound, but for `shift`?
+same_bound <- function(case, other, shift = 0) {
+  if (is.null(other) || !other$convergence$converged) return(NULL)
+  allowed <- bound_tolerance(case$fit)
+  off <- other$elbo - case$fit$elbo - shift
+  holds(abs(off) <= allowed, "bounds differ by %.3g (%.9g and %.9g), allowed %.2g", off, case$fit$elbo,
+        other$elbo - shift, allowed)
+}
+
+bound_tolerance <- function(fit) {
+  tolerance <- if (is_fixed(fit)) max(tol$fuzz_bound, 10 * fit$control$tol) else tol$fuzz_learned
+  tolerance * (1 + abs(fit$elbo))
+}
+
+# Has the model one optimum, which does not depend on where learning ends?
+has_one_optimum <- function(case) {
+  case$trusted && is_fixed(case$fit) && is_bound(case$fit) && is_log_concave(case$fit)
+}
+
+# A method that serves the model and seeks what its own does; NULL where there is none.
+other_method <- function(fit) {
+  of_their_own <- c("ep", "laplace", "mean_field")
+  refusals <- galvi:::inference_refusals(fit$model)
+  choices <- setdiff(names(refusals)[refusals == ""], c(fit$method, of_their_own))
+  if (length(choices) && !fit$method %in% of_their_own) pick(choices)
+}
+
+# A response in other units: the family has a scale for them, and no number was given in the old ones. One
+# that does not vary has no units of its own.
+scales_with_response <- function(case) {
+  family <- case$fit$family
+  parameters <- galvi:::family_type(family)$parameters
+  given <- c(lapply(parameters, `[[`, "default"), lapply(case$fit$design$specs, default_variance))
+  held_default <- is_fixed(case$fit) && !all(vapply(given, is.null, NA))
+  y <- case$model$env$d$y
+  family$link == "identity" && length(parameters) > 0 && case$model$plain && !held_default && is.numeric(y) &&
+    length(unique(case$fit$model$y)) > 1L
+}
+
+# The variance that a term has where nothing is learned, NULL if that is read off the data.
+default_variance <- function(spec) {
+  if (spec$type %in% names(galvi:::term_types())) formals(get(spec$type, asNamespace("galvi")))$variance
+}
+
+# Numbers x1 and x2 in other units: every use of them has a coefficient or a lengthscale in their units.
+scales_with_inputs <- function(case) {
+  d <- case$model$env$d
+  inputs <- intersect(c("x1", "x2"), all.vars(case$model$call$formula))
+  mixed <- any(vapply(case$fit$design$specs, function(spec) {
+    length(unique(vapply(spec$inputs, function(input) all(all.vars(input) %in% inputs), NA))) > 1L
+  }, NA))
+  case$model$plain && length(inputs) > 0 && !mixed && all(vapply(d[inputs], is.double, NA)) &&
+    !has_word(case, c("log", "Date", "kernel"))
+}
+
+# sup over eta of log p(y_n | eta), row by row, by grids that close in.
+highest_density <- function(fit) {
+  y <- fit$model$y
+  log_density <- function(eta) {
+    given <- list(mean = matrix(eta), variance = matrix(0, length(eta), 1L))
+    times <- length(eta) / length(y)
+    galvi:::response_moment(fit, given, "log_density", size = rep(fit$model$size, times), y = rep(y, times))
+  }
+  centre <- fit$posterior$mean[, 1L]
+  width <- 50 + abs(y - centre)
+  best <- rep(-Inf, length(y))
+  for (round in 1:12) {
+    grid <- outer(width, seq(-1, 1, length.out = 41L)) + centre
+    values <- matrix(log_density(as.vector(grid)), nrow(grid))
+    values[is.na(values)] <- -Inf
+    at <- cbind(seq_along(y), max.col(values, ties.method = "first"))
+    best <- pmax(best, values[at])
+    centre <- grid[at]
+    width <- width / 10
+  }
+  best
+}
+
+# ---- invariants ----
+
+# Each gives TRUE where it holds, a sentence where it is broken and NULL where it does not apply.
+fuzz_invariants <- list(
+  `a prediction at the data is the fit` = function(case) {
+    if (!case$trusted || has_word(case, "white")) return(NULL)
+    own <- stats::predict(case$fit, type = "link", se.fit = TRUE)
+    off <- link_distance(own, stats::predict(case$fit, case$rows, type = "link", se.fit = TRUE))
+    holds(all(off <= 1), "off by %.3g (mean) and %.3g (sd) times what is allowed", off[["mean"]], off[["sd"]])
+  },
+  `rows predict alone as together` = function(case) {
+    if (!case$trusted) return(NULL)
+    at <- pick(seq_len(nrow(case$rows)))
+    together <- stats::predict(case$fit, case$rows, type = "link", se.fit = TRUE)
+    alone <- stats::predict(case$fit, case$rows[at, , drop = FALSE], type = "link", se.fit = TRUE)
+    off <- link_distance(lapply(together, function(x) as.matrix(x)[at, ]), alone)
+    holds(all(off <= 1), "row %d is off by %.3g times what is allowed", at, max(off))
+  },
+  `terms add up` = function(case) {
+    if (!case$trusted) return(NULL)
+    terms <- stats::predict(case$fit, type = "terms")
+    sums <- apply(terms, if (is.matrix(terms)) 1L else c(1L, 3L), sum)
+    eta <- stats::predict(case$fit, type = "link")
+    constant <- rep(attr(terms, "constant"), each = NROW(eta))
+    off <- abs(as.vector(sums) + constant + as.vector(case$fit$model$offset) - as.vector(eta))
+    sd <- sqrt(as.vector(case$fit$posterior$variance))
+    allowed <- tol$fuzz_prediction * sd + tol$fuzz_rounding * (1 + max(abs(eta), abs(terms)))
+    holds(all(off <= allowed), "off by %.3g", max(off))
+  },
+  `a saved fit predicts the same` = function(case) {
+    file <- tempfile(fileext = ".rds")
+    on.exit(unlink(file))
+    saveRDS(case$fit, file)
+    same <- identical(stats::predict(readRDS(file), case$rows), stats::predict(case$fit, case$rows))
+    holds(same, "readRDS(saveRDS()) predicts something else")
+  },
+  `probabilities are probabilities` = function(case) {
+    p <- stats::predict(case$fit, type = "prob")
+    holds(all(p >= 0 & p <= 1) && max(abs(rowSums(p) - 1)) <= tol$fuzz_sum,
+          "between %.17g and %.17g, sums off by %.2g", min(p), max(p), max(abs(rowSums(p) - 1)))
+  },
+  `quantiles are in order` = function(case) {
+    q <- stats::predict(case$fit, type = "quantile", probs = c(0.01, 0.25, 0.5, 0.75, 0.99))
+    steps <- q[, -1L, drop = FALSE] - q[, -5L, drop = FALSE]
+    holds(all(steps >= 0), "one is %.3g below the one before", -min(steps))
+  },
+  `limits are around the mean` = function(case) {
+    p <- stats::predict(case$fit, type = "link", interval = "credible")
+    holds(all(p[, "lwr"] <= p[, "fit"] & p[, "fit"] <= p[, "upr"]), "lwr <= fit <= upr does not hold")
+  },
+  `vcov is a covariance` = function(case) {
+    V <- stats::vcov(case$fit)
+    if (!length(V) || !case$trusted) return(NULL)
+    sd <- sqrt(pmax(diag(V), .Machine$double.xmin))
+    R <- V / outer(sd, sd)
+    lowest <- min(eigen((R + t(R)) / 2, symmetric = TRUE, only.values = TRUE)$values)
+    asymmetry <- max(abs(R - t(R)))
+    holds(asymmetry <= tol$fuzz_covariance && all(diag(V) >= 0) && lowest >= -tol$fuzz_covariance,
+          "smallest variance %.3g; correlations: asymmetry %.2g, smallest eigenvalue %.3g", min(diag(V)), asymmetry,
+          lowest)
+  },
+  `no variance is negative` = function(case) {
+    lowest <- min(case$fit$posterior$variance)
+    holds(lowest >= 0, "a variance of eta is %.3g", lowest)
+  },
+  `the bound never falls` = function(case) {
+    fit <- case$fit
+    # learning mixes bounds at several hyperparameters
+    if (!is_fixed(fit) || !is_bound(fit)) return(NULL)
+    fall <- -min(0, diff(fit$trace$elbo))
+    allowed <- tol$fuzz_rounding * (1 + max(abs(fit$trace$elbo)))
+    holds(fall <= allowed, "%s fell by %.3g nats", fit$method, fall)
+  },
+  `the bound is the best of its path` = function(case) {
+    fit <- case$fit
+    if (!is_fixed(fit) || !is_bound(fit)) return(NULL)
+    above <- max(fit$trace$elbo) - fit$elbo
+    holds(above <= tol$fuzz_rounding * (1 + abs(fit$elbo)), "%s ended %.3g nats below", fit$method, above)
+  },
+  `the bound is possible` = function(case) {
+    fit <- case$fit
+    if (!is_bound(fit) || galvi:::n_latents(fit) > 1 || has_flat_prior(fit)) return(NULL)
+    highest <- sum((fit$model$weights * highest_density(fit))[fit$model$weights > 0])
+    holds(fit$elbo <= highest + tol$fuzz_rounding * (1 + abs(highest)),
+          "%.9g, but no eta has a log density above %.9g", fit$elbo, highest)
+  },
+  `the certificate is above the true gap` = function(case) {
+    fit <- case$fit
+    said <- fit$convergence$gap
+    method <- other_method(fit)
+    if (!is_fixed(fit) || !is_bound(fit) || is.na(said) || is.null(method)) return(NULL)
+    other <- again(case, list(method = method))
+    if (is.null(other)) return(NULL)
+    gap <- other$elbo - fit$elbo
+    holds(gap <= said + tol$fuzz_rounding * (1 + abs(fit$elbo)),
+          "%s says %.3g, but %s is %.3g higher (%.9g)", fit$method, said, method, gap, other$elbo)
+  },
+  `every method has the same optimum` = function(case) {
+    method <- other_method(case$fit)
+    if (!has_one_optimum(case) || is.null(method)) return(NULL)
+    verdict <- same_bound(case, again(case, list(method = method)))
+    if (is.character(verdict)) sprintf("%s and %s: %s", case$fit$method, method, verdict) else verdict
+  },
+  `rows may be permuted` = function(case) {
+    if (!has_one_optimum(case) || has_chosen_points(case)) return(NULL)
+    d <- case$model$env$d
+    same_bound(case, again(case, data = d[sample(nrow(d)), , drop = FALSE]))
+  },
+  `a row of weight 2 is two rows` = function(case) {
+    fit <- case$fit
+    counts_rows <- !fit$method %in% c("ep", "mean_field") && !has_word(case, c("fitc", "size", "subset"))
+    if (!has_one_optimum(case) || has_chosen_points(case) || !counts_rows) return(NULL)
+    d <- case$model$env$d
+    weighted <- d
+    weighted$w <- 2 * if (is.null(d$w)) rep(1, nrow(d)) else d$w
+    twice <- d[rep(seq_len(nrow(d)), each = 2L), , drop = FALSE]
+    one <- again(case, list(weights = quote(w)), weighted)
+    if (is.null(one) || !one$convergence$converged) return(NULL)
+    case$fit <- one
+    on.exit(case$fit <- fit)
+    same_bound(case, again(case, data = twice))
+  },
+  `units of the response do not matter` = function(case) {
+    if (!case$trusted || !scales_with_response(case)) return(NULL)
+    d <- case$model$env$d
+    d$y <- d$y * fuzz_unit
+    if (!is.null(d$o)) d$o <- d$o * fuzz_unit
+    same_bound(case, again(case, data = d), shift = -sum(case$fit$model$weights) * log(fuzz_unit))
+  },
+  `units of the inputs do not matter` = function(case) {
+    if (!case$trusted || !scales_with_inputs(case)) return(NULL)
+    d <- case$model$env$d
+    for (x in intersect(c("x1", "x2"), names(d))) d[[x]] <- d[[x]] * fuzz_unit
+    same_bound(case, again(case, data = d))
+  },
+  `a fit goes on from itself` = function(case) {
+    if (!case$trusted || !is_bound(case$fit) || has_chosen_points(case)) return(NULL)
+    same_bound(case, again(case, list(start = case$fit, hyper = "fixed")))
+  }
+)
+
+# A power of two: the numbers change, their digits do not.
+fuzz_unit <- 2^20

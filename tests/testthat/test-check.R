@@ -1,0 +1,105 @@
+# No method swallows an argument that it does not know.
+
+# An example of every class that has methods with `...`.
+method_examples <- function() {
+  fit <- small_fit("binary")
+  compared <- galvi_compare(am ~ wt, mtcars, binomial(), methods = "newton")
+  examples <- list(
+    galvi = fit, summary.galvi = summary(fit), galvi_logLik = logLik(fit), galvi_priors = fit$prior,
+    galvi_family = family(fit), galvi_control = galvi_control(), galvi_kernel = se(), galvi_value = fixed(1),
+    galvi_compare = compared, summary.galvi_compare = summary(compared),
+    galvi_methods = structure(data.frame(method = "newton"), class = c("galvi_methods", "data.frame")),
+    formula = y ~ x, data.frame = cars["speed"], matrix = as.matrix(cars["speed"])
+  )
+  if (requireNamespace("loo", quietly = TRUE)) {
+    set.seed(1)
+    examples$galvi_loo <- loo.galvi(small_fit("gaussian"))
+    examples$check_fit <- check_fit(fit, 100)
+  }
+  examples
+}
+
+# The registered methods with `...`: function, class and what to misspell. Those of packages that are not
+# there cannot be called.
+registered_methods <- function() {
+  table <- parseNamespaceFile("galvi", dirname(getNamespaceInfo("galvi", "path")))$S3methods
+  rows <- lapply(seq_len(nrow(table)), function(i) {
+    package <- if (ncol(table) >= 4L) table[i, 4L] else NA
+    if (!is.na(package) && !requireNamespace(package, quietly = TRUE)) return(NULL)
+    name <- paste(table[i, 1L], table[i, 2L], sep = ".")
+    method <- get(name, envir = asNamespace("galvi"))
+    if (!"..." %in% names(formals(method))) return(NULL)
+    known <- utils::tail(setdiff(names(formals(method)), "..."), 1L)
+    # arguments that go on to others are theirs
+    passed <- c(update.galvi = "method", Anova.galvi = "error.df", linearHypothesis.galvi = "rhs")
+    if (name %in% names(passed)) known <- passed[[name]]
+    list(name = name, method = method, class = table[i, 2L], known = known)
+  })
+  Filter(Negate(is.null), rows)
+}
+
+test_that("every registered method refuses an argument that it does not know and names the nearest", {
+  examples <- method_examples()
+  # galvi() of something else has an error of its own
+  methods <- Filter(function(one) one$name != "galvi.default", registered_methods())
+  # none is missed by a registry that cannot be read
+  expect_gt(length(methods), 40L)
+  if (!requireNamespace("loo", quietly = TRUE)) {
+    methods <- Filter(function(one) !one$class %in% c("galvi_loo", "check_fit"), methods)
+  }
+  for (one in methods) {
+    expect_true(one$class %in% names(examples), label = paste("there is an example of", one$class))
+    arguments <- c(list(examples[[one$class]]), stats::setNames(list(3), paste0(one$known, "q")))
+    if (one$name %in% c("galvi.data.frame", "galvi.matrix")) arguments$y <- cars$dist
+    error <- tryCatch(utils::capture.output(do.call(one$method, arguments)), error = function(e) e)
+    expect_s3_class(error, "galvi_error_argument")
+    if (!inherits(error, "error")) fail(paste(one$name, "swallows an argument"))
+    expect_match(conditionMessage(error), sprintf("`%sq`.*`%s`", one$known, one$known), label = one$name)
+  }
+})
+
+test_that("so does every exported function that takes `...`", {
+  for (name in getNamespaceExports("galvi")) {
+    f <- getExportedValue("galvi", name)
+    if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef")) next
+    arguments <- switch(name,
+      galvi_compare = list(dist ~ speed, cars), galvi_family = list("student"), gp = next, list()
+    )
+    expect_error(do.call(f, c(arguments, list(foo = 3))), "`foo`", class = "galvi_error", label = name)
+  }
+})
+
+test_that("a misspelt argument without a name is counted", {
+  fit <- small_fit("flat")
+  expect_error(coef(fit, TRUE, 3), "1 argument without a name", class = "galvi_error_argument")
+  expect_error(nobs(fit, FALSE, 3, 4), "2 arguments without a name", class = "galvi_error_argument")
+})
+
+test_that("arguments that generics and their usual callers pass are honoured", {
+  fit <- small_fit("flat")
+  for (complete in c(TRUE, FALSE)) {
+    expect_identical(vcov(fit, complete = complete), vcov(fit))
+    expect_identical(coef(fit, complete = complete), coef(fit))
+  }
+  expect_error(vcov(fit, complete = "no"), "`complete`", class = "galvi_error_argument")
+  expect_identical(nobs(fit, use.fallback = TRUE), 32L)
+  expect_identical(sigma(fit, use.fallback = FALSE), sigma(fit))
+  expect_identical(weights(fit, type = "prior"), weights(fit))
+  expect_error(weights(fit, type = "working"), "`type`", class = "galvi_error_argument")
+  # print() of a list hands its layout arguments on
+  several <- list(fit, se(2), fixed(1), galvi_control(), fit$prior)
+  expect_output(print(several, digits = 3, quote = FALSE), "am ~ wt")
+  expect_identical(format(fixed(pi), digits = 3), "fixed(3.14)")
+  expect_identical(
+    format(se(pi) + se(learn(1 / 3)), digits = 2), "se(variance = 3.1) + se(variance = learn(0.33))"
+  )
+  expect_output(print(galvi_family("student", df = fixed(pi)), digits = 3), "3.14\\)")
+  expect_output(print(logLik(fit), digits = 3), format(fit$elbo, digits = 3), fixed = TRUE)
+})
+
+test_that("plot() of a fit takes new data for calibration alone", {
+  fit <- small_fit("flat")
+  for (which in c("effects", "trace", "relevance")) {
+    expect_error(plot(fit, which, newdata = mtcars), "calibration", class = "galvi_error_argument")
+  }
+})

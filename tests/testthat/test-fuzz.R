@@ -1,0 +1,88 @@
+# Random models, those of tools/fuzz.R: nothing crashes, hangs, fails without a clear error or is wrong in
+# silence.
+
+test_that("a model is a function of its seed, and its code makes it", {
+  for (seed in 1:20) {
+    model <- fuzz_model(seed)
+    expect_identical(fuzz_code(fuzz_model(seed)), fuzz_code(model))
+    expect_identical(run_code(model$code)$d, model$env$d)
+  }
+})
+
+test_that("every family, link, term, kernel, method and expectation is drawn", {
+  calls <- vapply(1:1500, function(seed) deparse1(fuzz_model(seed)$call), "")
+  drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+", calls))))
+  links <- unlist(lapply(family_types(), function(type) names(type$links)[-1]))
+  wanted <- c(names(family_types()), links, names(term_types()), kernel_words(), inference_facts()$name,
+              probe_expectation_types())
+  expect_identical(setdiff(wanted, drawn), character())
+})
+
+# What examine() has of a model that is as good as can be.
+sound_case <- function() {
+  model <- list(
+    code = "d <- data.frame(x1 = sin(1:20), y = rep(c(0, 1, 1, 0, 1), 4))", plain = TRUE,
+    call = quote(galvi(formula = y ~ gp(x1), data = d, family = "binomial", hyper = "fixed"))
+  )
+  model$env <- run_code(model$code)
+  fit <- run_model(model)
+  list2env(list(
+    model = model, fit = fit, rows = rows_of(fit, model$env$d), trusted = TRUE, warned = character(),
+    told = 0, at = function(where) NULL
+  ))
+}
+
+moved <- function(fit, name, by) {
+  fit$posterior[[name]] <- fit$posterior[[name]] + by
+  fit
+}
+
+lifted <- function(fit, by = -1e-4) replace(fit, "elbo", fit$elbo + by)
+
+test_that("a sound fit passes every check, a wrong one does not", {
+  case <- sound_case()
+  for (name in names(fuzz_questions)) expect_no_condition(ask(case, name), class = "fuzz_finding")
+  for (name in names(fuzz_invariants)) expect_false(is.character(fuzz_invariants[[name]](case)), label = name)
+  wrong <- list(
+    `a prediction at the data is the fit` = function(fit) moved(fit, "mean", 0.01),
+    `terms add up` = function(fit) moved(fit, "mean", 0.01),
+    `no variance is negative` = function(fit) moved(fit, "variance", -10),
+    `the bound never falls` = function(fit) replace(fit, "trace", list(fit$trace[nrow(fit$trace):1, ])),
+    `the bound is possible` = function(fit) lifted(fit, 100),
+    `the bound is the best of its path` = lifted, `the certificate is above the true gap` = lifted,
+    `every method has the same optimum` = lifted, `rows may be permuted` = lifted,
+    `units of the inputs do not matter` = lifted, `a fit goes on from itself` = lifted
+  )
+  for (name in names(wrong)) {
+    case$fit <- wrong[[name]](sound_case()$fit)
+    expect_type(fuzz_invariants[[name]](case), "character")
+  }
+  case$fit <- lifted(case$fit, NaN)
+  expect_condition(try(ask(case, "elbo"), silent = TRUE), class = "fuzz_finding")
+})
+
+test_that("what hangs, is slow or crashes is told apart, and the other seeds go on", {
+  skip_if_not_installed("processx")
+  script <- local_file(ext = ".R")
+  writeLines(c(
+    readLines(test_path("helper-fuzz-run.R")),
+    "trouble <- function(seed, at) {",
+    "  at(\"the trouble\")",
+    "  if (seed == 2) suspendInterrupts(repeat {})",
+    "  if (seed == 3) repeat {}",
+    "  if (seed == 4) quit(status = 3)",
+    "  list(outcome = \"ok\", where = \"\", detail = \"\")",
+    "}"
+  ), script)
+  table <- fuzz(1:5, limit = 2, examiner = "trouble", sources = script)
+  expect_identical(table$outcome, c("ok", "hang", "slow", "crash", "ok"))
+  expect_identical(table$where[2:4], rep("the trouble", 3))
+  expect_match(fuzz_report(table), "^ +5 models", all = FALSE)
+})
+
+test_that("200 random models are fitted or refused, and what they say is true", {
+  skip_on_cran()
+  skip_if_not_installed("processx")
+  table <- fuzz(1:200)
+  expect(nrow(fuzz_failed(table)) == 0, paste(fuzz_report(table), collapse = "\n"))
+})

@@ -1,0 +1,57 @@
+# What a fit was made from.
+
+# A fit and the lm() of its fixed part.
+lm_pairs <- function() {
+  d <- transform(mtcars, cyl = factor(cyl), gear = ordered(gear), text = ifelse(am == 1, "m", "a"))
+  pair <- function(ours, theirs) list(fit = galvi(ours, d, hyper = "fixed"), lm = lm(theirs, d), data = d)
+  list(
+    plain = pair(mpg ~ wt + hp, mpg ~ wt + hp),
+    factors = pair(mpg ~ wt * cyl + gear + text + (1 | carb), mpg ~ wt * cyl + gear + text),
+    functions = pair(log(mpg) ~ poly(wt, 2) + scale(hp) + gp(qsec), log(mpg) ~ poly(wt, 2) + scale(hp)),
+    no_intercept = pair(mpg ~ 0 + cyl + wt, mpg ~ 0 + cyl + wt),
+    offset = pair(mpg ~ wt + offset(qsec) + gp(hp), mpg ~ wt + offset(qsec)),
+    flag = pair(mpg ~ (am == 1) + wt, mpg ~ (am == 1) + wt),
+    constant = pair(mpg ~ gp(wt), mpg ~ 1)
+  )
+}
+
+test_that("terms, model.matrix and the response are those of lm() of the fixed part", {
+  pairs <- lm_pairs()
+  for (name in names(pairs)) {
+    pair <- pairs[[name]]
+    expect_equal(model.matrix(pair$fit), model.matrix(pair$lm), info = name)
+    expect_equal(terms(pair$fit), terms(pair$lm), ignore_formula_env = TRUE, info = name)
+    expect_identical(names(coef(pair$fit)), colnames(model.matrix(pair$fit)), info = name)
+    frame <- model.frame(pair$fit)
+    expect_equal(model.response(frame), model.response(model.frame(pair$lm)), info = name)
+    expect_equal(model.matrix(terms(pair$fit), frame), model.matrix(pair$lm), info = name)
+    of_new <- function(x) model.frame(terms(x), pair$data[4:6, ])
+    expect_equal(of_new(pair$fit), of_new(pair$lm), ignore_formula_env = TRUE, info = name)
+  }
+})
+
+test_that("terms of a dot are those that it stands for", {
+  d <- mtcars[c("mpg", "wt", "hp", "qsec")]
+  fit <- galvi(mpg ~ . + gp(hp), d, hyper = "fixed")
+  expect_equal(terms(fit), terms(lm(mpg ~ wt + qsec, d)), ignore_formula_env = TRUE)
+  matrix <- galvi(as.matrix(d[-1]), d$mpg, hyper = "fixed")
+  expect_identical(colnames(model.matrix(matrix)), "(Intercept)")
+})
+
+test_that("a model matrix has the columns of the coefficients, also of classes and where there are none", {
+  d <- family_data("cumulative", 60)
+  ordinal <- galvi(y ~ x, d, cumulative(), hyper = "fixed")
+  expect_identical(colnames(model.matrix(ordinal)), "x")
+  expect_identical(attr(model.matrix(ordinal), "assign"), 1L)
+  expect_identical(colnames(model.matrix(family_fit("categorical"))), c("(Intercept)", "x"))
+  none <- galvi(y ~ 0 + gp(x), d, cumulative(), hyper = "fixed")
+  expect_identical(dim(model.matrix(none)), c(60L, 0L))
+})
+
+test_that("the response is not on the right side too", {
+  twice <- list(dist ~ speed + dist, dist ~ gp(dist), dist ~ gp(speed, dist), dist ~ gp(speed, by = dist))
+  for (formula in twice) {
+    expect_error(galvi(formula, cars), "`dist` is also on the right", class = "galvi_error_formula")
+  }
+  expect_s3_class(galvi(log(dist) ~ dist, cars, hyper = "fixed"), "galvi")
+})
