@@ -76,8 +76,8 @@ model.frame.galvi <- function(formula, ...) {
 #' @export
 model.matrix.galvi <- function(object, ...) {
   refuse_dots(list(...), model.matrix.galvi, "model.matrix()")
-  at <- match(fixed_label, vapply(object$model$priors[[1L]]$terms, `[[`, "", "label"))
-  W <- if (is.na(at)) matrix(0, object$nobs, 0L) else object$model$priors[[1L]]$terms[[at]]$W
+  at <- match(fixed_label, vapply(prior_terms(object$model), `[[`, "", "label"))
+  W <- if (is.na(at)) matrix(0, object$nobs, 0L) else term_rows(object$model)[[at]]$W
   rownames(W) <- row.names(object$data)
   attr(W, "assign") <- object$design$assign
   attr(W, "contrasts") <- object$design$contrasts
