@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "expectation/expectation.h"
+#include "expectation/log_integral.h"
 #include "expectation/softmax_lattice.h"
 #include "likelihood/composed.h"
 #include "likelihood/normal.h"
@@ -19,51 +20,41 @@ struct LogMoments {
   double first = 0.0, second = 0.0;
 };
 
-/// log E exp(L(eta)) under eta ~ N(mean, variance) for concave L: the trapezium sum from the integrand's peak
-/// outwards until nothing is added, halved until it stands still. L(eta, out): value and derivatives, out[5].
+/// L(eta) - (eta - mean)^2 / (2 variance) for concave L(eta, out): value and derivatives, out[5].
+template <class Function>
+class Tilted final : public LogIntegrand {
+ public:
+  Tilted(Function L, double mean, double variance) : L_(L), mean_(mean), variance_(variance) {}
+  double value(double eta) const override {
+    double l[5];
+    L_(eta, l);
+    const double value = l[0] - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
+    return std::isnan(value) ? -infinity : value;
+  }
+  double slope(double eta, double& curvature) const override {
+    double l[5];
+    L_(eta, l);
+    curvature = 1.0 / variance_ - l[2];
+    return l[1] - (eta - mean_) / variance_;
+  }
+
+ private:
+  Function L_;
+  double mean_, variance_;
+};
+
+/// log E exp(L(eta)) under eta ~ N(mean, variance)
 template <class Function>
 double log_mean_exp(double mean, double variance, Function L) {
-  double l[5];
   if (variance == 0.0) {
+    double l[5];
     L(mean, l);
     return l[0];
   }
-  auto height = [&](double eta) {
-    L(eta, l);
-    return l[0] - 0.5 * (eta - mean) * (eta - mean) / variance;
-  };
-  // Newton's method, shortened while it overshoots.
-  double peak = mean, top = height(mean), curvature = 0.0;
-  for (int i = 0; i < 100; ++i) {
-    curvature = 1.0 / variance + std::max(0.0, -l[2]);
-    double step = (l[1] - (peak - mean) / variance) / curvature, next = height(peak + step);
-    while (!(next >= top) && std::fabs(step) * std::sqrt(curvature) > 1e-4)
-      next = height(peak + (step *= 0.5));
-    if (!(next >= top)) break;
-    peak += step;
-    top = next;
-    if (std::fabs(step) * std::sqrt(curvature) < 1e-2) break;
-  }
-  if (!std::isfinite(top)) return -infinity;
-  constexpr double negligible = 1e-20, change = 1e-13;
-  auto one_side = [&](double first, double step) {
-    double sum = 0.0;
-    for (double distance = first;; distance += step) {
-      const double share = std::exp(height(peak + distance) - top);
-      sum += share;
-      if (!(share > negligible)) return sum;
-    }
-  };
-  double step = 1.0 / std::sqrt(curvature), sum = 1.0 + one_side(step, step) + one_side(-step, -step);
-  double integral = step * sum;
-  for (int i = 0; i < 12; ++i) {
-    sum += one_side(0.5 * step, step) + one_side(-0.5 * step, -step);
-    step *= 0.5;
-    const double before = integral;
-    integral = step * sum;
-    if (std::fabs(integral - before) <= change * integral) break;
-  }
-  return top + std::log(integral / std::sqrt(variance)) - log_sqrt_2pi;
+  const double sd = std::sqrt(variance);
+  thread_local LogIntegral integral;
+  integral.concave(Tilted<Function>(L, mean, variance), mean, sd);
+  return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
 }
 
 /// Of p = exp(L); `first` where it is known in closed form, the second on request.
@@ -168,6 +159,11 @@ class SoftmaxMoments {
 };
 
 }  // namespace
+
+double log_mean_exp(const StandardFunction& f, double mean, double variance) {
+  if (const auto value = f.log_mean_exp(mean, variance)) return *value;
+  return log_mean_exp(mean, variance, [&](double x, double out[5]) { f.derivatives(x, out); });
+}
 
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment) {

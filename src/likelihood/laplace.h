@@ -73,11 +73,12 @@ class Laplace final : public IdentityLink {
     return constant_ + std::max(one, other) + std::log1p(std::exp(-std::fabs(one - other)));
   }
   // P(Y <= y) = Phi(r / sd) - (T(r) - T(-r)) / 2 for r <= 0, by symmetry beyond.
-  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     const double r = -std::fabs(datum.y - mean), sd = std::sqrt(variance);
-    if (sd == 0.0) return conditional_cdf(datum, &mean);
-    const double low = normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd)) - std::exp(log_half(-r, sd)));
-    return datum.y < mean ? low : 1.0 - low;
+    const double far =
+        sd == 0.0 ? 0.5 * std::exp(r / scale_)
+                  : normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd)) - std::exp(log_half(-r, sd)));
+    return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
   }
 
   // d log p / d scale = (|y - eta| / scale - 1) / scale
