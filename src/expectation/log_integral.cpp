@@ -7,10 +7,11 @@
 namespace galvi {
 namespace {
 
-constexpr double negligible = 40;       // logs below the peak
-constexpr double allowed_change = 1e-9; // between 10 and 21 nodes; the latter are then right to 1e-13
-constexpr double first_panel = 3;       // sds of the peak
-constexpr double growth = 8;            // of one first panel beside the one before it
+constexpr double negligible = 37;        // logs below the peak: exp(-37) is rounding
+constexpr double allowed_change = 1e-9;  // between 10 and 21 nodes; the latter are then right to 1e-13
+constexpr double first_panel = 4;        // sds of the peak ..
+constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
+constexpr double growth = 8;             // of one first panel beside the one before it
 constexpr double rounding_unit = 4e-16;
 
 // Kronrod's 21 nodes on (-1, 1): those of one side from the end inwards, then the centre. Every second one is
@@ -186,7 +187,7 @@ void LogIntegral::over(const LogIntegrand& h, std::vector<double> breaks) {
 void LogIntegral::add_breaks(const LogIntegrand& h, const Peak& peak, double top) {
   for (const double direction : {-1.0, 1.0}) {
     const double reach = reach_of(h, peak, top, direction);
-    for (double d = std::min(first_panel * peak.scale, 0.3 * reach); d > 0 && d < 0.5 * reach; d *= growth)
+    for (double d = std::min(first_panel * peak.scale, first_share * reach); d > 0 && d < 0.5 * reach; d *= growth)
       breaks_.push_back(direction * d);
     breaks_.push_back(direction * reach);
   }

@@ -25,6 +25,7 @@ double gaussian_mean(const Likelihood& likelihood, double mean, double variance,
 
 double or_nothing(double log_value) { return std::isnan(log_value) ? -infinity : log_value; }
 
+constexpr double small_share = 0.01;
 constexpr double needle = 1e-6;  // a threshold this narrow, beside 1 and eta's sd, is as good as normal
 
 /// The density of the threshold T.
@@ -269,7 +270,7 @@ class QuantileSearch {
 
  private:
   static constexpr double most = std::numeric_limits<double>::max();
-  static constexpr double rounding = 1e-15;
+  static constexpr double rounding = 1e-15, close = 1e-12;
   static constexpr double last_exact = 4503599627370496.0;  // 2^52
 
   double at(double t) const {
@@ -285,6 +286,10 @@ class QuantileSearch {
   bool take(double y) {
     if (!(y > low_ && y < high_)) return false;
     const double value = excess(y);
+    if (!discrete_ && std::fabs(value) <= close) {
+      low_ = high_ = y;
+      return false;
+    }
     if (value >= 0.0) {
       high_ = y;
       at_high_ = value;
@@ -296,7 +301,7 @@ class QuantileSearch {
     }
     side_ = value >= 0.0 ? 1 : -1;
     if (discrete_) return high_ - low_ > 1.0;
-    return value != 0.0 && high_ - low_ > rounding * (std::fabs(low_) + std::fabs(high_));
+    return high_ - low_ > rounding * (std::fabs(low_) + std::fabs(high_));
   }
   /// By bisection where an end is infinite or interpolation is slow.
   double inner() {
@@ -332,7 +337,11 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   }
   const StandardFunction* f = likelihood.log_inverse_link();
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
-  return log_mean_exp(*f, sign * mean, variance);
+  if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
+  // Small shares need digits of their own.
+  const double share = gaussian_mean(likelihood, mean, variance,
+                                     [&](double eta) { return std::exp(f->value(sign * eta)); });
+  return share > small_share ? std::log(std::min(share, 1.0)) : log_mean_exp(*f, sign * mean, variance);
 }
 
 double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance) {

@@ -161,7 +161,6 @@ class SoftmaxMoments {
 }  // namespace
 
 double log_mean_exp(const StandardFunction& f, double mean, double variance) {
-  if (const auto value = f.log_mean_exp(mean, variance)) return *value;
   return log_mean_exp(mean, variance, [&](double x, double out[5]) { f.derivatives(x, out); });
 }
 

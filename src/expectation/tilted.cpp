@@ -51,7 +51,15 @@ void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double 
   } else {
     integral_.concave(h, mean, sd, likelihood.starting_eta(datum));  // log p is largest at its kink
   }
-  log_mass_ = integral_.log_mass() - std::log(sd) - log_sqrt_2pi;
+  if (const auto closed = likelihood.tilted(datum, weight, mean, variance)) {
+    log_mass_ = closed->log_mass;
+    mean_ = closed->mean;
+    variance_ = closed->variance;
+  } else {
+    log_mass_ = integral_.log_mass() - std::log(sd) - log_sqrt_2pi;
+    mean_ = integral_.mean();
+    variance_ = integral_.variance();
+  }
 }
 
 }  // namespace galvi

@@ -15,14 +15,14 @@ class TiltedRule {
 
   /// log int p(y | eta)^w N(eta | mean, variance) d eta; -infinity where that underflows everywhere.
   double log_mass() const { return log_mass_; }
-  double mean() const { return integral_.mean(); }
-  double variance() const { return integral_.variance(); }
+  double mean() const { return mean_; }
+  double variance() const { return variance_; }
   const std::vector<double>& nodes() const { return integral_.nodes(); }
   const std::vector<double>& weights() const { return integral_.weights(); }  // they add up to 1
 
  private:
   LogIntegral integral_;
-  double log_mass_ = 0.0;
+  double log_mass_ = 0.0, mean_ = 0.0, variance_ = 0.0;
 };
 
 }  // namespace galvi

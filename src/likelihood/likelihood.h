@@ -87,6 +87,11 @@ struct Tails {
   double lower, upper;
 };
 
+/// Of the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean, variance.
+struct TiltedMoments {
+  double log_mass, mean, variance;
+};
+
 /// How P(Y <= y | eta) depends on eta: with a random threshold T of log-concave density
 ///   P(Y <= y | eta) = left P(T > eta) + right P(T <= eta).
 struct Crossing {
@@ -132,6 +137,11 @@ class Likelihood {
   virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,
                                         VectorRef /*gradient*/) const {}
   virtual std::optional<Softmax> softmax() const { return std::nullopt; }
+  /// The tilted moments in closed form, for variance > 0, where integration would lose digits.
+  virtual std::optional<TiltedMoments> tilted(const Datum&, double /*weight*/, double /*mean*/,
+                                              double /*variance*/) const {
+    return std::nullopt;
+  }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }
   /// The expectation in closed form, where there is one.

@@ -31,9 +31,9 @@ class Poisson final : public LogLink<Likelihood> {
     const double y = datum.y, rate = std::exp(mean + 0.5 * variance);
     double value = -rate, slope = -rate;
     if (y > 0) {
-      const double log_y = std::log(y), delta = mean - log_y;
-      slope = -y * std::expm1(delta + 0.5 * variance);
-      value = y * (delta - std::expm1(delta + 0.5 * variance)) - 0.5 * log_y - log_sqrt_2pi - stirling_error(y);
+      const double log_y = std::log(y), delta = mean - log_y, rise = std::expm1(delta + 0.5 * variance);
+      slope = -y * rise;
+      value = y * (delta - rise) - 0.5 * log_y - log_sqrt_2pi - stirling_error(y);
     }
     return PointExpectation{value, slope, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
   }
