@@ -1,8 +1,8 @@
 # Unit deviances: w times 2 (l_saturated - l), without the dispersion.
 
 #' The function(y, mean, w) of the deviance; NULL where the family has none
-#' @return list(logs, deviance): `mean` is a list of `mu` and, if `logs` names them, of its logarithm `log_mean` and
-#'   that of 1 - mu, `log_rest`, which are right where mu overflows or is within rounding of 0 or 1.
+#' @return list(logs, deviance): `mean` is a list of `mu` and, if `logs` names them, of its logarithm
+#'   `log_mean` and that of 1 - mu, `log_rest`, which are right where mu overflows or is nearly 0 or 1.
 #' @noRd
 unit_deviance <- function(fit) {
   own <- unit_deviances()[[fit$family$family]]

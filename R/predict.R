@@ -8,7 +8,9 @@
 #'   variables if the formula has an offset. Without it, predictions are for the observations.
 #' @param type
 #' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
-#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there.
+#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there. With a log
+#'   link it is exp(mean + variance / 2) of the linear predictor, which may be too large for a number: it is
+#'   `Inf` then, with a warning (`galvi_warning_numeric`).
 #' * `"link"`: the linear predictor eta, offset included.
 #' * `"class"`: the most probable class, a factor with the response's levels, ordered if they are.
 #' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response); rows add up
@@ -208,11 +210,11 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
   over <- if (any(is.infinite(mean))) is.infinite(mean) else is.infinite(sd)
   if (!any(over, na.rm = TRUE)) return(invisible())
   warn_galvi("numeric", sprintf(paste(
-    "The %s of the response is too large for a number in %s: %s makes it Inf there. Use type = \"link\" or type",
-    "= \"quantile\", which do not overflow."
+    "The %s of the response is too large for a number in %s: %s makes it Inf there. Use type = \"link\" or",
+    "type = \"quantile\", which do not overflow."
   ), if (any(is.infinite(mean))) "mean" else "standard deviation of the mean",
   list_rows(target$names[which(over)]),
-  if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2) of the linear predictor"))
+  if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"))
 }
 
 #' "row 3", "rows 1, 2, 5 and 9 more"

@@ -95,8 +95,8 @@ deviance_residuals <- function(fit, target) {
   sign(y - mean$mu) * sqrt(pmax(units$deviance(y, mean, weights * target$size), 0))
 }
 
-#' Normal quantiles of a uniform draw between P(Y < y) and P(Y <= y), or of the latter for continuous responses,
-#' from the nearer tail: an observation far out on the right keeps its distance as one on the left does
+#' Normal quantiles of a uniform draw between P(Y < y) and P(Y <= y), or of the latter for continuous
+#' responses, from the nearer tail: an observation far out on the right keeps its distance as one on the left
 #' @noRd
 quantile_residuals <- function(fit, target) {
   left <- pit_limits(fit, target)

@@ -27,8 +27,8 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   return state;
 }
 
-// New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor and
-// an interrupt is soon heard: a row may cost N^2.
+// New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor
+// and an interrupt is soon heard: a row may cost N^2.
 constexpr Index block_rows = 1024, least_rows = 64;
 constexpr double block_work = 2e9;
 Index rows_at_a_time(Index N) {

@@ -54,8 +54,8 @@ const std::map<std::string, Quantity>& quantities() {
 }  // namespace
 
 // `size`, `y`, `mean`, `variance` and `probability` are recycled to the length of `mean`; y is used by
-// "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row gives NA, and
-// so does a mean or variance that is not finite.
+// "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row gives
+// NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,

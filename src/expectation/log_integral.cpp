@@ -17,11 +17,12 @@ constexpr double rounding_unit = 4e-16;
 // Kronrod's 21 nodes on (-1, 1): those of one side from the end inwards, then the centre. Every second one is
 // among Gauss's 10.
 constexpr int half_points = 10;
-constexpr double node[half_points] = {0.995657163025808080735527280689003, 0.973906528517171720077964012084452,
-                                      0.930157491355708226001207180059508, 0.865063366688984510732096688423493,
-                                      0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
-                                      0.562757134668604683339000099272694, 0.433395394129247190799265943165784,
-                                      0.294392862701460198131126603103866, 0.148874338981631210884826001129720};
+constexpr double node[half_points] = {
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452,
+    0.930157491355708226001207180059508, 0.865063366688984510732096688423493,
+    0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+    0.562757134668604683339000099272694, 0.433395394129247190799265943165784,
+    0.294392862701460198131126603103866, 0.148874338981631210884826001129720};
 constexpr double kronrod[half_points + 1] = {
     0.011694638867371874278064396062192, 0.032558162307964727478818972459390,
     0.054755896574351996031381300244580, 0.075039674810919952767043140916190,
@@ -187,7 +188,8 @@ void LogIntegral::over(const LogIntegrand& h, std::vector<double> breaks) {
 void LogIntegral::add_breaks(const LogIntegrand& h, const Peak& peak, double top) {
   for (const double direction : {-1.0, 1.0}) {
     const double reach = reach_of(h, peak, top, direction);
-    for (double d = std::min(first_panel * peak.scale, first_share * reach); d > 0 && d < 0.5 * reach; d *= growth)
+    for (double d = std::min(first_panel * peak.scale, first_share * reach); d > 0 && d < 0.5 * reach;
+         d *= growth)
       breaks_.push_back(direction * d);
     breaks_.push_back(direction * reach);
   }

@@ -31,7 +31,8 @@ constexpr double needle = 1e-6;  // a threshold this narrow, beside 1 and eta's 
 /// The density of the threshold T.
 class CrossingDensity final : public LogIntegrand {
  public:
-  CrossingDensity(const Likelihood& likelihood, const Datum& datum) : likelihood_(likelihood), datum_(datum) {}
+  CrossingDensity(const Likelihood& likelihood, const Datum& datum)
+      : likelihood_(likelihood), datum_(datum) {}
   double value(double t) const override {
     double density[3];
     likelihood_.crossing_density(datum_, t, density);
@@ -84,8 +85,8 @@ double crossing_probability(const Likelihood& likelihood, const Datum& datum, do
   return std::exp(integral.log_mass());
 }
 
-// Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it keeps
-// its digits.
+// Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it
+// keeps its digits.
 Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Crossing& crossing, double mean,
                      double variance) {
   const double sd = std::sqrt(variance);
@@ -118,7 +119,8 @@ class MixtureTail final : public LogIntegrand {
   }
   // z' = z share / 2 and share' = -share (1 - share), share that of the noise in V
   double slope(double u, double& curvature) const override {
-    const double z = -std::exp(log_ratio(u)), share = 1.0 / (1.0 + std::exp(log_variance_ - log_squared_ + u));
+    const double z = -std::exp(log_ratio(u)),
+                 share = 1.0 / (1.0 + std::exp(log_variance_ - log_squared_ + u));
     double f[5];
     log_normal_cdf_derivatives(z, f);
     const double dz = 0.5 * z * share;
@@ -137,8 +139,8 @@ class MixtureTail final : public LogIntegrand {
   double shape_, log_squared_, log_r_, log_variance_, constant_;
 };
 
-Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, const Datum& datum, double mean,
-                    double variance) {
+Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, const Datum& datum,
+                    double mean, double variance) {
   const double r = -std::fabs(datum.y - mean);
   double far;
   if (variance == 0.0) {
@@ -152,7 +154,8 @@ Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, 
   return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
 }
 
-/// P(Y <= y | eta) times the density of eta, of which no more is known than that the first is monotone in eta.
+/// P(Y <= y | eta) times the density of eta, of which no more is known than that the first is monotone in
+/// eta.
 class MonotoneShare final : public LogIntegrand {
  public:
   MonotoneShare(const Likelihood& likelihood, const Datum& datum, double mean, double sd)
@@ -282,7 +285,8 @@ class QuantileSearch {
     const Tails tails = tails_(y);
     return p_ < 0.5 ? std::log(tails.lower) - std::log(p_) : std::log1p(-p_) - std::log(tails.upper);
   }
-  /// The bracket ends at y from now on; false where y is not inside of it, or where there is no need to go on.
+  /// The bracket ends at y from now on; false where y is not inside of it, or where there is no need to go
+  /// on.
   bool take(double y) {
     if (!(y > low_ && y < high_)) return false;
     const double value = excess(y);
@@ -339,8 +343,8 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
   if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
   // Small shares need digits of their own.
-  const double share = gaussian_mean(likelihood, mean, variance,
-                                     [&](double eta) { return std::exp(f->value(sign * eta)); });
+  const double share =
+      gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
   return share > small_share ? std::log(std::min(share, 1.0)) : log_mean_exp(*f, sign * mean, variance);
 }
 

@@ -64,20 +64,24 @@ class Laplace final : public IdentityLink {
   std::optional<double> predictive_noise(double, double, double) const override {
     return 2.0 * scale_ * scale_;
   }
-  // Below y the density is that of N(mean + variance / s, variance) and above it that of N(mean - variance / s,
-  // variance), s = scale / weight, each cut off at y: p(y) = (T(r) + T(-r)) / (2 scale), r = y - mean.
+  // Below y the density is that of N(mean + variance / s, variance) and above it that of
+  // N(mean - variance / s, variance), s = scale / weight, each cut off at y.
   std::optional<TiltedMoments> tilted(const Datum& datum, double weight, double mean,
                                       double variance) const override {
     const double sd = std::sqrt(variance), s = scale_ / weight, r = datum.y - mean;
     const double log_low = log_half(r, sd, s), log_high = log_half(-r, sd, s);
     const Cut low(r / sd - sd / s), high(-r / sd - sd / s);
-    const double share = 1.0 / (1.0 + std::exp(log_low - log_high)), rest = 1.0 / (1.0 + std::exp(log_high - log_low));
+    const double share = 1.0 / (1.0 + std::exp(log_low - log_high)),
+                 rest = 1.0 / (1.0 + std::exp(log_high - log_low));
     // of the part that y cuts off, from y; of the part that it does not, from the mean
-    const double low_mean = low.at < 0.0 ? datum.y - sd * low.distance : mean + variance / s - sd * low.hazard;
-    const double high_mean = high.at < 0.0 ? datum.y + sd * high.distance : mean - variance / s + sd * high.hazard;
+    const double low_mean =
+        low.at < 0.0 ? datum.y - sd * low.distance : mean + variance / s - sd * low.hazard;
+    const double high_mean =
+        high.at < 0.0 ? datum.y + sd * high.distance : mean - variance / s + sd * high.hazard;
     const double apart = low.distance + high.distance;
     return TiltedMoments{
-        weight * constant_ + std::max(log_low, log_high) + std::log1p(std::exp(-std::fabs(log_low - log_high))),
+        weight * constant_ + std::max(log_low, log_high) +
+            std::log1p(std::exp(-std::fabs(log_low - log_high))),
         rest * low_mean + share * high_mean,
         variance * (rest * low.variance + share * high.variance + share * rest * apart * apart)};
   }
@@ -92,9 +96,9 @@ class Laplace final : public IdentityLink {
   // P(Y <= y) = Phi(r / sd) - (T(r) - T(-r)) / 2 for r <= 0, by symmetry beyond.
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     const double r = -std::fabs(datum.y - mean), sd = std::sqrt(variance);
-    const double far =
-        sd == 0.0 ? 0.5 * std::exp(r / scale_)
-                  : normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd, scale_)) - std::exp(log_half(-r, sd, scale_)));
+    const double far = sd == 0.0 ? 0.5 * std::exp(r / scale_)
+                                 : normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd, scale_)) -
+                                                               std::exp(log_half(-r, sd, scale_)));
     return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
   }
 
@@ -113,8 +117,8 @@ class Laplace final : public IdentityLink {
   bool has_hyper() const override { return true; }
 
  private:
-  /// N(0, 1) cut off at `at`, below which it is kept: its hazard phi / Phi, the distance of its mean from the cut,
-  /// and its variance.
+  /// N(0, 1) cut off at `at`, below which it is kept: its hazard phi / Phi, the distance of its mean from the
+  /// cut, and its variance.
   struct Cut {
     explicit Cut(double at) : at(at) {
       double f[5];

@@ -87,7 +87,8 @@ struct Tails {
   double lower, upper;
 };
 
-/// Of the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean, variance.
+/// Of the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean,
+/// variance.
 struct TiltedMoments {
   double log_mass, mean, variance;
 };
@@ -98,8 +99,8 @@ struct Crossing {
   double left = 1.0, right = 0.0;
 };
 
-/// eta is in the middle of a response that is normal given a random precision: y | eta, tau ~ N(eta, scale^2 /
-/// tau), tau ~ Gamma(shape, rate = shape).
+/// eta is in the middle of a response that is normal given a random precision:
+/// y | eta, tau ~ N(eta, squared_scale / tau), tau ~ Gamma(shape, rate = shape).
 struct NormalMixture {
   double shape, squared_scale;
 };

@@ -137,7 +137,8 @@ double incomplete_beta(double a, double b, double x, double y) {
 double student_cdf(double t, double df) {
   // P(|T| > |t|) = I_x(df / 2, 1 / 2), x = df / (df + t^2)
   if (std::isinf(t)) return t > 0.0 ? 1.0 : 0.0;
-  if (std::fabs(t) > 1e100 * (1.0 + df)) {  // I_x(a, 1 / 2) = x^a / (a B(a, 1 / 2)) where x is beyond all numbers
+  if (std::fabs(t) > 1e100 * (1.0 + df)) {
+    // I_x(a, 1 / 2) = x^a / (a B(a, 1 / 2)), where x may be too small for a number
     const double a = 0.5 * df, log_x = std::log(df) - 2.0 * std::log(std::fabs(t));
     const double far = 0.5 * std::exp(a * log_x + log_gamma(a + 0.5) - log_gamma(a + 1.0) - log_gamma(0.5));
     return t > 0.0 ? 1.0 - far : far;

@@ -25,7 +25,7 @@ in_process <- function(code, seconds = 20) {
 # The value of code that is to end in time.
 value_in_time <- function(code, seconds = 20) {
   outcome <- eval(bquote(in_process(.(substitute(code)), .(seconds))))
-  testthat::expect(outcome$status == "result",
-                   paste0("The process ended with: ", outcome$status, ". ", paste(outcome$value, collapse = "\n")))
+  said <- paste0("The process ended with: ", outcome$status, ". ", paste(outcome$value, collapse = "\n"))
+  testthat::expect(outcome$status == "result", said)
   outcome$value
 }

@@ -7,7 +7,8 @@ extreme_cases <- list(
   list("binomial_probit", list(), 0:1), list("binomial_probit", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("poisson", list(), c(0, 1, 40, 1e6, 1e15)),
   list("negbinomial", list(size = 1.7), c(0, 1, 40, 1e6, 1e15)),
-  list("negbinomial", list(size = 1e-3), c(0, 40, 1e15)), list("negbinomial", list(size = 1e7), c(0, 40, 1e15)),
+  list("negbinomial", list(size = 1e-3), c(0, 40, 1e15)),
+  list("negbinomial", list(size = 1e7), c(0, 40, 1e15)),
   list("gamma", list(shape = 2.3), c(1e-300, 1, 1e300)), list("gamma", list(shape = 0.01), c(1e-9, 1, 1e9)),
   list("gamma", list(shape = 1e6), c(1e-9, 1, 1e9)),
   list("exponential", list(), c(1e-300, 1, 1e9, 1e300)),
@@ -26,11 +27,13 @@ extreme_cases <- list(
 )
 extreme_spec <- function(case) {
   positions <- relist(seq_along(unlist(case[[2]])), case[[2]])
-  list(type = case[[1]], hyper = positions, constants = if (is.null(case$constants)) list() else case$constants)
+  constants <- if (is.null(case$constants)) list() else case$constants
+  list(type = case[[1]], hyper = positions, constants = constants)
 }
 extreme_prediction <- function(case, what, mean, variance, y = 0, probability = 0.5) {
   size <- if (length(case) > 3L && is.null(case$constants)) case[[4]] else 1
-  predict_response(extreme_spec(case), as.numeric(unlist(case[[2]])), size, y, mean, variance, what, probability)
+  hyper <- as.numeric(unlist(case[[2]]))
+  predict_response(extreme_spec(case), hyper, size, y, mean, variance, what, probability)
 }
 
 test_that("every likelihood is among the extreme cases", {
@@ -41,12 +44,13 @@ test_that("every family's predictions are numbers, in order and in time, at any 
   marginals <- expand.grid(mean = c(-1e3, -200, -1, 0.3, 40, 1e3), variance = c(0, 1e-12, 1, 25, 1e4, 1e13))
   probs <- c(1e-10, 0.001, 0.05, 0.5, 0.95, 0.999, 1 - 1e-10)
   slowest <- 0
+  in_unit <- function(p) !anyNA(p) && all(p >= 0 & p <= 1)
   for (case in extreme_cases) {
     y <- case[[3]]
+    wrong <- character()
     for (i in seq_len(nrow(marginals))) {
       m <- marginals$mean[i]
       v <- marginals$variance[i]
-      label <- paste(c(case[[1]], unlist(case[[2]]), "at", m, v), collapse = " ")
       start <- proc.time()[["elapsed"]]
       density <- extreme_prediction(case, "log_density", rep(m, length(y)), v, y)
       cdf <- extreme_prediction(case, "cdf", rep(m, length(y)), v, y)
@@ -54,12 +58,14 @@ test_that("every family's predictions are numbers, in order and in time, at any 
       quantiles <- if (!case[[1]] %in% c("categorical", "stick_breaking"))
         extreme_prediction(case, "quantile", rep(m, 7), v, probability = probs)
       slowest <- max(slowest, (proc.time()[["elapsed"]] - start) / (7 + 3 * length(y)))
-      expect_false(anyNA(density), label = label)
-      expect_false(anyNA(cdf) || is.unsorted(cdf) || any(cdf < 0 | cdf > 1), label = label)
-      expect_false(anyNA(upper) || is.unsorted(rev(upper)) || any(upper < 0 | upper > 1), label = label)
-      expect_lt(max(abs(cdf + upper - 1)), 1e-9, label = label)
-      expect_false(anyNA(quantiles) || is.unsorted(quantiles), label = label)
+      fine <- c(
+        density = !anyNA(density), cdf = in_unit(cdf) && !is.unsorted(cdf),
+        upper = in_unit(upper) && !is.unsorted(rev(upper)), sum = isTRUE(max(abs(cdf + upper - 1)) < 1e-9),
+        quantiles = !anyNA(quantiles) && !is.unsorted(quantiles)
+      )
+      wrong <- c(wrong, sprintf("%s at mean %g, variance %g", names(fine)[!fine], m, v))
     }
+    expect_identical(wrong, character(), label = paste(c(case[[1]], unlist(case[[2]])), collapse = " "))
   }
   expect_lt(slowest, 0.2)
 })
@@ -101,15 +107,16 @@ test_that("densities at extreme marginals end, with the right answer", {
   expect_close(exp(value$density), c(0.5, 0.5), 1e-9)
   expect_false(anyNA(value$loo))
   # E sigmoid(eta) under eta ~ N(mean, 1e13) is Phi(mean / sd) but for pi^2 / 6 phi'(mean / sd) / sd^2
-  expect_close(predictive("binomial_logit", "log_density", 2e6, 1e13), pnorm(2e6 / sqrt(1e13), log.p = TRUE), 1e-9)
+  expect_close(predictive("binomial_logit", "log_density", 2e6, 1e13),
+               pnorm(2e6 / sqrt(1e13), log.p = TRUE), 1e-9)
   # log p = -y exp(-eta) - eta overflows
   expect_identical(predictive("exponential", "log_density", -1000, 0, y = 1e9), -Inf)
   # the integrand's mode balances both: Laplace's approximation is right to its curvature
   density <- function(e) -e - 1e9 * exp(-e) - (e + 200)^2 / 2
   mode <- optimize(density, c(-200, 30), maximum = TRUE, tol = 1e-10)
   curvature <- 1 + 1e9 * exp(-mode$maximum)
-  expect_close(predictive("exponential", "log_density", -200, 1, y = 1e9), mode$objective - log(curvature) / 2,
-               1e-3)
+  expect_close(predictive("exponential", "log_density", -200, 1, y = 1e9),
+               mode$objective - log(curvature) / 2, 1e-3)
 })
 
 test_that("densities and distribution functions agree with integrals in log space", {
@@ -130,8 +137,8 @@ test_that("densities and distribution functions agree with integrals in log spac
     for (m in c(-6, 0, 5)) {
       expect_close(ours("binomial_logit", "log_density", m, 3e5, 1e6),
                    log_mean(function(e) dbinom(3e5, 1e6, plogis(e), log = TRUE), m, s), 1e-7)
-      expect_close(ours("poisson", "log_density", m, 40), log_mean(function(e) dpois(40, exp(e), log = TRUE), m, s),
-                   1e-8)
+      expect_close(ours("poisson", "log_density", m, 40),
+                   log_mean(function(e) dpois(40, exp(e), log = TRUE), m, s), 1e-8)
       for (y in c(0, 3, 1000)) {
         below <- log_mean(function(e) ppois(y, exp(e), log.p = TRUE), m, s)
         above <- log_mean(function(e) ppois(y, exp(e), lower.tail = FALSE, log.p = TRUE), m, s)
@@ -167,7 +174,8 @@ test_that("probabilities stay within 0 and 1, and add up to one", {
       expect_true(response >= 0 && response <= 1)
     }
   }
-  grid <- expand.grid(mean = c(-1e3, -37.3, -1, 0, 20.2, 36.9, 41, 1e3), variance = c(0, 1e-3, 1, 40, 1e4, 1e13))
+  grid <- expand.grid(mean = c(-1e3, -37.3, -1, 0, 20.2, 36.9, 41, 1e3),
+                      variance = c(0, 1e-3, 1, 40, 1e4, 1e13))
   for (type in c("binomial_logit", "binomial_probit", "beta")) {
     p <- predictive(type, "mean", grid$mean, grid$variance)
     expect_true(all(p >= 0 & p <= 1))
@@ -246,4 +254,32 @@ test_that("predictions listen to interrupts and time limits", {
   })
   expect_identical(outcome$status, "result")
   expect_lt(outcome$value, 5)
+})
+
+test_that("classes whose latent values are known to very different degrees are right, in time", {
+  spec <- list(type = "categorical", hyper = list(), constants = list(classes = 3, reference = -1))
+  classes <- function(mean, variance, second = FALSE) {
+    predict_classes(spec, numeric(), t(mean), t(variance), second)
+  }
+  # One of a huge variance wins by its sign; the others share what is left, by what holds between them alone.
+  for (v in c(1e9, 1e11, 1e13)) {
+    first <- pnorm(200 / sqrt(v))
+    two <- list(type = "categorical", hyper = list(), constants = list(classes = 2, reference = 0))
+    pair <- predict_classes(two, numeric(), matrix(1), matrix(0.1))
+    expect_close(classes(c(200, 0, 1), c(v, 0, 0.1)), c(first, (1 - first) * pair), 3 / sqrt(v))
+    first <- pnorm(1200 / sqrt(v))
+    expect_close(classes(c(200, -1000, 1), c(v, 0, 0.1))[2], 0, 1e-12)
+    # three alike, two alike and one at 0
+    expect_close(classes(numeric(3), rep(v, 3)), 1 / 3, 1e-9)
+    expect_close(classes(numeric(3), c(v, v, 0)), c(3, 3, 2) / 8, 3 / sqrt(v))
+  }
+  # the integrals that serve there are those that the sums are elsewhere
+  moments <- classes(c(0.3, -1, 0), c(1e7, 2, 0.1), TRUE)
+  wide <- classes(c(0.3, -1, 0), c(1e9, 2, 0.1), TRUE)
+  expect_close(unlist(moments)[-c(1, 4)] / unlist(wide)[-c(1, 4)], 1, 1e-3)
+  seconds <- system.time(classes(matrix(0, 3, 20), matrix(c(1e13, 1, 1e13), 3, 20), TRUE))[["elapsed"]]
+  expect_lt(seconds / 20, 0.2)
+  p <- classes(c(1e3, -1e3, 0), c(0, 1e13, 1e4))
+  expect_true(all(p >= 0 & p <= 1))
+  expect_close(sum(p), 1, 1e-15)
 })
