@@ -228,6 +228,8 @@ default_variance <- function(spec) {
   if (spec$type %in% names(galvi:::term_types())) formals(get(spec$type, asNamespace("galvi")))$variance
 }
 
+is_plain_double <- function(x) is.double(x) && !is.object(x)
+
 # Numbers x1 and x2 in other units: every use of them has a coefficient or a lengthscale in their units.
 scales_with_inputs <- function(case) {
   d <- case$model$env$d
@@ -235,7 +237,7 @@ scales_with_inputs <- function(case) {
   mixed <- any(vapply(case$fit$design$specs, function(spec) {
     length(unique(vapply(spec$inputs, function(input) all(all.vars(input) %in% inputs), NA))) > 1L
   }, NA))
-  case$model$plain && length(inputs) > 0 && !mixed && all(vapply(d[inputs], is.double, NA)) &&
+  case$model$plain && length(inputs) > 0 && !mixed && all(vapply(d[inputs], is_plain_double, NA)) &&
     !has_word(case, c("log", "Date", "kernel"))
 }
 
