@@ -93,6 +93,9 @@ is_trusted <- function(case) {
 
 # ---- questions ----
 
+# A log density of -Inf is a number, that of what cannot be.
+or_impossible <- function(x) pmax(x, -.Machine$double.xmax)
+
 # Each gives numbers that must be finite, unless a message or warning says that there are none: a mean may
 # overflow, a row may be without a prediction.
 fuzz_questions <- list(
@@ -112,7 +115,7 @@ fuzz_questions <- list(
   class = function(fit, rows) as.numeric(stats::predict(fit, type = "class")),
   quantile = function(fit, rows) stats::predict(fit, type = "quantile", probs = c(0.001, 0.5, 0.999)),
   interval = function(fit, rows) stats::predict(fit, interval = "prediction"),
-  density = function(fit, rows) exp(stats::predict(fit, rows, type = "density")),
+  density = function(fit, rows) or_impossible(stats::predict(fit, rows, type = "density")),
   simulate = function(fit, rows) {
     drawn <- unlist(stats::simulate(fit, nsim = 2, seed = 1))
     if (is.numeric(drawn)) drawn else as.numeric(!is.na(drawn))
@@ -120,7 +123,8 @@ fuzz_questions <- list(
   residuals = function(fit, rows) stats::residuals(fit, type = "quantile"),
   ranef = function(fit, rows) lapply(nlme::ranef(fit), unlist),
   loo = function(fit, rows) {
-    if (requireNamespace("loo", quietly = TRUE)) exp(loo::loo(fit)$pointwise[, "elpd_loo"]) else 0
+    if (!requireNamespace("loo", quietly = TRUE)) return(numeric())
+    or_impossible(loo::loo(fit)$pointwise[, "elpd_loo"])
   },
   plot = function(fit, rows) {
     grDevices::pdf(NULL)
@@ -129,7 +133,8 @@ fuzz_questions <- list(
     numeric()
   },
   tidy = function(fit, rows) {
-    if (requireNamespace("generics", quietly = TRUE)) generics::tidy(fit, "fixed")$std.error else 0
+    if (!requireNamespace("generics", quietly = TRUE)) return(numeric())
+    generics::tidy(fit, "fixed")$std.error
   }
 )
 fuzz_asked_always <- c("elbo", "hyper", "coef", "vcov", "link", "response", "summary")
