@@ -33,8 +33,6 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   }
   likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))
   solver <- choose_solver(built)
-  full <- solver == "dense_kernel"
-  if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
   model <- list(
     y = response$y, size = response$size, weights = response$weights, offset = offset,
@@ -44,7 +42,7 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
     solver = solver, priors = class_priors(built),
     hyper = apply_start(registry$table(), settings$start)
   )
-  check_proper(fixed$priors, full, likelihood$constants)
+  check_proper(fixed$priors, solver == "dense_kernel", likelihood$constants)
   list(design = design, model = model, prior = fixed$priors)
 }
 
