@@ -58,7 +58,8 @@ prediction_size <- function(fit, n, covariance = FALSE) {
   full <- fit$model$solver == "dense_kernel"
   bytes <- 48 * n * k + if (full) 16 * seen * (seen + if (covariance) n else 1024) else 200 * seen
   if (covariance) {
-    return(new_size(bytes + 8 * n^2 * (1 + 2 * k), n, "a joint covariance", "Take fewer rows at a time."))
+    advice <- "Take fewer rows at a time (`newdata`)."
+    return(new_size(bytes + 8 * n^2 * (1 + 2 * k), n, "a joint covariance", advice))
   }
   if (n > seen) {
     new_size(bytes, n, "a prediction", "Take fewer rows at a time.")

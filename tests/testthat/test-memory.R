@@ -138,7 +138,7 @@ with_limit <- function(more, code) {
 test_that("under a limit of address space a full Gaussian process is refused in words", {
   text <- with_limit(400, "cat(said(galvi(y ~ gp(x), data(12000), control = control)))")
   expect_match(text, "^galvi_error_size 12,000 rows are too many for the full Gaussian process gp\\(x\\)")
-  expect_match(text, "it needs 3.2 GiB and 0[.0-9]* GiB are free[.] Use inducing points, gp\\(x, inducing = 200\\)")
+  expect_match(text, "needs 3.2 GiB and 0[.0-9]* GiB are free[.] Use inducing points, gp\\(x, inducing = 200")
 })
 
 test_that("under a limit of address space random effects are refused in words", {
