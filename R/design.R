@@ -37,8 +37,6 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   }
   likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))
   solver <- choose_solver(built)
-  full <- solver == "dense_kernel"
-  if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
   model <- list(
     y = response$y, size = response$size, weights = response$weights, offset = offset,
@@ -49,7 +47,7 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
     hyper = apply_start(registry$table(), settings$start)
   )
   priors <- structure(do.call(c, c(list(list()), lapply(built, `[[`, "priors"))), class = "galvi_priors")
-  check_proper(priors, full, likelihood$constants)
+  check_proper(priors, solver == "dense_kernel", likelihood$constants)
   list(design = design, model = model, prior = priors)
 }
 

@@ -39,7 +39,7 @@
 #' @exportS3Method loo::loo
 loo.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "loo()")
-  cavity <- cavities(x)
+  cavity <- as_galvi_error(cavities(x))
   warn_improper(cavity$improper)
   weights <- x$model$weights
   elpd <- weighted(row_log_density(x, cavity), weights)

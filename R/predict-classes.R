@@ -44,8 +44,8 @@ classes_of_core <- function(fit, marginals, second) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
   }
-  out <- predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
-    unname(marginals$variance), second)
+  out <- as_galvi_error(predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
+    unname(marginals$variance), second))
   if (!second) out <- list(probability = out)
   # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
   sums <- rowSums(out$probability)

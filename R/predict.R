@@ -71,7 +71,7 @@ predict.galvi <- function(object, newdata,
     new_target(object, newdata, na.action,
       response = type == "density" || for_new_response && tells_trials(object, newdata))
   }
-  parts <- types[[type]]$predict(object, target, options)
+  parts <- as_galvi_error(types[[type]]$predict(object, target, options))
   finish <- function(x) finish_rows(x, target, na.action, object)
   result <- list(fit = finish(parts$fit))
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
@@ -185,12 +185,12 @@ with_limits <- function(fit, limits) {
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
-  predict_response(
+  as_galvi_error(predict_response(
     fit$model$likelihood, fit$posterior$hyper,
     size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
     mean = marginals$mean, variance = marginals$variance,
     what = what, probability = if (is.null(probability)) 0.5 else probability
-  )
+  ))
 }
 
 # What `type = "response"` is about is E[y | eta], or where that is zero whatever eta is, sd(y | eta) =
@@ -258,7 +258,6 @@ response_quantiles <- function(fit, target, marginals, probs) {
 }
 
 joint_covariance <- function(fit, target) {
-  check_joint_size(target$n, n_latents(fit))
   covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
   names(covariance) <- latent_names(fit)
   if (length(covariance) == 1L) covariance[[1L]] else covariance
