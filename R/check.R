@@ -164,6 +164,7 @@ check_flag <- function(x, arg, what = "argument") {
 # The names in `dots` (a list or a call's arguments) that `where` does not know.
 check_no_dots <- function(dots, known, where) {
   if (!length(dots)) return(invisible())
+  known <- setdiff(known, "...")
   given <- names(dots)
   if (is.null(given)) given <- rep("", length(dots))
   bad <- given[nzchar(given)][1L]

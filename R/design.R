@@ -37,8 +37,6 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
   }
   likelihood <- family_likelihood(family, response, registry, isTRUE(settings$held))
   solver <- choose_solver(built)
-  full <- solver == "dense_kernel"
-  if (full) check_dense_size(nrow(frame), built, k = ncol(offset))
   design <- new_design(parsed, frame, family, args, fixed, lapply(built, `[[`, "spec"), response)
   model <- new_model_list(
     response, offset,
@@ -47,7 +45,7 @@ build_model <- function(parsed, frame, family, prior = NULL, args = list(), sett
     expectation = if (is.null(settings$expectation)) "auto" else settings$expectation, pieces = control$pieces
   )
   priors <- structure(do.call(c, c(list(list()), lapply(built, `[[`, "priors"))), class = "galvi_priors")
-  check_proper(priors, full, likelihood$constants)
+  check_proper(priors, solver == "dense_kernel", likelihood$constants)
   list(design = design, model = model, prior = priors)
 }
 

@@ -1,45 +1,79 @@
-# Unit deviances: function(y, mu, w) giving w times 2 (l_saturated - l), without the dispersion.
+# Unit deviances: w times 2 (l_saturated - l), without the dispersion.
 
-#' NULL where the family has none
+#' The function(y, mean, w) of the deviance; NULL where the family has none
+#' @return list(logs, deviance): `mean` is a list of `mu` and, if `logs` names them, of its logarithm
+#'   `log_mean` and that of 1 - mu, `log_rest`, which are right where mu overflows or is nearly 0 or 1.
 #' @noRd
 unit_deviance <- function(fit) {
   own <- unit_deviances()[[fit$family$family]]
-  if (!is.null(own)) return(own(fit))
-  if (!is.null(fit$family$dev.resids)) return(fit$family$dev.resids)
+  if (!is.null(own)) return(list(logs = own$logs, deviance = own$deviance(fit)))
+  theirs <- fit$family$dev.resids
   # of the name's family in base R
   base <- get0(fit$family$family, envir = asNamespace("stats"), mode = "function", inherits = FALSE)
-  if (!is.null(base)) base()$dev.resids
+  if (is.null(theirs) && !is.null(base)) theirs <- base()$dev.resids
+  if (!is.null(theirs)) list(deviance = function(y, mean, w) theirs(y, mean$mu, w))
 }
 
-# Families that base R does not have: function(fit) giving the function.
+#' An entry per family, with a function(fit) that gives the deviance
+#' @noRd
 unit_deviances <- function() {
+  entry <- function(deviance, logs = character()) list(logs = logs, deviance = deviance)
+  # y log(y / mu)
+  part <- function(y, log_mu) ifelse(y > 0, y * (log(y) - log_mu), 0)
+  gamma <- entry(logs = "log_mean", function(fit) {
+    function(y, mean, w) {
+      d <- log(y) - mean$log_mean
+      2 * w * (expm1(d) - d)
+    }
+  })
   list(
-    exponential = function(fit) stats::Gamma()$dev.resids,
-    negbinomial = function(fit) {
+    binomial = entry(logs = c("log_mean", "log_rest"), function(fit) {
+      function(y, mean, w) 2 * w * (part(y, mean$log_mean) + part(1 - y, mean$log_rest))
+    }),
+    poisson = entry(logs = "log_mean", function(fit) {
+      function(y, mean, w) {
+        d <- log(y) - mean$log_mean
+        2 * w * ifelse(y > 0, y * (d + expm1(-d)), mean$mu)
+      }
+    }),
+    Gamma = gamma,
+    exponential = gamma,
+    negbinomial = entry(logs = "log_mean", function(fit) {
       size <- family_parameter(fit, "size")
-      function(y, mu, w) 2 * w * (y * log(pmax(1, y) / mu) - (y + size) * log((y + size) / (mu + size)))
-    },
-    laplace = function(fit) {
+      function(y, mean, w) {
+        # log(mu + size)
+        log_sum <- pmax(mean$log_mean, log(size)) + log1p(exp(-abs(mean$log_mean - log(size))))
+        2 * w * (part(y, mean$log_mean) - (y + size) * (log(y + size) - log_sum))
+      }
+    }),
+    laplace = entry(function(fit) {
       scale <- family_parameter(fit, "scale")
-      function(y, mu, w) 2 * w * abs(y - mu) / scale
-    },
-    student = function(fit) {
+      function(y, mean, w) 2 * w * abs(y - mean$mu) / scale
+    }),
+    student = entry(function(fit) {
       df <- family_parameter(fit, "df")
       scale <- family_parameter(fit, "scale")
-      function(y, mu, w) w * (df + 1) * log1p(((y - mu) / scale)^2 / df)
-    },
-    beta_family = function(fit) {
+      function(y, mean, w) w * (df + 1) * log1p(((y - mean$mu) / scale)^2 / df)
+    }),
+    beta_family = entry(logs = c("log_mean", "log_rest"), function(fit) {
       precision <- family_parameter(fit, "precision")
-      function(y, mu, w) {
-        log_density <- function(mu) stats::dbeta(y, mu * precision, (1 - mu) * precision, log = TRUE)
-        2 * w * (log_density(beta_mode(y, precision)) - log_density(mu))
+      function(y, mean, w) {
+        log_gamma <- function(log_a) ifelse(log_a < -30, -log_a, lgamma(exp(log_a)))
+        log_density <- function(log_mu, log_rest) {
+          a <- log(precision) + log_mu
+          b <- log(precision) + log_rest
+          exp(a) * log(y) + exp(b) * log1p(-y) - log_gamma(a) - log_gamma(b)
+        }
+        best <- beta_mode(y, precision)
+        2 * w * (log_density(stats::plogis(best, log.p = TRUE), stats::plogis(-best, log.p = TRUE)) -
+          log_density(mean$log_mean, mean$log_rest))
       }
-    }
+    })
   )
 }
 
-#' The mean that makes y most probable: logit(y) = digamma(mu precision) - digamma((1 - mu) precision), whose
-#' right side rises with mu
+#' The logit of the mean that makes y most probable: logit(y) = digamma(mu precision) - digamma((1 - mu)
+#' precision), whose right side rises with mu
 #' @noRd
 beta_mode <- function(y, precision) {
   low <- high <- stats::qlogis(y)
@@ -56,5 +90,5 @@ beta_mode <- function(y, precision) {
     high[above] <- middle[above]
     low[!above] <- middle[!above]
   }
-  stats::plogis((low + high) / 2)
+  (low + high) / 2
 }

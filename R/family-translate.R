@@ -27,17 +27,17 @@ family_translations <- function() {
 # Refused for good: a pattern of the name, and what to use.
 refused_families <- function() {
   c(
-    "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one: use binomial()",
-    "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one: use poisson()",
+    "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
+    "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
-    "^inverse.gaussian$" = "its likelihood is not among galvi's: use Gamma(\"log\")",
-    "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's: use Gamma(\"log\") for y > 0",
+    "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
+    "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^lognormal$" = "use gaussian() on log(y)",
-    "^asym_laplace" = "only the symmetric one is among galvi's: use laplace()",
+    "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
     "zero.inflated|^zip|^hurdle|^com_poisson|^genpois" =
-      "its likelihood is not among galvi's: use negbinomial()",
-    "^beta_binomial|^zero_one_inflated" = "its likelihood is not among galvi's: use binomial()",
-    "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's: use cumulative()",
+      "its likelihood is not among galvi's; use negbinomial()",
+    "^beta_binomial|^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
+    "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
     "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
   )
 }
@@ -66,7 +66,7 @@ refuse_family <- function(name, arg) {
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   available <- names(family_types())
   if (length(hit)) {
-    stop_galvi("family", sprintf("The %s family is not for galvi: %s.", name, refused[[hit[1L]]]))
+    stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
   }
   stop_galvi("family", sprintf(
     "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 20L), name,

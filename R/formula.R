@@ -21,7 +21,7 @@ foreign_terms <- function() {
   c(
     s = "gp(x)", te = "gp(x1, x2)", ti = "gp(x1, x2)", t2 = "gp(x1, x2)", lo = "gp(x)", mo = "gp(x)",
     f = "gp(x), iid(g), gmrf(g, graph = ) or rw1(t)", car = "gmrf(g, graph = )", mrf = "gmrf(g, graph = )",
-    re = "iid(g)", gr = "iid(g)", random = "iid(g)"
+    re = "iid(g)", gr = "iid(g)", random = "iid(g)", ar = "ar1(t)"
   )
 }
 
@@ -172,15 +172,27 @@ sort_summands <- function(pieces, env) {
   out
 }
 
-# (1 | g) is iid(g); other random effects are refused.
+# (1 | g) is iid(g); other random effects are refused, with the independent ones that can be written.
 random_effect <- function(bar) {
-  group <- bar[[3L]]
-  if (identical(bar[[2L]], 1) && head_name(bar) == "|") return(call("iid", group))
-  inner <- setdiff(all.vars(bar[[2L]]), ".")
+  if (identical(bar[[2L]], 1) && head_name(bar) == "|") return(call("iid", bar[[3L]]))
+  inner <- tryCatch(stats::terms(stats::as.formula(call("~", bar[[2L]]))), error = function(e) NULL)
+  slopes <- if (is.null(inner)) "x" else gsub(":", " * ", attr(inner, "term.labels"), fixed = TRUE)
+  effects <- lapply(nested_groups(bar[[3L]]), function(group) {
+    c(if (is.null(inner) || attr(inner, "intercept")) sprintf("iid(%s)", group),
+      if (length(slopes)) sprintf("iid(%s, by = %s)", group, slopes))
+  })
   stop_galvi("formula", sprintf(
-    "`(%s)` is not a term of galvi. Write iid(%s) for intercepts and iid(%s, by = %s) for slopes.",
-    deparse_one(bar), deparse_one(group), deparse_one(group), if (length(inner)) inner[1L] else "x"
+    "`(%s)` is not a term of galvi. Write %s: its effects are independent of each other.",
+    deparse_one(bar), paste(unlist(effects), collapse = " + ")
   ))
+}
+
+# a / b -> "a", "a:b"
+nested_groups <- function(group) {
+  if (head_name(group) == "(") return(nested_groups(group[[2L]]))
+  if (head_name(group) != "/") return(deparse_one(group))
+  outer <- nested_groups(group[[2L]])
+  c(outer, paste(utils::tail(outer, 1L), deparse_one(group[[3L]]), sep = ":"))
 }
 
 # Fixed effects are what R's formulas know; anything else is named with the way to write it here.
@@ -189,27 +201,76 @@ check_fixed <- function(expr) {
   foreign <- foreign_terms()
   if (head %in% names(foreign)) {
     stop_galvi("formula", sprintf(
-      "`%s` is not a term of galvi: write %s.", deparse_one(expr), foreign[[head]]
+      "`%s` is not a term of galvi: write %s.", deparse_one(expr), translated_term(expr, foreign[[head]])
     ))
   }
   if (head %in% kernel_words()) {
     stop_galvi("formula", sprintf(
-      "`%s` is a kernel, not a term: write gp(%s, kernel = %s()).", deparse_one(expr),
-      paste(vapply(as.list(expr)[-1L], deparse_one, ""), collapse = ", "), head
+      "`%s` is a kernel, not a term: write gp(%s, kernel = %s(%s)).", deparse_one(expr),
+      paste(vapply(as.list(expr)[-1L], deparse_one, ""), collapse = ", "), head,
+      if (head == "periodic") "1" else ""
     ))
   }
   if (head %in% c("|", "||")) {
     stop_galvi("formula", sprintf("`%s`: write (1 | g) in parentheses, or iid(g).", deparse_one(expr)))
   }
-  inner <- find_term(expr)
-  if (!is.null(inner)) {
-    stop_galvi("formula", sprintf(
-      "`%s`: a term cannot be inside `%s`. Terms add; for an effect that varies with v write %s.",
-      deparse_one(expr), head, sub("\\)$", ", by = v)", deparse_one(inner))
-    ))
-  }
+  if (head == "(" && head_name(expr[[2L]]) %in% c("|", "||")) random_effect(expr[[2L]])
+  check_no_term_inside(expr)
   if (head %in% formula_operators) for (part in as.list(expr)[-1L]) check_fixed(part)
   invisible()
+}
+
+# s(x, by = g) -> gp(x, by = g): their variables in our term, where it is one.
+translated_term <- function(expr, ours) {
+  own <- sub("\\(.*", "", ours)
+  arguments <- as.list(expr)[-1L]
+  names <- if (is.null(names(arguments))) rep("", length(arguments)) else names(arguments)
+  given <- arguments[!nzchar(names)]
+  plain <- vapply(given, function(x) is.symbol(x) || is.call(x) && head_name(x) != "~", NA)
+  if (!grepl("^(gp|iid)\\([^)]*\\)$", ours) || !length(given) || !all(plain)) return(ours)
+  # mgcv's name for a random effect
+  if (identical(arguments$bs, "re")) own <- "iid"
+  variables <- paste(vapply(given, deparse_one, ""), collapse = if (own == "iid") ":" else ", ")
+  by <- if (!is.null(arguments$by)) sprintf(", by = %s", deparse_one(arguments$by))
+  sprintf("%s(%s%s)", own, variables, paste0(by, ""))
+}
+
+# Terms add. What a product with a term may have meant is its `by`.
+check_no_term_inside <- function(expr) {
+  inner <- find_term(with_iid(expr))
+  if (is.null(inner)) return(invisible())
+  head <- head_name(expr)
+  operands <- as.list(with_iid(expr))[-1L]
+  others <- operands[vapply(operands, function(x) is.null(find_term(x)), NA)]
+  stop_galvi("formula", sprintf(
+    "`%s`: a term cannot be inside `%s`. Terms add%s.", deparse_one(expr), head,
+    if (head %in% c(":", "*", "/", "%in%") && length(others) == 1L) {
+      sprintf("; for an effect that varies with %s write %s", deparse_one(others[[1L]]),
+        with_by(inner, others[[1L]]))
+    } else ""
+  ))
+}
+
+# A term has one `by`: that of two factors is their interaction, of two numbers their product.
+with_by <- function(term, variable) {
+  known <- term$by
+  if (is.null(known)) {
+    term$by <- variable
+    return(deparse_one(term))
+  }
+  term$by <- call("interaction", known, variable)
+  factors <- deparse_one(term)
+  term$by <- call("*", known, variable)
+  sprintf("%s, if both are factors, or %s, if both are numbers", factors, deparse_one(term))
+}
+
+# (1 | g) inside an expression is iid(g) there too.
+with_iid <- function(expr) {
+  if (!is.call(expr)) return(expr)
+  bar <- if (head_name(expr) == "(") expr[[2L]]
+  if (head_name(bar) == "|" && identical(bar[[2L]], 1)) return(call("iid", bar[[3L]]))
+  expr[-1L] <- lapply(as.list(expr)[-1L], function(part) if (missing(part)) part else with_iid(part))
+  expr
 }
 
 # ---- dots ----

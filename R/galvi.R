@@ -191,10 +191,10 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
   control <- as_control(check_evaluates(control, "control"))
   verbose <- check_flag(verbose, "verbose")
-  built <- prepare_model(
+  built <- as_galvi_error(prepare_model(
     formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
     start, control = control, held = hyper == "fixed"
-  )
+  ))
   model <- built$model
   method <- fitc_method(method, built$design$specs)
   if (method == "laplace" && is_fitc(built$design$specs)) model$averaged <- TRUE
@@ -204,7 +204,10 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   pilot <- if (learn == "optimise" && !inherits(start, "galvi")) pilot_model(model)
   result <- with_progress(verbose, function(report) {
     model <- c(model, list(pilot = pilot, checked = checked_rows(model)))
-    as_galvi_error(fit_model(model, method, learn, control, warm_start(start, model), report))
+    with_memory(
+      fit_size(model, method, control), threads = control$threads,
+      fit_model(model, method, learn, control, warm_start(start, model), report)
+    )
   })
   new_fit(
     call = call, formula = formula, family = built$design$family, design = built$design, model = model,
@@ -212,15 +215,18 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   )
 }
 
-# The core's refusals and numerical failures, with our classes.
-as_galvi_error <- function(expr) {
-  tryCatch(expr,
-    `C++Error` = function(e) {
-      message <- conditionMessage(e)
-      refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
-      stop_galvi(if (refused) "method" else "numeric", message)
-    }
-  )
+#' The core's refusals and numerical failures, and memory that runs out, with our classes
+#'
+#' @param size What the computation was expected to need, see new_size(); NULL where that is little.
+#' @noRd
+as_galvi_error <- function(expr, size = NULL) {
+  tryCatch(expr, error = function(e) {
+    if (is_out_of_memory(e)) stop_out_of_memory(size)
+    if (!inherits(e, "C++Error")) stop(e)
+    message <- conditionMessage(e)
+    refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
+    stop_galvi(if (refused) "method" else "numeric", message)
+  })
 }
 
 # Everything before the numbers: list(design, model, prior, frame).

@@ -24,7 +24,7 @@ as_graph <- function(graph) {
     ), describe(graph)))
   }
   edges <- check_edges(parts)
-  names <- if (is.null(parts$names)) as.character(seq_len(parts$n)) else as.character(parts$names)
+  names <- if (is.null(parts$names)) as.character(seq_len(parts$n)) else level_text(parts$names)
   check_node_names(names)
   c(
     list(names = names, n = parts$n), edges,
@@ -184,7 +184,7 @@ graph_of_edges <- function(graph) {
   j <- match(ends[[2L]], names)
   once <- !duplicated(as.numeric(pmax(i, j)) * length(names) + pmin(i, j))
   list(
-    n = length(names), names = as.character(names), i = c(i[once], j[once]), j = c(j[once], i[once]),
+    n = length(names), names = level_text(names), i = c(i[once], j[once]), j = c(j[once], i[once]),
     weight = rep(1, 2L * sum(once))
   )
 }

@@ -181,9 +181,13 @@ Ops.galvi_kernel <- function(e1, e2) {
 # a + (b + c) is one sum of three: parts share the variance and are named as the user wrote them.
 operands <- function(x, type, sign) {
   if (!is_kernel(x)) {
-    hint <- if (sign == "*") " To scale a kernel give its `variance`." else " Use constant()."
-    stop_galvi("kernel", sprintf(
-      "Both sides of `%s` must be kernels, not %s.%s", sign, describe(x), if (is.numeric(x)) hint else ""
+    hint <- if (is.function(x)) {
+      " Call it, as in se()."
+    } else if (is.numeric(x)) {
+      if (sign == "*") " To scale a kernel give its `variance`." else " Use constant()."
+    }
+    stop_galvi("kernel", paste0(
+      sprintf("Both sides of `%s` must be kernels, not %s.", sign, describe(x)), hint
     ))
   }
   if (x$per_class) {

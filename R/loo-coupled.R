@@ -37,10 +37,10 @@ cross_curvature <- function(fit) {
   model <- fit$model
   K <- ncol(q$mean)
   slope <- function(mean) {
-    matrix(probe_expectation(
+    matrix(as_galvi_error(probe_expectation(
       model$likelihood, fit$expectation, q$hyper, model$y, model$size, model$weights, mean, q$variance, 1L,
       fit$control$threads, model$pieces
-    )$d_m, ncol = K)
+    ))$d_m, ncol = K)
   }
   out <- array(0, c(nrow(q$mean), K, K))
   for (k in seq_len(K)) {
@@ -115,7 +115,7 @@ prior_variances <- function(fit) {
   one <- function(term, rows) {
     switch(term$type,
       columns = drop(rows$W^2 %*% column_variances(term, hyper)),
-      kernel = probe_gram_diagonal(term$kernel, hyper, rows),
+      kernel = as_galvi_error(probe_gram_diagonal(term$kernel, hyper, rows)),
       alone_variances(fit, term, rows)
     )
   }
@@ -137,7 +137,7 @@ alone_variances <- function(fit, term, rows) {
   model$predictors <- list(list(terms = list(term), solver = solver, design = 1L, latents = 1L))
   sites <- list(alpha = none, lambda = none, b = none, hyper = fit$posterior$hyper)
   want <- list(variance = TRUE, threads = fit$control$threads)
-  predict_latent(model, sites, model$designs, want)$variance[, 1L]
+  as_galvi_error(predict_latent(model, sites, model$designs, want))$variance[, 1L]
 }
 
 #' Prior variances of a term's columns; a factor at position 0 is none

@@ -39,7 +39,7 @@
 #' @exportS3Method loo::loo
 loo.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "loo()")
-  cavity <- cavities(x)
+  cavity <- as_galvi_error(cavities(x))
   warn_improper(cavity$improper)
   weights <- x$model$weights
   elpd <- weighted(row_log_density(x, cavity), weights)
@@ -101,10 +101,9 @@ determined_variance <- function(fit) fit$posterior$variance - extra_variance(fit
 warn_improper <- function(rows) {
   if (!length(rows)) return(invisible())
   warn_galvi("cavity", sprintf(paste(
-    "Nothing but the observation itself determines eta in row%s %s%s: without it there is no prediction, and",
+    "Nothing but the observation itself determines eta in %s: without it there is no prediction, and",
     "its density and the sums are NA. Where priors are flat, a finite sd is the cure."
-  ), if (length(rows) > 1L) "s" else "", paste(utils::head(rows, 8L), collapse = ", "),
-  if (length(rows) > 8L) sprintf(" and %d more", length(rows) - 8L) else ""))
+  ), list_rows(rows)))
 }
 
 #' Log predictive density of every row's response under marginals of eta

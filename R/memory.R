@@ -1,39 +1,212 @@
-# What is N x N is refused before it is begun where memory does not suffice.
+# Memory. What a computation needs is compared with what is free before it begins; what runs out on the way
+# is an error of the same kind, never a bare std::bad_alloc. The figures are measured (bench/memory.R).
 
-gib <- function(bytes) format(round(bytes / 2^30, if (bytes < 2^33) 1L else 0L), nsmall = 0, big.mark = ",")
+# ---- what is needed ----
 
-# Three N x N matrices of doubles is what a full GP needs at least, and two more for each further latent.
-check_dense_size <- function(n, built, available = available_memory(), k = 1L) {
-  need <- (1 + 2 * k) * 8 * n^2
-  if (fits_memory(n, need, available)) return(invisible())
-  label <- built[[which(vapply(built, function(b) b$term$type == "kernel", NA))[1L]]]$term$label
-  call <- sub("\\)$", ", inducing = 200)", label)
-  stop_galvi("size", sprintf(paste(
-    "%s rows are too many for the full Gaussian process %s: it needs %s GiB%s.",
-    "Use inducing points, %s, or fewer rows (`subset`)."
-  ), format(n, big.mark = ",", scientific = FALSE), label, gib(need), free_words(available), call))
+#' What a computation needs
+#'
+#' @param bytes What it needs beyond what is in use, about.
+#' @param rows,what Whose number is too large, and for what: "12,000 rows are too many for ...".
+#' @param advice A sentence: what to do instead.
+#' @noRd
+new_size <- function(bytes, rows, what, advice) {
+  list(bytes = bytes, rows = rows, what = what, advice = advice)
 }
 
-# The joint covariance of n rows, its cross covariances and its factor.
-check_joint_size <- function(n, k, available = available_memory()) {
-  need <- (2 + 2 * k) * 8 * n^2
-  if (fits_memory(n, need, available)) return(invisible())
-  stop_galvi("size", sprintf(
-    "%s rows are too many for a joint covariance: it needs %s GiB%s. Take fewer rows at a time.",
-    format(n, big.mark = ",", scientific = FALSE), gib(need), free_words(available)
-  ))
+#' A fit. With a full GP two N x N matrices per latent value and one more; else what the rows, their columns
+#' and the nodes of fields take, the latter with a sparse factor and its inverse.
+#' @noRd
+fit_size <- function(model, method = "auto", control = galvi_control()) {
+  n <- length(model$y)
+  k <- ncol(model$offset)
+  terms <- prior_terms(model)
+  if (predictor_of(model)$solver == "dense_kernel") {
+    squares <- 1 + 2 * k + 2 * k * control$keep_factor
+    # L-BFGS remembers twenty steps of a triangle
+    if (method == "cholesky_gradient") squares <- squares + 32 * k
+    label <- terms[[which(vapply(terms, function(term) term$type == "kernel", NA))[1L]]]$label
+    advice <- sprintf("Use inducing points, %s, or fewer rows (`subset`).", with_inducing(label))
+    what <- sprintf("the full Gaussian process %s", label)
+    return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
+  }
+  columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
+  fields <- sum(vapply(terms, field_bytes, 0))
+  new_size(
+    small_size + k * (600 * n + fields) + 8 * n * columns * (1 + k), n, "this model", paste0(
+      "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
+      " or a machine with more memory."
+    )
+  )
 }
 
-fits_memory <- function(n, need, available) if (is.na(available)) n <= 20000 else need <= available
-
-free_words <- function(available) {
-  if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available))
+field_bytes <- function(term) {
+  if (term$type != "field") return(0)
+  nodes <- term$field$precision[[1L]]$rows
+  edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+  # the fill of a minimum degree order, as it is on a lattice
+  600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
 }
 
-# Bytes that can be had without swapping, NA where the system does not tell.
-available_memory <- function(file = "/proc/meminfo") {
-  if (!file.exists(file)) return(NA_real_)
-  line <- grep("^MemAvailable:", readLines(file, warn = FALSE), value = TRUE)
+# gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them
+with_inducing <- function(label) sub("\\)( #[0-9]+)?$", ", inducing = 200)", label)
+
+#' Predictions at n rows, block by block; a joint covariance in one, and then named, in two more copies
+#' @noRd
+prediction_size <- function(fit, n, covariance = FALSE) {
+  seen <- fit$nobs
+  k <- n_latents(fit)
+  full <- predictor_of(fit$model)$solver == "dense_kernel"
+  bytes <- 48 * n * k + if (full) 16 * seen * (seen + if (covariance) n else 1024) else 200 * seen
+  if (covariance) {
+    advice <- "Take fewer rows at a time (`newdata`)."
+    return(new_size(bytes + 8 * n^2 * (1 + 2 * k), n, "a joint covariance", advice))
+  }
+  if (n > seen) {
+    new_size(bytes, n, "a prediction", "Take fewer rows at a time.")
+  } else {
+    new_size(bytes, seen, "predictions from this fit", if (full) {
+      "A fit with inducing points would need less; so does this one where more memory is free."
+    } else "Predict where more memory is free.")
+  }
+}
+
+# ---- what is free ----
+
+# Where the system does not tell: three matrices of 20,000 x 20,000.
+assumed_memory <- 9.6e9
+
+# R's BLAS reserves 128 MiB of address space for every thread that calls it, the thread its stack, and
+# OpenBLAS waits for ever if it cannot.
+thread_space <- 136 * 2^20
+
+#' Bytes that can be had without swapping, NA where the system does not tell: the least of what the system,
+#' the limits of the process and those of its control groups leave
+#'
+#' @param threads How many are going to be used.
+#' @param root Where /proc and /sys are.
+#' @noRd
+available_memory <- function(threads = 1L, root = "") {
+  free <- c(system_memory(root), process_memory(root, threads), group_memory(root))
+  if (all(is.na(free))) NA_real_ else max(0, min(free, na.rm = TRUE))
+}
+
+system_memory <- function(root) {
+  1024 * named_number(read_system_file(file.path(root, "proc/meminfo")), "MemAvailable:")
+}
+
+# `ulimit -v` and `ulimit -d`.
+process_memory <- function(root, threads) {
+  limits <- read_system_file(file.path(root, "proc/self/limits"))
+  limit <- c(named_number(limits, "Max address space"), named_number(limits, "Max data size"))
+  if (all(is.na(limit))) return(NA_real_)
+  status <- read_system_file(file.path(root, "proc/self/status"))
+  used <- 1024 * c(named_number(status, "VmSize:"), named_number(status, "VmData:"))
+  limit - used - threads * thread_space
+}
+
+# Control groups, of either version, where containers and schedulers set their limits: that of every level
+# up to the root, less what is in use there and cannot be dropped. In a container the path may be the host's,
+# and the root is the container's own.
+group_memory <- function(root) {
+  lines <- strsplit(read_system_file(file.path(root, "proc/self/cgroup")), ":", fixed = TRUE)
+  unlist(lapply(lines, function(line) {
+    if (line[2L] == "") {
+      mount <- "sys/fs/cgroup"
+      files <- c("memory.max", "memory.current")
+      kind <- ""
+    } else if ("memory" %in% strsplit(line[2L], ",", fixed = TRUE)[[1L]]) {
+      mount <- "sys/fs/cgroup/memory"
+      files <- c("memory.limit_in_bytes", "memory.usage_in_bytes")
+      kind <- "total_"
+    } else {
+      return(NULL)
+    }
+    vapply(levels_above(line[3L]), function(path) {
+      folder <- paste0(file.path(root, mount), path)
+      value <- vapply(file.path(folder, files), first_number, 0, USE.NAMES = FALSE)
+      if (is.na(value[1L])) return(NA_real_)
+      stat <- read_system_file(file.path(folder, "memory.stat"))
+      cache <- vapply(paste0(kind, c("inactive_file", "active_file")), named_number, 0, lines = stat)
+      value[1L] - value[2L] + sum(cache, na.rm = TRUE)
+    }, 0)
+  }))
+}
+
+# "/a/b" -> "/a/b", "/a", ""
+levels_above <- function(path) {
+  out <- sub("/$", "", path)
+  while (nzchar(out[length(out)])) out <- c(out, sub("/[^/]*$", "", out[length(out)]))
+  out
+}
+
+read_system_file <- function(file) {
+  if (!file.exists(file)) return(character())
+  tryCatch(suppressWarnings(readLines(file)), error = function(e) character())
+}
+
+first_number <- function(file) suppressWarnings(as.numeric(read_system_file(file)[1L]))
+
+# The number that follows `name` at the start of a line, NA without one ("unlimited").
+named_number <- function(lines, name) {
+  line <- lines[startsWith(lines, name)]
   if (!length(line)) return(NA_real_)
-  1024 * as.numeric(gsub("[^0-9]", "", line[1L]))
+  words <- strsplit(trimws(substring(line[1L], nchar(name) + 1L)), "[[:space:]]+")[[1L]]
+  suppressWarnings(as.numeric(words[1L]))
+}
+
+# ---- refusals ----
+
+# What is not worth a look at what is free, which takes a millisecond or two.
+small_size <- 2^24
+
+#' Evaluate what the core does, if memory suffices
+#' @noRd
+with_memory <- function(size, expr, threads = 1L) {
+  if (size$bytes >= small_size && !fits_memory(size, available <- available_memory(threads))) {
+    if (threads > 1 && fits_memory(size, available_memory(1L))) {
+      size$advice <- "Compute on one thread: galvi_control(threads = 1)."
+    }
+    check_size(size, available)
+  }
+  as_galvi_error(expr, size)
+}
+
+fits_memory <- function(size, available) size$bytes <= if (is.na(available)) assumed_memory else available
+
+check_size <- function(size, available) {
+  if (fits_memory(size, available)) return(invisible())
+  stop_galvi("size", trimws(sprintf(
+    "%s rows are too many for %s: it needs %s GiB%s. %s", whole_words(size$rows), size$what, gib(size$bytes),
+    if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), size$advice
+  )))
+}
+
+#' Memory ran out although it looked sufficient, or where nobody asked (NULL)
+#' @noRd
+stop_out_of_memory <- function(size) {
+  if (is.null(size)) {
+    stop_galvi("size", "Memory ran out. Use fewer rows, or a machine with more memory.")
+  }
+  stop_galvi("size", trimws(sprintf(
+    "Memory ran out: %s rows are too many for %s, although %s GiB seemed to be enough and free. %s",
+    whole_words(size$rows), size$what, gib(size$bytes), size$advice
+  )))
+}
+
+#' Is an error one of memory, of C++ or of R's own?
+#' @noRd
+is_out_of_memory <- function(error) {
+  if (inherits(error, "std::bad_alloc")) return(TRUE)
+  # in the language of the session
+  texts <- c("cannot allocate vector of size %0.1f %s", "cannot allocate memory block of size %0.1f Tb")
+  starts <- sub("%.*", "", c(texts, vapply(texts, gettext, "", domain = "R"), "vector memory exhausted"))
+  inherits(error, "simpleError") && any(startsWith(conditionMessage(error), starts))
+}
+
+whole_words <- function(n) format(n, big.mark = ",", scientific = FALSE)
+
+gib <- function(bytes) {
+  size <- bytes / 2^30
+  digits <- if (size < 1) 2L else if (size < 8) 1L else 0L
+  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = ",", scientific = FALSE)
 }

@@ -26,8 +26,8 @@ instead_of <- c(
 )
 
 check_available <- function(x, arg, names, available) {
-  x <- check_choice(x, union(names, available), arg, "method")
-  if (x %in% available) return(x)
+  later <- is.character(x) && length(x) == 1L && x %in% setdiff(names, available)
+  if (!later) return(check_choice(x, union(intersect(names, available), available), arg, "method"))
   use <- if (x %in% names(instead_of)) instead_of[[x]]
   if (is.null(use)) use <- paste("use one of", quote_names(available, "\"", 30L))
   stop_galvi("method", sprintf("%s = \"%s\" is not available in this version: %s.", arg, x, use))

@@ -44,7 +44,7 @@ model_frame <- function(terms, data, args, na.action) {
     if (inherits(e, "galvi_error")) stop(e)
     message <- conditionMessage(e)
     what <- if (length(unknown_function(message))) "formula" else "data"
-    stop_galvi(what, unreadable(message, "data"))
+    stop_galvi(what, unreadable(message, "data", data))
   })
   frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
@@ -56,8 +56,8 @@ model_frame <- function(terms, data, args, na.action) {
   frame
 }
 
-# model.frame()'s own words, but for the case that users meet.
-unreadable <- function(message, where) {
+# model.frame()'s own words, but for the cases that users meet.
+unreadable <- function(message, where, data = NULL) {
   unknown <- unknown_function(message)
   if (length(unknown)) {
     return(sprintf(
@@ -65,11 +65,27 @@ unreadable <- function(message, where) {
       did_you_mean(unknown, c(names(term_types()), galvi_words(), "offset"))
     ))
   }
+  kind <- matched("invalid type \\((.*)\\) for variable '.*'", message)
+  if (length(kind)) return(wrong_kind(kind, sub(".*for variable '(.*)'", "\\1", message), where, data))
   variable <- sub(".*found for '(.*)'.*", "\\1", message)
   if (identical(variable, message)) {
     return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))
   }
   sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
+}
+
+# kind: R's word for what a variable is instead of a vector. Geometries of package sf are lists.
+wrong_kind <- function(kind, name, where, data) {
+  if (inherits(data[[name]], "sfc")) {
+    return(sprintf(paste(
+      "`%s` has geometries, which are no numbers. For a process over places take their coordinates,",
+      "d <- cbind(sf::st_drop_geometry(d), sf::st_coordinates(sf::st_centroid(d$%s))) with d your `%s`, and",
+      "write gp(X, Y); for regions and their neighbours write gmrf(g, graph = d)."
+    ), name, name, where))
+  }
+  what <- switch(kind, closure = , builtin = , special = "a function", list = "a list",
+    symbol = , language = , expression = "an expression", paste("of type", kind))
+  sprintf("`%s` is %s: a variable of the formula must be a vector, a factor or a matrix.", name, what)
 }
 
 # The response keeps its levels: one row of a factor of two says which of them it is.
@@ -122,7 +138,20 @@ check_variables <- function(terms, data, args) {
     }
   }
   uses(attr(terms, "variables"), "the formula")
-  for (arg in names(args)) uses(args[[arg]], sprintf("`%s`", arg))
+  for (arg in names(args)) {
+    check_not_text(args[[arg]], arg)
+    uses(args[[arg]], sprintf("`%s`", arg))
+  }
+}
+
+# weights = "n" is a name in quotes, subset = "x > 2" an expression.
+check_not_text <- function(expr, arg) {
+  if (!is.character(expr)) return(invisible())
+  example <- if (arg == "subset") "subset = x > 2" else sprintf("%s = n", arg)
+  stop_galvi("argument", sprintf(
+    "`%s` must be a column or an expression in columns, without quotes, as in %s; not %s.", arg, example,
+    describe(expr)
+  ))
 }
 
 # The sum of all offsets, N x K: one column is added to every latent value. latents: their names, NULL for

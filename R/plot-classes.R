@@ -82,6 +82,8 @@ draw_strips <- function(points, colours, height, top_first) {
   graphics::abline(h = 0, col = "grey40", lwd = 0.8)
   for (k in seq_along(colours)) {
     x <- as.numeric(points$x)[points$class == k - 1]
+    # a panel of one level of a factor may have no row of a class
+    if (!length(x)) next
     row <- if (top_first) k else length(colours) + 1L - k
     graphics::segments(x, -(row - 0.9) * height, x, -(row - 0.1) * height, col = fade(colours[k], 0.7))
   }

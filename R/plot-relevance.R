@@ -39,15 +39,16 @@ input_relevance <- function(fit, variables) {
   sqrt(colMeans(matrix(squares, length(partners))) / 2)
 }
 
-#' Rows of the model, one block below the other
+#' Designs, the rows of one block below those of another
 #' @noRd
 bind_rows <- function(blocks) {
   bind <- function(parts) if (is.matrix(parts[[1L]])) do.call(rbind, parts) else unlist(parts)
-  terms <- lapply(seq_along(blocks[[1L]]$terms), function(t) {
-    parts <- lapply(blocks, function(block) block$terms[[t]])
-    lapply(stats::setNames(nm = names(parts[[1L]])), function(name) bind(lapply(parts, `[[`, name)))
+  lapply(seq_along(blocks[[1L]]), function(design) {
+    lapply(seq_along(blocks[[1L]][[design]]), function(t) {
+      parts <- lapply(blocks, function(block) block[[design]][[t]])
+      lapply(stats::setNames(nm = names(parts[[1L]])), function(name) bind(lapply(parts, `[[`, name)))
+    })
   })
-  list(terms = terms)
 }
 
 #' @return One number per term: the sd over the data of its posterior mean

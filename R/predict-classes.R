@@ -9,13 +9,13 @@ predict_prob <- function(fit, target, options) {
   list(fit = moments$mean, se.fit = moments$sd)
 }
 
-#' A binomial family's: success is the second level
+#' A binomial family's: success is the second level. Both keep their digits where they are small.
 #' @noRd
 two_probabilities <- function(fit, marginals, levels) {
-  success <- response_moment(fit, marginals, "mean")
+  both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
   sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
   name <- function(x) `colnames<-`(x, levels)
-  list(fit = name(cbind(1 - success, success)), se.fit = name(cbind(sd, sd)))
+  list(fit = name(both / rowSums(both)), se.fit = name(cbind(sd, sd)))
 }
 
 predict_class <- function(fit, target, options) {
@@ -44,8 +44,8 @@ classes_of_core <- function(fit, marginals, second) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
   }
-  out <- predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
-    unname(marginals$variance), second)
+  out <- as_galvi_error(predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
+    unname(marginals$variance), second))
   if (!second) out <- list(probability = out)
   # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
   sums <- rowSums(out$probability)
@@ -62,10 +62,15 @@ class_log_probability <- function(fit, marginals, y) {
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
 }
 
-#' P(Y < y) and P(Y <= y) in the order of the levels
+#' P(Y < y) and P(Y <= y) in the order of the levels; `from_above`: P(Y > y) and P(Y >= y)
 #' @noRd
-class_limits <- function(fit, marginals, y) {
-  upto <- cumulated(class_probabilities(fit, marginals))
+class_limits <- function(fit, marginals, y, from_above = FALSE) {
+  prob <- class_probabilities(fit, marginals)
+  if (from_above) {
+    prob <- prob[, rev(seq_len(ncol(prob))), drop = FALSE]
+    y <- ncol(prob) - 1 - y
+  }
+  upto <- cumulated(prob)
   row <- seq_along(y)
   list(lower = ifelse(y > 0, upto[cbind(row, pmax(y, 1L))], 0), upper = upto[cbind(row, y + 1L)])
 }

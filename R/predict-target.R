@@ -63,8 +63,11 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
   }
   model <- extended_model(fit$model, rows)
   rows <- lapply(rows, lapply, function(term) term[names(term) != "extension"])
-  predict_latent(model, fit$posterior, rows,
-    list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads))
+  want <- list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads)
+  with_memory(
+    prediction_size(fit, n, covariance), threads = want$threads,
+    predict_latent(model, fit$posterior, rows, want)
+  )
 }
 
 #' The model with the nodes that only new rows ask for (R/term-field.R)

@@ -8,7 +8,9 @@
 #'   variables if the formula has an offset. Without it, predictions are for the observations.
 #' @param type
 #' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
-#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there.
+#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there. With a log
+#'   link it is exp(mean + variance / 2) of the linear predictor, which may be too large for a number: it is
+#'   `Inf` then, with a warning (`galvi_warning_numeric`).
 #' * `"link"`: the linear predictor eta, offset included.
 #' * `"class"`: the most probable class, a factor with the response's levels, ordered if they are.
 #' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response); rows add up
@@ -69,7 +71,7 @@ predict.galvi <- function(object, newdata,
     new_target(object, newdata, na.action,
       response = type == "density" || for_new_response && tells_trials(object, newdata))
   }
-  parts <- types[[type]]$predict(object, target, options)
+  parts <- as_galvi_error(types[[type]]$predict(object, target, options))
   finish <- function(x) finish_rows(x, target, na.action, object)
   result <- list(fit = finish(parts$fit))
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
@@ -138,6 +140,7 @@ predict_response_mean <- function(fit, target, options) {
   mean <- response_mean(fit, marginals)
   result <- list(fit = mean)
   if (options$se.fit) result$se.fit <- response_sd(fit, marginals)
+  warn_overflow(fit, target, mean, result$se.fit)
   limits <- switch(options$interval,
     credible = response_limits(fit, marginals, options$level),
     prediction = response_quantiles(fit, target, marginals, tails(options$level))
@@ -182,12 +185,12 @@ with_limits <- function(fit, limits) {
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
-  predict_response(
+  as_galvi_error(predict_response(
     fit$model$likelihood, fit$posterior$hyper,
     size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
     mean = marginals$mean, variance = marginals$variance,
     what = what, probability = if (is.null(probability)) 0.5 else probability
-  )
+  ))
 }
 
 # What `type = "response"` is about is E[y | eta], or where that is zero whatever eta is, sd(y | eta) =
@@ -198,6 +201,28 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 response_mean <- function(fit, marginals) {
   if (!is_volatility(fit)) return(response_moment(fit, marginals, "mean"))
   exp(marginals$mean[, 1L] / 2 + marginals$variance[, 1L] / 4)
+}
+
+#' exp(eta) is soon beyond all numbers where eta is far out, or hardly known
+#' @param mean,sd What is predicted; `sd` may be NULL.
+#' @noRd
+warn_overflow <- function(fit, target, mean, sd = NULL) {
+  over <- if (any(is.infinite(mean))) is.infinite(mean) else is.infinite(sd)
+  if (!any(over, na.rm = TRUE)) return(invisible())
+  warn_galvi("numeric", sprintf(paste(
+    "The %s of the response is too large for a number in %s: %s makes it Inf there. Use type = \"link\" or",
+    "type = \"quantile\", which do not overflow."
+  ), if (any(is.infinite(mean))) "mean" else "standard deviation of the mean",
+  list_rows(target$names[which(over)]),
+  if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"))
+}
+
+#' "row 3", "rows 1, 2, 5 and 9 more"
+#' @noRd
+list_rows <- function(rows, most = 8L) {
+  named <- paste(utils::head(rows, most), collapse = ", ")
+  more <- length(rows) - most
+  paste0(if (length(rows) > 1L) "rows " else "row ", named, if (more > 0L) sprintf(" and %d more", more))
 }
 
 #' The sd of E[y | eta], or of exp(eta / 2), under q
@@ -233,7 +258,6 @@ response_quantiles <- function(fit, target, marginals, probs) {
 }
 
 joint_covariance <- function(fit, target) {
-  check_joint_size(target$n, n_latents(fit))
   covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
   names(covariance) <- latent_names(fit)
   if (length(covariance) == 1L) covariance[[1L]] else covariance

@@ -72,7 +72,9 @@ deviance.galvi <- function(object, ...) {
 }
 
 response_residuals <- function(fit, target) {
-  target$y / target$size - response_moment(fit, latent_marginals(fit, target), "mean")
+  mean <- response_moment(fit, latent_marginals(fit, target), "mean")
+  warn_overflow(fit, target, mean)
+  target$y / target$size - mean
 }
 
 pearson_residuals <- function(fit, target) {
@@ -99,32 +101,35 @@ deviance_residuals <- function(fit, target) {
     ))
   }
   y <- target$y / target$size
-  mu <- response_moment(fit, marginals, "mean")
-  sign(y - mu) * sqrt(pmax(units(y, mu, weights * target$size), 0))
+  mean <- list(mu = response_moment(fit, marginals, "mean"))
+  warn_overflow(fit, target, mean$mu)
+  for (what in units$logs) mean[[what]] <- response_moment(fit, marginals, what)
+  sign(y - mean$mu) * sqrt(pmax(units$deviance(y, mean, weights * target$size), 0))
 }
 
+#' Normal quantiles of a uniform draw between P(Y < y) and P(Y <= y), or of the latter for continuous
+#' responses, from the nearer tail: an observation far out on the right keeps its distance as one on the left
+#' @noRd
 quantile_residuals <- function(fit, target) {
-  # Off 0 and 1 by what qnorm() still resolves.
-  stats::qnorm(pmin(pmax(randomised_pit(fit, target), 1e-300), 1 - 1e-16))
+  left <- pit_limits(fit, target)
+  right <- pit_limits(fit, target, from_above = TRUE)
+  share <- if (is_discrete(fit)) stats::runif(target$n) else 1
+  below <- left$lower + share * (left$upper - left$lower)
+  above <- right$lower + (1 - share) * (right$upper - right$lower)
+  far <- stats::qnorm(pmax(pmin(below, above), 1e-300))
+  ifelse(below < above, far, -far)
 }
 
-#' P(Y < y) + u P(Y = y), u uniform; the predictive distribution function at y for continuous responses
+#' P(Y < y) and P(Y <= y), equal for continuous responses; `from_above`: P(Y > y) and P(Y >= y)
 #' @noRd
-randomised_pit <- function(fit, target) {
-  limits <- pit_limits(fit, target)
-  if (!is_discrete(fit)) return(limits$upper)
-  limits$lower + stats::runif(target$n) * (limits$upper - limits$lower)
-}
-
-#' P(Y < y) and P(Y <= y), equal for continuous responses
-#' @noRd
-pit_limits <- function(fit, target) {
+pit_limits <- function(fit, target, from_above = FALSE) {
   marginals <- latent_marginals(fit, target)
-  if (has_classes(fit)) return(class_limits(fit, marginals, target$y))
-  cdf <- function(y) response_moment(fit, marginals, "cdf", size = target$size, y = y)
-  upper <- cdf(target$y)
-  if (!is_discrete(fit)) return(list(lower = upper, upper = upper))
-  list(lower = ifelse(target$y > 0, cdf(pmax(target$y - 1, 0)), 0), upper = upper)
+  if (has_classes(fit)) return(class_limits(fit, marginals, target$y, from_above))
+  tail <- if (from_above) "upper" else "cdf"
+  at <- function(y) response_moment(fit, marginals, tail, size = target$size, y = y)
+  one <- at(target$y)
+  other <- if (is_discrete(fit)) at(target$y - 1) else one
+  if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)
 }
 
 is_discrete <- function(fit) facts_of(fit)$discrete

@@ -41,22 +41,86 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
 }
 
-#' A function that draws eta jointly at a target: N* x K
+#' A function that draws eta jointly at a target: N* x K. Nothing is N* x N* if the latent vector is shorter.
 #' @noRd
 latent_sampler <- function(fit, target) {
-  latent <- fit$posterior$latent
-  W <- lapply(target$rows[[1L]], `[[`, "W")
-  if (!is.null(latent) && !any(vapply(W, is.null, NA))) {
-    # eta_k = offset_k + W z_k, z_k = mean + chol e: no N x N matrix.
-    W <- do.call(cbind, W)
-    draw_one <- function(z) z$mean + z$chol %*% stats::rnorm(length(z$mean))
-    return(function() target$offset + W %*% do.call(cbind, lapply(latent, draw_one)))
+  if (!is.null(fit$posterior$latent)) return(vector_sampler(fit, target))
+  effects <- target_effects(target$rows)
+  if (!is.null(effects) && effects$n < target$n) {
+    draw <- joint_sampler(latent_at(fit, effects$rows, effects$n)$mean, joint_covariance(fit, effects))
+    return(function() target$offset + effects$add(draw()))
   }
-  mean <- latent_marginals(fit, target)$mean
-  covariance <- joint_covariance(fit, target)
+  joint_sampler(latent_marginals(fit, target)$mean, joint_covariance(fit, target))
+}
+
+#' @param mean N x K.
+#' @param covariance One N x N matrix, or a list of K.
+#' @noRd
+joint_sampler <- function(mean, covariance) {
   if (!is.list(covariance)) covariance <- list(covariance)
   roots <- lapply(covariance, covariance_root)
   function() mean + do.call(cbind, lapply(roots, function(root) root %*% stats::rnorm(ncol(root))))
+}
+
+#' eta_k = offset_k + W z_k, z_k = mean + chol e, and noise of variance c where inducing points leave it
+#' @noRd
+vector_sampler <- function(fit, target) {
+  latent <- fit$posterior$latent
+  draw_one <- function(z) z$mean + drop(z$chol %*% stats::rnorm(length(z$mean)))
+  W <- lapply(target$rows[[1L]], `[[`, "W")
+  if (!any(vapply(W, is.null, NA))) {
+    W <- do.call(cbind, W)
+    return(function() target$offset + W %*% do.call(cbind, lapply(latent, draw_one)))
+  }
+  # the columns of inducing points are made in the core: a posterior that is the draw has W z as its mean
+  known <- function(z) list(mean = z, chol = matrix(0, length(z), length(z)))
+  at <- function(z, variance) {
+    fit$posterior$latent <- lapply(z, known)
+    latent_at(fit, target$rows, target$n, variance = variance)
+  }
+  left <- sqrt(at(lapply(latent, `[[`, "mean"), variance = TRUE)$variance)
+  function() {
+    target$offset + at(lapply(latent, draw_one), variance = FALSE)$mean + left * stats::rnorm(length(left))
+  }
+}
+
+#' The effects that the rows of a target touch, as rows of the model themselves: one for each column and one
+#' for each node of a field. NULL where a term is a process over inputs.
+#' @return list(rows, n: as in a target; add(x): values of the effects, n x K -> their sums in the target's
+#'   rows).
+#' @noRd
+target_effects <- function(rows) {
+  terms <- rows[[1L]]
+  if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node), NA))) return(NULL)
+  own <- lapply(terms, function(term) {
+    if (!is.null(term$W)) return(list(count = ncol(term$W)))
+    key <- do.call(paste, as.data.frame(term$node))
+    first <- which(!duplicated(key))
+    list(count = length(first), first = first, at = match(key, key[first]))
+  })
+  counts <- vapply(own, `[[`, 1L, "count")
+  n <- sum(counts)
+  place <- Map(function(count, before) before + seq_len(count), counts, cumsum(counts) - counts)
+  rows <- list(Map(function(term, mine, at) {
+    if (!is.null(term$W)) {
+      term$W <- replace(matrix(0, n, ncol(term$W)), cbind(at, seq_along(at)), 1)
+    } else {
+      node <- term$node
+      term$node <- matrix(0L, n, ncol(node))
+      term$node[at, ] <- node[mine$first, ]
+      if (!is.null(term$weight)) term$weight <- rep(1, n)
+    }
+    term
+  }, terms, own, place))
+  add <- function(x) {
+    Reduce(`+`, Map(function(term, mine, at) {
+      value <- x[at, , drop = FALSE]
+      if (!is.null(term$W)) return(term$W %*% value)
+      value <- value[mine$at, , drop = FALSE]
+      if (is.null(term$weight)) value else term$weight * value
+    }, terms, own, place))
+  }
+  list(rows = rows, n = n, add = add)
 }
 
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky

@@ -109,7 +109,7 @@ learn_regions <- function(spec, x, name) {
 }
 
 find_regions <- function(spec, x, name) {
-  x <- as.character(x)
+  x <- level_text(x)
   at <- match(x, spec$levels)
   bad <- which(is.na(at))
   if (length(bad)) {

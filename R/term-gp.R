@@ -121,7 +121,7 @@ kernel_words <- function() setdiff(probe_kernel_types(), c("sum", "product"))
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
   kernel <- check_evaluates(eval_galvi(expr, env), "kernel", "kernel", kernel_words())
-  if (is.function(kernel)) kernel <- kernel()
+  if (is.function(kernel)) kernel <- called_kernel(kernel)
   if (!is_kernel(kernel)) {
     stop_galvi("kernel", sprintf(
       "`kernel` must be a kernel such as se() or matern32() + linear(), not %s. Kernels are %s.",
@@ -129,6 +129,18 @@ gp_kernel <- function(expr, env) {
     ))
   }
   kernel
+}
+
+# kernel = se stands for se(). A covariance function in R is none of galvi's kernels.
+called_kernel <- function(f) {
+  tryCatch(f(), error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    stop_galvi("kernel", sprintf(
+      "`kernel` must be a kernel such as se() or matern32() + linear(), not a function%s. Kernels are %s.",
+      if (length(formals(args(f)))) paste(" of", quote_names(names(formals(args(f))))) else "",
+      quote_names(kernel_words(), max = 20L)
+    ))
+  })
 }
 
 # ---- design ----

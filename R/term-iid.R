@@ -32,15 +32,24 @@ iid <- function(g, variance = 1, by = NULL) stop_term("iid", "y ~ x + iid(g)")
 parse_iid <- function(call, env) parse_field(call, env, iid, "variance")
 
 learn_groups <- function(spec, x, name) {
-  spec$levels <- if (is.factor(x)) levels(x)[tabulate(x, nlevels(x)) > 0L] else as.character(sort(unique(x)))
+  spec$levels <- if (is.factor(x)) levels(x)[tabulate(x, nlevels(x)) > 0L] else level_text(sort(unique(x)))
   spec
 }
 
 # New levels come after the known ones, each once.
 find_groups <- function(spec, x, name) {
-  x <- as.character(x)
+  x <- level_text(x)
   new <- setdiff(x, spec$levels)
   list(at = match(x, c(spec$levels, new)), more = length(new))
 }
 
 group_structure <- function(spec, more = 0L) iid_structure(length(spec$levels), more)
+
+# Levels as text. The number 100000 is the level "100000" whether it came as a whole number or not:
+# as.character() would write "1e+05".
+level_text <- function(x) {
+  text <- as.character(x)
+  whole <- if (is.double(x) && is.null(attr(x, "class"))) which(abs(x) < 1e15 & x == round(x))
+  text[whole] <- sprintf("%.0f", x[whole])
+  text
+}

@@ -11,9 +11,11 @@
 #' | `rw2` | second differences z_(t+1) - 2 z_t + z_(t-1) are independent N(0, variance) |
 #' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)), each z_t N(0, variance) |
 #'
-#' * `t` holds whole numbers (dates count as their days) or is a factor, whose levels are the steps. Steps
-#'   between the first and the last that have no observations are filled in; several observations of a step
-#'   are fine.
+#' * `t` holds whole numbers or dates, or is a factor, whose levels are the steps. Steps between the first and
+#'   the last that have no observations are filled in; several observations of a step are fine.
+#' * The steps of dates are days, unless `unit` says weeks (which begin on Mondays), months, quarters or years
+#'   of the calendar: `rw1(date, unit = "month")`. Every date then counts as the period that it is in, in new
+#'   data too. A message tells where most days have no observation. Variances are per step.
 #' * Random walks say nothing about a constant, which is removed: their effects add up to zero, and the
 #'   intercept of the formula is the level. `rw2` does not determine its slope either, which has the prior of a
 #'   fixed effect's slope: `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] sets it.
@@ -22,11 +24,12 @@
 #'   its levels.
 #'
 #' @inheritParams iid
-#' @param t The time of each row: whole numbers, dates or a factor.
+#' @param t The time of each row: whole numbers, dates (with `unit` also date-times) or a factor.
 #' @param variance The variance in the table above.
 #' @param scale Multiply the precision such that the geometric mean of the effects' variances is `variance`?
 #'   Then it does not depend on the number of steps.
 #' @param cyclic Is the last step next to the first?
+#' @param unit The step of dates: `"day"` (if it is not given), `"week"`, `"month"`, `"quarter"` or `"year"`.
 #' @param correlation The correlation of neighbouring times, between -1 and 1: a number is where learning
 #'   starts, [fixed()] holds it.
 #' @return Nothing: calling them outside a formula is an error.
@@ -40,44 +43,110 @@
 #'
 #' counts <- data.frame(year = 1860:1959, n = as.numeric(discoveries))
 #' galvi(n ~ ar1(year), data = counts, family = poisson())
+#'
+#' months <- data.frame(date = seq(as.Date("1974-01-15"), by = "month", length.out = 72))
+#' months$deaths <- as.numeric(ldeaths)
+#' fit <- galvi(deaths ~ rw1(date, unit = "month"), data = months)
+#' predict(fit, data.frame(date = as.Date("1980-01-01")), interval = "prediction")
 #' @name walks
 NULL
 
 #' @rdname walks
 #' @export
-rw1 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL) stop_term("rw1", "y ~ rw1(t)")
+rw1 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL) {
+  stop_term("rw1", "y ~ rw1(t)")
+}
 
 #' @rdname walks
 #' @export
-rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL) stop_term("rw2", "y ~ rw2(t)")
+rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL) {
+  stop_term("rw2", "y ~ rw2(t)")
+}
 
 #' @rdname walks
 #' @export
-ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL) stop_term("ar1", "y ~ ar1(t)")
+ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL) stop_term("ar1", "y ~ ar1(t)")
 
-parse_rw1 <- function(call, env) parse_field(call, env, rw1, "variance", c("scale", "cyclic"))
+parse_rw1 <- function(call, env) {
+  with_unit(parse_field(call, env, rw1, "variance", c("scale", "cyclic")), env)
+}
 
-parse_rw2 <- function(call, env) parse_field(call, env, rw2, "variance", c("scale", "cyclic"))
+parse_rw2 <- function(call, env) {
+  with_unit(parse_field(call, env, rw2, "variance", c("scale", "cyclic")), env)
+}
 
-parse_ar1 <- function(call, env) parse_field(call, env, ar1, c("variance", "correlation"))
+parse_ar1 <- function(call, env) with_unit(parse_field(call, env, ar1, c("variance", "correlation")), env)
+
+with_unit <- function(spec, env) {
+  unit <- check_evaluates(eval(spec$arguments$unit, env), "unit")
+  if (!is.null(unit)) spec$unit <- check_choice(unit, names(date_units()), "unit")
+  spec
+}
+
+# ---- steps of dates ----
+
+#' One entry per unit: the step that a date is in, as a whole number, and the name of a step
+#' @noRd
+date_units <- function() {
+  month <- function(date) 12 * (1900 + as.POSIXlt(date)$year) + as.POSIXlt(date)$mon
+  days_named <- function(step) format(as.Date(step, origin = "1970-01-01"))
+  list(
+    day = list(step = function(date) floor(as.numeric(date)), name = days_named),
+    # named by their Mondays; 1970 began on a Thursday
+    week = list(
+      step = function(date) floor((as.numeric(date) + 3) / 7), name = function(step) days_named(7 * step - 3)
+    ),
+    month = list(step = month, name = function(step) sprintf("%04d-%02d", step %/% 12, step %% 12 + 1)),
+    quarter = list(
+      step = function(date) month(date) %/% 3,
+      name = function(step) sprintf("%04d-Q%d", step %/% 4, step %% 4 + 1)
+    ),
+    year = list(step = function(date) month(date) %/% 12, name = function(step) sprintf("%04d", step))
+  )
+}
+
+is_date <- function(x) inherits(x, c("Date", "POSIXct"))
+
+# Most days of what are months, say, have no observation: the walk is longer than it needs to be, and its
+# variance is a day's.
+tell_empty_steps <- function(spec, date, name) {
+  seen <- unique(as.numeric(date))
+  if (length(seen) < 2L || 2 * length(seen) >= spec$count) return(invisible())
+  # the longest unit that keeps all dates apart
+  apart <- vapply(date_units(), function(unit) !anyDuplicated(unit$step(unique(date))), NA)
+  unit <- utils::tail(names(apart)[apart], 1L)
+  inform_galvi("steps", sprintf(
+    "`%s` has %s daily steps from %s to %s, of which %s have observations. %s", name, whole_words(spec$count),
+    min(date), max(date), whole_words(length(seen)),
+    if (unit == "day") {
+      sprintf("For longer ones write %s(%s, unit = \"week\") or another unit.", spec$type, name)
+    } else {
+      sprintf("For steps of a %s write %s(%s, unit = \"%s\").", unit, spec$type, name, unit)
+    }
+  ))
+}
 
 # A walk over seconds since 1970 is a mistake.
 most_steps <- 1e6
 
 learn_times <- function(spec, x, name) {
   if (is.factor(x)) {
+    if (!is.null(spec$unit)) whole_times(x, spec, name)
     spec$levels <- levels(x)
   } else {
+    without <- is.null(spec$unit)
+    if (without && inherits(x, "Date")) spec$unit <- "day"
     span <- range(whole_times(x, spec, name))
     if (diff(span) >= most_steps) {
       stop_galvi("data", sprintf(
-        "`%s` has %s steps from %s to %s, which is too many for %s(): give it in larger units.", name,
-        format(diff(span) + 1, big.mark = ","), format(span[1L]), format(span[2L]), spec$type
+        "`%s` has %s steps from %s to %s, which is too many for %s(): give it %s.", name,
+        whole_words(diff(span) + 1), time_name(spec, span[1L]), time_name(spec, span[2L]), spec$type,
+        if (is_date(x)) "a longer `unit`, such as \"month\"" else "in larger units"
       ))
     }
     spec$first <- span[1L]
     spec$count <- as.integer(diff(span) + 1)
-    spec$time_class <- if (inherits(x, "Date")) "Date"
+    if (without && !is.null(spec$unit)) tell_empty_steps(spec, x, name)
   }
   least <- if (spec$type == "ar1") 1L else if (spec$type == "rw2" || spec$cyclic) 3L else 2L
   if (count_times(spec) < least) {
@@ -90,7 +159,12 @@ learn_times <- function(spec, x, name) {
 
 count_times <- function(spec) if (is.null(spec$levels)) spec$count else length(spec$levels)
 
+# The steps of times, as whole numbers.
 whole_times <- function(x, spec, name) {
+  if (!is.null(spec$unit)) return(dated_times(x, spec, name))
+  if (inherits(x, "Date")) {
+    stop_galvi("data", sprintf("`%s` must be numbers, as it was in the fit, not dates.", name))
+  }
   text <- is.character(x) || is.factor(x)
   bad <- if (!text) which(!is.finite(x) | as.numeric(x) != round(as.numeric(x)))
   if (!text && !length(bad)) return(as.numeric(x))
@@ -98,6 +172,18 @@ whole_times <- function(x, spec, name) {
     "`%s` must be whole numbers, dates or a factor to be a time in %s()%s.", name, spec$type,
     if (text) ", not text, which has no order" else paste(";", found_in_rows(x, bad))
   ))
+}
+
+dated_times <- function(x, spec, name) {
+  if (!is_date(x)) {
+    stop_galvi("data", sprintf(
+      "`%s` must be dates, as the steps of %s are %ss, not %s.", name, spec$label, spec$unit, describe(x)
+    ))
+  }
+  bad <- which(!is.finite(x))
+  if (length(bad)) stop_galvi("data", sprintf("`%s` must be dates; %s.", name, found_in_rows(x, bad)))
+  # a date-time counts as the day in its own time zone
+  date_units()[[spec$unit]]$step(if (inherits(x, "Date")) x else as.Date(format(x, "%Y-%m-%d")))
 }
 
 # Nodes are 1 .. size for the observations' times, then the times after, then those before from the last on.
@@ -108,16 +194,16 @@ find_times <- function(spec, x, name) {
   before <- max(0, 1 - at)
   after <- max(0, at - size)
   if (before + after == 0) return(list(at = as.integer(at)))
+  ends <- time_name(spec, spec$first + c(0, size - 1))
   if (isTRUE(spec$cyclic)) {
     stop_galvi("data", sprintf(
-      "`%s` must be a time of the cycle in %s, from %s to %s; %s.", name, spec$label, format(spec$first),
-      format(spec$first + size - 1), found_in_rows(x, which(at < 1 | at > size))
+      "`%s` must be a time of the cycle in %s, from %s to %s; %s.", name, spec$label, ends[1L], ends[2L],
+      found_in_rows(x, which(at < 1 | at > size))
     ))
   }
   if (before + after > most_steps) {
     stop_galvi("data", sprintf(
-      "`%s` is too far from the times that %s has seen, %s to %s.", name, spec$label, format(spec$first),
-      format(spec$first + size - 1)
+      "`%s` is too far from the times that %s has seen, %s to %s.", name, spec$label, ends[1L], ends[2L]
     ))
   }
   list(at = as.integer(ifelse(at < 1, size + after + 1 - at, at)), more = as.integer(c(before, after)))
@@ -132,9 +218,10 @@ time_structure <- function(spec, more = NULL) {
 }
 
 time_names <- function(spec) {
-  if (!is.null(spec$levels)) return(spec$levels)
-  times <- spec$first + seq_len(spec$count) - 1
-  if (identical(spec$time_class, "Date")) format(as.Date(times, origin = "1970-01-01")) else {
-    format(times, trim = TRUE, scientific = FALSE)
-  }
+  if (is.null(spec$levels)) time_name(spec, spec$first + seq_len(spec$count) - 1) else spec$levels
+}
+
+time_name <- function(spec, step) {
+  if (is.null(spec$unit)) return(format(step, trim = TRUE, scientific = FALSE))
+  date_units()[[spec$unit]]$name(step)
 }

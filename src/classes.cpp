@@ -3,6 +3,7 @@
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
+#include "border/monitor.h"
 #include "expectation/expectation.h"
 
 // mean, variance: N x K. N x C probabilities or, with `second`, list(probability, second) with E p^2 beside
@@ -19,8 +20,9 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
     throw std::invalid_argument("mean and variance must be N x K");
   Rcpp::NumericMatrix probability(rows, static_cast<int>(C)), moment(second ? rows : 0, static_cast<int>(C));
   galvi::Vector m(K), v(K), p(C), s(C);
+  galvi::RMonitor monitor(R_NilValue);
   for (int n = 0; n < rows; ++n) {
-    if (n % 1000 == 0) Rcpp::checkUserInterrupt();
+    monitor.poll();
     bool missing = false;
     for (galvi::Index k = 0; k < K; ++k) {
       m[k] = mean(n, k);

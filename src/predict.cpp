@@ -27,8 +27,14 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   return state;
 }
 
-// New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor.
-constexpr Index block_rows = 1024;
+// New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor
+// and an interrupt is soon heard: a row may cost N^2.
+constexpr Index block_rows = 1024, least_rows = 64;
+constexpr double block_work = 2e9;
+Index rows_at_a_time(Index N) {
+  const double rows = block_work / (static_cast<double>(N) * static_cast<double>(N));
+  return rows < block_rows ? std::max(least_rows, static_cast<Index>(rows)) : block_rows;
+}
 
 void check_rows(const Prior& prior, const DesignRows& rows, Index number) {
   if (static_cast<Index>(rows.terms.size()) != prior.size())
@@ -75,8 +81,9 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     number = others.at(spec.design).size();
   }
 
+  const Index N = has(posterior, "latent") ? 0 : get_matrix(posterior, "b").rows();
   const Vector hyper = get_vector(posterior, "hyper");
-  const Index block = request.covariance ? std::max<Index>(number, 1) : block_rows;
+  const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(N);
   Matrix mean(number, K), variance(number, K);
   Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K),
                       term_variance = Rcpp::clone(term_mean);

@@ -6,6 +6,7 @@
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
+#include "border/monitor.h"
 #include "expectation/expectation.h"
 
 namespace {
@@ -30,9 +31,17 @@ const std::map<std::string, Quantity>& quantities() {
        [](const Likelihood& l, const Row& r) {
          return predictive_log_density(l, {r.y, r.size}, r.mean, r.variance);
        }},
+      {"log_mean",
+       [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, 1.0); }},
+      {"log_rest",
+       [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, -1.0); }},
       {"cdf",
        [](const Likelihood& l, const Row& r) {
-         return predictive_cdf(l, {r.y, r.size}, r.mean, r.variance);
+         return predictive_tails(l, {r.y, r.size}, r.mean, r.variance).lower;
+       }},
+      {"upper",
+       [](const Likelihood& l, const Row& r) {
+         return predictive_tails(l, {r.y, r.size}, r.mean, r.variance).upper;
        }},
       {"quantile",
        [](const Likelihood& l, const Row& r) {
@@ -45,7 +54,8 @@ const std::map<std::string, Quantity>& quantities() {
 }  // namespace
 
 // `size`, `y`, `mean`, `variance` and `probability` are recycled to the length of `mean`; y is used by
-// "log_density" and "cdf", probability by "quantile". NA in a row gives NA.
+// "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row gives
+// NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,
@@ -58,11 +68,12 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   l->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
   Rcpp::NumericVector out(mean.size());
   auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
+  galvi::RMonitor monitor(R_NilValue);
   for (R_xlen_t n = 0; n < out.size(); ++n) {
-    if (n % 1000 == 0) Rcpp::checkUserInterrupt();
+    monitor.poll();
     const Row row{at(size, n), at(y, n), mean[n], at(variance, n), at(probability, n)};
-    const bool missing = std::isnan(row.mean) || std::isnan(row.variance) || std::isnan(row.y) ||
-                         std::isnan(row.size) || std::isnan(row.probability);
+    const bool missing = !std::isfinite(row.mean) || !(row.variance >= 0.0 && std::isfinite(row.variance)) ||
+                         std::isnan(row.y) || std::isnan(row.size) || std::isnan(row.probability);
     out[n] = missing ? NA_REAL : quantity->second(*l, row);
   }
   return out;

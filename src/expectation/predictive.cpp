@@ -1,22 +1,20 @@
 // What is predicted for a new response: closed forms where the likelihood has them, else integrals over eta.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <stdexcept>
 
 #include "expectation/expectation.h"
 #include "expectation/gaussian_rule.h"
+#include "expectation/log_integral.h"
+#include "expectation/tilted.h"
 #include "likelihood/normal.h"
+#include "likelihood/standard_function.h"
+#include "numeric/special_functions.h"
 
 namespace galvi {
 namespace {
-
-// Steps are halved until the sum changes by less. A jump far out in the Gaussian's tail that is still missed
-// changes it by little, so this is well below the 1e-9 that is promised.
-constexpr double halving_change = 1e-11;
-constexpr int most_halvings = 16;
-constexpr double reach = 10.0;         // in sds of eta, so that probabilities of 1e-10 keep their digits
-constexpr double least_share = 1e-14;  // smaller probabilities are right to halving_change times this
-constexpr double negligible = -45;     // log of a share that adds nothing
 
 template <class Function>
 double gaussian_mean(const Likelihood& likelihood, double mean, double variance, Function function) {
@@ -25,111 +23,200 @@ double gaussian_mean(const Likelihood& likelihood, double mean, double variance,
   return rule.mean_of(function);
 }
 
-// E g(eta) for a bounded g whose steepness is not known (the distribution function of many trials is a step):
-// the trapezium sum over mean +- 10 sds, halved until it stands still.
-template <class Function>
-double bounded_mean(double mean, double variance, Function g) {
+double or_nothing(double log_value) { return std::isnan(log_value) ? -infinity : log_value; }
+
+constexpr double small_share = 0.01;
+constexpr double needle = 1e-6;  // a threshold this narrow, beside 1 and eta's sd, is as good as normal
+
+/// The density of the threshold T.
+class CrossingDensity final : public LogIntegrand {
+ public:
+  CrossingDensity(const Likelihood& likelihood, const Datum& datum)
+      : likelihood_(likelihood), datum_(datum) {}
+  double value(double t) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    return or_nothing(density[0]);
+  }
+  double slope(double t, double& curvature) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    curvature = -density[2];
+    return density[1];
+  }
+
+ private:
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+};
+
+/// The same times P(eta < T), side = 1, or P(eta > T), side = -1.
+class CrossingTail final : public LogIntegrand {
+ public:
+  CrossingTail(const Likelihood& likelihood, const Datum& datum, double mean, double sd, double side)
+      : likelihood_(likelihood), datum_(datum), mean_(mean), sd_(sd), side_(side) {}
+  double value(double t) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    return or_nothing(density[0] + log_normal_cdf(argument(t)));
+  }
+  double slope(double t, double& curvature) const override {
+    double density[3], f[5];
+    likelihood_.crossing_density(datum_, t, density);
+    log_normal_cdf_derivatives(argument(t), f);
+    curvature = -density[2] - f[2] / (sd_ * sd_);
+    return density[1] + side_ * f[1] / sd_;
+  }
+  double rounding(double t) const override {
+    return 2e-16 * (std::fabs(datum_.y) + datum_.size) * (1.0 + std::fabs(t));
+  }
+
+ private:
+  double argument(double t) const { return side_ * (t - mean_) / sd_; }
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+  double mean_, sd_, side_;
+};
+
+double crossing_probability(const Likelihood& likelihood, const Datum& datum, double mean, double sd,
+                            double side) {
+  thread_local LogIntegral integral;
+  integral.concave(CrossingTail(likelihood, datum, mean, sd, side), mean, sd, mean);
+  return std::exp(integral.log_mass());
+}
+
+// Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it
+// keeps its digits.
+Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Crossing& crossing, double mean,
+                     double variance) {
   const double sd = std::sqrt(variance);
-  if (sd == 0.0) return g(mean);
-  auto sum_over = [&](double first, double step) {
-    double sum = 0.0;
-    for (double t = first; t <= reach; t += step) sum += std::exp(-0.5 * t * t) * g(mean + sd * t);
-    return sum * 0.39894228040143267794;  // 1 / sqrt(2 pi)
-  };
-  double step = 0.5, sum = sum_over(-reach, step), value = step * sum;
-  for (int i = 0; i < most_halvings; ++i) {
-    sum += sum_over(-reach + 0.5 * step, step);
-    step *= 0.5;
-    const double change = std::fabs(step * sum - value);
-    value = step * sum;
-    if (change < halving_change * std::max(value, least_share)) break;
+  const Peak threshold = concave_peak(CrossingDensity(likelihood, datum), mean, 1.0);
+  const double z = (threshold.at - mean) / std::hypot(sd, threshold.scale);
+  double below = normal_cdf(z), above = normal_cdf(-z);
+  if (!(threshold.scale < needle * std::min(1.0, sd))) {
+    const bool left = z < 0.0;
+    (left ? below : above) = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0);
+    (left ? above : below) = 1.0 - (left ? below : above);
   }
-  return value;
+  return {crossing.left * below + crossing.right * above,
+          (1.0 - crossing.left) * below + (1.0 - crossing.right) * above};
 }
 
-// A local maximum of a log integrand log p(y | eta) - (eta - mean)^2 / (2 variance), and the sd by its
-// curvature.
-struct Peak {
-  double at, height, scale;
+/// P(Y <= y) given u = log tau times the density of u, for y at the distance r < 0 from eta's mean:
+///   shape (u - exp(u)) + constant + log Phi(z),   z = r / sqrt(V), V = variance + squared_scale / exp(u).
+class MixtureTail final : public LogIntegrand {
+ public:
+  MixtureTail(const NormalMixture& mixture, double r, double variance)
+      : shape_(mixture.shape),
+        log_squared_(std::log(mixture.squared_scale)),
+        log_r_(std::log(-r)),
+        log_variance_(std::log(variance)) {
+    // shape log shape - shape - log Gamma(shape)
+    constant_ = 0.5 * std::log(shape_) - log_sqrt_2pi - stirling_error(shape_);
+  }
+  double value(double u) const override {
+    return or_nothing(constant_ + shape_ * (u - std::expm1(u)) + log_normal_cdf(-std::exp(log_ratio(u))));
+  }
+  // z' = z share / 2 and share' = -share (1 - share), share that of the noise in V
+  double slope(double u, double& curvature) const override {
+    const double z = -std::exp(log_ratio(u)),
+                 share = 1.0 / (1.0 + std::exp(log_variance_ - log_squared_ + u));
+    double f[5];
+    log_normal_cdf_derivatives(z, f);
+    const double dz = 0.5 * z * share;
+    curvature = shape_ * std::exp(u) - f[2] * dz * dz - f[1] * dz * (1.5 * share - 1.0);
+    return -shape_ * std::expm1(u) + f[1] * dz;
+  }
+  /// Where the noise is as wide as all else.
+  double turn() const { return std::min(0.0, log_squared_ - std::max(2.0 * log_r_, log_variance_)); }
+
+ private:
+  // log -z, where V may be beyond all numbers
+  double log_ratio(double u) const {
+    const double noise = log_squared_ - u, top = std::max(noise, log_variance_);
+    return log_r_ - 0.5 * (top + std::log1p(std::exp(-std::fabs(noise - log_variance_))));
+  }
+  double shape_, log_squared_, log_r_, log_variance_, constant_;
 };
 
-// Uphill from `start`: Newton's method, with the curvature of the Gaussian where log p is convex, halved
-// while it overshoots.
-template <class LogIntegrand>
-Peak climb(const Likelihood& likelihood, const Datum& datum, double mean, double variance, double start,
-           LogIntegrand height) {
-  double l[5], x = start, best = height(x);
-  for (int i = 0; i < 200; ++i) {
-    likelihood.derivatives(datum, x, l);
-    const double slope = l[1] - (x - mean) / variance;
-    const double curvature = 1.0 / variance + std::max(0.0, -l[2]);
-    double step = slope / curvature;
-    if (!std::isfinite(step)) break;
-    double next = height(x + step);
-    while (!(next >= best) && std::fabs(step) > 1e-10 * (1.0 + std::fabs(x)))
-      next = height(x + (step *= 0.5));
-    if (!(next >= best)) break;
-    x += step;
-    best = next;
-    if (std::fabs(step) * std::sqrt(curvature) < 1e-3) break;
+Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, const Datum& datum,
+                    double mean, double variance) {
+  const double r = -std::fabs(datum.y - mean);
+  double far;
+  if (variance == 0.0) {
+    far = likelihood.conditional_cdf({mean + r, datum.size}, &mean);
+  } else {
+    const MixtureTail h(mixture, r, variance);
+    thread_local LogIntegral integral;
+    integral.two_peaks(h, 0.0, h.turn(), 1.0 / std::sqrt(mixture.shape));
+    far = std::exp(integral.log_mass());
   }
-  likelihood.derivatives(datum, x, l);
-  return {x, best, 1.0 / std::sqrt(1.0 / variance + std::max(0.0, -l[2]))};
+  return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
 }
 
-// The integral around a peak relative to exp(top), outwards until the integrand is negligible, and where that
-// was.
-struct Hill {
-  double area, low, high;
-};
-
-template <class LogIntegrand>
-Hill area_of(const Peak& peak, double top, LogIntegrand log_integrand) {
-  auto one_side = [&](double first, double step, double* end) {
-    double sum = 0.0;
-    for (double eta = peak.at + first;; eta += step) {
-      const double log_share = log_integrand(eta) - top;
-      sum += std::exp(log_share);
-      if (!(log_share > negligible)) {
-        *end = eta;
-        return sum;
-      }
+/// P(Y <= y | eta) times the density of eta, of which no more is known than that the first is monotone in
+/// eta.
+class MonotoneShare final : public LogIntegrand {
+ public:
+  MonotoneShare(const Likelihood& likelihood, const Datum& datum, double mean, double sd)
+      : likelihood_(likelihood), datum_(datum), mean_(mean), sd_(sd) {}
+  double probability(double eta) const { return likelihood_.conditional_cdf(datum_, &eta); }
+  double value(double eta) const override {
+    const double t = (eta - mean_) / sd_;
+    return std::log(probability(eta)) - 0.5 * t * t - log_sqrt_2pi - std::log(sd_);
+  }
+  double slope(double, double& curvature) const override { return curvature = 0.0; }
+  /// Where the probability falls, or rises, through 1/2: halves what is between low and high until it does so
+  /// over the whole length.
+  void find_step(double& low, double& high) const {
+    const bool falls = probability(low) > probability(high);
+    for (int i = 0; i < 100 && std::fabs(probability(low) - probability(high)) > 0.5; ++i) {
+      const double middle = low + 0.5 * (high - low);
+      if (!(middle > low && middle < high)) break;
+      ((probability(middle) > 0.5) == falls ? low : high) = middle;
     }
-  };
-  Hill hill;
-  double step = peak.scale, sum = std::exp(peak.height - top);
-  sum += one_side(step, step, &hill.high) + one_side(-step, -step, &hill.low);
-  hill.area = step * sum;
-  for (int i = 0; i < most_halvings; ++i) {
-    double end;
-    sum += one_side(0.5 * step, step, &end) + one_side(-0.5 * step, -step, &end);
-    step *= 0.5;
-    const double change = std::fabs(step * sum - hill.area);
-    hill.area = step * sum;
-    if (change < halving_change * hill.area) break;
   }
-  return hill;
+
+ private:
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+  double mean_, sd_;
+};
+
+// The first panels are a few sds of eta long, and shorter towards where the probability falls.
+double monotone_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
+  constexpr double ends[] = {-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0}, growth = 8.0;
+  const MonotoneShare h(likelihood, datum, mean, sd);
+  std::vector<double> breaks;
+  for (const double t : ends) breaks.push_back(mean + t * sd);
+  double low = breaks.front(), high = breaks.back();
+  h.find_step(low, high);
+  const double centre = low + 0.5 * (high - low);
+  breaks.push_back(centre);
+  for (double d = high - low; d > 0.0 && d < sd; d *= growth) {
+    if (centre - d > mean + ends[0] * sd) breaks.push_back(centre - d);
+    if (centre + d < mean - ends[0] * sd) breaks.push_back(centre + d);
+  }
+  thread_local LogIntegral integral;
+  integral.over(h, std::move(breaks));
+  return std::min(1.0, std::exp(integral.log_mass()));
 }
 
-// The smallest whole number whose distribution function reaches the probability.
-template <class Cdf>
-double discrete_quantile(Cdf cdf, const Support& support, double start, double sd, double probability) {
-  auto reached = [&](double y) { return y >= support.high || cdf(y) >= probability; };
-  // A bracket, not reached at `low` and reached at `high`, that doubles from the start ...
-  double low = std::floor(start), high = low;
-  const double stride = std::max(1.0, std::floor(sd + 0.1 * low));
-  for (double step = stride; low >= support.low && reached(low); step *= 2.0) {
-    high = low;
-    low -= step;
-  }
-  for (double step = stride; low == high && !reached(high += step); step *= 2.0) low = high;
-  // ... and bisection down to neighbours.
-  low = std::max(low, support.low - 1.0);
-  for (;;) {
-    const double middle = std::floor(low + 0.5 * (high - low));
-    if (!(middle > low && middle < high)) return high;
-    (reached(middle) ? high : low) = middle;
-  }
+/// The doubles in their order as whole numbers, so that halving a bracket of them takes at most 64 steps.
+std::int64_t rank_of(double x) {
+  std::int64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
+}
+double of_rank(std::int64_t rank) {
+  const std::int64_t bits = rank < 0 ? std::numeric_limits<std::int64_t>::min() - rank : rank;
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+double middle_rank(double low, double high) {
+  const std::int64_t a = rank_of(low), b = rank_of(high);
+  return of_rank(a / 2 + b / 2 + (a % 2 + b % 2) / 2);
 }
 
 // A coordinate on the whole real line for a response between the ends of its support, and back.
@@ -140,75 +227,135 @@ class Coordinate {
   double of(double y) const {
     if (!bounded_) return y;
     const double above = std::log(y - low_);
-    return std::clamp(std::isinf(range_) ? above : above - std::log(range_ - (y - low_)), -end, end);
+    return std::isinf(range_) ? above : above - std::log(range_ - (y - low_));
   }
   double response(double t) const {
     if (!bounded_) return t;
     return low_ + (std::isinf(range_) ? std::exp(t) : range_ / (1.0 + std::exp(-t)));
   }
-  bool at_the_end(double t) const { return bounded_ && std::fabs(t) > end; }
-  bool bounded() const { return bounded_; }
 
  private:
-  static constexpr double end = 745.0;  // exp(-745) is the smallest double
   double low_, range_;
   bool bounded_;
 };
 
-// Where the distribution function of a continuous response is the probability: a bracket that doubles, then
-// interpolation on the scale of log tail probabilities, on which tails are nearly straight.
-template <class Cdf>
-double continuous_quantile(Cdf cdf, const Support& support, double start, double sd, double probability) {
-  const Coordinate coordinate(support);
-  auto excess = [&](double t) {
-    const double p = cdf(coordinate.response(t));
-    return probability < 0.5 ? std::log(p) - std::log(probability)
-                             : std::log1p(-probability) - std::log1p(-p);
-  };
-  double low = coordinate.of(start), high = low, at_low = excess(low), at_high = at_low;
-  const double stride = coordinate.bounded() || !(sd > 0.0 && sd < infinity) ? 0.5 : sd;
-  for (double step = stride; at_low >= 0.0; step *= 2.0) {
-    high = low;
-    at_high = at_low;
-    low -= step;
-    if (coordinate.at_the_end(low)) return support.low;
-    at_low = excess(low);
-  }
-  for (double step = stride; !(at_high >= 0.0); step *= 2.0) {
-    low = high;
-    at_low = at_high;
-    high += step;
-    if (coordinate.at_the_end(high)) return support.high;
-    at_high = excess(high);
-  }
-  // Regula falsi; the end that stays twice counts half (Illinois), and bisection where an end is infinite or
-  // the bracket shrinks slowly.
-  int side = 0;
-  for (int i = 0; i < 300 && at_high != 0.0; ++i) {
-    if (high - low <= 1e-15 * (std::fabs(low) + std::fabs(high))) break;
-    double middle = low + (high - low) * (at_low / (at_low - at_high));
-    if (!(middle > low && middle < high) || i % 4 == 3) middle = low + 0.5 * (high - low);
-    if (!(middle > low && middle < high)) break;
-    const double value = excess(middle);
-    if (value >= 0.0) {
-      high = middle;
-      at_high = value;
-      if (side == 1) at_low *= 0.5;
-      side = 1;
-    } else {
-      low = middle;
-      at_low = value;
-      if (side == -1) at_high *= 0.5;
-      side = -1;
+/// The smallest response whose distribution function reaches the probability: a bracket around it, on a scale
+/// on which tails are nearly straight, that interpolation and bisection close.
+template <class TailsOf>
+class QuantileSearch {
+ public:
+  QuantileSearch(TailsOf tails, const Support& support, bool discrete, double probability)
+      : tails_(tails),
+        support_(support),
+        discrete_(discrete),
+        p_(probability),
+        // Whole numbers are in the middle of what they stand for.
+        coordinate_(discrete ? Support{support.low - 0.5, support.high + 0.5} : support),
+        low_(std::max(discrete ? support.low - 1.0 : support.low, -most)),
+        high_(std::min(support.high, most)) {}
+
+  /// `guess`: where to look first, `noise`: how far off it may be.
+  double operator()(double guess, double noise) {
+    double t = coordinate_.of(guess), stride = 0.5 * (coordinate_.of(guess + noise) - t);
+    if (!(stride > 0.0 && stride < infinity)) stride = 0.5;
+    // Outwards until both ends of the bracket are new.
+    bool inside = take(at(t));
+    for (const int side = side_; inside && side_ == side; stride *= 2.0)
+      inside = take(at(t += side > 0 ? -stride : stride));
+    side_ = 0;
+    if (high_ == most && excess(high_) < 0.0) return support_.high;
+    if (low_ == -most && excess(low_) >= 0.0) return support_.low;
+    while (take(inner())) {
     }
+    // Next to an end of the support there are no more numbers.
+    return high_ - support_.low == std::numeric_limits<double>::denorm_min() ? support_.low : high_;
   }
-  return coordinate.response(high);
-}
+
+ private:
+  static constexpr double most = std::numeric_limits<double>::max();
+  static constexpr double rounding = 1e-15, close = 1e-12;
+  static constexpr double last_exact = 4503599627370496.0;  // 2^52
+
+  double at(double t) const {
+    const double y = coordinate_.response(t);
+    return discrete_ ? std::floor(y + 0.5) : y;
+  }
+  // How far the distribution function is beyond the probability, by the smaller tail.
+  double excess(double y) const {
+    const Tails tails = tails_(y);
+    return p_ < 0.5 ? std::log(tails.lower) - std::log(p_) : std::log1p(-p_) - std::log(tails.upper);
+  }
+  /// The bracket ends at y from now on; false where y is not inside of it, or where there is no need to go
+  /// on.
+  bool take(double y) {
+    if (!(y > low_ && y < high_)) return false;
+    const double value = excess(y);
+    if (!discrete_ && std::fabs(value) <= close) {
+      low_ = high_ = y;
+      return false;
+    }
+    if (value >= 0.0) {
+      high_ = y;
+      at_high_ = value;
+      if (side_ > 0) at_low_ *= 0.5;  // the end that stays twice counts half (Illinois)
+    } else {
+      low_ = y;
+      at_low_ = value;
+      if (side_ < 0) at_high_ *= 0.5;
+    }
+    side_ = value >= 0.0 ? 1 : -1;
+    if (discrete_) return high_ - low_ > 1.0;
+    return high_ - low_ > rounding * (std::fabs(low_) + std::fabs(high_));
+  }
+  /// By bisection where an end is infinite or interpolation is slow.
+  double inner() {
+    const double width = static_cast<double>(rank_of(high_)) - static_cast<double>(rank_of(low_));
+    slow_ = width > 0.5 * width_ ? slow_ + 1 : 0;
+    width_ = width;
+    if (slow_ < 2 && std::isfinite(at_low_) && std::isfinite(at_high_)) {
+      const double a = coordinate_.of(low_), b = coordinate_.of(high_);
+      const double y = at(a + (b - a) * (at_low_ / (at_low_ - at_high_)));
+      if (y > low_ && y < high_) return y;
+    }
+    slow_ = 0;
+    if (!discrete_) return middle_rank(low_, high_);
+    return std::floor(high_ - low_ < last_exact ? low_ + 0.5 * (high_ - low_) : middle_rank(low_, high_));
+  }
+
+  TailsOf tails_;
+  Support support_;
+  bool discrete_;
+  double p_;
+  Coordinate coordinate_;
+  double low_, high_;                               // not reached, reached
+  double at_low_ = -infinity, at_high_ = infinity;  // excess, where it is known
+  double width_ = infinity;
+  int side_ = 0, slow_ = 0;
+};
 
 }  // namespace
 
+double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign) {
+  if (sign > 0.0) {
+    if (const auto value = likelihood.predictive_log_mean(mean, variance)) return *value;
+  }
+  const StandardFunction* f = likelihood.log_inverse_link();
+  if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
+  if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
+  // Small shares need digits of their own.
+  const double share =
+      gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
+  return share > small_share ? std::log(std::min(share, 1.0)) : log_mean_exp(*f, sign * mean, variance);
+}
+
 double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance) {
   if (const auto value = likelihood.predictive_mean(size, mean, variance)) return *value;
+  if (likelihood.log_inverse_link()) {
+    // Shares of one, rounding included.
+    const double share = std::exp(predictive_log_mean(likelihood, mean, variance, 1.0));
+    const double rest = std::exp(predictive_log_mean(likelihood, mean, variance, -1.0));
+    return size * (share / (share + rest));
+  }
   return gaussian_mean(likelihood, mean, variance,
                        [&](double eta) { return likelihood.conditional_mean(size, &eta); });
 }
@@ -233,30 +380,24 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
                               double variance) {
   if (const auto value = likelihood.predictive_log_density(datum, mean, variance)) return *value;
   if (variance == 0.0) return likelihood.log_density(datum, &mean);
-  auto log_integrand = [&](double eta) {
-    return likelihood.log_density(datum, &eta) - 0.5 * (eta - mean) * (eta - mean) / variance;
-  };
-  Peak peak = climb(likelihood, datum, mean, variance, mean, log_integrand);
-  Peak other = peak;
-  if (!likelihood.log_concave()) {
-    // There may be two: one that is mostly the Gaussian's and one that is mostly that of log p.
-    other = climb(likelihood, datum, mean, variance, likelihood.starting_eta(datum), log_integrand);
-    if (!(other.height <= peak.height)) std::swap(peak, other);
-    peak.scale = std::min(peak.scale, other.scale);
-  }
-  const double top = peak.height;
-  if (!std::isfinite(top)) return -infinity;
-  const Hill hill = area_of(peak, top, log_integrand);
-  double area = hill.area;
-  const bool apart = other.at < hill.low || other.at > hill.high;
-  if (apart && other.height - top > negligible) area += area_of(other, top, log_integrand).area;
-  return top + std::log(area / std::sqrt(variance)) - log_sqrt_2pi;
+  thread_local TiltedRule rule;
+  rule.place(likelihood, datum, 1.0, mean, variance);
+  return rule.log_mass();
 }
 
-double predictive_cdf(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
-  if (std::isinf(datum.y)) return datum.y > 0.0 ? 1.0 : 0.0;
-  if (const auto value = likelihood.predictive_cdf(datum, mean, variance)) return *value;
-  return bounded_mean(mean, variance, [&](double eta) { return likelihood.conditional_cdf(datum, &eta); });
+Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
+  const Support support = likelihood.support(datum.size);
+  if (datum.y >= support.high) return {1.0, 0.0};
+  if (datum.y < support.low || datum.y == -infinity) return {0.0, 1.0};
+  if (const auto tails = likelihood.predictive_tails(datum, mean, variance)) return *tails;
+  if (const auto mixture = likelihood.normal_mixture())
+    return mixture_tails(likelihood, *mixture, datum, mean, variance);
+  if (!likelihood.discrete() && datum.y == support.low) return {0.0, 1.0};
+  if (const auto crossing = likelihood.crossing(datum); crossing && variance > 0.0)
+    return crossing_tails(likelihood, datum, *crossing, mean, variance);
+  const double lower = variance > 0.0 ? monotone_mean(likelihood, datum, mean, std::sqrt(variance))
+                                      : likelihood.conditional_cdf(datum, &mean);
+  return {lower, 1.0 - lower};
 }
 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
@@ -268,12 +409,12 @@ double predictive_quantile(const Likelihood& likelihood, double size, double mea
   const Support support = likelihood.support(size);
   if (probability == 0.0) return support.low;
   if (probability == 1.0) return support.high;
-  auto cdf = [&](double y) { return predictive_cdf(likelihood, {y, size}, mean, variance); };
-  const double start = likelihood.conditional_mean(size, &mean);
-  if (!std::isfinite(start)) return start;
-  const double sd = std::sqrt(likelihood.conditional_variance(size, &mean));
-  return likelihood.discrete() ? discrete_quantile(cdf, support, start, sd, probability)
-                               : continuous_quantile(cdf, support, start, sd, probability);
+  auto tails = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
+  // Means rise with eta.
+  const double eta = mean + std::sqrt(variance) * normal_quantile(probability);
+  QuantileSearch search(tails, support, likelihood.discrete(), probability);
+  return search(likelihood.conditional_mean(size, &eta),
+                std::sqrt(likelihood.conditional_variance(size, &eta)));
 }
 
 }  // namespace galvi

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "expectation/expectation.h"
+#include "expectation/log_integral.h"
 #include "expectation/softmax_lattice.h"
 #include "likelihood/composed.h"
 #include "likelihood/normal.h"
@@ -19,51 +20,41 @@ struct LogMoments {
   double first = 0.0, second = 0.0;
 };
 
-/// log E exp(L(eta)) under eta ~ N(mean, variance) for concave L: the trapezium sum from the integrand's peak
-/// outwards until nothing is added, halved until it stands still. L(eta, out): value and derivatives, out[5].
+/// L(eta) - (eta - mean)^2 / (2 variance) for concave L(eta, out): value and derivatives, out[5].
+template <class Function>
+class Tilted final : public LogIntegrand {
+ public:
+  Tilted(Function L, double mean, double variance) : L_(L), mean_(mean), variance_(variance) {}
+  double value(double eta) const override {
+    double l[5];
+    L_(eta, l);
+    const double value = l[0] - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
+    return std::isnan(value) ? -infinity : value;
+  }
+  double slope(double eta, double& curvature) const override {
+    double l[5];
+    L_(eta, l);
+    curvature = 1.0 / variance_ - l[2];
+    return l[1] - (eta - mean_) / variance_;
+  }
+
+ private:
+  Function L_;
+  double mean_, variance_;
+};
+
+/// log E exp(L(eta)) under eta ~ N(mean, variance)
 template <class Function>
 double log_mean_exp(double mean, double variance, Function L) {
-  double l[5];
   if (variance == 0.0) {
+    double l[5];
     L(mean, l);
     return l[0];
   }
-  auto height = [&](double eta) {
-    L(eta, l);
-    return l[0] - 0.5 * (eta - mean) * (eta - mean) / variance;
-  };
-  // Newton's method, shortened while it overshoots.
-  double peak = mean, top = height(mean), curvature = 0.0;
-  for (int i = 0; i < 100; ++i) {
-    curvature = 1.0 / variance + std::max(0.0, -l[2]);
-    double step = (l[1] - (peak - mean) / variance) / curvature, next = height(peak + step);
-    while (!(next >= top) && std::fabs(step) * std::sqrt(curvature) > 1e-4)
-      next = height(peak + (step *= 0.5));
-    if (!(next >= top)) break;
-    peak += step;
-    top = next;
-    if (std::fabs(step) * std::sqrt(curvature) < 1e-2) break;
-  }
-  if (!std::isfinite(top)) return -infinity;
-  constexpr double negligible = 1e-20, change = 1e-13;
-  auto one_side = [&](double first, double step) {
-    double sum = 0.0;
-    for (double distance = first;; distance += step) {
-      const double share = std::exp(height(peak + distance) - top);
-      sum += share;
-      if (!(share > negligible)) return sum;
-    }
-  };
-  double step = 1.0 / std::sqrt(curvature), sum = 1.0 + one_side(step, step) + one_side(-step, -step);
-  double integral = step * sum;
-  for (int i = 0; i < 12; ++i) {
-    sum += one_side(0.5 * step, step) + one_side(-0.5 * step, -step);
-    step *= 0.5;
-    const double before = integral;
-    integral = step * sum;
-    if (std::fabs(integral - before) <= change * integral) break;
-  }
-  return top + std::log(integral / std::sqrt(variance)) - log_sqrt_2pi;
+  const double sd = std::sqrt(variance);
+  thread_local LogIntegral integral;
+  integral.concave(Tilted<Function>(L, mean, variance), mean, sd);
+  return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
 }
 
 /// Of p = exp(L); `first` where it is known in closed form, the second on request.
@@ -125,10 +116,58 @@ void composed(const Likelihood& likelihood, const double* mean, const double* va
   }
 }
 
+/// log of E[x^q exp(-x)] prod_{j != c} E exp(-exp(u + eta_j)), x = exp(u + eta_c), as a function of u. It is
+/// concave: the first factor is a log-concave function of u + eta_c averaged over a Gaussian, the others are
+/// survival functions of variables with log-concave densities.
+class ChosenClass final : public LogIntegrand {
+ public:
+  ChosenClass(const Softmax& classes, const double* mean, const double* variance, Index chosen, int power)
+      : classes_(classes), mean_(mean), variance_(variance), chosen_(chosen), power_(power) {}
+  double value(double u) const override {
+    double rise, fall;
+    logs(u, rise, fall);
+    return rise + fall;
+  }
+  // Both factors bend over a length of 1 or more, so that differences over less serve.
+  double slope(double u, double& curvature) const override {
+    constexpr double step = 1e-2;
+    double rise, fall;
+    logs(u, rise, fall);
+    curvature = 1.0;
+    const Index k = classes_.latent_of(chosen_);
+    const bool left = u + (k < 0 ? 0.0 : mean_[k]) < 0.0;
+    if (rise == -infinity && left)
+      return fall == -infinity ? 0.0 : 1.0;  // of which the first is no mass at all
+    if (rise == -infinity || fall == -infinity) return -1.0;
+    return (value(u + step) - value(u - step)) / (2.0 * step);
+  }
+
+ private:
+  void logs(double u, double& rise, double& fall) const {
+    fall = 0.0;
+    for (Index c = 0; c < classes_.classes; ++c) {
+      const Index k = classes_.latent_of(c);
+      double f[3], *const at[3] = {f, f + 1, f + 2};
+      thread_local LogNormalTransform transform;
+      transform.place(u + (k < 0 ? 0.0 : mean_[k]), one_node, k < 0 ? 0.0 : std::fabs(variance_[k]), true);
+      transform.evaluate(0, 1, 3, at);
+      const double l = std::log(std::max(0.0, f[c == chosen_ ? power_ : 0]));
+      c == chosen_ ? rise = l : fall += l;
+    }
+  }
+  static constexpr double one_node = 1e18;  // the step of a lattice of which one node is wanted
+  const Softmax& classes_;
+  const double *mean_, *variance_;
+  Index chosen_;
+  int power_;
+};
+
 /// E p_c and E p_c^2 = int E[x^2 exp(-x)] prod_{j != c} phi_j du, as 1 / S^2 = int x exp(-xS) dx.
 class SoftmaxMoments {
  public:
   void take(const Softmax& classes, const double* mean, const double* variance, bool second) {
+    lattice_.place(classes, mean, variance, true);
+    if (lattice_.nodes > longest) return integrate(classes, mean, variance, second);
     // All terms are positive, rise and fall once; those of an improbable class may begin further left.
     for (double extra = 0.0; extra < 2000.0; extra = 2.0 * extra + 32.0) {
       lattice_.place(classes, mean, variance, true, extra);
@@ -151,6 +190,26 @@ class SoftmaxMoments {
   Vector first, second;
 
  private:
+  static constexpr double longest = 1 << 14;  // nodes; a lattice that is longer costs more than integrals do
+
+  void integrate(const Softmax& classes, const double* mean, const double* variance, bool with_second) {
+    double start = classes.reference < 0 ? infinity : 0.0, stride = 1.0;
+    for (Index k = 0; k < classes.latents(); ++k) {
+      start = std::min(start, -mean[k]);
+      stride = std::max(stride, std::sqrt(variance[k]));
+    }
+    thread_local LogIntegral integral;
+    auto moment = [&](Index c, int power) {
+      integral.concave(ChosenClass(classes, mean, variance, c, power), start, stride);
+      return std::exp(integral.log_mass());
+    };
+    first.setZero(classes.classes);
+    second.setZero(classes.classes);
+    for (Index c = 0; c < classes.classes; ++c) {
+      first[c] = moment(c, 1);
+      if (with_second) second[c] = moment(c, 2);
+    }
+  }
   void add(bool with_second) {
     for (Index c = 0; c < first.size(); ++c) first[c] += (lattice_.weight * lattice_.rate.col(c)).sum();
     if (!with_second) return;
@@ -168,6 +227,10 @@ class SoftmaxMoments {
 };
 
 }  // namespace
+
+double log_mean_exp(const StandardFunction& f, double mean, double variance) {
+  return log_mean_exp(mean, variance, [&](double x, double out[5]) { f.derivatives(x, out); });
+}
 
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment) {

@@ -47,6 +47,7 @@ void SoftmaxLattice::place(const Softmax& classes, const double* mean, const dou
   }
   first -= extra;
   step = step_for(1.0 / precision, width);
+  nodes = width / step;
   const double geometric = step / std::expm1(step);
   for (Index c = 0; c < C; ++c) {
     const double t = first + (mean_of(c) - shift);

@@ -1,28 +1,28 @@
-// Integrals over p(y | eta)^w N(eta | mean, variance), as expectation propagation needs them.
+// Integrals over p(y | eta)^w N(eta | mean, variance), as predictive densities and expectation propagation
+// need them.
 #pragma once
 
-#include <vector>
-
-#include "likelihood/likelihood.h"
+#include "expectation/log_integral.h"
 
 namespace galvi {
 
-/// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), of a log-concave
+/// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), variance > 0, of a
 /// likelihood with K = 1. Mass, mean and variance are right to 1e-10 relative (log p itself permitting),
 /// however narrow one factor is beside the other and wherever log p has a kink.
 class TiltedRule {
  public:
   void place(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance);
 
-  double log_mass() const { return log_mass_; }  // log int p(y | eta)^w N(eta | mean, variance) d eta
+  /// log int p(y | eta)^w N(eta | mean, variance) d eta; -infinity where that underflows everywhere.
+  double log_mass() const { return log_mass_; }
   double mean() const { return mean_; }
   double variance() const { return variance_; }
-  const std::vector<double>& nodes() const { return nodes_; }
-  const std::vector<double>& weights() const { return weights_; }  // they add up to 1
+  const std::vector<double>& nodes() const { return integral_.nodes(); }
+  const std::vector<double>& weights() const { return integral_.weights(); }  // they add up to 1
 
  private:
-  double log_mass_, mean_, variance_;
-  std::vector<double> nodes_, weights_;
+  LogIntegral integral_;
+  double log_mass_ = 0.0, mean_ = 0.0, variance_ = 0.0;
 };
 
 }  // namespace galvi

@@ -81,6 +81,7 @@ class Beta final : public Likelihood {
     if (a == 0.0 || b == 0.0) return a == 0.0 || datum.y >= 1.0 ? 1.0 : 0.0;  // all of it at 0, or at 1
     return incomplete_beta(a, b, datum.y, 1.0 - datum.y);
   }
+  const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, 1.0}; }
 

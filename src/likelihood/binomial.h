@@ -30,6 +30,16 @@ class Binomial : public Composed {
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return binomial_cdf(datum.y, datum.size, std::exp(f_.value(*eta)), std::exp(f_.value(-*eta)));
   }
+  // -d P(Y <= y | eta) / d eta = size p(y | eta, size - 1) g'(eta)
+  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    double l[5];
+    derivatives({std::floor(datum.y), datum.size - 1.0}, t, l);
+    f_.log_density(t, out);
+    out[0] += std::log(datum.size);
+    for (int k = 0; k < 3; ++k) out[k] += l[k];
+  }
+  const StandardFunction* log_inverse_link() const override { return &f_; }
   bool discrete() const override { return true; }
   Support support(double size) const override { return {0.0, size}; }
 };

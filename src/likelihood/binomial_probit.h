@@ -14,13 +14,10 @@ class BinomialProbit final : public Binomial {
     return normal_quantile((datum.y + 0.5) / (datum.size + 1.0));
   }
   // E Phi(eta) = Phi(mean / sqrt(1 + variance))
-  std::optional<double> predictive_mean(double size, double mean, double variance) const override {
-    return size * normal_cdf(mean / std::sqrt(1.0 + variance));
-  }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
     if (datum.size != 1.0) return std::nullopt;
-    return log_normal_cdf((datum.y > 0.0 ? mean : -mean) / std::sqrt(1.0 + variance));
+    return f_.log_mean_exp(datum.y > 0.0 ? mean : -mean, variance);
   }
 };
 

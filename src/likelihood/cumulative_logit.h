@@ -47,6 +47,11 @@ class CumulativeLogit final : public Composed {
     const Datum whole{std::floor(datum.y), 1.0};
     return thresholds_.last(whole) ? 1.0 : std::exp(f_.value(thresholds_.above(whole) - *eta));
   }
+  // T is logistic around the threshold above y.
+  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    f_.log_density(t - thresholds_.above({std::floor(datum.y), 1.0}), out);
+  }
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
 

@@ -49,7 +49,7 @@ class CumulativeProbit final : public Likelihood {
     return moments(*eta).variance;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
-    return *predictive_cdf(datum, *eta, 0.0);
+    return predictive_tails(datum, *eta, 0.0)->lower;
   }
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
@@ -59,11 +59,12 @@ class CumulativeProbit final : public Likelihood {
                                                double variance) const override {
     return log_probability(datum, mean, 1.0 / std::sqrt(1.0 + variance));
   }
-  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
-    if (datum.y < 0.0) return 0.0;
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
+    if (datum.y < 0.0) return Tails{0.0, 1.0};
     const Datum whole{std::floor(datum.y), 1.0};
-    if (thresholds_.last(whole)) return 1.0;
-    return normal_cdf((thresholds_.above(whole) - mean) / std::sqrt(1.0 + variance));
+    if (thresholds_.last(whole)) return Tails{1.0, 0.0};
+    const double z = (thresholds_.above(whole) - mean) / std::sqrt(1.0 + variance);
+    return Tails{normal_cdf(z), normal_cdf(-z)};
   }
 
   // d log p / db = phi(b - eta) / p,  d log p / da = -phi(a - eta) / p

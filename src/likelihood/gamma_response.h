@@ -52,6 +52,15 @@ class GammaResponse : public LogLink<Likelihood> {
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return datum.y > 0.0 ? lower_gamma(shape_, shape_ * std::exp(std::log(datum.y) - *eta)) : 0.0;
   }
+  // -d P(Y <= y | eta) / d eta = y p(y | eta)
+  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    double l[5];
+    derivatives(datum, t, l);
+    out[0] = std::log(datum.y) + l[0];
+    out[1] = l[1];
+    out[2] = l[2];
+  }
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 

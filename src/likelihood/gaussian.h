@@ -79,8 +79,10 @@ class Gaussian final : public IdentityLink {
                                                double variance) const override {
     return density(datum.y - mean, variance + variance_);
   }
-  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
-    return cdf(datum.y - mean, variance + variance_);
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
+    const double residual = datum.y - mean, v = variance + variance_;
+    const double lower = cdf(residual, v);
+    return Tails{lower, v > 0.0 ? cdf(-residual, v) : 1.0 - lower};
   }
   std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
                                             double probability) const override {

@@ -64,20 +64,42 @@ class Laplace final : public IdentityLink {
   std::optional<double> predictive_noise(double, double, double) const override {
     return 2.0 * scale_ * scale_;
   }
+  // Below y the density is that of N(mean + variance / s, variance) and above it that of
+  // N(mean - variance / s, variance), s = scale / weight, each cut off at y.
+  std::optional<TiltedMoments> tilted(const Datum& datum, double weight, double mean,
+                                      double variance) const override {
+    const double sd = std::sqrt(variance), s = scale_ / weight, r = datum.y - mean;
+    const double log_low = log_half(r, sd, s), log_high = log_half(-r, sd, s);
+    const Cut low(r / sd - sd / s), high(-r / sd - sd / s);
+    const double share = 1.0 / (1.0 + std::exp(log_low - log_high)),
+                 rest = 1.0 / (1.0 + std::exp(log_high - log_low));
+    // of the part that y cuts off, from y; of the part that it does not, from the mean
+    const double low_mean =
+        low.at < 0.0 ? datum.y - sd * low.distance : mean + variance / s - sd * low.hazard;
+    const double high_mean =
+        high.at < 0.0 ? datum.y + sd * high.distance : mean - variance / s + sd * high.hazard;
+    const double apart = low.distance + high.distance;
+    return TiltedMoments{
+        weight * constant_ + std::max(log_low, log_high) +
+            std::log1p(std::exp(-std::fabs(log_low - log_high))),
+        rest * low_mean + share * high_mean,
+        variance * (rest * low.variance + share * high.variance + share * rest * apart * apart)};
+  }
   // p(y) = (T(r) + T(-r)) / (2 scale), r = y - mean, T as below
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
     const double r = datum.y - mean, sd = std::sqrt(variance);
     if (sd == 0.0) return log_density(datum, &mean);
-    const double one = log_half(r, sd), other = log_half(-r, sd);
+    const double one = log_half(r, sd, scale_), other = log_half(-r, sd, scale_);
     return constant_ + std::max(one, other) + std::log1p(std::exp(-std::fabs(one - other)));
   }
   // P(Y <= y) = Phi(r / sd) - (T(r) - T(-r)) / 2 for r <= 0, by symmetry beyond.
-  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     const double r = -std::fabs(datum.y - mean), sd = std::sqrt(variance);
-    if (sd == 0.0) return conditional_cdf(datum, &mean);
-    const double low = normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd)) - std::exp(log_half(-r, sd)));
-    return datum.y < mean ? low : 1.0 - low;
+    const double far = sd == 0.0 ? 0.5 * std::exp(r / scale_)
+                                 : normal_cdf(r / sd) - 0.5 * (std::exp(log_half(r, sd, scale_)) -
+                                                               std::exp(log_half(-r, sd, scale_)));
+    return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
   }
 
   // d log p / d scale = (|y - eta| / scale - 1) / scale
@@ -95,6 +117,19 @@ class Laplace final : public IdentityLink {
   bool has_hyper() const override { return true; }
 
  private:
+  /// N(0, 1) cut off at `at`, below which it is kept: its hazard phi / Phi, the distance of its mean from the
+  /// cut, and its variance.
+  struct Cut {
+    explicit Cut(double at) : at(at) {
+      double f[5];
+      log_normal_cdf_derivatives(at, f);
+      hazard = f[1];
+      // distance = hazard + at, variance = 1 - hazard distance, without cancellation where `at` is far out
+      distance = at < 0.0 ? -f[2] / f[1] : f[1] + at;
+      variance = at < 0.0 ? distance * distance - f[3] / f[1] : 1.0 + f[2];
+    }
+    double at, hazard, distance, variance;
+  };
   static constexpr double sqrt_half = 0.70710678118654752440;
   double slope(double residual) const {
     return residual == 0.0 ? 0.0 : std::copysign(1.0 / scale_, residual);
@@ -105,10 +140,10 @@ class Laplace final : public IdentityLink {
   // log T(r), T(r) = exp(sd^2 / (2 scale^2) - r / scale) Phi(-t) = exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t)
   // phi(0), t = sd / scale - r / sd: twice the scale times the part of the predictive density from the noise
   // above 0.
-  double log_half(double r, double sd) const {
-    const double ratio = sd / scale_, z = r / sd, t = ratio - z;
+  static double log_half(double r, double sd, double scale) {
+    const double ratio = sd / scale, z = r / sd, t = ratio - z;
     return t > 0.0 ? -0.5 * z * z - log_sqrt_2pi + log_mills_ratio(t)
-                   : 0.5 * ratio * ratio - r / scale_ + log_normal_cdf(-t);
+                   : 0.5 * ratio * ratio - r / scale + log_normal_cdf(-t);
   }
 
   PositiveParameter parameter_;

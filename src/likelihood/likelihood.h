@@ -82,6 +82,29 @@ struct Support {
   double low, high;
 };
 
+/// P(Y <= y) and P(Y > y), each with digits of its own where it is small.
+struct Tails {
+  double lower, upper;
+};
+
+/// Of the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean,
+/// variance.
+struct TiltedMoments {
+  double log_mass, mean, variance;
+};
+
+/// How P(Y <= y | eta) depends on eta: with a random threshold T of log-concave density
+///   P(Y <= y | eta) = left P(T > eta) + right P(T <= eta).
+struct Crossing {
+  double left = 1.0, right = 0.0;
+};
+
+/// eta is in the middle of a response that is normal given a random precision:
+/// y | eta, tau ~ N(eta, squared_scale / tau), tau ~ Gamma(shape, rate = shape).
+struct NormalMixture {
+  double shape, squared_scale;
+};
+
 /// log p(y | eta) = eta_y - log sum_c exp(eta_c), where eta of the `reference` class is 0 (K = classes - 1)
 /// or, for reference = -1, every class has its own latent value (K = classes).
 struct Softmax {
@@ -115,6 +138,11 @@ class Likelihood {
   virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,
                                         VectorRef /*gradient*/) const {}
   virtual std::optional<Softmax> softmax() const { return std::nullopt; }
+  /// The tilted moments in closed form, for variance > 0, where integration would lose digits.
+  virtual std::optional<TiltedMoments> tilted(const Datum&, double /*weight*/, double /*mean*/,
+                                              double /*variance*/) const {
+    return std::nullopt;
+  }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }
   /// The expectation in closed form, where there is one.
@@ -144,12 +172,22 @@ class Likelihood {
   virtual double conditional_variance(double size, const double* eta) const = 0;
   /// P(Y <= y | eta).
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
+  /// The same as a function of eta, for a y inside the support, where it has one of these forms; the log
+  /// density of T at t and its first two derivatives.
+  virtual std::optional<Crossing> crossing(const Datum&) const { return std::nullopt; }
+  virtual void crossing_density(const Datum&, double /*t*/, double /*out*/[3]) const {}
+  virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
+  /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)).
+  virtual const StandardFunction* log_inverse_link() const { return nullptr; }
   virtual bool discrete() const = 0;
   /// Number of classes where the response is one of several, 0 where it is a number.
   virtual Index classes() const { return 0; }
   virtual Support support(double size) const = 0;
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
+  virtual std::optional<double> predictive_log_mean(double /*mean*/, double /*variance*/) const {
+    return std::nullopt;
+  }
   virtual std::optional<double> predictive_mean(double /*size*/, double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
@@ -162,7 +200,7 @@ class Likelihood {
   virtual std::optional<double> predictive_log_density(const Datum&, double, double) const {
     return std::nullopt;
   }
-  virtual std::optional<double> predictive_cdf(const Datum&, double, double) const { return std::nullopt; }
+  virtual std::optional<Tails> predictive_tails(const Datum&, double, double) const { return std::nullopt; }
   virtual std::optional<double> predictive_quantile(double, double, double, double) const {
     return std::nullopt;
   }

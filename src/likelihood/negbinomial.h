@@ -50,6 +50,16 @@ class NegativeBinomial final : public LogLink<Composed> {
     const double x = log_size_ - *eta;
     return negbinomial_cdf(datum.y, size_, std::exp(f_.value(x)), std::exp(f_.value(-x)));
   }
+  // -d P(Y <= y | eta) / d eta = (y + 1) p(y + 1 | eta)
+  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    const double next = std::floor(datum.y) + 1.0;
+    double l[5];
+    derivatives({next, 1.0}, t, l);
+    out[0] = std::log(next) + l[0];
+    out[1] = l[1];
+    out[2] = l[2];
+  }
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 

@@ -5,6 +5,8 @@
 
 #include "likelihood/counts.h"
 #include "likelihood/log_link.h"
+#include "likelihood/normal.h"
+#include "numeric/special_functions.h"
 
 namespace galvi {
 
@@ -12,7 +14,7 @@ namespace galvi {
 class Poisson final : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
-    return datum.y * *eta - std::exp(*eta) - log_factorial(datum.y);
+    return closed_form(datum, *eta, 0.0)->value;
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double rate = std::exp(eta);
@@ -22,15 +24,16 @@ class Poisson final : public LogLink<Likelihood> {
   }
   Smoothness smoothness() const override { return {infinity, 1.0}; }
   // E exp(eta) = exp(mean + variance / 2): the log-normal mean. Near the optimum of a large count, y mean,
-  // the rate and log y! are huge and cancel; around delta = mean - log y they do not meet.
+  // the rate and log y! are huge and cancel; around delta = mean - log y, and with what Stirling's formula
+  // leaves of log y!, they do not meet.
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
     const double y = datum.y, rate = std::exp(mean + 0.5 * variance);
     double value = -rate, slope = -rate;
     if (y > 0) {
-      const double log_y = std::log(y), delta = mean - log_y;
-      slope = -y * std::expm1(delta + 0.5 * variance);
-      value = y * delta + slope + (y * (log_y - 1) - log_factorial(y));
+      const double log_y = std::log(y), delta = mean - log_y, rise = std::expm1(delta + 0.5 * variance);
+      slope = -y * rise;
+      value = y * (delta - rise) - 0.5 * log_y - log_sqrt_2pi - stirling_error(y);
     }
     return PointExpectation{value, slope, -0.5 * rate, -rate, -0.5 * rate, -0.25 * rate};
   }
@@ -50,6 +53,15 @@ class Poisson final : public LogLink<Likelihood> {
   double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return poisson_cdf(datum.y, std::exp(*eta));
+  }
+  // -d P(Y <= y | eta) / d eta = (y + 1) p(y + 1 | eta)
+  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    const double next = std::floor(datum.y) + 1.0;
+    const PointExpectation l = *closed_form({next, 1.0}, t, 0.0);
+    out[0] = std::log(next) + l.value;
+    out[1] = l.d_m;
+    out[2] = l.d_mm;
   }
   bool discrete() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }

@@ -51,9 +51,25 @@ class StochasticVolatility final : public Likelihood {
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return normal_cdf(datum.y == 0.0 ? 0.0 : datum.y * std::exp(-0.5 * *eta));
   }
+  // With eta the response goes from 0 to where its sign is as likely as not: d P(Y <= y | eta) / d eta = -y
+  // p(y | eta) / 2.
+  std::optional<Crossing> crossing(const Datum& datum) const override {
+    return Crossing{datum.y > 0.0 ? 1.0 : 0.0, 0.5};
+  }
+  void crossing_density(const Datum& datum, double t, double out[3]) const override {
+    double l[5];
+    derivatives(datum, t, l);
+    out[0] = std::log(std::fabs(datum.y)) + l[0];
+    out[1] = l[1];
+    out[2] = l[2];
+  }
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {-infinity, infinity}; }
 
+  std::optional<Tails> predictive_tails(const Datum& datum, double, double) const override {
+    if (datum.y == 0.0) return Tails{0.5, 0.5};
+    return std::nullopt;
+  }
   std::optional<double> predictive_mean(double, double, double) const override { return 0.0; }
   std::optional<double> predictive_mean_variance(double, double, double) const override { return 0.0; }
   std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {

@@ -57,19 +57,9 @@ class Student final : public IdentityLink {
   std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
     return conditional_variance(size, &mean);
   }
-  std::optional<double> predictive_log_density(const Datum& datum, double mean,
-                                               double variance) const override {
-    if (variance == 0.0) return log_density(datum, &mean);
-    const double r = datum.y - mean, k = 0.5 * df_;
-    return mixture(r, variance, k + 0.5,
-                   [r](double v) { return -log_sqrt_2pi - 0.5 * (std::log(v) + r * r / v); });
-  }
-  std::optional<double> predictive_cdf(const Datum& datum, double mean, double variance) const override {
-    if (variance == 0.0) return conditional_cdf(datum, &mean);
-    const double r = -std::fabs(datum.y - mean);
-    const double low =
-        std::exp(mixture(r, variance, 0.5 * df_, [r](double v) { return log_normal_cdf(r / std::sqrt(v)); }));
-    return datum.y < mean ? low : 1.0 - low;
+  // tau is Gamma(df / 2, rate df / 2), which makes Student's t of normals.
+  std::optional<NormalMixture> normal_mixture() const override {
+    return NormalMixture{0.5 * df_, scale_ * scale_};
   }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
@@ -85,34 +75,6 @@ class Student final : public IdentityLink {
   double log_spread(double x) const {
     const double z = std::fabs(x) / width_;
     return z < 1e100 ? std::log1p(z * z) : 2.0 * std::log(z);
-  }
-  // log E g(variance + scale^2 / tau), tau ~ Gamma(df / 2, rate df / 2), which makes Student's t of normals,
-  // by the trapezium sum in u = log tau; log g is given. Far on the left the integrand falls as exp(`decay`
-  // u).
-  template <class LogFunction>
-  double mixture(double r, double variance, double decay, LogFunction log_g) const {
-    constexpr double exponent = 40.0;  // errors of exp(-40) of the whole
-    const double k = 0.5 * df_, squared = scale_ * scale_, c = exponent / k;
-    // The line of integration may be shifted by `shift`, where the integrand has grown by exp(k shift^2 / 2).
-    const double shift = std::min(1.0, std::sqrt(2.0 * exponent / (k + 0.5)));
-    const double step = 6.28318530717958647692 * shift / (exponent + 0.5 * (k + 0.5) * shift * shift);
-    const double turn = std::log1p((r * r + variance) / squared);
-    const double left = std::min(std::sqrt(2.0 * c) + c, turn + exponent / decay + 5.0);
-    const double right = std::min(std::sqrt(2.0 * c), std::log1p(2.0 * c) + 1.0);
-    const double low = -(turn > std::sqrt(2.0 * c) ? turn + exponent / decay + 5.0 : left);
-    double top = -infinity, sum = 0.0;
-    for (Index j = static_cast<Index>(std::floor(low / step)); j * step <= right; ++j) {
-      const double u = j * step, term = k * (u - std::expm1(u)) + log_g(variance + squared * std::exp(-u));
-      if (term == -infinity) continue;
-      if (term > top) {
-        sum = sum * std::exp(top - term) + 1.0;
-        top = term;
-      } else {
-        sum += std::exp(term - top);
-      }
-    }
-    // k log k - k - log Gamma(k) = log(k) / 2 - log(2 pi) / 2 - (what Stirling's formula leaves)
-    return top + std::log(sum * step) + 0.5 * std::log(k) - log_sqrt_2pi - stirling_error(k);
   }
 
   PositiveParameter df_parameter_, scale_parameter_;

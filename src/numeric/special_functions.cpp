@@ -19,6 +19,7 @@ using Policy = policies::policy<
 
 constexpr double log_sqrt_2pi = 0.91893853320467274178;
 constexpr double series_from = 16.0;  // where the asymptotic series below have converged
+constexpr double almost_infinite = 1e16;
 constexpr double uniform_from = 1e4;  // Boost's time grows with the square root of a
 
 // c_0 + c_1 x + c_2 x^2 + ...
@@ -127,12 +128,21 @@ double upper_gamma(double a, double x) {
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0.0) return 0.0;
   if (y <= 0.0) return 1.0;
+  // Beside a much larger parameter the beta variable is a gamma variable over it.
+  if (b > almost_infinite * (1.0 + a)) return lower_gamma(a, -b * std::log1p(-x));
+  if (a > almost_infinite * (1.0 + b)) return upper_gamma(b, -a * std::log1p(-y));
   return x < 0.5 ? boost::math::ibeta(a, b, x, Policy()) : boost::math::ibetac(b, a, y, Policy());
 }
 
 double student_cdf(double t, double df) {
   // P(|T| > |t|) = I_x(df / 2, 1 / 2), x = df / (df + t^2)
   if (std::isinf(t)) return t > 0.0 ? 1.0 : 0.0;
+  if (std::fabs(t) > 1e100 * (1.0 + df)) {
+    // I_x(a, 1 / 2) = x^a / (a B(a, 1 / 2)), where x may be too small for a number
+    const double a = 0.5 * df, log_x = std::log(df) - 2.0 * std::log(std::fabs(t));
+    const double far = 0.5 * std::exp(a * log_x + log_gamma(a + 0.5) - log_gamma(a + 1.0) - log_gamma(0.5));
+    return t > 0.0 ? 1.0 - far : far;
+  }
   const double scale = std::hypot(std::sqrt(df), t);
   const double root_x = std::sqrt(df) / scale, root_y = t / scale;
   const double tail = 0.5 * incomplete_beta(0.5 * df, 0.5, root_x * root_x, root_y * root_y);

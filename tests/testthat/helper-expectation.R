@@ -70,3 +70,9 @@ predictive <- function(type, what, mean, variance, size = 1, y = 1, probability 
                        hyper = likelihood_examples[[type]]$hyper) {
   predict_response(likelihood_spec(type), hyper, size, y, mean, variance, what, probability)
 }
+
+# probe_tilted() of one response; `h`: positions of the hyperparameters.
+tilted_at <- function(type, hyper, y, weight, mean, variance, size = 1, h = seq_along(hyper)) {
+  spec <- list(type = type, hyper = as.list(setNames(h, names(hyper))), constants = list())
+  probe_tilted(spec, as.numeric(hyper), y, size, weight, mean, variance)
+}

@@ -168,16 +168,6 @@ test_that("start overrides starts, by name or from a fit, and leaves held values
   expect_error(hyper(stranger), class = "galvi_error_argument")
 })
 
-test_that("a kernel with too many rows is refused before memory is taken", {
-  built <- list(list(term = list(type = "kernel", label = "gp(x, z)")))
-  expect_error(
-    check_dense_size(2e5, built, 8 * 2^30), "894 GiB.*gp\\(x, z, inducing = 200\\)",
-    class = "galvi_error_size"
-  )
-  expect_error(check_dense_size(30000, built, NA), class = "galvi_error_size")
-  expect_silent(check_dense_size(5000, built, 8 * 2^30))
-})
-
 test_that("new data that do not fit are errors of class newdata", {
   d <- data.frame(y = 1:6, x = 1:6, g = factor(rep(c("a", "b"), 3)))
   design <- prepare_model(y ~ g + gp(x, g), d)$design
@@ -342,12 +332,6 @@ test_that("classes of new data are read by the levels of the fit", {
   )
   ordinal <- prepare_model(ordered(y) ~ x, d, cumulative())$design
   expect_equal(design_rows(ordinal, d[3L, ], response = TRUE)$y, 2)
-})
-
-test_that("what a dense kernel needs grows with the latent values", {
-  built <- list(list(term = list(type = "kernel", label = "gp(x)")))
-  expect_silent(check_dense_size(10000, built, 3 * 8e8))
-  expect_error(check_dense_size(10000, built, 3 * 8e8, k = 3L), class = "galvi_error_size")
 })
 
 test_that("held hyperparameters of a family are told apart from starts", {

@@ -36,11 +36,6 @@ reference_tilted <- function(log_density, weight, mean, variance, kinks = numeri
   c(top + log(mass) - log(2 * pi * variance) / 2, centre, integral(2, centre) / mass)
 }
 
-tilted_at <- function(type, hyper, y, weight, mean, variance, size = 1, h = seq_along(hyper)) {
-  spec <- list(type = type, hyper = as.list(setNames(h, names(hyper))), constants = list())
-  probe_tilted(spec, as.numeric(hyper), y, size, weight, mean, variance)
-}
-
 # type, parameters and responses; y = 1e5 trials and counts among them
 tilted_cases <- list(
   list("gaussian", c(variance = 0.5), c(-3, 0.2)),

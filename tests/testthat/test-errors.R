@@ -207,10 +207,13 @@ test_that("new data", {
 })
 
 test_that("sizes and controls", {
-  built <- list(list(term = list(type = "kernel", label = "gp(.)")))
+  model <- list(y = numeric(1e5), offset = matrix(0, 1e5, 1L), predictors = list(list(
+    terms = list(list(type = "kernel", label = "gp(.)")), solver = "dense_kernel", design = 1L, latents = 1L
+  )))
   expect_error_snapshot({
-    check_dense_size(1e5, built, 8 * 2^30)
-    check_dense_size(1e5, built, NA)
+    check_size(fit_size(model), 8 * 2^30)
+    check_size(fit_size(model), NA)
+    stop_out_of_memory(fit_size(model))
     galvi_control(tol = 0)
     galvi_control(max_iterations = 1.5)
     galvi_control(pieces = 50)

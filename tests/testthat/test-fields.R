@@ -600,3 +600,15 @@ test_that("predictions at the observations are the fitted values under wide prio
   d$y <- d$y + 1000 * rnorm(100)[d$g]
   expect_lt(worst(y ~ rw2(t) + iid(g), d), tol$solve)
 })
+
+test_that("a level is the same level whatever type of number it comes as", {
+  d <- data.frame(y = c(1, 2, 4, 3), g = c(99999, 100000, 200000, 100001))
+  fit <- galvi(y ~ iid(g), d, hyper = "fixed")
+  expect_identical(rownames(ranef(fit)[[1L]]), c("99999", "100000", "100001", "200000"))
+  whole <- transform(d, g = as.integer(g))
+  expect_identical(predict(fit, whole), predict(fit, d))
+  edges <- cbind(c(99999, 100000, 100001), c(100000, 100001, 200000))
+  map <- galvi(y ~ gmrf(g, edges), d, hyper = "fixed")
+  expect_identical(predict(map, whole), predict(map, d))
+  expect_identical(predict(galvi(y ~ gmrf(g, edges), whole, hyper = "fixed"), d), predict(map, d))
+})

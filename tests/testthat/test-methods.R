@@ -351,3 +351,48 @@ test_that("the prior's held standard deviations are not printed among the hyperp
   expect_true(all(fit$hyper$parameter == "sd"))
   expect_output(print(fit), "Hyperparameters: none")
 })
+
+test_that("draws of short latent vectors are those of the joint covariance of all rows", {
+  set.seed(2)
+  n <- 30
+  d <- data.frame(x = rnorm(n), w = runif(n), g = sample(letters[1:4], n, TRUE), t = sample(1:6, n, TRUE),
+    r = sample(1:9, n, TRUE), f = factor(sample(c("a", "b"), n, TRUE)))
+  d$y <- d$x + rnorm(n)
+  d$k <- factor(sample(letters[1:3], n, TRUE))
+  lattice <- as.matrix(dist(expand.grid(1:3, 1:3))) < 1.1
+  diag(lattice) <- FALSE
+  formulas <- list(
+    y ~ x + iid(g), y ~ iid(g, by = w) + rw1(t), k ~ x + iid(g),
+    y ~ rw2(t, by = f) + gmrf(r, lattice, model = "bym2")
+  )
+  as_list <- function(V) if (is.list(V)) V else list(V)
+  for (formula in formulas) {
+    family <- if (formula[[2L]] == "k") categorical() else gaussian()
+    fit <- galvi(formula, d, family, hyper = "fixed")
+    for (target in list(training_target(fit), new_target(fit, transform(d[1:20, ], g = "new", t = t + 3L)))) {
+      effects <- target_effects(target$rows)
+      A <- effects$add(diag(effects$n))
+      mean <- effects$add(latent_at(fit, effects$rows, effects$n)$mean) + target$offset
+      expect_close(mean, latent_marginals(fit, target)$mean)
+      short <- lapply(as_list(joint_covariance(fit, effects)), function(S) A %*% S %*% t(A))
+      expect_close(short, as_list(joint_covariance(fit, target)))
+    }
+  }
+  fit <- galvi(y ~ gp(x, inducing = 4), d)
+  target <- training_target(fit)
+  draw <- latent_sampler(fit, target)
+  eta <- replicate(4000, draw()[, 1])
+  V <- joint_covariance(fit, target)
+  expect_lt(max(abs(rowMeans(eta) - fit$posterior$mean) / sqrt(diag(V) / 4000)), 4.5)
+  expect_lt(max(abs(cov(t(eta)) - V)) / max(V), 0.15)
+})
+
+test_that("50,000 rows are simulated where the latent vector is short", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(5e4), g = sample(200, 5e4, TRUE))
+  d$y <- d$x + rnorm(200)[d$g] + rnorm(5e4)
+  for (formula in list(y ~ x + (1 | g), y ~ gp(x, inducing = 10))) {
+    fit <- galvi(formula, d, hyper = "fixed")
+    expect_equal(dim(simulate(fit, 2)), c(5e4, 2))
+  }
+})

@@ -146,6 +146,12 @@ test_that("class probabilities along an input are the predictions, with bands ar
   expect_identical(levels(link$series), c("cat", "dog"))
 })
 
+test_that("a level of `by` may have no row of some class", {
+  d <- data.frame(x = rep(1:6, 2), f = rep(c("u", "v"), each = 6), y = rep(c("a", "b", "c"), c(3, 6, 3)))
+  fit <- galvi(y ~ gp(x, by = f), d, stick_breaking(), hyper = "fixed", control = galvi_control(threads = 1))
+  expect_no_error(plot_away(fit))
+})
+
 test_that("effects on four levels leave room for the outer thresholds", {
   d <- data.frame(x = 1:40, y = rep(c(1, 2, 1, 3, 2, 4, 3, 4), 5))
   fit <- galvi(y ~ rw1(x), d, family = cumulative(), hyper = "fixed", control = galvi_control(threads = 1))

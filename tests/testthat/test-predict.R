@@ -223,8 +223,3 @@ test_that("unknown levels and wrong types in newdata are errors", {
 test_that("every registered type is predicted or refused, and none is missing from the help page", {
   expect_setequal(names(predict_types()), eval(formals(predict.galvi)$type))
 })
-
-test_that("a joint covariance that memory cannot hold is an error before it is begun", {
-  expect_error(check_joint_size(1e5, 1L, available = 2^33), "298 GiB", class = "galvi_error_size")
-  expect_silent(check_joint_size(1e3, 2L, available = 2^33))
-})

@@ -1,0 +1,119 @@
+# What messages suggest can be done: the calls in them run.
+
+# Calls of the given functions in a text, what the user wrote (in backquotes) left out.
+calls_in <- function(text, names) {
+  text <- gsub("`[^`]*`", "", text)
+  pattern <- sprintf("\\b(%s)(\\((?:[^()]++|(?2))*\\))", paste(names, collapse = "|"))
+  unlist(regmatches(text, gregexpr(pattern, text, perl = TRUE)))
+}
+
+message_of_error <- function(expr) {
+  tryCatch({
+    expr
+    testthat::fail("no error")
+  }, galvi_error = conditionMessage)
+}
+
+newcomer <- function() {
+  set.seed(1)
+  n <- 24
+  d <- data.frame(
+    x = rnorm(n), z = rnorm(n), n = rpois(n, 2), t = rep(1:8, 3), g = factor(rep(c("u", "v", "w"), 8)),
+    h = factor(rep(c("p", "q"), 12)), time = rexp(n), status = rep(c(1, 1, 0), 8)
+  )
+  transform(d, x1 = x, x2 = z, y = x + rnorm(n))
+}
+
+test_that("terms that a refused formula is told to use are accepted", {
+  d <- newcomer()
+  wrong <- alist(
+    y ~ s(x), y ~ s(x, by = g), y ~ s(g, bs = "re"), y ~ s(x, z), y ~ te(x, z), y ~ ti(x, log(time)),
+    y ~ t2(x, z), y ~ lo(x), y ~ mo(t), y ~ f(x), y ~ f(g, model = "iid"), y ~ re(g), y ~ gr(g),
+    y ~ random(~ 1 | g), y ~ ar(t), y ~ (x | g), y ~ (1 + x | g), y ~ (0 + x | g), y ~ (x || g),
+    y ~ (x + z | g), y ~ (x * z | g), y ~ (x | g / h), y ~ (log(time) | g), y ~ (1 | g / h),
+    y ~ (1 | g + h), y ~ (1 | g) * x, y ~ x:(1 | g), y ~ 1 | g,
+    y ~ gp(x):z, y ~ z:gp(x), y ~ gp(x) * g, y ~ gp(x, kernel = se()):g, y ~ iid(g):x, y ~ gp(x):(z + t),
+    y ~ iid(g / h), y ~ iid(g + h), y ~ rw1(t):g, y ~ rw1(t) * x, y ~ gp("x"), y ~ gp(x, se()), y ~ gp(x + z)
+  )
+  wrong <- c(wrong, lapply(kernel_words(), function(kernel) call("~", quote(y), call(kernel, quote(x)))))
+  for (formula in wrong) {
+    formula <- stats::as.formula(formula)
+    said <- message_of_error(galvi(formula, d))
+    terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types())))
+    expect_gt(length(terms), 0, label = deparse1(formula))
+    for (term in c(terms, paste(terms, collapse = " + "))) {
+      advised <- stats::as.formula(paste("y ~", term))
+      expect_error(suppressWarnings(suppressMessages(galvi(advised, d, hyper = "fixed"))), NA, info = said)
+    }
+  }
+})
+
+test_that("a term with a `by` of its own is told what goes with the types of both", {
+  d <- newcomer()
+  said <- message_of_error(galvi(y ~ gp(x, by = g):h, d))
+  expect_error(galvi(y ~ gp(x, by = interaction(g, h)), d, hyper = "fixed"), NA)
+  expect_identical(calls_in(said, "gp"), c("gp(x, by = interaction(g, h))", "gp(x, by = g * h)"))
+  said <- message_of_error(galvi(y ~ iid(g, by = x):z, d))
+  expect_match(said, "iid(g, by = x * z), if both are numbers", fixed = TRUE)
+  expect_error(galvi(y ~ iid(g, by = x * z), d, hyper = "fixed"), NA)
+  expect_match(message_of_error(galvi(y ~ log(gp(x)), d)), "Terms add[.]$")
+})
+
+test_that("families that a refused one is told to use exist", {
+  names <- gsub("[\\^$]", "", unlist(strsplit(names(refused_families()), "|", fixed = TRUE)))
+  for (name in gsub(".", "_", names, fixed = TRUE)) {
+    said <- message_of_error(as_galvi_family(name))
+    for (call in calls_in(said, names(family_types()))) {
+      expect_s3_class(as_galvi_family(eval(str2lang(call))), "galvi_family")
+    }
+  }
+  said <- message_of_error(as_galvi_family(binomial("cauchit")))
+  expect_s3_class(as_galvi_family(eval(str2lang(calls_in(said, "binomial")))), "galvi_family")
+})
+
+test_that("what a survival object is told to be instead fits", {
+  skip_if_not_installed("survival")
+  d <- newcomer()
+  said <- message_of_error(galvi(survival::Surv(time, status) ~ x, d, exponential()))
+  expect_match(said, "survival object")
+  families <- calls_in(said, names(family_types()))
+  expect_setequal(families, c("exponential()", "Gamma(\"log\")", "poisson()"))
+  for (family in c("exponential()", "Gamma(\"log\")")) {
+    expect_error(galvi(time ~ x, d, eval(str2lang(family)), hyper = "fixed"), NA)
+  }
+  # with wide priors the coefficients are those of maximum likelihood in the exponential model
+  count <- galvi(status ~ x + offset(log(time)), d, poisson())
+  survreg <- survival::survreg(survival::Surv(time, status) ~ x, d, dist = "exponential")
+  expect_lt(max(abs(coef(count) + coef(survreg)) / sqrt(diag(vcov(count)))), 0.35)
+  Surv <- survival::Surv
+  parts <- survival::survSplit(Surv(time, status) ~ x, d, cut = 1, episode = "part")
+  parts$time <- parts$time - parts$tstart
+  expect_error(galvi(status ~ x + factor(part) + offset(log(time)), parts, poisson()), NA)
+})
+
+test_that("geometries of sf are told how to become coordinates", {
+  skip_if_not_installed("sf")
+  places <- lapply(1:6, function(i) sf::st_point(c(i, i %% 3)))
+  d <- sf::st_sf(y = c(1, 3, 2, 4, 3, 5), geometry = sf::st_sfc(places))
+  said <- message_of_error(galvi(y ~ gp(geometry), d))
+  advised <- regmatches(said, regexpr("d <- cbind\\(.*\\(d\\$geometry\\)\\)\\)", said))
+  eval(str2lang(advised))
+  fit <- galvi(y ~ gp(X, Y), d)
+  expect_identical(fit$nobs, 6L)
+})
+
+test_that("what R would say about a newcomer's call is said in galvi's words", {
+  d <- newcomer()
+  expect_error_snapshot({
+    galvi(y ~ gp(x, kernel = function(x, z) exp(-(x - z)^2)), d)
+    galvi(y ~ gp(x, kernel = se + linear()), d)
+    galvi(y ~ gp(x, kernel = matern()), d)
+    galvi(y ~ gp(list(1)), d)
+    galvi(y ~ iid(mean), d)
+    galvi(y ~ x, d, weights = "n")
+    galvi(y ~ x, d, subset = "x > 2")
+    galvi(y ~ x, d, method = "mcmc")
+    predict(galvi(y ~ x, d), data = d)
+    galvi(n ~ x, d, "zip")
+  })
+})
