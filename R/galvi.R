@@ -15,7 +15,9 @@
 #' environment and, for variables, first from `data`.
 #'
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
-#' with m = median(y) and s = sd(y) on identity links (of y less the offset), m = 0 and s = 1 on others.
+#' with m = median(y) and s = sd(y) on identity links (of y less the offset; s = mad(y) in the families student
+#' and laplace, which are for outliers), m = 0 and s = 1 on others. Here and in the starts of hyperparameters a
+#' row of weight 2 counts as two rows; where all weights sum to 1 or less every row counts as one.
 #' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. A number
 #' is held; `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()]) have
 #' these effects once per latent value, all with the same prior; an sd that is learned is shared by them.

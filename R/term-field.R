@@ -185,7 +185,7 @@ field_basis_prior <- function(spec, rows, context) {
   if (spec$type != "rw2" || spec$cyclic) return(NULL)
   time <- (rows$node[, 1L] - 1) %% count_times(spec)
   column <- if (is.null(rows$weight)) time else time * rows$weight
-  list(mean = 0, variance = (10 * context$spread / slope_scale(matrix(column)))^2)
+  list(mean = 0, variance = (10 * context$spread / slope_scale(matrix(column), context$weights))^2)
 }
 
 # ---- hyperparameters ----

@@ -109,7 +109,7 @@ check_finite_columns <- function(W) {
 fixed_priors <- function(prior, spec, W, context) {
   prior <- check_fixed_prior(prior, spec)
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
-  sd <- slope_scale(W)
+  sd <- slope_scale(W, context$weights)
   if (!all(is.finite(sd))) {
     stop_galvi("data", sprintf(
       "`%s` has values too large for their variance to be a number: give it in other units.",
@@ -129,9 +129,9 @@ fixed_priors <- function(prior, spec, W, context) {
 }
 
 # sd(x_j); a column that does not vary is taken by its size.
-slope_scale <- function(W) {
-  sd <- column_sds(W)
-  size <- abs(colMeans(W))
+slope_scale <- function(W, weights) {
+  sd <- column_sds(W, weights)
+  size <- abs(column_means(W, weights))
   ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
 }
 
