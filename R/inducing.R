@@ -73,7 +73,7 @@ spread_over <- function(n, count, turn = 1L) {
 # Rows that k-means looks at: cluster centres of more would hardly differ.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
-# x: rows that differ. The centres of `count` clusters by k-means, the best of three starts, distances taken in
+# x: rows that differ, sorted. The centres of `count` clusters by k-means, the best of three starts, distances taken in
 # units of `spread`; columns in `kept` (indicators) take the values of a row in the data.
 spread_points <- function(x, count, spread, kept, label) {
   if (nrow(x) > kmeans_rows(count)) x <- x[spread_over(nrow(x), kmeans_rows(count)), , drop = FALSE]
@@ -89,16 +89,22 @@ spread_points <- function(x, count, spread, kept, label) {
   scaled <- x / rep(spread, each = nrow(x))
   clusters <- lapply(1:3, function(turn) {
     chosen <- utils::head(unique(c(spread_over(nrow(x), count, turn), seq_len(nrow(x)))), count)
-    # kmeans() reads one centre as a number of centres
-    centres <- if (count == 1L) 1L else scaled[chosen, , drop = FALSE]
-    # its warnings are about steps that a start does not need
-    suppressWarnings(stats::kmeans(scaled, centres, iter.max = 20L))
+    clusters_from(scaled, scaled[chosen, , drop = FALSE])
   })
   best <- clusters[[which.min(vapply(clusters, `[[`, 0, "tot.withinss"))]]
   points <- best$centers * rep(spread, each = count)
   first <- match(seq_len(count), best$cluster)
   points[, kept] <- x[first, kept]
   unique(unname(points))
+}
+
+# k-means from these centres. stats::kmeans() reads a single one as a number of centres, which it draws.
+clusters_from <- function(x, centres) {
+  if (nrow(centres) == 1L) {
+    return(list(centers = t(colMeans(x)), cluster = rep(1L, nrow(x)), tot.withinss = 0))
+  }
+  # its warnings are about steps that a start does not need
+  suppressWarnings(stats::kmeans(x, centres, iter.max = 20L))
 }
 
 # Points as rows of the input matrix: given, those of the fit that learning starts from, or spread out.

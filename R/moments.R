@@ -68,28 +68,19 @@ column_sds <- function(x, weights = one_each(x)) {
 
 column_means <- function(x, weights = one_each(x)) as.vector(crossprod(x, weights)) / sum(weights)
 
-#' The rows that differ, in order of their first occurrence, each with the weight of all that are like it
+#' The rows that differ, sorted, each with the weight of all that are like it
+#'
+#' What is read off them does not depend on the order of the rows.
 #' @return list(x, weights), without rows of weight 0
 #' @noRd
 distinct_rows <- function(x, weights = one_each(x)) {
-  kept <- weights > 0
-  if (!all(kept)) {
-    x <- x[kept, , drop = FALSE]
-    weights <- weights[kept]
-  }
-  n <- nrow(x)
-  if (n < 2L) return(list(x = x, weights = weights))
-  # sorted, equal rows are neighbours; the order is stable, so that each run begins with its first row
   sorted <- do.call(order, c(lapply(seq_len(ncol(x)), function(j) x[, j]), method = "radix"))
-  new <- logical(n)
-  new[1L] <- TRUE
+  sorted <- sorted[weights[sorted] > 0]
+  n <- length(sorted)
+  new <- seq_len(n) == 1L
   for (j in seq_len(ncol(x))) {
     column <- x[sorted, j]
     new[-1L] <- new[-1L] | column[-1L] != column[-n]
   }
-  if (all(new)) return(list(x = x, weights = weights))
-  total <- as.vector(rowsum(weights[sorted], cumsum(new)))
-  first <- sorted[new]
-  back <- order(first)
-  list(x = x[first[back], , drop = FALSE], weights = total[back])
+  list(x = x[sorted[new], , drop = FALSE], weights = as.vector(rowsum(weights[sorted], cumsum(new))))
 }
