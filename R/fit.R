@@ -21,7 +21,7 @@
 #'     a bound from above.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
-#'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
+#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`, what was added to a diagonal (0 if nothing was).}
 #'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
@@ -61,7 +61,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       hyper = hyper_table(model$hyper, result), inducing = fitted_points(design, model, result$hyper),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
-      convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
+      convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
       nobs = length(model$y), backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, model$hyper),
       posterior = result[c(
@@ -74,6 +74,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
   )
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
+  if (fit$convergence$rounding > trusted_nats) warn_rounding(fit)
   fit
 }
 
@@ -134,6 +135,21 @@ warn_not_converged <- function(fit) {
       "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a ",
       "larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this ",
       "fit to go on; plot(fit, which = \"trace\") shows the path."
+    ),
+    call = fit$call
+  )
+}
+
+# Nats that nobody tells apart: where rounding may be more, numbers that follow from the bound are in doubt.
+trusted_nats <- 1e-3
+
+warn_rounding <- function(fit) {
+  warn_galvi(
+    "numeric",
+    paste0(
+      "Rounding may have changed the bound by ", in_nats(fit$convergence$rounding), ", and other numbers of this ",
+      "fit as much: the prior is very wide beside what the data say, or sizes differ too much. Give narrower ",
+      "priors, or the variables in other units."
     ),
     call = fit$call
   )

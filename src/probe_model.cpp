@@ -81,5 +81,5 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
                             Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
-                            Rcpp::_["gap"] = stationarity.gap, Rcpp::_["norm"] = stationarity.norm);
+                            Rcpp::_["gap"] = stationarity.certificate, Rcpp::_["norm"] = stationarity.norm);
 }

@@ -8,13 +8,14 @@ namespace galvi {
 
 namespace {
 
-// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
-// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
-struct Means {
+// N x K each; centred = C alpha
+struct SiteMeans {
   Matrix alpha, centred;
 };
 
-Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
+// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   constexpr double tolerance = 1e-3;
   constexpr int products = 30;
   using Map = Eigen::Map<const Matrix>;
@@ -41,12 +42,13 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
 
 Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
 
-// Towards alpha, halved until the bound does not fall. True if it moved.
-bool move_mean(LatentGaussianModel& model, const Matrix& alpha, Posterior& current) {
-  const Matrix way = alpha - current.alpha;
+// Towards that mean, halved until the bound does not fall. True if it moved.
+bool move_mean(LatentGaussianModel& model, const SiteMeans& target, Posterior& current) {
+  const Matrix way = target.alpha - current.alpha, way_of_mean = target.centred - current.centred;
   for (double step = 1; step > 1e-6; step *= 0.5) {
-    auto next = model.move_mean(current, current.alpha + step * way, 2);
-    if (next && next->merit >= current.merit - rounding(current)) {
+    auto next =
+        model.move_mean(current, current.alpha + step * way, current.centred + step * way_of_mean, 2);
+    if (holds(next, current)) {
       current = std::move(*next);
       return true;
     }
@@ -63,7 +65,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
     const Sites sites{(1 - step) * current.sites.lambda + step * target.lambda,
                       (1 - step) * current.sites.b + step * target.b};
     auto next = model.at_sites(sites, order);
-    if (next && next->merit >= current.merit - rounding(current)) {
+    if (holds(next, current)) {
       current = std::move(*next);
       return true;
     }
@@ -74,8 +76,12 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
 
 bool mean_step(LatentGaussianModel& model, Posterior& current) {
   const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
-  Matrix target(model.rows(), model.latents());
-  for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
+  SiteMeans target{b, b};
+  for (Index k = 0; k < model.latents(); ++k) {
+    const SiteMean site_mean = model.solver(k).posterior_mean(b.col(k));
+    target.alpha.col(k) = site_mean.alpha;
+    target.centred.col(k) = site_mean.mean;
+  }
   return move_mean(model, target, current);
 }
 
@@ -86,7 +92,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
     const double before = current.merit;
     // where the log likelihood is not concave Newton's direction may go down
     const bool stepped =
-        move_mean(model, newton_means(model, current).alpha, current) || mean_step(model, current);
+        move_mean(model, newton_means(model, current), current) || mean_step(model, current);
     moved = moved || stepped;
     if (!stepped || current.merit - before <= 0.1 * tol) break;
   }
@@ -94,7 +100,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
 }
 
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
-  const Means means = newton_means(model, posterior);
+  const SiteMeans means = newton_means(model, posterior);
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
   target.b = means.alpha + target.lambda.cwiseProduct(means.centred);
@@ -104,7 +110,7 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
               InferenceResult& out) {
   out.stationarity = model.stationarity(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap);
+  trace.add(out.posterior.elbo, out.stationarity.gap());
   out.converged = out.stationarity.measure() <= control.tol;
   return out.converged || out.iterations == control.max_iterations;
 }
@@ -135,7 +141,7 @@ InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& st
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
     next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
     auto candidate = model.at_sites(next, order);
-    if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
+    if (holds(candidate, out.posterior)) {
       out.posterior = std::move(*candidate);
       step = std::min(1.0, 2 * step);
       continue;

@@ -138,7 +138,7 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     const double far = current ? current->value - out.posterior.elbo : infinity;
     if (far <= static_cast<double>(model.rows() * model.latents())) break;
     gap = std::min(gap, far);
-    trace.add(out.posterior.elbo, gap);
+    trace.add(out.posterior.elbo, gap + out.posterior.rounding);
     if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
     ++out.iterations;
     step = std::min(1.0, 2.0 * step);
@@ -154,14 +154,14 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     idle = now < last ? 0 : idle + 1;
     last = now;
     gap = std::min(gap, std::max(now, 0.0));
-    trace.add(out.posterior.elbo, gap);
+    trace.add(out.posterior.elbo, gap + out.posterior.rounding);
     if (gap <= control.tol || out.iterations >= control.max_iterations) break;
     current = search.next(*current);
     ++out.iterations;
   }
   model.restore(out.posterior);
   out.stationarity = model.stationarity(out.posterior);
-  out.stationarity.gap = std::min(out.stationarity.gap, gap);
+  out.stationarity.certificate = std::min(out.stationarity.certificate, gap);
   out.converged = out.stationarity.measure() <= control.tol;
   return out;
 }

@@ -167,6 +167,8 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   }
   u_ = u + correction;
   mean_ = out.mean;
+  out.squared_norm = u_.dot(columns_.precision().cwiseProduct(u_));
+  out.rounding = std::numeric_limits<double>::epsilon() * out.squared_norm;
   return out;
 }
 
@@ -177,8 +179,16 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
   out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
   const double prior = u.dot(columns_.precision().cwiseProduct(u));
+  out.rounding = std::numeric_limits<double>::epsilon() * prior;
   log_evidence = gaussian_log_evidence(prior + (r - out.mean).dot(out.alpha));
   return out;
+}
+
+// As of any factorisation: A changes by last digits as large as those of A_ii A_jj, and the logarithm of its
+// determinant and tr(A A^-1) by what A^-1 makes of that.
+double ProjectedSolver::rounding() const {
+  if (A_.size() == 0) return 0;
+  return 4 * std::numeric_limits<double>::epsilon() * A_.diagonal().cwiseProduct(inverse_.diagonal()).cwiseAbs().sum();
 }
 
 Vector ProjectedSolver::apply_prior(const Vector& x) const { return columns_.expand(columns_.project(x)); }

@@ -11,7 +11,9 @@
 // mean V b and covariance V + diag(c), and alpha = b - lambda mean gives mean = C alpha.
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +26,14 @@ namespace galvi {
 struct SiteMean {
   Vector mean;
   Vector alpha;
+  /// alpha' C alpha, of which KL(q || prior) has half, and what rounding may do to it: where the solver knows
+  /// better than alpha' mean, in which alpha is the small rest of two large numbers. NaN where it does not.
+  double squared_norm = std::numeric_limits<double>::quiet_NaN();
+  double rounding = std::numeric_limits<double>::quiet_NaN();
+
+  bool norm_is_known() const { return !std::isnan(squared_norm); }
+  /// alpha' C alpha / 2: the part of KL(q || prior) that is about the mean.
+  double kl() const { return 0.5 * (norm_is_known() ? squared_norm : alpha.dot(mean)); }
 };
 
 /// How the bound changes with the sites held: what `gradient` needs. At the optimum of q, d_mean = alpha and
@@ -116,7 +126,10 @@ class Solver {
   virtual const Vector& marginal_variances() const = 0;
   virtual SiteMean posterior_mean(const Vector& b) = 0;
   /// KL(q || prior) for the factorised lambda and a mean = C alpha.
-  double prior_kl(const SiteMean& site_mean) const;
+  double prior_kl(const SiteMean& site_mean) const { return covariance_kl() + site_mean.kl(); }
+  /// The part of it that is about the covariance, for the factorised lambda. Not below zero but by
+  /// rounding and the unit scale of flat directions.
+  double covariance_kl() const;
 
   /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
   /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
@@ -145,7 +158,7 @@ class Solver {
   /// Predictions at new rows from a kept state. others: one entry per term.
   virtual Conditional conditional(const SolverState& state, const std::vector<TermRows>& others,
                                   const ConditionalRequest& request) = 0;
-  /// What rounding alone may do to log_det(), where that is more than the last digits.
+  /// What rounding alone may do to covariance_kl(), where that is more than the last digits.
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }
