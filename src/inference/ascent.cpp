@@ -8,9 +8,9 @@ namespace galvi {
 
 namespace {
 
-// N x K each; centred = C alpha
+// N x K each; centred = V b
 struct SiteMeans {
-  Matrix alpha, centred;
+  Matrix b, centred;
 };
 
 // With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
@@ -36,18 +36,16 @@ SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   const Vector solution = gmres(
       system, [](const Vector& x) { return x; }, Map(residual.data(), N * K, 1), tolerance, products);
   const Matrix d = Map(solution.data(), N, K).cwiseQuotient(scale);
-  const Matrix f = posterior.centred + apply_covariance(d);
-  return {posterior.sites.b + d - lambda.cwiseProduct(f), f};
+  return {posterior.sites.b + d, posterior.centred + apply_covariance(d)};
 }
 
 Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
 
-// Towards that mean, halved until the bound does not fall. True if it moved.
-bool move_mean(LatentGaussianModel& model, const SiteMeans& target, Posterior& current) {
-  const Matrix way = target.alpha - current.alpha, way_of_mean = target.centred - current.centred;
+// Towards the mean V b, halved until the bound does not fall. True if it moved.
+bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) {
+  const Matrix way = b - current.sites.b;
   for (double step = 1; step > 1e-6; step *= 0.5) {
-    auto next =
-        model.move_mean(current, current.alpha + step * way, current.centred + step * way_of_mean, 2);
+    auto next = model.move_mean(current, current.sites.b + step * way, 2);
     if (holds(next, current)) {
       current = std::move(*next);
       return true;
@@ -75,14 +73,8 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
 }
 
 bool mean_step(LatentGaussianModel& model, Posterior& current) {
-  const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
-  SiteMeans target{b, b};
-  for (Index k = 0; k < model.latents(); ++k) {
-    const SiteMean site_mean = model.solver(k).posterior_mean(b.col(k));
-    target.alpha.col(k) = site_mean.alpha;
-    target.centred.col(k) = site_mean.mean;
-  }
-  return move_mean(model, target, current);
+  return move_mean(model, current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred),
+                   current);
 }
 
 bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
@@ -92,7 +84,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
     const double before = current.merit;
     // where the log likelihood is not concave Newton's direction may go down
     const bool stepped =
-        move_mean(model, newton_means(model, current), current) || mean_step(model, current);
+        move_mean(model, newton_means(model, current).b, current) || mean_step(model, current);
     moved = moved || stepped;
     if (!stepped || current.merit - before <= 0.1 * tol) break;
   }
@@ -103,7 +95,7 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
   const SiteMeans means = newton_means(model, posterior);
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
-  target.b = means.alpha + target.lambda.cwiseProduct(means.centred);
+  target.b = means.b + (target.lambda - posterior.sites.lambda).cwiseProduct(means.centred);
   return target;
 }
 

@@ -25,9 +25,9 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 /// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
-/// Is the step's merit not below `current`'s, but for rounding?
-inline bool holds(const std::optional<Posterior>& next, const Posterior& current) {
-  return next && next->merit >= current.merit - current.slack();
+/// Is there a posterior after the step, and its merit not lower but for rounding?
+inline bool holds(std::optional<Posterior>& next, const Posterior& current) {
+  return next && next->holds_after(current);
 }
 
 /// Records the point; true when there is nothing left to do.

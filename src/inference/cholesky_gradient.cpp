@@ -161,7 +161,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   if (!out.converged) {
     // Where the search stopped early, one fixed-point step from the best q may end below its bound:
     // shortened, and further ones until it does not.
-    constexpr int most = 20;
+    constexpr int most = 100;
     model.restore(out.posterior);
     double step = 1;
     if (natural_step(model, best_sites, step, 1, out.posterior)) judge();

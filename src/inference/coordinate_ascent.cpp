@@ -133,7 +133,7 @@ InferenceResult coordinate_ascent(LatentGaussianModel& model, const std::optiona
     if (auto next = model.at_covariance(sweep(model, current), current, 2)) {
       current = std::move(*next);
       settle_mean(model, control.tol, current);  // step 2(b), eq. 21
-      if (current.elbo >= before.elbo - before.slack()) continue;
+      if (current.holds_after(before)) continue;
       current = before;
     }
     model.restore(current);

@@ -60,10 +60,8 @@ class LatentGaussianModel {
   /// The posterior of (alpha, lambda), f's mean C alpha: where alpha is a coordinate. Under a wide prior it says
   /// little of the mean.
   std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
-  /// The posterior with this alpha, f's mean = C alpha and the covariance of `current`, whatever the solvers are
-  /// factorised at.
-  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& alpha, const Matrix& centred,
-                                     int order);
+  /// With the covariance of `current`, which the solvers are factorised at, and the mean V b.
+  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& b, int order);
   /// Makes the solvers' factorisation that of this posterior again.
   void restore(const Posterior& posterior);
 

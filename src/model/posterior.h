@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "expectation/expectation.h"
 #include "solver/solver.h"
@@ -29,6 +30,8 @@ struct Posterior {
   /// What a step must not lower: the bound; for an expectation that is not consistent with its derivatives,
   /// the log joint density at the mean.
   double merit = 0;
+  /// The highest merit on the way here, so that falls by rounding do not add up.
+  double reached = -std::numeric_limits<double>::infinity();
   /// What rounding alone may have done to the bound, and that part of it which kl_of_mean has.
   double rounding = 0;
   double rounding_of_mean = 0;
@@ -36,7 +39,12 @@ struct Posterior {
   SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
   /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never more
   /// than digits that nobody reads.
-  double slack() const { return std::min(rounding, 1e-9 * (1 + std::abs(merit))); }
+  double slack() const { return std::min(rounding, 1e-9 * (1 + std::min(std::abs(merit), 1e6))); }
+  /// Is the merit, after a step from `before`, not lower but for rounding?
+  bool holds_after(const Posterior& before) {
+    reached = std::max(before.reached, before.merit);
+    return merit >= reached - before.slack();
+  }
 };
 
 }  // namespace galvi
