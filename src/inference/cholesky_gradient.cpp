@@ -160,12 +160,16 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
 
   if (!out.converged) {
     // Where the search stopped early, one fixed-point step from the best q may end below its bound:
-    // shortened, and further ones until it does not.
+    // shortened, and further ones until it does not, or close to the optimum until they are there.
     constexpr int most = 100;
+    const double near = 100 * control.tol;
     model.restore(out.posterior);
     double step = 1;
     if (natural_step(model, best_sites, step, 1, out.posterior)) judge();
-    for (int i = 0; i < most && !out.converged && out.posterior.elbo < best - out.posterior.slack(); ++i) {
+    const auto on_the_way = [&] {
+      return out.posterior.elbo < best - out.posterior.slack() || out.stationarity.measure() <= near;
+    };
+    for (int i = 0; i < most && !out.converged && on_the_way(); ++i) {
       step = 1;
       if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
       judge();

@@ -31,7 +31,10 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     q.rounding += 4 * std::numeric_limits<double>::epsilon() *
                       (std::abs(log_evidence) + r.cwiseAbs().dot(site_mean.alpha.cwiseAbs()) +
                        site_mean.alpha.cwiseAbs2().dot(noise)) +
-                  (std::isnan(site_mean.rounding) ? 0 : 4 * site_mean.rounding) + model.solver(k).rounding();
+                  (std::isnan(site_mean.rounding)
+                       ? std::numeric_limits<double>::epsilon() * (lambda.array() > 0).select(lambda, 0.0).dot(r.cwiseAbs2())
+                       : 4 * site_mean.rounding) +
+                  model.solver(k).rounding();
     // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free
     // response, observations contradict each other.
     const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();

@@ -1,5 +1,7 @@
 #include "inference/fixed_point.h"
 
+#include <algorithm>
+
 #include "inference/ascent.h"
 #include "inference/start.h"
 
@@ -66,7 +68,7 @@ InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optiona
       moved = true;
       if (current.merit - before_step <= 0.1 * control.tol) break;
     }
-    if (!moved || current.merit - before < current.slack()) {
+    if (!moved || current.merit - before < std::min(current.slack(), 1e-5 * control.tol)) {
       finished(model, control, trace, out);
       return out;
     }

@@ -138,7 +138,7 @@ class Climber {
   double rounding(const Point& at) const {
     return 1e-13 * (1 + std::abs(at.bound)) + 2e-16 * at.b.cwiseProduct(at.sites.mean).cwiseAbs().sum();
   }
-  double slack(const Point& at) const { return std::min(rounding(at), 1e-9 * (1 + std::abs(at.bound))); }
+  double slack(const Point& at) const { return std::min(rounding(at), 1e-8 * (1 + std::abs(at.bound))); }
   const Vector& lambda() const { return lambda_; }
 
  private:

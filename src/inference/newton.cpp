@@ -256,7 +256,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
     ++out.iterations;
-    const double before = current.elbo;
+    const double before = current.elbo, little = std::min(current.slack(), 0.1 * control.tol);
 
     bool moved = false, solved = false;
     {
@@ -282,7 +282,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
         }
       }
     }
-    stalled = current.elbo - before <= current.slack() ? stalled + 1 : 0;
+    stalled = current.elbo - before <= little ? stalled + 1 : 0;
     if (moved && solved) continue;
     // Where the model of the variances is not good enough: Newton's step for the means alone with a
     // fixed-point step for the variances, else the natural gradient, which is an ascent direction whatever
@@ -295,7 +295,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     }
     if (!stepped) stepped = fallback_step(model, model.natural_target(current), positive, current);
     if (stepped) {
-      stalled = current.elbo - before <= current.slack() ? stalled : 0;
+      stalled = current.elbo - before <= little ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);
       return out;

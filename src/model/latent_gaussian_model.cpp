@@ -159,7 +159,12 @@ std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int o
 // V (alpha + lambda C alpha) = C alpha
 std::optional<Posterior> LatentGaussianModel::at_covariance(const Matrix& lambda, const Posterior& current,
                                                             int order) {
-  return at_sites({lambda, current.alpha + lambda.cwiseProduct(current.centred)}, order);
+  if (!factorise(lambda)) return std::nullopt;
+  Posterior out = current;
+  out.sites = {lambda, current.alpha + lambda.cwiseProduct(current.centred)};
+  out.kl = out.kl_of_mean;
+  for (Index k = 0; k < latents(); ++k) add_covariance(k, out);
+  return finish(std::move(out), order);
 }
 
 std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, const Matrix& alpha, int order) {
@@ -214,12 +219,13 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
   double bound = 0;
   for (Index k = 0; k < latents(); ++k) {
     const Distance distance = solvers_[k]->distance(r.col(k), d.col(k));
-    bound += distance.gap_bound;
-    out.norm += distance.squared_norm;
+    // neither is negative but by rounding, which is as much of a distance as any
+    bound += std::abs(distance.gap_bound);
+    out.norm += std::abs(distance.squared_norm);
   }
   if (one_optimum() && null_dimension() == 0) out.certificate = bound;
   out.rounding = posterior.rounding;
-  out.norm = std::sqrt(std::max(out.norm, 0.0));
+  out.norm = std::sqrt(out.norm);
   return out;
 }
 
