@@ -3,8 +3,8 @@
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y, weights) giving start, lower and upper; default: what the constructor's help
-# promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
+# One positive number. range: function(y, weights) giving start, lower and upper; default: what the
+# constructor's help promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,

@@ -21,7 +21,8 @@
 #'     a bound from above.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
-#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`, what was added to a diagonal (0 if nothing was).}
+#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
+#'     what was added to a diagonal (0 if nothing was).}
 #'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
@@ -50,7 +51,7 @@ NULL
 #' @param design How rows of data become rows of the model.
 #' @param model,result What went to `fit_model()` and what it returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
-#'   converge.
+#'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   fit <- structure(
@@ -74,7 +75,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
   )
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
-  if (fit$convergence$rounding > trusted_nats) warn_rounding(fit)
+  if (fit$convergence$rounding > trusted_nats + 1e-9 * abs(fit$elbo)) warn_rounding(fit)
   fit
 }
 
@@ -140,16 +141,17 @@ warn_not_converged <- function(fit) {
   )
 }
 
-# Nats that nobody tells apart: where rounding may be more, numbers that follow from the bound are in doubt.
+# Nats that nobody tells apart. Where rounding may be more, and it is no last digit of a large bound, the
+# numbers that follow from the bound are in doubt.
 trusted_nats <- 1e-3
 
 warn_rounding <- function(fit) {
   warn_galvi(
     "numeric",
     paste0(
-      "Rounding may have changed the bound by ", in_nats(fit$convergence$rounding), ", and other numbers of this ",
-      "fit as much: the prior is very wide beside what the data say, or sizes differ too much. Give narrower ",
-      "priors, or the variables in other units."
+      "Rounding may have changed the bound by ", in_nats(fit$convergence$rounding), ", and other numbers of ",
+      "this fit as much: a prior is very wide beside what the data say, or sizes differ too much. Give ",
+      "narrower priors, or the variables in other units."
     ),
     call = fit$call
   )

@@ -73,8 +73,8 @@ spread_over <- function(n, count, turn = 1L) {
 # Rows that k-means looks at: cluster centres of more would hardly differ.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
-# x: rows that differ, sorted. The centres of `count` clusters by k-means, the best of three starts, distances taken in
-# units of `spread`; columns in `kept` (indicators) take the values of a row in the data.
+# x: rows that differ, sorted. The centres of `count` clusters by k-means, the best of three starts, distances
+# taken in units of `spread`; columns in `kept` (indicators) take the values of a row in the data.
 spread_points <- function(x, count, spread, kept, label) {
   if (nrow(x) > kmeans_rows(count)) x <- x[spread_over(nrow(x), kmeans_rows(count)), , drop = FALSE]
   if (nrow(x) <= count) {

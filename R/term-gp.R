@@ -20,8 +20,8 @@
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
 #' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
-#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links, else
-#'   1.
+#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links
+#'   (mad(y)^2 in the families student and laplace), else 1.
 #' @param by A number that multiplies the function, or a factor: one copy of the function per level,
 #'   independent, with shared hyperparameters.
 #' @param inducing NULL for the full Gaussian process, N x N. Else a sparse one: a number of inducing points,

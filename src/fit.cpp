@@ -89,7 +89,8 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
     const double reached = fit.inference.stationarity.measure();
     out = "inference stopped " +
           (fit.inference.iterations >= control.max_iterations ? "at max_iterations" : fit.inference.stop) +
-          " with a " + (std::isnan(fit.inference.stationarity.certificate) ? "stationarity measure" : "certificate") +
+          " with a " +
+          (std::isnan(fit.inference.stationarity.certificate) ? "stationarity measure" : "certificate") +
           " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
   }
   if (!fit.inference.note.empty()) out += (out.empty() ? "" : "; ") + fit.inference.note;

@@ -27,12 +27,14 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
     // what the last digits of alpha' (C + noise) alpha and of the rows' terms may be worth
-    const Vector noise = (lambda.array() > 0).select(lambda.cwiseInverse(), 0.0);
-    q.rounding += 4 * std::numeric_limits<double>::epsilon() *
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto observed = lambda.array() > 0;
+    const Vector noise = observed.select(lambda.cwiseInverse(), 0.0);
+    q.rounding += 4 * epsilon *
                       (std::abs(log_evidence) + r.cwiseAbs().dot(site_mean.alpha.cwiseAbs()) +
                        site_mean.alpha.cwiseAbs2().dot(noise)) +
                   (std::isnan(site_mean.rounding)
-                       ? std::numeric_limits<double>::epsilon() * (lambda.array() > 0).select(lambda, 0.0).dot(r.cwiseAbs2())
+                       ? epsilon * observed.select(lambda, 0.0).matrix().dot(r.cwiseAbs2())
                        : 4 * site_mean.rounding) +
                   model.solver(k).rounding();
     // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free

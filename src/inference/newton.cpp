@@ -190,8 +190,8 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
   return std::nullopt;
 }
 
-/// Moves (alpha, x), and the mean = C alpha, towards the frozen model's solution. False if it got less than half of the way there,
-/// measured by the residual.
+/// Moves (alpha, x), and the mean = C alpha, towards the frozen model's solution. False if it got less than
+/// half of the way there, measured by the residual.
 bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
                   Matrix& alpha, Matrix& mean, Matrix& x) {
   const Index N = model.rows(), K = model.latents();

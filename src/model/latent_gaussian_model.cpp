@@ -122,9 +122,9 @@ void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, Posterior
           : epsilon * posterior.sites.b.col(k).cwiseProduct(site_mean.mean).cwiseAbs().sum();
 }
 
-// The sums over rows carry the last digits of their terms, and E log p those of its argument; quadrature is good to
-// eleven or twelve digits (1e-9 is what it promises); what the solvers lose they know themselves. A bound that is
-// computed in another way differs by less than this.
+// The sums over rows carry the last digits of their terms, and E log p those of its argument; quadrature is
+// good to eleven or twelve digits (1e-9 is what it promises); what the solvers lose they know themselves. A
+// bound that is computed in another way differs by less than this.
 double LatentGaussianModel::rounding(const Posterior& posterior) const {
   constexpr double digits = 4 * epsilon, of_expectations = 1e-11;
   const Expectations& e = posterior.expectations;
@@ -137,8 +137,8 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
   return out;
 }
 
-// No divergence is negative, and so no bound is above the largest log density: a posterior that says so has lost
-// its digits, as one may whose precision is all but singular.
+// No divergence is negative, and so no bound is above the largest log density: a posterior that says so has
+// lost its digits, as one may whose precision is all but singular.
 bool LatentGaussianModel::is_possible(const Posterior& posterior) const {
   const double allowed = -std::min(posterior.rounding, 1e-6 * (1 + std::abs(posterior.merit)));
   return posterior.kl_of_mean >= allowed &&

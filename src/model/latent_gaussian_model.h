@@ -57,8 +57,8 @@ class LatentGaussianModel {
   std::optional<Posterior> at_sites(const Sites& sites, int order);
   /// With the covariance of these lambda and the mean of `current`.
   std::optional<Posterior> at_covariance(const Matrix& lambda, const Posterior& current, int order);
-  /// The posterior of (alpha, lambda), f's mean C alpha: where alpha is a coordinate. Under a wide prior it says
-  /// little of the mean.
+  /// The posterior of (alpha, lambda), f's mean C alpha: where alpha is a coordinate. Under a wide prior it
+  /// says little of the mean.
   std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
   /// With the covariance of `current`, which the solvers are factorised at, and the mean V b.
   std::optional<Posterior> move_mean(const Posterior& current, const Matrix& b, int order);
@@ -79,8 +79,8 @@ class LatentGaussianModel {
   Vector marginal_variances(Index k) const;
   /// d bound / dc of an averaged likelihood; slope = d value / dm - dE/dm.
   Vector slope_in_spread(const Posterior& posterior, const Vector& slope) const;
-  /// A posterior with nothing in it, of the right size; then latent k's parts, the covariance where the solvers
-  /// stand, and what follows from all of them.
+  /// A posterior with nothing in it, of the right size; then latent k's parts, the covariance where the
+  /// solvers stand, and what follows from all of them.
   Posterior blank() const;
   void set_mean(Index k, const SiteMean& site_mean, Posterior& posterior) const;
   void add_covariance(Index k, Posterior& posterior) const;

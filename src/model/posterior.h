@@ -37,8 +37,8 @@ struct Posterior {
   double rounding_of_mean = 0;
 
   SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
-  /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never more
-  /// than digits that nobody reads.
+  /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never
+  /// more than digits that nobody reads.
   double slack() const { return std::min(rounding, 1e-8 * (1 + std::min(std::abs(merit), 1e6))); }
   /// Is the merit, after a step from `before`, not lower but for rounding?
   bool holds_after(const Posterior& before) {

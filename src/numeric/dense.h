@@ -15,9 +15,10 @@ bool cholesky(Context& context, MatrixRef A);
 /// Returns what was added (0 as a rule). Throws std::domain_error beyond 1e-4.
 double cholesky_with_jitter(Context& context, MatrixRef A);
 
-/// A covariance (both triangles) becomes its factor, the largest remaining variance first, until that is at most
-/// `least` of the largest: A(order, order) = L L' but for what is left, with L the first order.size() rows and
-/// columns of the lower triangle, below which the other rows follow; `rest`, if wanted, gives their places.
+/// A covariance (both triangles) becomes its factor, the largest remaining variance first, until that is at
+/// most `least` of the largest: A(order, order) = L L' but for what is left, with L the first order.size()
+/// rows and columns of the lower triangle, below which the other rows follow; `rest`, if wanted, gives their
+/// places.
 std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest = nullptr,
                                     Monitor* monitor = nullptr);
 

@@ -171,16 +171,17 @@ Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
   return out;
 }
 
-// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. Steps of refinement
-// bring its digits back, each about as many as V has right of lambda V: without them counts of 1e5 under a prior
-// variance of 1e4 cost 1e-5 nats.
+// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. Steps of
+// refinement bring its digits back, each about as many as V has right of lambda V: without them counts of 1e5
+// under a prior variance of 1e4 cost 1e-5 nats.
 SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
   constexpr int most = 6;
   SiteMean out;
   Vector change = b;
   double before = std::numeric_limits<double>::infinity();
   for (int step = 0; step <= most; ++step) {
-    const Vector alpha = (step == 0 ? b : Vector(out.alpha + change)) - lambda_.cwiseProduct(apply_covariance(change));
+    Vector alpha = change - lambda_.cwiseProduct(apply_covariance(change));
+    if (step > 0) alpha += out.alpha;
     const Vector mean = apply_prior(alpha);
     change = b - alpha - lambda_.cwiseProduct(mean);
     const double rest = change.norm();
@@ -201,15 +202,17 @@ double DenseKernelSolver::product_rounding(const Vector& alpha) const {
   return std::numeric_limits<double>::epsilon() * alpha.cwiseAbs2().dot(prior_variances_);
 }
 
-// A factorisation of B changes it by its last digits, as large as those of B_ii B_jj, and log|B| and tr B^-1 by what
-// B^-1 makes of that. Of B = D + T C T the diagonal is a sum whose parts may cancel where lambda is negative.
+// A factorisation of B changes it by its last digits, as large as those of B_ii B_jj, and log|B| and tr B^-1
+// by what B^-1 makes of that. Of B = D + T C T the diagonal is a sum whose parts may cancel where lambda is
+// negative.
 double DenseKernelSolver::rounding() const {
   const Vector squared = scale_.cwiseAbs2();
   const Vector B = diagonal_.cwiseAbs() + squared.cwiseProduct(prior_variances_);
   const Vector inverse = content_ == Content::inverse
                              ? Vector(work_.diagonal())
                              : Vector(diagonal_ - squared.cwiseProduct(variances_));
-  // Jitter is part of the model where it stands in for noise, else an error: d log|B| / d jitter = tr(T B^-1 T).
+  // Jitter is part of the model where it stands in for noise, else an error: d log|B| / d jitter = tr(T B^-1
+  // T).
   const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
   return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter;
 }
@@ -306,8 +309,8 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
   }
 }
 
-// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is rounding;
-// jitter would be another prior, under which bounds lie above those of this one.
+// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is
+// rounding; jitter would be another prior, under which bounds lie above those of this one.
 Matrix DenseKernelSolver::whitened_design() const {
   constexpr double nothing = 1e-15;
   Matrix L = prior_;
@@ -457,9 +460,10 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
   return out;
 }
 
-// With K the covariance of all terms but the columns, P_K = (K + 1 / lambda)^-1 and a_K = (I + Lambda K)^-1 b, the
-// coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how far they are from their prior
-// means: nothing as large as S is subtracted from anything. Where K has no factor what there is stays.
+// With K the covariance of all terms but the columns, P_K = (K + 1 / lambda)^-1 and a_K = (I + Lambda K)^-1
+// b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how far they are
+// from their prior means: nothing as large as S is subtracted from anything. Where K has no factor what there
+// is stays.
 void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
   Index size = 0;
   for (const Coefficients& c : coefficients) size += c.mean.size();

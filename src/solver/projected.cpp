@@ -188,7 +188,8 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
 // determinant and tr(A A^-1) by what A^-1 makes of that.
 double ProjectedSolver::rounding() const {
   if (A_.size() == 0) return 0;
-  return 4 * std::numeric_limits<double>::epsilon() * A_.diagonal().cwiseProduct(inverse_.diagonal()).cwiseAbs().sum();
+  return 4 * std::numeric_limits<double>::epsilon() *
+         A_.diagonal().cwiseAbs().dot(inverse_.diagonal().cwiseAbs());
 }
 
 Vector ProjectedSolver::apply_prior(const Vector& x) const { return columns_.expand(columns_.project(x)); }

@@ -6,7 +6,8 @@
 
 namespace galvi {
 
-// [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a flat direction has the density 1 and not (2 pi)^(-1/2).
+// [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a flat direction
+// has the density 1 and not (2 pi)^(-1/2).
 double Solver::covariance_kl() const {
   Vector v = marginal_variances();
   if (extra_variances().size() > 0) v -= extra_variances();

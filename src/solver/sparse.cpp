@@ -55,8 +55,8 @@ void SparseSolver::use(const Vector& lambda) {
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
 
 // A change dA of A changes log|A| by tr(A^-1 dA), and rounding changes a diagonal by its last digit. A long
-// rw2 has entries that cancel to a millionth of their size; of a wide border's and the nodes' variances, which are
-// of opposite sign, the rows see the small sum.
+// rw2 has entries that cancel to a millionth of their size; of a wide border's and the nodes' variances,
+// which are of opposite sign, the rows see the small sum.
 double SparseSolver::rounding() const {
   const double epsilon = std::numeric_limits<double>::epsilon();
   const Vector& inverse = factor_->selected_inverse(context_);
