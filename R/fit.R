@@ -24,7 +24,8 @@
 #'     that were not. The last row of a step has its bound.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
-#'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
+#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
+#'     what was added to a diagonal (0 if nothing was).}
 #'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
@@ -53,7 +54,7 @@ NULL
 #' @param design How rows of data become rows of the model.
 #' @param model,result What went to `fit_model()` and what it returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
-#'   converge, and (`galvi_warning_numeric`) if rounding errors are visible in it.
+#'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   lost <- lost_digits(result)
@@ -67,7 +68,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       hyper = hyper_table(model$hyper, result), inducing = fitted_points(design, model, result$hyper),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
-      convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
+      convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
       nobs = length(model$y), backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, model$hyper),
       posterior = result[c(
@@ -81,6 +82,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_galvi("numeric", paste0("This fit has lost its digits: ", lost, "."), call = fit$call)
+  if (fit$convergence$rounding > trusted_nats + 1e-9 * abs(fit$elbo)) warn_rounding(fit)
   fit
 }
 
@@ -154,6 +156,22 @@ warn_not_converged <- function(fit) {
       "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a ",
       "larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this ",
       "fit to go on; plot(fit, which = \"trace\") shows the path."
+    ),
+    call = fit$call
+  )
+}
+
+# Nats that nobody tells apart. Where rounding may be more, and it is no last digit of a large bound, the
+# numbers that follow from the bound are in doubt.
+trusted_nats <- 1e-3
+
+warn_rounding <- function(fit) {
+  warn_galvi(
+    "numeric",
+    paste0(
+      "Rounding may have changed the bound by ", in_nats(fit$convergence$rounding), ", and other numbers of ",
+      "this fit as much: a prior is very wide beside what the data say, or sizes differ too much. Give ",
+      "narrower priors, or the variables in other units."
     ),
     call = fit$call
   )
