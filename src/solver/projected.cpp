@@ -185,10 +185,10 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
 }
 
 // As of any factorisation: A changes by last digits as large as those of A_ii A_jj, and the logarithm of its
-// determinant and tr(A A^-1) by what A^-1 makes of that.
+// determinant and tr(A A^-1) by what A^-1 makes of that; A itself is a sum over rows, with errors of its own.
 double ProjectedSolver::rounding() const {
   if (A_.size() == 0) return 0;
-  return 4 * std::numeric_limits<double>::epsilon() *
+  return 16 * std::numeric_limits<double>::epsilon() *
          A_.diagonal().cwiseAbs().dot(inverse_.diagonal().cwiseAbs());
 }
 
