@@ -74,13 +74,20 @@ class_predictors <- function(built, solver, K) {
 }
 
 # What terms may know of the response: location and spread for default priors, default variance for kernels,
-# the names of several latent values.
+# how many rows each row counts as, the names of several latent values.
 model_context <- function(family, response, registry) {
   identity <- family$link == "identity"
-  variance <- if (identity) response_variance(response$modelled) else 1
+  weights <- row_counts(response$weights)
+  spread <- if (!identity) {
+    1
+  } else if (family_type(family)$robust) {
+    robust_spread(response$modelled, weights)
+  } else {
+    sqrt(response_variance(response$modelled, weights))
+  }
   list(
-    registry = registry, default_variance = variance,
-    centre = if (identity) stats::median(response$modelled) else 0, spread = sqrt(variance),
+    registry = registry, weights = weights, default_variance = spread^2,
+    centre = if (identity) weighted_median(response$modelled, weights) else 0, spread = spread,
     latents = if (length(response$latents) > 1L) response$latents,
     intercept = family_type(family)$intercept(family)
   )

@@ -3,8 +3,8 @@
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y) giving start, lower and upper; default: what the constructor's help
-# promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
+# One positive number. range: function(y, weights) giving start, lower and upper; default: what the
+# constructor's help promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
@@ -58,7 +58,7 @@ family_likelihood <- function(family, response, registry, held = FALSE) {
 add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
-  range <- parameter$range(response$modelled)
+  range <- parameter$range(response$modelled, row_counts(response$weights))
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
   )
@@ -97,44 +97,37 @@ has_held_thresholds <- function(family) is_held(family$parameters$thresholds)
 # y: the response, proportions for counts of trials. Half of what varies is the noise's share, half the
 # function's. The ranges leave room both ways.
 
-noise_variance <- function(y) {
-  total <- response_variance(y)
+noise_variance <- function(y, weights) {
+  total <- response_variance(y, weights)
   list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
 }
 
-# var(y), 1 where y does not vary.
-response_variance <- function(y) {
-  v <- if (length(y) > 1L) stats::var(as.numeric(y)) else 0
-  if (is.finite(v) && v > 1e-24 * mean(y)^2 && v > 0) v else 1
-}
-
-# A scale in units of y that a few wild values do not move: the median absolute deviation, sd(y) where more
-# than half of y is one value.
-spread_start <- function(y) {
-  spread <- stats::mad(y)
-  if (!is.finite(spread) || spread <= 1e-12 * abs(stats::median(y))) spread <- sqrt(response_variance(y))
+spread_start <- function(y, weights) {
+  spread <- robust_spread(y, weights)
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
 }
 
-df_start <- function(y) list(start = 4, lower = 0.1, upper = 1e3)
+df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
 
 # var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
-shape_start <- function(y) {
-  v <- response_variance(log(y)) / 2
+shape_start <- function(y, weights) {
+  v <- response_variance(log(y), weights) / 2
   list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
 }
 
 # var(y) = mean + mean^2 / size; counts that vary less than Poisson's would have it infinite.
-size_start <- function(y) {
-  excess <- (response_variance(y) - mean(y)) / 2
-  size <- if (excess > 0) mean(y)^2 / excess else Inf
+size_start <- function(y, weights) {
+  mean <- weighted_mean(y, weights)
+  excess <- (response_variance(y, weights) - mean) / 2
+  size <- if (excess > 0) mean^2 / excess else Inf
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
 }
 
 # var(y) = mean (1 - mean) / (1 + precision)
-precision_start <- function(y) {
-  noise <- if (length(y) > 1L) stats::var(y) / 2 else 0
-  list(start = clamp(mean(y) * (1 - mean(y)) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
+precision_start <- function(y, weights) {
+  mean <- weighted_mean(y, weights)
+  noise <- weighted_variance(y, weights) / 2
+  list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
 clamp <- function(x, lower, upper) min(max(x, lower), upper)

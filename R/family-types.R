@@ -6,7 +6,8 @@
 # example: a legal response of three rows. parameters: see family-parameters.R. options: what else the
 # constructor takes, name -> function(value) that checks and tidies it; of NA for the default.
 # Families of classes also have latents(levels, family), the names of their K latents where that is not one;
-# constants(levels, family), what the core must know; intercept(family), whether formulas have one.
+# constants(levels, family), what the core must know; intercept(family), whether formulas have one. robust: do
+# wild responses count little, so that starts and default priors must not follow them either?
 family_types <- function() {
   list(
     gaussian = list(
@@ -17,11 +18,12 @@ family_types <- function() {
       links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
       parameters = list(
         df = positive(df_start, default = fixed(4)), scale = positive(spread_start, default = 1)
-      )
+      ),
+      robust = TRUE
     ),
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1))
+      parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE
     ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit"), response = binomial_response,
@@ -66,7 +68,8 @@ family_type <- function(family) {
   entry <- family_types()[[family$family]]
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
-    constants = function(levels, family) list(), intercept = function(family) TRUE
+    constants = function(levels, family) list(), intercept = function(family) TRUE,
+    robust = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }

@@ -24,7 +24,8 @@
 #'     that were not. The last row of a step has its bound.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
-#'     proves it); `jitter`, what was added to a diagonal (0 if nothing was).}
+#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
+#'     what was added to a diagonal (0 if nothing was).}
 #'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
@@ -53,7 +54,7 @@ NULL
 #' @param design How rows of data become rows of the model.
 #' @param model,result What went to `fit_model()` and what it returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
-#'   converge, and (`galvi_warning_numeric`) if rounding errors are visible in it.
+#'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   lost <- lost_digits(result)
@@ -67,7 +68,7 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
       hyper = hyper_table(model$hyper, result), inducing = fitted_points(design, model, result$hyper),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
-      convergence = result[c("converged", "message", "gradient_norm", "gap", "jitter")],
+      convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
       nobs = length(model$y), backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, model$hyper),
       posterior = result[c(
@@ -80,21 +81,37 @@ new_fit <- function(call, formula, family, design, model, result, control, prior
   )
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
-  if (length(lost)) warn_galvi("numeric", paste0("This fit has lost its digits: ", lost, "."), call = fit$call)
+  if (length(lost)) warn_lost_digits(lost, fit$call)
   fit
 }
 
-#' Words for a fit whose predictions at its own observations are not the fitted values; NULL if all is well
+#' What rounding may have done to a fit, in words; NULL if it is less than anyone reads
+#'
+#' The bound in nats, where that is not a last digit of a large bound; and predictions at the observations,
+#' which must be the fitted values, in posterior sds.
 #' @noRd
 lost_digits <- function(result) {
-  visible <- 0.01  # posterior sds
-  error <- result$prediction_error
-  if (is.null(error) || error <= visible) return(NULL)
-  sprintf(paste(
-    "predictions at the observations differ from the fitted values by up to %s posterior standard",
-    "deviations, because variances in this model differ by more orders of magnitude than numbers have digits;",
-    "check the scale of the inputs and the variances that were given"
-  ), format(error, digits = 2L))
+  visible_nats <- 1e-3 + 1e-9 * abs(result$elbo)
+  visible_sds <- 0.01
+  of_bound <- if (isTRUE(result$rounding > visible_nats)) {
+    sprintf("rounding may have changed the bound by %s", in_nats(result$rounding))
+  }
+  of_predictions <- if (isTRUE(result$prediction_error > visible_sds)) {
+    sprintf(
+      "predictions at the observations differ from the fitted values by up to %s posterior standard deviations",
+      format(result$prediction_error, digits = 2L)
+    )
+  }
+  said <- c(of_bound, of_predictions)
+  if (length(said)) paste(said, collapse = "; ")
+}
+
+warn_lost_digits <- function(lost, call) {
+  warn_galvi("numeric", paste0(
+    "Numbers of this fit have lost their digits: ", lost, ". Prior variances and what the data say differ by ",
+    "too many orders of magnitude: give narrower priors, fixed variances closer together, or the variables in ",
+    "other units."
+  ), call = call)
 }
 
 #' Stop if a fit is not what its readers rely on: an error here is ours, not the user's

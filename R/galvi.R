@@ -15,11 +15,14 @@
 #' environment and, for variables, first from `data`.
 #'
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
-#' with m = median(y) and s = sd(y) on identity links (of y less the offset), m = 0 and s = 1 on others.
-#' `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some. The slope
-#' of `rw2(t)` is one of them, `"rw2(t).slope"`; the constants of `gmrf(g, constrain = FALSE)` follow the
-#' intercept's prior or their own, `"gmrf(g).constant"`. `fit$prior` lists them all. A number is held; `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()]) have
-#' these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
+#' with m = median(y) and s = sd(y) on identity links (of y less the offset; s = mad(y) in the families
+#' student and laplace, which are for outliers), m = 0 and s = 1 on others. Here and in the starts of
+#' hyperparameters a row of weight 2 counts as two rows; where all weights sum to 1 or less every row counts
+#' as one. `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some.
+#' The slope of `rw2(t)` is one of them, `"rw2(t).slope"`; the constants of `gmrf(g, constrain = FALSE)` follow
+#' the intercept's prior or their own, `"gmrf(g).constant"`. `fit$prior` lists them all. A number is held;
+#' `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()])
+#' have these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
 #' [cumulative()] with free thresholds has no intercept.
 #'
 #' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
@@ -52,9 +55,9 @@
 #'   R's usual methods.
 #' @section Errors:
 #' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method,
-#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`), and
-#' so does one in which rounding errors are visible (`galvi_warning_numeric`): predictions at up to 1,000 of the
-#' observations are compared with the fitted values.
+#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`),
+#' and so does one whose numbers rounding may have changed (`galvi_warning_numeric`): by the size of the terms
+#' of its bound, or by predictions at up to 1,000 of the observations, which must be the fitted values.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' summary(fit)

@@ -73,32 +73,38 @@ spread_over <- function(n, count, turn = 1L) {
 # Rows that k-means looks at: cluster centres of more would hardly differ.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
-# x: N x p. The centres of `count` clusters by k-means, the best of three starts, distances taken in units of
-# `spread`; columns in `kept` (indicators) take the values of a row in the data.
+# x: rows that differ, sorted. The centres of `count` clusters by k-means, the best of three starts, distances
+# taken in units of `spread`; columns in `kept` (indicators) take the values of a row in the data.
 spread_points <- function(x, count, spread, kept, label) {
   if (nrow(x) > kmeans_rows(count)) x <- x[spread_over(nrow(x), kmeans_rows(count)), , drop = FALSE]
-  distinct <- unique(x)
-  if (nrow(distinct) <= count) {
-    if (nrow(distinct) < count) {
+  if (nrow(x) <= count) {
+    if (nrow(x) < count) {
       inform_galvi("inducing", sprintf(
         "%s: the inputs have %s, and as many are the inducing points instead of %s.", label,
-        if (nrow(distinct) == 1L) "one distinct row" else paste(nrow(distinct), "distinct rows"), format(count)
+        if (nrow(x) == 1L) "one distinct row" else paste(nrow(x), "distinct rows"), format(count)
       ))
     }
-    return(distinct)
+    return(x)
   }
   scaled <- x / rep(spread, each = nrow(x))
-  starts <- distinct / rep(spread, each = nrow(distinct))
   clusters <- lapply(1:3, function(turn) {
-    chosen <- utils::head(unique(c(spread_over(nrow(starts), count, turn), seq_len(nrow(starts)))), count)
-    # its warnings are about steps that a start does not need
-    suppressWarnings(stats::kmeans(scaled, starts[chosen, , drop = FALSE], iter.max = 20L))
+    chosen <- utils::head(unique(c(spread_over(nrow(x), count, turn), seq_len(nrow(x)))), count)
+    clusters_from(scaled, scaled[chosen, , drop = FALSE])
   })
   best <- clusters[[which.min(vapply(clusters, `[[`, 0, "tot.withinss"))]]
   points <- best$centers * rep(spread, each = count)
   first <- match(seq_len(count), best$cluster)
   points[, kept] <- x[first, kept]
   unique(unname(points))
+}
+
+# k-means from these centres. stats::kmeans() reads a single one as a number of centres, which it draws.
+clusters_from <- function(x, centres) {
+  if (nrow(centres) == 1L) {
+    return(list(centers = t(colMeans(x)), cluster = rep(1L, nrow(x)), tot.withinss = 0))
+  }
+  # its warnings are about steps that a start does not need
+  suppressWarnings(stats::kmeans(x, centres, iter.max = 20L))
 }
 
 # Points as rows of the input matrix: given, those of the fit that learning starts from, or spread out.
@@ -108,9 +114,13 @@ starting_points <- function(spec, inputs, start) {
   if (NROW(earlier) == spec$inducing && NCOL(earlier) == length(spec$input_names)) {
     return(given_points(spec, earlier))
   }
-  x <- inputs$matrix
+  x <- distinct_rows(inputs$matrix, inputs$weights)$x
   # a kernel with one lengthscale takes distances in the inputs' own units
-  spread <- if (has_isotropic_leaf(spec$kernel)) rep(1, ncol(x)) else unit_if_zero(column_sds(x))
+  spread <- if (has_isotropic_leaf(spec$kernel)) {
+    rep(1, ncol(x))
+  } else {
+    unit_if_zero(column_sds(inputs$matrix, inputs$weights))
+  }
   spread_points(x, spec$inducing, spread, which(is_indicator(spec)), spec$label)
 }
 
@@ -124,8 +134,8 @@ is_indicator <- function(spec) rep(vapply(spec$facts, `[[`, "", "kind") == "fact
 # Enters the points into the hyperparameter table, in units of the inputs' spread so that steps are alike; a
 # level stays a level. -> what the border wants to know (see src/prior/term.h)
 register_points <- function(spec, points, inputs, context) {
-  centre <- colMeans(inputs$matrix)
-  scale <- unit_if_zero(column_sds(inputs$matrix))
+  centre <- column_means(inputs$matrix, inputs$weights)
+  scale <- unit_if_zero(column_sds(inputs$matrix, inputs$weights))
   free <- context$move_inducing & !is_indicator(spec)
   value <- (points - rep(centre, each = nrow(points))) / rep(scale, each = nrow(points))
   at <- matrix(0L, nrow(points), ncol(points))

@@ -3,7 +3,7 @@
 #' The border's list of a kernel over the inputs of a term
 #'
 #' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of
-#'   variables)
+#'   variables, weights = how many rows each counts as)
 #' @param register function(parameter, value, default, lower, upper, learned, transform) that adds an entry to
 #'   the hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then
 #'   learning starts at `default`, or the entry is held there if `learned` is FALSE.
@@ -63,11 +63,12 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     count <- if (per_variable) length(used) else 1L
     values <- split_setting(kernel$settings[[parameter]], count, parameter, kernel)
     if (!per_variable) {
-      start <- parameter_start(parameter, kernel, x, variance, 1L)
+      start <- parameter_start(parameter, kernel, x, inputs$weights, variance, 1L)
       return(register_parameter(register, parameter, parameter, values[[1L]], start, learned))
     }
     positions <- vapply(seq_along(used), function(v) {
-      start <- parameter_start(parameter, kernel, x[, owner == v, drop = FALSE], variance, count)
+      own <- x[, owner == v, drop = FALSE]
+      start <- parameter_start(parameter, kernel, own, inputs$weights, variance, count)
       name <- sprintf("%s[%s]", parameter, names(used)[v])
       register_parameter(register, parameter, name, values[[v]], start, learned)
     }, 1L)
@@ -119,25 +120,27 @@ split_setting <- function(value, count, parameter, kernel) {
 # ---- starts and bounds ----
 
 # Where learning starts without a word from the user. `count`: variables that share the kernel's variance.
-parameter_start <- function(parameter, kernel, x, variance, count) {
+parameter_start <- function(parameter, kernel, x, weights, variance, count) {
   switch(parameter,
     lengthscale = if (kernel$type == "periodic") {
-      median_distance(on_circle(x, known_start(kernel$settings$period)))
+      median_distance(on_circle(x, known_start(kernel$settings$period)), weights)
     } else {
-      median_distance(x)
+      median_distance(x, weights)
     },
-    variance = variance / average_variance(kernel, x) / count,
+    variance = variance / average_variance(kernel, x, weights) / count,
     # required, or with a default of their own in the constructor
     known_start(kernel$settings[[parameter]])
   )
 }
 
 # The prior variance of a kernel with variance 1, averaged over the rows.
-average_variance <- function(kernel, x) {
+average_variance <- function(kernel, x, weights) {
   squares <- rowSums(x^2)
   average <- switch(kernel$type,
-    linear = mean(squares),
-    polynomial = mean((known_start(kernel$settings$constant) + squares)^kernel$constants$degree),
+    linear = weighted_mean(squares, weights),
+    polynomial = weighted_mean(
+      (known_start(kernel$settings$constant) + squares)^kernel$constants$degree, weights
+    ),
     1
   )
   if (kernel$type == "polynomial" && !is.finite(average)) {
@@ -170,12 +173,17 @@ register_parameter <- function(register, parameter, name, value, start, learned)
 }
 
 # Median of the positive distances between rows; 1 if all rows are the same.
-median_distance <- function(x) {
+median_distance <- function(x, weights) {
+  rows <- distinct_rows(x, weights)
+  x <- rows$x
   n <- nrow(x)
-  rows <- if (n > 500L) round(seq(1, n, length.out = 500L)) else seq_len(n)
-  distances <- as.numeric(stats::dist(x[rows, , drop = FALSE]))
-  distances <- distances[is.finite(distances) & distances > 0]
-  if (length(distances)) return(stats::median(distances))
+  taken <- if (n > 500L) round(seq(1, n, length.out = 500L)) else seq_len(n)
+  distances <- as.numeric(stats::dist(x[taken, , drop = FALSE]))
+  w <- rows$weights[taken]
+  pairs <- tcrossprod(w)
+  pairs <- pairs[lower.tri(pairs)]
+  usable <- is.finite(distances) & distances > 0
+  if (any(usable)) return(weighted_median(distances[usable], pairs[usable]))
   # rows that differ may have been skipped
   span <- sqrt(sum(apply(x, 2L, function(column) diff(range(column)))^2))
   if (is.finite(span) && span > 0) span else 1

@@ -25,10 +25,11 @@
 #' posterior mode. With `ard = TRUE` a vector gives one per variable. `degree` is always held.
 #'
 #' NULL means a start from the data:
-#' * `lengthscale`: the median of the positive distances between rows (at most 500, evenly spaced) in the
-#'   kernel's columns, per variable with `ard = TRUE`; for `periodic` distances on the circle of
-#'   circumference `period`, in units of its radius.
-#' * `variance`: var(y) if the link is the identity, else 1. The parts of a sum share it in equal parts.
+#' * `lengthscale`: the median of the positive distances between rows (of distinct ones at most 500, evenly
+#'   spaced) in the kernel's columns, per variable with `ard = TRUE`; for `periodic` distances on the circle
+#'   of circumference `period`, in units of its radius.
+#' * `variance`: var(y) if the link is the identity (mad(y)^2 in the families student and laplace), else 1.
+#'   The parts of a sum share it in equal parts.
 #'   `linear` and `polynomial` are scaled so that their prior variance has that average over the rows.
 #'
 #' A product of kernels has only one overall variance: the first factor with several variances (a sum, or

@@ -196,7 +196,7 @@ design_basis <- function(spec, rows, q, context) {
   default <- if (slope) {
     time <- (rows$node[, 1L] - 1) %% count_times(spec)
     column <- if (is.null(rows$weight)) time else time * rows$weight
-    normal(0, 10 * context$spread / slope_scale(matrix(column)))
+    normal(0, 10 * context$spread / slope_scale(matrix(column), context$weights))
   } else {
     normal(context$centre, 10 * context$spread)
   }

@@ -109,7 +109,7 @@ check_finite_columns <- function(W) {
 # column's own name, its term's label, `intercept` or `default`, galvi's default.
 fixed_priors <- function(spec, W, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
-  sd <- slope_scale(W)
+  sd <- slope_scale(W, context$weights)
   if (!all(is.finite(sd))) {
     stop_galvi("data", sprintf(
       "`%s` has values too large for their variance to be a number: give it in other units.",
@@ -137,9 +137,9 @@ chosen_prior <- function(prior, keys, default) {
 }
 
 # sd(x_j); a column that does not vary is taken by its size.
-slope_scale <- function(W) {
-  sd <- column_sds(W)
-  size <- abs(colMeans(W))
+slope_scale <- function(W, weights) {
+  sd <- column_sds(W, weights)
+  size <- abs(column_means(W, weights))
   ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
 }
 

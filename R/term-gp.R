@@ -20,8 +20,8 @@
 #'
 #' @param ... Inputs: names of columns, expressions in them, or `.`.
 #' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
-#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links, else
-#'   1.
+#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links
+#'   (mad(y)^2 in the families student and laplace), else 1.
 #' @param by A number that multiplies the function, or a factor: one copy of the function per level,
 #'   independent, with shared hyperparameters.
 #' @param inducing NULL for the full Gaussian process, N x N. Else a sparse one: a number of inducing points,
@@ -156,9 +156,10 @@ design_gp <- function(spec, frame, context) {
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
-  spec$moments <- input_moments(spec, block$matrix)
+  spec$moments <- input_moments(spec, block$matrix, context$weights)
   inputs <- list(
-    matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names
+    matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names,
+    weights = context$weights
   )
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
@@ -258,13 +259,13 @@ check_finite_inputs <- function(matrix, names) {
 
 # centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard
 # deviation, the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
-input_moments <- function(spec, x) {
+input_moments <- function(spec, x, weights) {
   p <- ncol(x)
   moments <- list(centre = numeric(p), factor = rep(1, p))
   if (!spec$scale) return(moments)
   numbers <- rep(vapply(spec$facts, `[[`, "", "kind") != "factor", fact_widths(spec))
-  sd <- column_sds(x)
-  moments$centre[numbers] <- colMeans(x)[numbers]
+  sd <- column_sds(x, weights)
+  moments$centre[numbers] <- column_means(x, weights)[numbers]
   varies <- numbers & sd > 0
   if (any(varies) && has_isotropic_leaf(spec$kernel)) {
     moments$factor[varies] <- exp(mean(log(sd[varies]))) / sd[varies]
@@ -276,14 +277,6 @@ fact_widths <- function(spec) {
   vapply(spec$facts, function(fact) {
     switch(fact$kind, factor = length(fact$levels), matrix = length(fact$columns), 1L)
   }, 1L)
-}
-
-# Column by column: x - mean(x) of all columns at once would copy the table.
-column_sds <- function(x) {
-  if (nrow(x) < 2L) return(numeric(ncol(x)))
-  sd <- vapply(seq_len(ncol(x)), function(j) stats::sd(x[, j]), 0)
-  # rounding leaves a constant column a tiny spread
-  ifelse(sd > 1e-12 * abs(colMeans(x)), sd, 0)
 }
 
 apply_moments <- function(x, moments) {

@@ -123,7 +123,8 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
     const double reached = fit.inference.stationarity.measure();
     out = "inference stopped " +
           (fit.inference.iterations >= control.max_iterations ? "at max_iterations" : fit.inference.stop) +
-          " with a " + (std::isnan(fit.inference.stationarity.gap) ? "stationarity measure" : "certificate") +
+          " with a " +
+          (std::isnan(fit.inference.stationarity.certificate) ? "stationarity measure" : "certificate") +
           " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
   }
   if (!fit.inference.note.empty()) out += (out.empty() ? "" : "; ") + fit.inference.note;
@@ -238,7 +239,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["converged"] = best.inference.converged && best.hyper_converged;
   out["message"] = message_of(best, inference);
   out["gradient_norm"] = s.norm;
-  out["gap"] = std::isnan(s.gap) ? NA_REAL : s.gap;
+  out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();
+  out["rounding"] = s.rounding;
   out["jitter"] = jitter;
   out["backend"] = context.backend.name();
   out["cost"] =

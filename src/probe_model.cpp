@@ -39,7 +39,7 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
       Rcpp::_["ok"] = true, Rcpp::_["seen"] = to_r(seen), Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
       Rcpp::_["prior_variances"] = to_r(solver->prior_variances()), Rcpp::_["log_det"] = solver->log_det(),
       Rcpp::_["variances"] = to_r(variances), Rcpp::_["mean"] = to_r(site_mean.mean),
-      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean.squared_norm),
+      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean),
       Rcpp::_["apply_prior"] = to_r(solver->apply_prior(v)),
       Rcpp::_["apply_covariance"] = to_r(solver->apply_covariance(v)),
       Rcpp::_["apply_squared_covariance"] = to_r(solver->apply_squared_covariance(v)),
@@ -82,5 +82,5 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
                             Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
-                            Rcpp::_["gap"] = stationarity.gap, Rcpp::_["norm"] = stationarity.norm);
+                            Rcpp::_["gap"] = stationarity.certificate, Rcpp::_["norm"] = stationarity.norm);
 }

@@ -42,15 +42,15 @@ class Profile {
     InferenceResult result;
     try {
       result = infer(sites_, tolerance());
+      gradient = -table_.chain(slope(result.posterior));
     } catch (const std::domain_error&) {
       trace_.judge(-std::numeric_limits<double>::infinity());
-      // no posterior at these hyperparameters: the line search must come back
+      // no posterior at these hyperparameters, or none with a gradient: the line search must come back
       gradient.setZero(x.size());
       return std::numeric_limits<double>::infinity();
     }
     const double objective = result.posterior.elbo + table_.log_prior();
     trace_.judge(objective);
-    gradient = -table_.chain(slope(result.posterior));
     if (objective > best_) {
       best_ = objective;
       sites_ = result.posterior.sites;
@@ -176,6 +176,10 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
           "give priors to weakly identified ones";
   }
   out.inference = best_of_starts(model, algorithm, std::move(out.inference), inference, trace);
+  // what is left to gain may be less than the bound's own rounding, which hides every further step
+  constexpr double trusted = 1e-3;  // nats
+  const Stationarity& left = out.inference.stationarity;
+  if (left.measure() <= std::min(left.rounding, trusted)) out.inference.converged = true;
   out.hyper = table.values();
   out.objective = out.inference.posterior.elbo + table.log_prior();
   return out;

@@ -8,13 +8,14 @@ namespace galvi {
 
 namespace {
 
-// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
-// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
-struct Means {
-  Matrix alpha, centred;
+// N x K each; centred = V b
+struct SiteMeans {
+  Matrix b, centred;
 };
 
-Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
+// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   constexpr double tolerance = 1e-3;
   constexpr int products = 30;
   using Map = Eigen::Map<const Matrix>;
@@ -35,18 +36,17 @@ Means newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   const Vector solution = gmres(
       system, [](const Vector& x) { return x; }, Map(residual.data(), N * K, 1), tolerance, products);
   const Matrix d = Map(solution.data(), N, K).cwiseQuotient(scale);
-  const Matrix f = posterior.centred + apply_covariance(d);
-  return {posterior.sites.b + d - lambda.cwiseProduct(f), f};
+  return {posterior.sites.b + d, posterior.centred + apply_covariance(d)};
 }
 
 Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
 
-// Towards alpha, halved until the bound does not fall. True if it moved.
-bool move_mean(LatentGaussianModel& model, const Matrix& alpha, Posterior& current) {
-  const Matrix way = alpha - current.alpha;
+// Towards the mean V b, halved until the bound does not fall. True if it moved.
+bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) {
+  const Matrix way = b - current.sites.b;
   for (double step = 1; step > 1e-6; step *= 0.5) {
-    auto next = model.move_mean(current, current.alpha + step * way, 2);
-    if (next && next->merit >= current.merit - rounding(current)) {
+    auto next = model.move_mean(current, current.sites.b + step * way, 2);
+    if (holds(next, current)) {
       current = std::move(*next);
       return true;
     }
@@ -63,7 +63,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
     const Sites sites{(1 - step) * current.sites.lambda + step * target.lambda,
                       (1 - step) * current.sites.b + step * target.b};
     auto next = model.at_sites(sites, order);
-    if (next && next->merit >= current.merit - rounding(current)) {
+    if (holds(next, current)) {
       current = std::move(*next);
       return true;
     }
@@ -73,10 +73,8 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
 }
 
 bool mean_step(LatentGaussianModel& model, Posterior& current) {
-  const Matrix b = current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred);
-  Matrix target(model.rows(), model.latents());
-  for (Index k = 0; k < model.latents(); ++k) target.col(k) = model.solver(k).posterior_mean(b.col(k)).alpha;
-  return move_mean(model, target, current);
+  return move_mean(model, current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred),
+                   current);
 }
 
 bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
@@ -86,7 +84,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
     const double before = current.merit;
     // where the log likelihood is not concave Newton's direction may go down
     const bool stepped =
-        move_mean(model, newton_means(model, current).alpha, current) || mean_step(model, current);
+        move_mean(model, newton_means(model, current).b, current) || mean_step(model, current);
     moved = moved || stepped;
     if (!stepped || current.merit - before <= 0.1 * tol) break;
   }
@@ -94,17 +92,17 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
 }
 
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
-  const Means means = newton_means(model, posterior);
+  const SiteMeans means = newton_means(model, posterior);
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
-  target.b = means.alpha + target.lambda.cwiseProduct(means.centred);
+  target.b = means.b + (target.lambda - posterior.sites.lambda).cwiseProduct(means.centred);
   return target;
 }
 
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
               InferenceResult& out) {
   out.stationarity = model.stationarity(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap);
+  trace.add(out.posterior.elbo, out.stationarity.gap());
   out.converged = out.stationarity.measure() <= control.tol;
   return out.converged || out.iterations == control.max_iterations;
 }
@@ -135,7 +133,7 @@ InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& st
     // an extrapolated lambda below a tenth of the plain step's is not to be trusted
     next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
     auto candidate = model.at_sites(next, order);
-    if (candidate && candidate->merit >= out.posterior.merit - rounding(out.posterior)) {
+    if (holds(candidate, out.posterior)) {
       out.posterior = std::move(*candidate);
       step = std::min(1.0, 2 * step);
       continue;

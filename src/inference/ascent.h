@@ -25,8 +25,10 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 /// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
-/// How much the bound may fall by rounding alone and still count as not falling.
-inline double rounding(const Posterior& q) { return q.rounding; }
+/// Is there a posterior after the step, and its merit not lower but for rounding?
+inline bool holds(std::optional<Posterior>& next, const Posterior& current) {
+  return next && next->holds_after(current);
+}
 
 /// Records the point; true when there is nothing left to do.
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,

@@ -107,12 +107,13 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     out.converged = out.stationarity.measure() <= control.tol;
   };
   judge();
-  trace.add(out.posterior.elbo, out.stationarity.gap);
+  trace.add(out.posterior.elbo, out.stationarity.gap());
   if (out.converged) return out;
 
-  const bool certified = !std::isnan(out.stationarity.gap);
+  const bool certified = !std::isnan(out.stationarity.certificate);
   Sites best_sites = out.posterior.sites;
-  double best = none, promising = control.tol;
+  // what the trace has so far, which its next entry is not to lie below
+  double best = out.posterior.elbo, promising = control.tol;
   Climber climber(model, out.posterior);
   const Objective objective = [&](const Vector& x, Vector& gradient) {
     double squared_norm;
@@ -127,10 +128,11 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     best = value;
     best_sites = climber.read_off();
     const double gap = 0.5 * squared_norm;
-    trace.add(value, certified ? gap : std::numeric_limits<double>::quiet_NaN());
+    trace.add(value, certified ? gap + out.posterior.rounding : std::numeric_limits<double>::quiet_NaN());
     if (gap <= promising) {
       promising = 0.1 * gap;
-      if (auto posterior = model.at_sites(best_sites, 1)) {
+      auto posterior = model.at_sites(best_sites, 1);
+      if (posterior && posterior->elbo >= value - posterior->slack()) {
         out.posterior = std::move(*posterior);
         judge();
         if (out.converged) throw Enough{};
@@ -158,19 +160,23 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
 
   if (!out.converged) {
     // Where the search stopped early, one fixed-point step from the best q may end below its bound:
-    // shortened, and further ones until it does not.
-    constexpr int most = 20;
+    // shortened, and further ones until it does not, or close to the optimum until they are there.
+    constexpr int most = 100;
+    const double near = 100 * control.tol;
     model.restore(out.posterior);
     double step = 1;
     if (natural_step(model, best_sites, step, 1, out.posterior)) judge();
-    for (int i = 0; i < most && !out.converged && out.posterior.elbo < best; ++i) {
+    const auto on_the_way = [&] {
+      return out.posterior.elbo < best - out.posterior.slack() || out.stationarity.measure() <= near;
+    };
+    for (int i = 0; i < most && !out.converged && on_the_way(); ++i) {
       step = 1;
       if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
       judge();
     }
   }
   model.restore(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap);
+  trace.add(out.posterior.elbo, out.stationarity.gap());
   return out;
 }
 

@@ -130,10 +130,10 @@ InferenceResult coordinate_ascent(LatentGaussianModel& model, const std::optiona
     ++out.iterations;
     const Posterior before = current;
     // one factorisation a sweep, so that the rounding of N updates does not add up
-    if (auto next = model.at_alpha(sweep(model, current), current.alpha, 2)) {
+    if (auto next = model.at_covariance(sweep(model, current), current, 2)) {
       current = std::move(*next);
       settle_mean(model, control.tol, current);  // step 2(b), eq. 21
-      if (current.elbo >= before.elbo - rounding(before)) continue;
+      if (current.holds_after(before)) continue;
       current = before;
     }
     model.restore(current);

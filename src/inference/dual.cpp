@@ -20,6 +20,7 @@ Vector flat(const Matrix& X) { return Eigen::Map<const Vector>(X.data(), X.size(
 
 double dot(const Matrix& X, const Matrix& Y) { return X.cwiseProduct(Y).sum(); }
 
+// Of its value, which is a sum of terms that all but cancel.
 double rounding(const DualPoint& point) { return 1e-15 * (1.0 + point.magnitude); }
 
 class Search {
@@ -138,13 +139,13 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     const double far = current ? current->value - out.posterior.elbo : infinity;
     if (far <= static_cast<double>(model.rows() * model.latents())) break;
     gap = std::min(gap, far);
-    trace.add(out.posterior.elbo, gap);
+    trace.add(out.posterior.elbo, gap + out.posterior.rounding);
     if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
     ++out.iterations;
     step = std::min(1.0, 2.0 * step);
     current = search.start(out.posterior);
   }
-  double last = infinity;
+  double last = infinity, of_dual = 0;
   for (int idle = 0; current && idle < patience;) {
     const std::optional<Posterior>& here = current->posterior;
     const bool best = here && here->elbo >= out.posterior.elbo;
@@ -154,14 +155,16 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     idle = now < last ? 0 : idle + 1;
     last = now;
     gap = std::min(gap, std::max(now, 0.0));
-    trace.add(out.posterior.elbo, gap);
+    of_dual = rounding(*current);
+    trace.add(out.posterior.elbo, gap + of_dual + out.posterior.rounding);
     if (gap <= control.tol || out.iterations >= control.max_iterations) break;
     current = search.next(*current);
     ++out.iterations;
   }
   model.restore(out.posterior);
   out.stationarity = model.stationarity(out.posterior);
-  out.stationarity.gap = std::min(out.stationarity.gap, gap);
+  out.stationarity.certificate = std::min(out.stationarity.certificate, gap);
+  out.stationarity.rounding += of_dual;
   out.converged = out.stationarity.measure() <= control.tol;
   return out;
 }

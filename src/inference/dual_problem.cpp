@@ -99,6 +99,8 @@ std::optional<DualPoint> DualProblem::at(const Matrix& x) {
   point.gradient = Matrix::Zero(N, K);
   Vector conjugate;
   if (!x.allFinite() || !add_conjugates(point, conjugate)) return std::nullopt;
+  // a conjugate may be the small rest of terms such as x log x
+  const double steepest = x.cwiseProduct(point.gradient).cwiseAbs().sum();
   const Matrix alpha = alpha0_ + alpha1_.cwiseProduct(x), lambda = lambda0_ + lambda1_.cwiseProduct(x);
 
   point.posterior = model_.at_alpha(lambda, alpha, 1);
@@ -116,7 +118,7 @@ std::optional<DualPoint> DualProblem::at(const Matrix& x) {
   const Matrix energy =
       alpha.cwiseProduct(0.5 * centred + model_.prior_mean()) - 0.5 * lambda.cwiseProduct(extra_);
   point.value = energy.sum() - 0.5 * log_det + conjugate.sum();
-  point.magnitude = energy.cwiseAbs().sum() + std::abs(log_det) + conjugate.cwiseAbs().sum();
+  point.magnitude = energy.cwiseAbs().sum() + std::abs(log_det) + conjugate.cwiseAbs().sum() + steepest;
   point.gradient += alpha1_.cwiseProduct(mean) - 0.5 * lambda1_.cwiseProduct(point.variance);
   point.gap = infinity;
   if (point.posterior) {

@@ -82,7 +82,7 @@ std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) 
   out.log_evidence =
       log_mass.sum() +
       0.5 * ((cavities.variance.array() / v.array()).log().sum() + alpha.cwiseAbs2().dot(cavities.variance) -
-             alpha.dot(q.centred.col(0)) - model.solver(0).log_det() +
+             2 * q.kl_of_mean - model.solver(0).log_det() +
              static_cast<double>(model.null_dimension()) * std::log(2 * M_PI));
   if (!std::isfinite(out.log_evidence)) return std::nullopt;
   return out;
@@ -114,7 +114,8 @@ std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   q.centred = site_mean.mean;
   q.mean = model.prior_mean() + q.centred;
   q.variance = solver.marginal_variances();
-  q.kl = solver.prior_kl(site_mean.squared_norm);
+  q.kl_of_mean = site_mean.kl();
+  q.kl = solver.covariance_kl() + q.kl_of_mean;
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * sites.lambda;
   std::optional<Update> update = update_of(model, q);
@@ -150,7 +151,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
   for (;;) {
     const auto& [q, update] = *current;
     out.stationarity = {std::numeric_limits<double>::quiet_NaN(), distance_to(model, q, update.target)};
-    trace.add(q.elbo, out.stationarity.gap);
+    trace.add(q.elbo, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;
     ++out.iterations;

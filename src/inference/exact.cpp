@@ -1,6 +1,7 @@
 #include "inference/exact.h"
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace galvi {
@@ -25,6 +26,14 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
+    // what the last digits of alpha' (C + noise) alpha and of the rows' terms may be worth
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto observed = lambda.array() > 0;
+    const Vector noise = observed.select(lambda.cwiseInverse(), 0.0);
+    q.rounding += 4 * epsilon *
+                      (std::abs(log_evidence) + r.cwiseAbs().dot(site_mean.alpha.cwiseAbs()) +
+                       site_mean.alpha.cwiseAbs2().dot(noise)) +
+                  4 * site_mean.rounding + model.solver(k).rounding();
     // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free
     // response, observations contradict each other.
     const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();
@@ -53,9 +62,9 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     throw std::domain_error("the log evidence is not finite; check the noise variance");
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * q.sites.lambda;
-  out.stationarity = {0, 0};
+  out.stationarity = {0, 0, q.rounding};
   out.converged = out.message.empty();
-  trace.add(q.elbo, 0);
+  trace.add(q.elbo, out.stationarity.gap());
   return out;
 }
 

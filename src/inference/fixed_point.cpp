@@ -1,5 +1,7 @@
 #include "inference/fixed_point.h"
 
+#include <algorithm>
+
 #include "inference/ascent.h"
 #include "inference/start.h"
 
@@ -17,8 +19,8 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   for (const Matrix& target : targets) {
     for (double step = 1; step > 1e-6; step *= 0.5) {
       const Matrix lambda = current.sites.lambda + step * (target - current.sites.lambda);
-      auto next = model.at_alpha(lambda, current.alpha, 2);
-      if (next && next->merit >= current.merit - rounding(current)) {
+      auto next = model.at_covariance(lambda, current, 2);
+      if (holds(next, current)) {
         current = std::move(*next);
         return true;
       }
@@ -66,7 +68,7 @@ InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optiona
       moved = true;
       if (current.merit - before_step <= 0.1 * control.tol) break;
     }
-    if (!moved || current.merit - before < rounding(current)) {
+    if (!moved || current.merit - before < std::min(current.slack(), 1e-5 * control.tol)) {
       finished(model, control, trace, out);
       return out;
     }

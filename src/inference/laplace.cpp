@@ -17,7 +17,7 @@ InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& 
   if (out.converged && natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) {
     ++out.iterations;
     out.stationarity = model.stationarity(out.posterior);
-    trace.add(out.posterior.elbo, out.stationarity.gap);
+    trace.add(out.posterior.elbo, out.stationarity.gap());
   }
   return out;
 }

@@ -138,6 +138,7 @@ class Climber {
   double rounding(const Point& at) const {
     return 1e-13 * (1 + std::abs(at.bound)) + 2e-16 * at.b.cwiseProduct(at.sites.mean).cwiseAbs().sum();
   }
+  double slack(const Point& at) const { return std::min(rounding(at), 1e-8 * (1 + std::abs(at.bound))); }
   const Vector& lambda() const { return lambda_; }
 
  private:
@@ -170,8 +171,8 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   Climber::Point current = climber.at(std::move(m));
   for (;;) {
     const double gap = climber.gap(current);
-    out.stationarity = {gap, std::sqrt(2 * gap)};
-    trace.add(current.bound, gap);
+    out.stationarity = {gap, std::sqrt(2 * gap), climber.rounding(current)};
+    trace.add(current.bound, out.stationarity.gap());
     out.converged = gap <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;
     ++out.iterations;
@@ -179,7 +180,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
     bool moved = false;
     for (double length = 1; length > 1e-6 && !moved; length *= 0.5) {
       Climber::Point next = climber.at(current.m + length * step);
-      moved = next.bound >= current.bound - climber.rounding(current);
+      moved = next.bound >= current.bound - climber.slack(current);
       if (moved) current = std::move(next);
     }
     if (!moved) break;
@@ -190,7 +191,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   q.centred = current.sites.mean;
   q.mean = model.prior_mean() + q.centred;
   q.variance = model.solver(0).marginal_variances();
-  q.kl = model.solver(0).prior_kl(current.sites.squared_norm);
+  q.kl = model.solver(0).prior_kl(current.sites);
   q.expectations.d_mean = q.alpha;
   q.expectations.d_variance = -0.5 * q.sites.lambda;
   q.elbo = q.merit = current.bound;

@@ -190,10 +190,10 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
   return std::nullopt;
 }
 
-/// Moves (alpha, x) towards the frozen model's solution. False if it got less than half of the way there,
-/// measured by the residual.
+/// Moves (alpha, x), and the mean = C alpha, towards the frozen model's solution. False if it got less than
+/// half of the way there, measured by the residual.
 bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
-                  Matrix& alpha, Matrix& x) {
+                  Matrix& alpha, Matrix& mean, Matrix& x) {
   const Index N = model.rows(), K = model.latents();
   auto point = frozen.at(current.alpha, x, current.centred);
   if (!point) return false;
@@ -227,6 +227,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
     if (i >= 10 && gain > 0.99) break;
   }
   alpha = point->alpha;
+  mean = point->mean;
   x = point->x;
   return point->norm < 0.5 * start;
 }
@@ -251,35 +252,37 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
   int stalled = 0;  // steps in a row that raised the bound by rounding only
   for (;;) {
     out.stationarity = model.stationarity(current);
-    trace.add(current.elbo, out.stationarity.gap);
+    trace.add(current.elbo, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
     ++out.iterations;
-    const double before = current.elbo;
+    const double before = current.elbo, little = std::min(current.slack(), 0.1 * control.tol);
 
     bool moved = false, solved = false;
     {
       const FrozenModel frozen(model, current);
       const Matrix x = frozen.sites().of(current.sites.lambda);
-      Matrix alpha = current.alpha, target = x;
-      solved = solve_frozen(model, frozen, current, alpha, target);
+      Matrix alpha = current.alpha, mean = current.centred, target = x;
+      solved = solve_frozen(model, frozen, current, alpha, mean, target);
       // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of
       // zeros and keeps it. Derivatives that underflowed far from the data are zero, too: such sites move.
       const auto silent =
           (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0 &&
            current.alpha.array() == 0 && current.sites.lambda.array() == 0)
               .eval();
-      const Matrix from = current.alpha;
+      const Matrix from = current.alpha, from_mean = current.centred;
       for (double step = 1; step > 1e-3 && !moved; step *= 0.5) {
         const Matrix lambda = silent.select(0.0, frozen.sites().lambda(x + step * (target - x)));
-        auto next = model.at_alpha(lambda, silent.select(0.0, from + step * (alpha - from)), 1);
-        if (next && next->elbo >= current.elbo - rounding(current)) {
+        const Matrix b = from + step * (alpha - from) +
+                         lambda.cwiseProduct(from_mean + step * (mean - from_mean));
+        auto next = model.at_sites({lambda, silent.select(0.0, b)}, 1);
+        if (holds(next, current)) {
           moved = true;
           current = std::move(*next);
         }
       }
     }
-    stalled = current.elbo - before <= rounding(current) ? stalled + 1 : 0;
+    stalled = current.elbo - before <= little ? stalled + 1 : 0;
     if (moved && solved) continue;
     // Where the model of the variances is not good enough: Newton's step for the means alone with a
     // fixed-point step for the variances, else the natural gradient, which is an ascent direction whatever
@@ -292,7 +295,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     }
     if (!stepped) stepped = fallback_step(model, model.natural_target(current), positive, current);
     if (stepped) {
-      stalled = current.elbo - before <= rounding(current) ? stalled : 0;
+      stalled = current.elbo - before <= little ? stalled : 0;
     } else if (!moved) {
       out.stationarity = model.stationarity(current);
       return out;

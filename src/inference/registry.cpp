@@ -125,7 +125,8 @@ const std::vector<Algorithm>& algorithms() {
       {"dual", dual, all_of<needs_noise, dual_refuses>,
        "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)"},
       {"cholesky_gradient", cholesky_gradient, all_of<needs_noise, needs_whitening, needs_consistent>,
-       "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013)"},
+       "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013); stopped "
+       "early, its trace may be above the bound of the fit"},
       {"laplace", laplace, all_of<needs_noise, needs_taylor>,
        "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
       {"ep", ep, all_of<needs_noise, needs_moments>,

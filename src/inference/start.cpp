@@ -84,7 +84,7 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
     sites.b *= 0.5;
   }
   throw std::domain_error(
-      "no starting point with a finite bound was found; check the scale of the response, the offset and the "
+      "no starting point with a finite bound was found; check the scale of the response, the `offset` and the "
       "inputs");
 }
 

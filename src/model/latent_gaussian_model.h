@@ -11,10 +11,13 @@ namespace galvi {
 
 /// How far a point is from the optimum, in nats.
 struct Stationarity {
-  double gap;   // the bound can rise by no more than this; NaN where no such certificate exists
-  double norm;  // natural-gradient norm: its square is twice the rise that a Newton step promises
-  /// What a stopping rule compares with the tolerance.
-  double measure() const { return std::isnan(gap) ? 0.5 * norm * norm : gap; }
+  double certificate;   // q's bound can rise by no more than this; NaN where no such certificate exists
+  double norm;          // natural-gradient norm: its square is twice the rise that a Newton step promises
+  double rounding = 0;  // what the number that stands for q's bound may be off by
+  /// The optimum lies above the number that stands for q's bound by no more than this.
+  double gap() const { return certificate + rounding; }
+  /// What a stopping rule compares with the tolerance: no step can lower the rounding.
+  double measure() const { return std::isnan(certificate) ? 0.5 * norm * norm : certificate; }
 };
 
 /// One linear predictor: a prior, which the classes of a response may share, and the solver of its posterior.
@@ -67,10 +70,13 @@ class LatentGaussianModel {
   void expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out);
   /// The posterior of these sites. Empty where there is none or its bound is not finite.
   std::optional<Posterior> at_sites(const Sites& sites, int order);
-  /// The same from (alpha, lambda): f's mean is C alpha exactly.
+  /// With the covariance of these lambda and the mean of `current`.
+  std::optional<Posterior> at_covariance(const Matrix& lambda, const Posterior& current, int order);
+  /// The posterior of (alpha, lambda), f's mean C alpha: where alpha is a coordinate. Under a wide prior it
+  /// says little of the mean.
   std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
-  /// The posterior with this alpha and the covariance of `current`, whatever the solvers are factorised at.
-  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& alpha, int order);
+  /// With the covariance of `current`, which the solvers are factorised at, and the mean V b.
+  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& b, int order);
   /// Makes the solvers' factorisation that of this posterior again.
   void restore(const Posterior& posterior);
 
@@ -88,9 +94,14 @@ class LatentGaussianModel {
   Vector marginal_variances(Index k) const;
   /// d bound / dc of an averaged likelihood; slope = d value / dm - dE/dm.
   Vector slope_in_spread(const Posterior& posterior, const Vector& slope) const;
-  void set_mean(const Matrix& alpha, Posterior& posterior);
+  /// A posterior with nothing in it, of the right size; then latent k's parts, the covariance where the
+  /// solvers stand, and what follows from all of them.
+  Posterior blank() const;
+  void set_mean(Index k, const SiteMean& site_mean, Posterior& posterior) const;
+  void add_covariance(Index k, Posterior& posterior) const;
   std::optional<Posterior> finish(Posterior posterior, int order);
   double rounding(const Posterior& posterior) const;
+  bool is_possible(const Posterior& posterior) const;
   Vector gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers);
 
   Context& context_;

@@ -1,6 +1,10 @@
 // Where an algorithm stands: sites, the Gaussian that follows from them, and its bound.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "expectation/expectation.h"
 #include "solver/solver.h"
 
@@ -20,16 +24,26 @@ struct Posterior {
   Matrix mean;      // N x K, mean of eta
   Matrix variance;  // N x K
   Expectations expectations;
-  double kl = 0;
+  double kl = 0;          // KL(q || prior), of which
+  double kl_of_mean = 0;  //   alpha' C alpha / 2
   double elbo = 0;
   /// What a step must not lower: the bound; for an expectation that is not consistent with its derivatives,
   /// the log joint density at the mean.
   double merit = 0;
-  /// What rounding alone may do to it.
+  /// The highest merit on the way here, so that falls by rounding do not add up.
+  double reached = -std::numeric_limits<double>::infinity();
+  /// What rounding alone may have done to the bound, and that part of it which kl_of_mean has.
   double rounding = 0;
+  double rounding_of_mean = 0;
 
-  SiteMean site_mean(Index k) const {
-    return {centred.col(k), alpha.col(k), alpha.col(k).dot(centred.col(k))};
+  SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
+  /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never
+  /// more than digits that nobody reads.
+  double slack() const { return std::min(rounding, 1e-8 * (1 + std::min(std::abs(merit), 1e6))); }
+  /// Is the merit, after a step from `before`, not lower but for rounding?
+  bool holds_after(const Posterior& before) {
+    reached = std::max(before.reached, before.merit);
+    return merit >= reached - before.slack();
   }
 };
 

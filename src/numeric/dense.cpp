@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -300,6 +301,34 @@ double cholesky_with_jitter(Context& context, MatrixRef A) {
   message << "a " << n << " x " << n << " matrix (mean diagonal " << scale
           << ") is not positive definite, even with 1e-4 of that added to its diagonal";
   throw std::domain_error(message.str());
+}
+
+std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest, Monitor* monitor) {
+  const Index n = A.rows();
+  std::vector<Index> order(n);
+  std::iota(order.begin(), order.end(), Index{0});
+  Vector left = A.diagonal();
+  const double enough = n > 0 ? least * left.maxCoeff() : 0;
+  Index rank = 0;
+  for (; rank < n; ++rank) {
+    if (monitor && rank % 64 == 0) monitor->poll();
+    Index best;
+    const double pivot = left.tail(n - rank).maxCoeff(&best);
+    if (!(pivot > enough)) break;
+    best += rank;
+    A.row(rank).swap(A.row(best));
+    A.col(rank).swap(A.col(best));
+    std::swap(left[rank], left[best]);
+    std::swap(order[rank], order[best]);
+    auto column = A.col(rank).tail(n - rank);
+    column.noalias() -= A.block(rank, 0, n - rank, rank) * A.row(rank).head(rank).transpose();
+    column /= std::sqrt(pivot);
+    column[0] = std::sqrt(pivot);
+    left.tail(n - rank - 1) -= column.tail(n - rank - 1).cwiseAbs2();
+  }
+  if (rest) rest->assign(order.begin() + rank, order.end());
+  order.resize(rank);
+  return order;
 }
 
 bool signed_cholesky(Context& context, MatrixRef A, Index positive) {

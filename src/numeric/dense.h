@@ -2,6 +2,8 @@
 // Symmetric matrices are read and written in their lower triangle only.
 #pragma once
 
+#include <vector>
+
 #include "numeric/context.h"
 
 namespace galvi {
@@ -12,6 +14,13 @@ bool cholesky(Context& context, MatrixRef A);
 /// The same, adding a growing multiple of the mean diagonal (from 1e-10) while it fails.
 /// Returns what was added (0 as a rule). Throws std::domain_error beyond 1e-4.
 double cholesky_with_jitter(Context& context, MatrixRef A);
+
+/// A covariance (both triangles) becomes its factor, the largest remaining variance first, until that is at
+/// most `least` of the largest: A(order, order) = L L' but for what is left, with L the first order.size()
+/// rows and columns of the lower triangle, below which the other rows follow; `rest`, if wanted, gives their
+/// places.
+std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest = nullptr,
+                                    Monitor* monitor = nullptr);
 
 /// A = J + M with J = diag(+1 x `positive`, -1 x rest) and M positive semidefinite: A becomes L with A = L J
 /// L', L lower triangular. False, with A spoilt, if A has another inertia than J. With no negative sites this

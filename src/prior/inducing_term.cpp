@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 #include "numeric/dense.h"
@@ -14,34 +13,6 @@ namespace {
 // A point counts if the points before it leave open at least this part of the largest variance. L is so well
 // conditioned then that its inverse may be had explicitly: a product with it is twice as fast as a solution.
 constexpr double least_pivot = 1e-11;
-
-/// A covariance becomes its factor, the largest remaining variance first:
-/// A(order, order) = L L' with L the first order.size() rows and columns.
-std::vector<Index> pivoted_cholesky(Matrix& A) {
-  const Index n = A.rows();
-  std::vector<Index> order(n);
-  std::iota(order.begin(), order.end(), Index{0});
-  Vector left = A.diagonal();
-  const double least = n > 0 ? least_pivot * left.maxCoeff() : 0;
-  Index rank = 0;
-  for (; rank < n; ++rank) {
-    Index best;
-    const double pivot = left.tail(n - rank).maxCoeff(&best);
-    if (!(pivot > least)) break;
-    best += rank;
-    A.row(rank).swap(A.row(best));
-    A.col(rank).swap(A.col(best));
-    std::swap(left[rank], left[best]);
-    std::swap(order[rank], order[best]);
-    auto column = A.col(rank).tail(n - rank);
-    column.noalias() -= A.block(rank, 0, n - rank, rank) * A.row(rank).head(rank).transpose();
-    column /= std::sqrt(pivot);
-    column[0] = std::sqrt(pivot);
-    left.tail(n - rank - 1) -= column.tail(n - rank - 1).cwiseAbs2();
-  }
-  order.resize(rank);
-  return order;
-}
 
 }  // namespace
 
@@ -82,7 +53,7 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
       throw std::domain_error("inducing points came too close to each other");
     K = std::move(ordered);
   } else {
-    kept_ = pivoted_cholesky(K);
+    kept_ = pivoted_cholesky(K, least_pivot);
   }
   const Index rank = static_cast<Index>(kept_.size());
   inverse_chol_ = K.topLeftCorner(rank, rank).triangularView<Eigen::Lower>();

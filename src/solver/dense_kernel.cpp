@@ -72,17 +72,17 @@ void DenseKernelSolver::scale(const Vector& lambda) {
   order_.insert(order_.end(), negative.begin(), negative.end());
 }
 
-// B = D + T C T in the order of order_, then L of B = L J L'.
-bool DenseKernelSolver::factor_scaled(MatrixRef B) {
+// B = D + T C T in the order of order_, then L of B = L J L'. In the natural order B may be C itself.
+bool DenseKernelSolver::factor_scaled(const Matrix& C, MatrixRef B) {
   const bool natural = in_natural_order(order_);
   for (Index j = 0; j < rows_; ++j) {
     const Index column = order_[j];
     const Index length = rows_ - j;
     if (natural) {
-      B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(C_.col(j).tail(length));
+      B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(C.col(j).tail(length));
     } else {
       for (Index i = j; i < rows_; ++i)
-        B(i, j) = scale_[order_[i]] * scale_[column] * C_(order_[i], column);
+        B(i, j) = scale_[order_[i]] * scale_[column] * C(order_[i], column);
     }
     B(j, j) += diagonal_[column];
   }
@@ -92,7 +92,7 @@ bool DenseKernelSolver::factor_scaled(MatrixRef B) {
 bool DenseKernelSolver::factor_with_jitter() {
   build_prior();
   work_.resize(rows_, rows_);
-  if (factor_scaled(work_)) return true;
+  if (factor_scaled(C_, work_)) return true;
   if (positive_ < rows_) return false;  // a negative lambda too large: no posterior there
   // C itself is not positive definite to working precision.
   const double mean_variance = prior_variances_.mean();
@@ -102,7 +102,7 @@ bool DenseKernelSolver::factor_with_jitter() {
     C_.diagonal().array() += added;
     prior_variances_.array() += added;
     jitter_ += added;
-    if (factor_scaled(work_)) return true;
+    if (factor_scaled(C_, work_)) return true;
   }
   throw std::domain_error(
       "the covariance matrix is not positive definite, even with jitter; rescale the inputs or "
@@ -171,17 +171,50 @@ Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
   return out;
 }
 
-// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. One step of
-// refinement brings its digits back: without it counts of 1e5 under a prior variance of 1e4 cost 1e-5 nats.
+// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. Steps of
+// refinement bring its digits back, each about as many as V has right of lambda V: without them counts of 1e5
+// under a prior variance of 1e4 cost 1e-5 nats.
 SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
+  constexpr int most = 6;
   SiteMean out;
-  out.alpha = b - lambda_.cwiseProduct(apply_covariance(b));
-  out.mean = apply_prior(out.alpha);
-  const Vector residual = b - out.alpha - lambda_.cwiseProduct(out.mean);
-  out.alpha += residual - lambda_.cwiseProduct(apply_covariance(residual));
-  out.mean = apply_prior(out.alpha);
+  Vector change = b;
+  double before = std::numeric_limits<double>::infinity();
+  for (int step = 0; step <= most; ++step) {
+    Vector alpha = change - lambda_.cwiseProduct(apply_covariance(change));
+    if (step > 0) alpha += out.alpha;
+    const Vector mean = apply_prior(alpha);
+    change = b - alpha - lambda_.cwiseProduct(mean);
+    const double rest = change.norm();
+    if (step > 0 && !(rest < before)) break;
+    out.alpha = alpha;
+    out.mean = mean;
+    const double size = b.norm() + alpha.norm() + lambda_.cwiseProduct(mean).norm();
+    if (step > 0 && (rest > 0.5 * before || rest <= std::numeric_limits<double>::epsilon() * size)) break;
+    before = rest;
+  }
   out.squared_norm = out.alpha.dot(out.mean);
+  out.rounding = product_rounding(out.alpha) + 0.5 * jitter_ * out.alpha.squaredNorm();
   return out;
+}
+
+// What the rounding of C alpha does to alpha' C alpha: errors of N terms, which add up at random.
+double DenseKernelSolver::product_rounding(const Vector& alpha) const {
+  return std::numeric_limits<double>::epsilon() * alpha.cwiseAbs2().dot(prior_variances_);
+}
+
+// A factorisation of B changes it by its last digits, as large as those of B_ii B_jj, and log|B| and tr B^-1
+// by what B^-1 makes of that. Of B = D + T C T the diagonal is a sum whose parts may cancel where lambda is
+// negative.
+double DenseKernelSolver::rounding() const {
+  const Vector squared = scale_.cwiseAbs2();
+  const Vector B = diagonal_.cwiseAbs() + squared.cwiseProduct(prior_variances_);
+  const Vector inverse = content_ == Content::inverse
+                             ? Vector(work_.diagonal())
+                             : Vector(diagonal_ - squared.cwiseProduct(variances_));
+  // Jitter is part of the model where it stands in for noise, else an error: d log|B| / d jitter = tr(T B^-1
+  // T).
+  const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
+  return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter;
 }
 
 SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
@@ -191,6 +224,7 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
   out.alpha = precision_product(r);
   out.mean = apply_prior(out.alpha);
   out.squared_norm = out.alpha.dot(out.mean);
+  out.rounding = product_rounding(out.alpha);
   // log|C + 1 / lambda| over the rows that were observed
   double log_det = 2 * work_.diagonal().array().log().sum();
   Index observed = 0;
@@ -276,11 +310,24 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
   }
 }
 
+// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is
+// rounding; jitter would be another prior, under which bounds lie above those of this one.
 Matrix DenseKernelSolver::whitened_design() const {
+  constexpr double nothing = 1e-15;
   Matrix L = C_;
-  cholesky_with_jitter(context_, L);
+  if (cholesky(context_, L)) {
+    L.triangularView<Eigen::StrictlyUpper>().setZero();
+    return L;
+  }
+  L = C_;
+  std::vector<Index> rest;
+  std::vector<Index> order = pivoted_cholesky(L, nothing, &rest, &context_.monitor);
+  const Index rank = static_cast<Index>(order.size());
+  order.insert(order.end(), rest.begin(), rest.end());
   L.triangularView<Eigen::StrictlyUpper>().setZero();
-  return L;
+  Matrix out(rows_, rank);
+  for (Index i = 0; i < rows_; ++i) out.row(order[i]) = L.row(i).head(rank);
+  return out;
 }
 
 // P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.
@@ -342,7 +389,7 @@ SolverState DenseKernelSolver::state(const SiteMean& site_mean, bool keep_factor
   out.lambda = lambda_;
   if (keep_factor) {
     out.factor.resize(rows_, rows_);
-    factor_scaled(out.factor);
+    factor_scaled(C_, out.factor);
   }
   return out;
 }
@@ -373,8 +420,10 @@ Vector signed_squares(const Matrix& X, Index positive) {
 }  // namespace
 
 std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& state) {
+  constexpr double wide = 1e6;  // what the rows say over what the prior says: six digits of a subtraction
   std::vector<Coefficients> out;
   bool ready = false;
+  double width = 0;
   for (Index t = 0; t < prior_->size(); ++t) {
     const Term& term = (*prior_)[t];
     const Index q = term.columns();
@@ -385,6 +434,7 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     // S W' alpha, and S - S W' P W S
     Matrix WS(rows_, q);
     term.fill((*design_)[t], 0, WS);
+    width = std::max(width, (state.lambda.cwiseAbs().transpose() * WS.cwiseAbs2()).maxCoeff());
     WS *= variance.cwiseSqrt().asDiagonal();
     c.mean = term.coefficient_mean() + WS.transpose() * state.alpha;
     Matrix PWS(rows_, q);
@@ -408,8 +458,65 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     c.covariance.diagonal() += variance;
     out.push_back(std::move(c));
   }
+  if (width > wide) refine(state, out);
   return out;
 }
+
+// With K the covariance of all terms but those of columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I + Lambda K)^-1
+// b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how far they are
+// from their prior means: nothing as large as S is subtracted from anything. Where K has no factor what there
+// is stays.
+void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
+  // a field's columns stay with its nodes in K
+  const auto is_columns = [](const Term& term) { return term.columns() > 0 && !term.field(); };
+  Index size = 0;
+  for (const auto& term : *prior_)
+    if (is_columns(*term)) size += term->columns();
+  Matrix W(rows_, size);  // whitened: W S^(1/2)
+  Vector sd(size), prior_mean(size);
+  content_ = Content::nothing;
+  work_.setZero(rows_, rows_);
+  Index at = 0;
+  for (Index t = 0; t < prior_->size(); ++t) {
+    const Term& term = (*prior_)[t];
+    if (!is_columns(term)) {
+      term.add_covariance(context_, (*design_)[t], work_);
+      continue;
+    }
+    const Index q = term.columns();
+    sd.segment(at, q) = term.coefficient_variance().cwiseSqrt();
+    prior_mean.segment(at, q) = term.coefficient_mean();
+    term.fill((*design_)[t], 0, W.middleCols(at, q));
+    at += q;
+  }
+  work_.diagonal().array() += jitter_;
+  fill_upper(work_);
+  const Vector b = state.alpha + state.lambda.cwiseProduct(apply_prior(state.alpha));
+  const Vector Kb = symmetric_product(context_, work_, b);
+  scale(state.lambda);
+  const Matrix K = in_natural_order(order_) ? Matrix() : work_;
+  if (!factor_scaled(K.size() > 0 ? K : work_, work_)) return;
+  Matrix A = W.transpose() * precision_product(W);
+  A.diagonal().array() += 1;
+  if (!cholesky(context_, A)) return;
+  const Vector a = b - precision_product(Kb);
+  Matrix inverse = Matrix::Identity(size, size);
+  solve_lower(context_, A, inverse);
+  const Matrix root = inverse * sd.asDiagonal();  // the covariance is root' root
+  const Vector mean = prior_mean + root.transpose() * (inverse * (W.transpose() * a));
+  at = 0;
+  auto next = coefficients.begin();
+  for (const auto& term : *prior_) {
+    if (term->columns() == 0) continue;
+    Coefficients& c = *next++;
+    if (!is_columns(*term)) continue;
+    const auto own = root.middleCols(at, c.mean.size());
+    c.covariance = own.transpose() * own;
+    c.mean = mean.segment(at, c.mean.size());
+    at += c.mean.size();
+  }
+}
+
 
 Conditional DenseKernelSolver::conditional(const SolverState& state, const DesignRows& others,
                                            const ConditionalRequest& request) {

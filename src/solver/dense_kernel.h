@@ -37,6 +37,7 @@ class DenseKernelSolver final : public Solver {
   std::vector<Coefficients> coefficients(const SolverState& state) override;
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
+  double rounding() const override;
   double jitter() const override { return jitter_; }
 
  private:
@@ -45,10 +46,12 @@ class DenseKernelSolver final : public Solver {
 
   void build_prior();
   void scale(const Vector& lambda);
-  bool factor_scaled(MatrixRef B);
+  bool factor_scaled(const Matrix& C, MatrixRef B);
   bool factor_with_jitter();
   Matrix scaled_columns(const std::vector<Index>& rows) const;
   Matrix precision_product(const Matrix& X) const;
+  void refine(const SolverState& state, std::vector<Coefficients>& coefficients);
+  double product_rounding(const Vector& alpha) const;
   void posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const;
   Matrix whiten(const Matrix& factor, Matrix K) const;
 

@@ -105,6 +105,12 @@ Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
   return out;
 }
 
+double FieldStack::size_of_terms(const Vector& z) const {
+  double sum = 0;
+  for (Index j = 0; j < size_; ++j) sum += base_[pattern_.outerIndexPtr()[j]] * z[j] * z[j];
+  return 2 * sum;
+}
+
 Vector FieldStack::precision_times(const Vector& z) const {
   Vector out(size_);
   for (const Part& part : parts_)

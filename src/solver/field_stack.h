@@ -32,6 +32,8 @@ class FieldStack {
   Index position(Index i, Index j) const { return galvi::position(pattern_, i, j); }
 
   // The prior's moments, constraints included.
+  /// What the terms of z' Q z add up to without their signs, about.
+  double size_of_terms(const Vector& z) const;
   Vector precision_times(const Vector& z) const;
   Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;
   Matrix whitened(Context& context, const ConstMatrixRef& X) const;  // see Field

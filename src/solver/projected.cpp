@@ -166,6 +166,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   u_ = u + correction;
   mean_ = out.mean;
   out.squared_norm = u_.dot(columns_.precision().cwiseProduct(u_));
+  out.rounding = std::numeric_limits<double>::epsilon() * out.squared_norm;
   return out;
 }
 
@@ -176,8 +177,17 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
   out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
   out.squared_norm = u.dot(columns_.precision().cwiseProduct(u));
+  out.rounding = std::numeric_limits<double>::epsilon() * out.squared_norm;
   log_evidence = gaussian_log_evidence(r, out);
   return out;
+}
+
+// As of any factorisation: A changes by last digits as large as those of A_ii A_jj, and the logarithm of its
+// determinant and tr(A A^-1) by what A^-1 makes of that; A itself is a sum over rows, with errors of its own.
+double ProjectedSolver::rounding() const {
+  if (A_.size() == 0) return 0;
+  return 16 * std::numeric_limits<double>::epsilon() *
+         A_.diagonal().cwiseAbs().dot(inverse_.diagonal().cwiseAbs());
 }
 
 Vector ProjectedSolver::apply_prior(const Vector& x) const { return columns_.expand(columns_.project(x)); }

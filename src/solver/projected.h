@@ -44,6 +44,8 @@ class ProjectedSolver final : public Solver, public LatentForm {
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
 
+  double rounding() const override;
+
   LatentForm* latent_form() override { return null_dimension() == 0 ? this : nullptr; }
   LatentGaussian of_sites(const Vector& b) override;
   void marginals(const LatentGaussian& q, Vector& mean, Vector& variance) const override;

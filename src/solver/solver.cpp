@@ -16,12 +16,12 @@ Solver::Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<c
   }
 }
 
-// KL = [ log|Sigma A| - sum lambda (v - c) + alpha' C alpha ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda
-// V); a flat direction has the density 1 and not (2 pi)^(-1/2).
-double Solver::prior_kl(double squared_norm) const {
+// [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a flat direction
+// has the density 1 and not (2 pi)^(-1/2).
+double Solver::covariance_kl() const {
   Vector v = marginal_variances();
   if (extra_variances().size() > 0) v -= extra_variances();
-  return 0.5 * (log_det() - lambda_.dot(v) + squared_norm - null_dimension() * std::log(2 * M_PI));
+  return 0.5 * (log_det() - lambda_.dot(v) - null_dimension() * std::log(2 * M_PI));
 }
 
 void Solver::factorise_observations(const Vector& lambda, const std::string& latent) {
@@ -43,8 +43,9 @@ double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean)
 
 void Solver::throw_singular() {
   throw std::domain_error(
-      "the posterior's precision is singular to working precision: variances of terms or noise differ too "
-      "much in size");
+      "the posterior's precision is singular to working precision: prior variances and noise differ by more "
+      "orders of magnitude than numbers have digits. Give variances closer together (`fixed()`, `prior`), or "
+      "rescale the response and the variables");
 }
 
 }  // namespace galvi

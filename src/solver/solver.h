@@ -11,7 +11,9 @@
 // mean V b and covariance V + diag(c), and alpha = b - lambda mean gives mean = C alpha.
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +26,13 @@ namespace galvi {
 struct SiteMean {
   Vector mean;
   Vector alpha;
-  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu. Where sites are precise alpha is the small
-  /// difference of large numbers, so that solvers that have u take it from there.
-  double squared_norm;
+  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu, and what rounding may do to it. Where sites are
+  /// precise alpha is the small difference of large numbers: solvers that have u take it from there.
+  double squared_norm = 0;
+  double rounding = 0;
+
+  /// The part of KL(q || prior) that is about the mean.
+  double kl() const { return 0.5 * squared_norm; }
 };
 
 /// How the bound changes with the sites held: what `gradient` needs. At the optimum of q, d_mean = alpha and
@@ -118,8 +124,11 @@ class Solver {
   /// diag(V) + c.   N
   virtual const Vector& marginal_variances() const = 0;
   virtual SiteMean posterior_mean(const Vector& b) = 0;
-  /// KL(q || prior) for the factorised lambda and a mean = C alpha with this alpha' C alpha.
-  double prior_kl(double squared_norm) const;
+  /// KL(q || prior) for the factorised lambda and a mean = C alpha.
+  double prior_kl(const SiteMean& site_mean) const { return covariance_kl() + site_mean.kl(); }
+  /// The part of it that is about the covariance, for the factorised lambda. Not below zero but by
+  /// rounding and the unit scale of flat directions.
+  double covariance_kl() const;
 
   /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
   /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
@@ -148,7 +157,7 @@ class Solver {
   /// Predictions at new rows from a kept state.
   virtual Conditional conditional(const SolverState& state, const DesignRows& others,
                                   const ConditionalRequest& request) = 0;
-  /// What rounding alone may do to log_det(), where that is more than the last digits.
+  /// What rounding alone may do to covariance_kl(), where that is more than the last digits.
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }

@@ -53,15 +53,17 @@ void SparseSolver::use(const Vector& lambda) {
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
 
 // A change dA of A changes log|A| by tr(A^-1 dA), and rounding changes a diagonal by its last digit. A long
-// rw2 has entries that cancel to a millionth of their size.
+// rw2 has entries that cancel to a millionth of their size; of a wide border's and the nodes' variances,
+// which are of opposite sign, the rows see the small sum.
 double SparseSolver::rounding() const {
   const double epsilon = std::numeric_limits<double>::epsilon();
   const Vector& inverse = factor_->selected_inverse(context_);
   const SparseMatrix& pattern = fields_.pattern();
   double sum = 0;
   for (Index j = 0; j < fields_.size(); ++j)
-    sum += factor_->diagonal()[j] * inverse[pattern.outerIndexPtr()[j]];
-  return 0.5 * epsilon * sum;
+    sum += factor_->diagonal()[j] *
+           (inverse[pattern.outerIndexPtr()[j]] + std::abs(factor_->border_covariance(j, j)));
+  return epsilon * sum;
 }
 
 SparseSolver::Latent SparseSolver::project(const Vector& x) const {
@@ -120,8 +122,9 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
   SiteMean out;
   const Latent u = latent_mean(b, out.mean);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  out.squared_norm = u.z.col(0).dot(fields_.precision_times(u.z)) +
-                     u.beta.col(0).cwiseAbs2().dot(columns_.precision());
+  const double of_columns = u.beta.col(0).cwiseAbs2().dot(columns_.precision());
+  out.squared_norm = u.z.col(0).dot(fields_.precision_times(u.z)) + of_columns;
+  out.rounding = std::numeric_limits<double>::epsilon() * (fields_.size_of_terms(u.z) + of_columns);
   return out;
 }
 

@@ -59,7 +59,9 @@ new_register <- function() {
 
 # Inputs as design code describes them: every column its own variable, x1, x2, ...
 plain_inputs <- function(X) {
-  list(matrix = X, variable = seq_len(ncol(X)), names = paste0("x", seq_len(ncol(X))))
+  list(
+    matrix = X, variable = seq_len(ncol(X)), names = paste0("x", seq_len(ncol(X))), weights = rep(1, nrow(X))
+  )
 }
 
 # -> list(spec, hyper) with the starts as hyperparameters.

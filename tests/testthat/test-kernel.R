@@ -252,7 +252,8 @@ test_that("starts come from the data", {
 
 test_that("a factor is one variable with one lengthscale", {
   inputs <- list(
-    matrix = cbind(1:4, diag(4)[, 1:3] / sqrt(2)), variable = c(1L, 2L, 2L, 2L), names = c("x", "g")
+    matrix = cbind(1:4, diag(4)[, 1:3] / sqrt(2)), variable = c(1L, 2L, 2L, 2L), names = c("x", "g"),
+    weights = rep(1, 4)
   )
   r <- new_register()
   spec <- kernel_spec(se(ard = TRUE), inputs, r$register)

@@ -357,3 +357,25 @@ test_that("leaving one out of several latents is that of the full process with p
   sparse <- held(g ~ gp(x, kernel = se(1, 1), inducing = as.matrix(d["x"])), d, categorical())
   expect_close(loo::loo(sparse)$pointwise, loo::loo(full)$pointwise, 1e-4)
 })
+
+test_that("one inducing point is one, whatever the number of inputs", {
+  set.seed(5)
+  d <- data.frame(x = rnorm(30), z = runif(30))
+  d$y <- sin(d$x)
+  before <- .Random.seed
+  for (formula in list(y ~ gp(x, inducing = 1), y ~ gp(x, z, inducing = 1))) {
+    fit <- galvi(formula, d, hyper = "fixed")
+    expect_identical(nrow(fit$inducing[[1]]), 1L)
+    expect_close(fit$inducing[[1]], colMeans(d[colnames(fit$inducing[[1]])]))
+  }
+  # clusters are no reason to draw numbers
+  expect_identical(.Random.seed, before)
+})
+
+test_that("points start where they do in whatever order the rows are", {
+  set.seed(6)
+  d <- data.frame(x = rnorm(80), z = rnorm(80))
+  d$y <- d$x * d$z
+  points <- function(data) galvi(y ~ gp(x, z, inducing = 6), data, hyper = "fixed")$inducing[[1]]
+  expect_close(points(d[sample(80), ]), points(d), 1e-12)
+})

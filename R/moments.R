@@ -1,0 +1,87 @@
+# Location and spread of data whose rows have weights: a row of weight 2 is two rows, one of weight 0 is none.
+
+#' Weights as numbers of rows; all are one where they sum to 1 or less and so say nothing of how many there
+#' are
+#' @noRd
+row_counts <- function(weights) if (sum(weights) > 1) weights else rep(1, length(weights))
+
+# Every row once.
+one_each <- function(x) rep(1, NROW(x))
+
+weighted_mean <- function(x, weights) sum(weights * x) / sum(weights)
+
+#' var() of rows repeated as often as their weights say; 0 for a single one
+#' @noRd
+weighted_variance <- function(x, weights) {
+  count <- sum(weights)
+  if (count <= 1) return(0)
+  sum(weights * (x - weighted_mean(x, weights))^2) / (count - 1)
+}
+
+#' median() of rows repeated as often as their weights say
+#' @noRd
+weighted_median <- function(x, weights) {
+  x <- x[weights > 0]
+  at <- order(x)
+  below <- cumsum(weights[weights > 0][at])
+  share <- below / below[length(below)]
+  # the middle lies between two rows where half of the weight is on either side
+  tiny <- 1e-12
+  (x[at[which(share >= 0.5 - tiny)[1L]]] + x[at[which(share > 0.5 + tiny)[1L]]]) / 2
+}
+
+#' mad() of rows repeated as often as their weights say
+#' @noRd
+weighted_mad <- function(x, weights) {
+  1.4826 * weighted_median(abs(x - weighted_median(x, weights)), weights)
+}
+
+# var(y), 1 where y does not vary.
+response_variance <- function(y, weights = one_each(y)) {
+  y <- as.numeric(y)
+  v <- weighted_variance(y, weights)
+  if (is.finite(v) && v > 1e-24 * weighted_mean(y, weights)^2 && v > 0) v else 1
+}
+
+#' A spread in units of y that a few wild values do not move, 1 where y does not vary
+#'
+#' The median absolute deviation. Where more than half of y is one value it is that of the others, or sd(y)
+#' where this is less.
+#' @noRd
+robust_spread <- function(y, weights = one_each(y)) {
+  centre <- weighted_median(y, weights)
+  deviation <- abs(y - centre)
+  differs <- weights > 0 & deviation > 1e-12 * abs(centre)
+  if (!any(differs)) return(1)
+  spread <- weighted_mad(y, weights)
+  if (is.finite(spread) && spread > 1e-12 * abs(centre)) return(spread)
+  min(1.4826 * weighted_median(deviation[differs], weights[differs]), sqrt(response_variance(y, weights)))
+}
+
+# Column by column: x - mean(x) of all columns at once would copy the table.
+column_sds <- function(x, weights = one_each(x)) {
+  vapply(seq_len(ncol(x)), function(j) {
+    sd <- sqrt(weighted_variance(x[, j], weights))
+    # rounding leaves a constant column a tiny spread
+    if (sd > 1e-12 * abs(weighted_mean(x[, j], weights))) sd else 0
+  }, 0)
+}
+
+column_means <- function(x, weights = one_each(x)) as.vector(crossprod(x, weights)) / sum(weights)
+
+#' The rows that differ, sorted, each with the weight of all that are like it
+#'
+#' What is read off them does not depend on the order of the rows.
+#' @return list(x, weights), without rows of weight 0
+#' @noRd
+distinct_rows <- function(x, weights = one_each(x)) {
+  sorted <- do.call(order, c(lapply(seq_len(ncol(x)), function(j) x[, j]), method = "radix"))
+  sorted <- sorted[weights[sorted] > 0]
+  n <- length(sorted)
+  new <- seq_len(n) == 1L
+  for (j in seq_len(ncol(x))) {
+    column <- x[sorted, j]
+    new[-1L] <- new[-1L] | column[-1L] != column[-n]
+  }
+  list(x = x[sorted[new], , drop = FALSE], weights = as.vector(rowsum(weights[sorted], cumsum(new))))
+}
