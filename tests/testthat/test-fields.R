@@ -278,7 +278,7 @@ test_that("what a field cannot be is said", {
   refused(y ~ iid(f, 1, v, 4), "iid\\(\\) takes", "formula")
   refused(y ~ (1 | f / text), "nested groups as iid\\(f\\) \\+ iid\\(f:text\\)", "formula")
   refused(y ~ iid(f + text), "takes one variable", "formula")
-  refused(y ~ (v | f), "iid\\(f, by = v\\) for slopes", "formula")
+  refused(y ~ (v | f), "iid\\(f\\) [+] iid\\(f, by = v\\)", "formula")
   refused(y ~ iid(f, variance = -1), "`variance` must be a positive number, not -1", "argument")
   refused(y ~ iid(f, variance = fixed(0)), "`variance` must be a positive number", "argument")
   refused(y ~ iid(f, variance = normal(0, 1)), "use log_normal", "argument")
