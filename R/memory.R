@@ -75,9 +75,9 @@ prediction_size <- function(fit, n, covariance = FALSE) {
 # Where the system does not tell: three matrices of 20,000 x 20,000.
 assumed_memory <- 9.6e9
 
-# R's BLAS reserves 128 MiB of address space for every thread that calls it, the thread its stack, and
-# OpenBLAS waits for ever if it cannot.
-thread_space <- 136 * 2^20
+# Address space that threads reserve: OpenBLAS takes 128 MiB for every one that calls it, and waits for ever
+# where there is none; every thread but the first takes 8 MiB for its stack and 64 MiB to allocate from.
+reserved_space <- function(threads) (128 * threads + 72 * (threads - 1)) * 2^20
 
 #' Bytes that can be had without swapping, NA where the system does not tell: the least of what the system,
 #' the limits of the process and those of its control groups leave
@@ -101,7 +101,7 @@ process_memory <- function(root, threads) {
   if (all(is.na(limit))) return(NA_real_)
   status <- read_system_file(file.path(root, "proc/self/status"))
   used <- 1024 * c(named_number(status, "VmSize:"), named_number(status, "VmData:"))
-  limit - used - threads * thread_space
+  limit - used - reserved_space(threads)
 }
 
 # Control groups, of either version, where containers and schedulers set their limits: that of every level

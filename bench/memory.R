@@ -2,9 +2,9 @@
 #
 #   Rscript bench/memory.R      (two minutes, Linux)
 #
-# Each case runs in an R of its own on one thread. "taken" is the growth of the process's peak address space from the
-# call of the core on, "rss" that of its resident memory, "expected" what fit_size() or prediction_size() says (16 MiB
-# of it for any fit). MiB; 2 x86-64 cores, R 4.2.2, OpenBLAS:
+# Each case runs in an R of its own on one thread. "taken" is the growth of the process's peak address space
+# from the call of the core on, "rss" that of its resident memory, "expected" what fit_size() or
+# prediction_size() says (16 MiB of it for any fit). MiB; 2 x86-64 cores, R 4.2.2, OpenBLAS:
 #
 #                                       expected     taken       rss
 #   full gp, gaussian                        222       137       115
@@ -23,8 +23,8 @@
 #   joint covariance, full gp of 2500        334       303       288
 #   joint covariance, (1 | g)                206       210       208
 #
-# cholesky_gradient's twenty steps (32 N x N per latent value) are reserved when L-BFGS begins, which a short run does
-# not: 1039 MiB at N = 2000, 1083 expected.
+# cholesky_gradient's twenty steps (32 N x N per latent value) are reserved when L-BFGS begins, to which a
+# short run does not come: 1039 MiB at N = 2000, 1083 expected.
 suppressPackageStartupMessages(library(galvi))
 
 cases <- list(
@@ -66,7 +66,8 @@ joint <- startsWith(case[1L], "joint: ")
 formula <- as.formula(sub("joint: ", "", case[1L]))
 n <- as.numeric(case[2L])
 set.seed(1)
-d <- data.frame(x = rnorm(n), b = rbinom(n, 1, 0.5), k = factor(sample(letters[1:3], n, TRUE)), g = seq_len(n))
+d <- data.frame(x = rnorm(n), b = rbinom(n, 1, 0.5), g = seq_len(n))
+d$k <- factor(sample(letters[1:3], n, TRUE))
 d$y <- sin(d$x) + rnorm(n)
 d$X <- if (grepl("X", case[1L])) matrix(rnorm(n * 100), n)
 control <- galvi_control(threads = 1, hyper_iterations = 3, max_iterations = 5)
@@ -96,4 +97,5 @@ if (joint) {
   invisible(galvi(formula, d, case[3L], control = control))
 }
 taken <- after - before
-cat(sprintf("%-34s %9.0f %9.0f %9.0f\n", names(cases)[as.integer(number)], expected / 2^20, taken[1L], taken[2L]))
+name <- names(cases)[as.integer(number)]
+cat(sprintf("%-34s %9.0f %9.0f %9.0f\n", name, expected / 2^20, taken[1L], taken[2L]))

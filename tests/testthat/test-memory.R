@@ -75,10 +75,10 @@ test_that("the least of system, process and control groups is what is free", {
   system <- list("proc/meminfo" = meminfo)
   expect_equal(available_memory(root = local_machine(system)), 8 * gib)
   limited <- c(system, list("proc/self/limits" = limits, "proc/self/status" = status))
-  expect_equal(available_memory(1L, local_machine(limited)), 3 * gib - thread_space)
+  expect_equal(available_memory(1L, local_machine(limited)), 3 * gib - reserved_space(1))
   expect_equal(available_memory(100L, local_machine(limited)), 0)
   data <- replace(limited, "proc/self/limits", sub("size   .*", "size   1073741824 1 bytes", limits[2L]))
-  expect_equal(available_memory(1L, local_machine(data)), gib / 2 - thread_space)
+  expect_equal(available_memory(1L, local_machine(data)), gib / 2 - reserved_space(1))
 
   second <- c(system, list(
     "proc/self/cgroup" = "0::/slice/job", "sys/fs/cgroup/slice/job/memory.max" = "max",
