@@ -77,11 +77,15 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
     Sites warm{start->lambda, start->b};
     if (auto posterior = model.at_sites(warm, order)) return std::move(*posterior);
   }
-  Sites sites = initial_sites(model);
-  for (int attempt = 0; attempt < 60; ++attempt) {
-    if (auto posterior = model.at_sites(sites, order)) return std::move(*posterior);
-    sites.lambda *= 0.5;
-    sites.b *= 0.5;
+  // Weaker sites first. Under a very wide prior, where E log p overflows, stronger ones.
+  const Sites own = initial_sites(model);
+  for (const double factor : {0.5, 4.0}) {
+    Sites sites = own;
+    for (int attempt = 0; attempt < 60; ++attempt) {
+      if (auto posterior = model.at_sites(sites, order)) return std::move(*posterior);
+      sites.lambda *= factor;
+      sites.b *= factor;
+    }
   }
   throw std::domain_error(
       "no starting point with a finite bound was found; check the scale of the response, the `offset` and the "
