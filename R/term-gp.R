@@ -133,14 +133,13 @@ gp_kernel <- function(expr, env) {
 
 # kernel = se stands for se(). A covariance function in R is none of galvi's kernels.
 called_kernel <- function(f) {
-  tryCatch(f(), error = function(e) {
-    if (inherits(e, "galvi_error")) stop(e)
-    stop_galvi("kernel", sprintf(
-      "`kernel` must be a kernel such as se() or matern32() + linear(), not a function%s. Kernels are %s.",
-      if (length(formals(args(f)))) paste(" of", quote_names(names(formals(args(f))))) else "",
-      quote_names(kernel_words(), max = 20L)
-    ))
-  })
+  kernel <- tryCatch(f(), galvi_error = stop, error = function(e) NULL)
+  if (is_kernel(kernel)) return(kernel)
+  stop_galvi("kernel", sprintf(
+    "`kernel` must be a kernel such as se() or matern32() + linear(), not a function%s. Kernels are %s.",
+    if (length(formals(args(f)))) paste(" of", quote_names(names(formals(args(f))))) else "",
+    quote_names(kernel_words(), max = 20L)
+  ))
 }
 
 # ---- design ----
