@@ -16,9 +16,9 @@ using galvi::Matrix;
 using galvi::SparseMatrix;
 using galvi::Vector;
 
-class CountingMonitor final : public galvi::Monitor {
+class PollCounter final : public galvi::Monitor {
  public:
-  explicit CountingMonitor(int stop_at) : stop_at_(stop_at) {}
+  explicit PollCounter(int stop_at) : stop_at_(stop_at) {}
   void poll() override {
     if (++polls_ == stop_at_) throw std::runtime_error("stopped by the monitor");
   }
@@ -38,11 +38,11 @@ SparseMatrix pattern(int n, const Rcpp::IntegerVector& i, const Rcpp::IntegerVec
   return result;
 }
 
-Matrix as_matrix(const Rcpp::NumericMatrix& A) {
+Matrix to_eigen(const Rcpp::NumericMatrix& A) {
   return Eigen::Map<const Matrix>(A.begin(), A.nrow(), A.ncol());
 }
 
-Rcpp::NumericMatrix as_r(const Matrix& A) {
+Rcpp::NumericMatrix from_eigen(const Matrix& A) {
   Rcpp::NumericMatrix result(static_cast<int>(A.rows()), static_cast<int>(A.cols()));
   Eigen::Map<Matrix>(result.begin(), A.rows(), A.cols()) = A;
   return result;
@@ -56,9 +56,9 @@ Rcpp::NumericMatrix as_r(const Matrix& A) {
 Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericMatrix x,
                                  Rcpp::NumericMatrix B, std::string backend = "auto", int threads = 1,
                                  int stop_at = -1) {
-  CountingMonitor monitor(stop_at);
+  PollCounter monitor(stop_at);
   galvi::SparseCholesky factor(pattern(n, i, j));
-  const Matrix values = as_matrix(x), right = as_matrix(B);
+  const Matrix values = to_eigen(x), right = to_eigen(B);
   Rcpp::List result(values.cols());
   for (int k = 0; k < values.cols(); ++k) {
     galvi::Context context{galvi::backend(backend), monitor, threads};
@@ -69,8 +69,8 @@ Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVect
     factor.solve_lower_transposed(context, upper);
     const SparseMatrix inverse = factor.selected_inverse(context);
     result[k] =
-        Rcpp::List::create(Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = as_r(solved),
-                           Rcpp::Named("lower") = as_r(lower), Rcpp::Named("lower_transposed") = as_r(upper),
+        Rcpp::List::create(Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = from_eigen(solved),
+                           Rcpp::Named("lower") = from_eigen(lower), Rcpp::Named("lower_transposed") = from_eigen(upper),
                            Rcpp::Named("inverse") = Rcpp::NumericVector(
                                inverse.valuePtr(), inverse.valuePtr() + inverse.nonZeros()),
                            Rcpp::Named("flops") = context.cost.flops,
@@ -83,7 +83,7 @@ Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVect
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j,
                                          Rcpp::NumericVector x, std::string backend, int repeats) {
-  CountingMonitor monitor(-1);
+  PollCounter monitor(-1);
   galvi::Context context{galvi::backend(backend), monitor};
   const SparseMatrix lower = pattern(n, i, j);
   const Vector values = Eigen::Map<const Vector>(x.begin(), x.size());

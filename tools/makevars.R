@@ -1,11 +1,11 @@
-# Writes src/Makevars and src/Makevars.win: which objects the package is made of, and that every one of them
-# depends on every header (make knows nothing else about included files).
-#   Rscript tools/makevars.R          writes both
+# Writes what make needs to know of src/: Makevars, Makevars.win, and a file for each folder in src/build/ that
+# includes all of the folder's, so that headers are read ten times and not a hundred.
+#   Rscript tools/makevars.R          writes them
 #   Rscript tools/makevars.R --check  exits 1 when a committed one is stale
 # Run it from the top of the source tree after adding or removing a file under src/.
 
 listed <- function(pattern) {
-  files <- list.files("src", pattern = pattern, recursive = TRUE)
+  files <- grep("^build/", list.files("src", pattern = pattern, recursive = TRUE), value = TRUE, invert = TRUE)
   sort(files, method = "radix")  # the same order in every locale
 }
 
@@ -13,37 +13,73 @@ continued <- function(name, values) {
   paste0(name, " = \\\n", paste0("  ", values, collapse = " \\\n"), "\n")
 }
 
+# Files that are compiled alone: instructions that not every machine has, and the largest header.
+alone <- function(files) grepl("_avx2\\.cpp$", files) | files == "RcppExports.cpp"
+
+# Those that are compiled together, by folder; the entry points at the top of src/ are the border's.
+together <- function() {
+  files <- Filter(Negate(alone), listed("\\.cpp$"))
+  split(files, ifelse(dirname(files) == ".", "border", dirname(files)))
+}
+
+header <- "Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.\n"
+
+build_file <- function(files) {
+  paste0("// ", header, paste0("#include \"", files, "\"\n", collapse = ""))
+}
+
 makevars <- function() {
-  objects <- sub("\\.cpp$", ".o", union(listed("\\.cpp$"), "RcppExports.cpp"))
+  own <- Filter(alone, union(listed("\\.cpp$"), "RcppExports.cpp"))
+  sources <- c(file.path("build", paste0(names(together()), ".cpp")), own)
+  sources <- sort(sources, method = "radix")
+  objects <- sub("\\.cpp$", ".o", sources)
+  included <- sort(unlist(together(), use.names = FALSE), method = "radix")
   paste0(
-    "# Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.\n",
+    "# ", header,
     "CXX_STD = CXX17\n",
     "# Rcpp without the parts that are not used here compiles faster.\n",
     "PKG_CPPFLAGS = -I. -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_SUGAR\n",
     "# Nothing but the entry points is seen from outside: a smaller library, loaded sooner.\n",
     "PKG_CXXFLAGS = $(CXX_VISIBILITY) $(SHLIB_OPENMP_CXXFLAGS)\n",
-    "PKG_LIBS = $(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n\n",
+    "PKG_LIBS = $(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n",
+    "# R's own flags ask for debug information, which would be 190 MB. To have it: GALVI_DEBUG = -g in ~/.R/Makevars.\n",
+    "GALVI_DEBUG = -g0\n\n",
     continued("HEADERS", listed("\\.h$")), "\n",
-    continued("OBJECTS", sort(objects, method = "radix")), "\n",
+    continued("INCLUDED", included), "\n",
+    continued("OBJECTS", objects), "\n",
     "all: $(SHLIB)\n\n",
-    "$(OBJECTS): $(HEADERS)\n"
+    "$(OBJECTS): $(HEADERS) $(INCLUDED)\n\n",
+    paste0(
+      objects, ": ", sources, "\n\t$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(GALVI_DEBUG) -c ", sources, " -o ",
+      objects, "\n", collapse = "\n"
+    )
   )
 }
 
-text <- makevars()
-targets <- file.path("src", c("Makevars", "Makevars.win"))
+wanted <- function() {
+  build <- vapply(together(), build_file, "")
+  names(build) <- file.path("src", "build", paste0(names(build), ".cpp"))
+  text <- makevars()
+  c("src/Makevars" = text, "src/Makevars.win" = text, build)
+}
+
+texts <- wanted()
 if ("--check" %in% commandArgs(TRUE)) {
-  stale <- targets[!vapply(targets, function(path) {
-    file.exists(path) && identical(readChar(path, file.size(path), useBytes = TRUE), text)
-  }, NA)]
+  same <- vapply(names(texts), function(path) {
+    file.exists(path) && identical(readChar(path, file.size(path), useBytes = TRUE), texts[[path]])
+  }, NA)
+  left_over <- setdiff(list.files("src/build", "\\.cpp$", full.names = TRUE), names(texts))
+  stale <- c(names(texts)[!same], left_over)
   if (length(stale)) {
     message("stale: ", paste(stale, collapse = ", "), "; run `Rscript tools/makevars.R`")
     quit(status = 1)
   }
 } else {
-  for (path in targets) {
+  unlink("src/build/*.cpp")
+  dir.create("src/build", showWarnings = FALSE)
+  for (path in names(texts)) {
     connection <- file(path, "wb")  # the same line ends on every system
-    writeLines(text, connection, sep = "")
+    writeLines(texts[[path]], connection, sep = "")
     close(connection)
   }
 }

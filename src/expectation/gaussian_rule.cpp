@@ -9,11 +9,11 @@
 namespace galvi {
 namespace {
 
-constexpr double reach = 7.5;       // in sds; beyond lies less than 1e-13
+constexpr double rule_reach = 7.5;       // in sds; beyond lies less than 1e-13
 constexpr double sinh_reach = 9.0;  // where more costs next to nothing, for narrow bends far from the mean
 // Errors of exp(-30), times what derivatives grow by near a pole; a little less where that is a high pole.
 constexpr double table_exponent = 30;
-constexpr double accuracy_exponent = 33;
+constexpr double rule_accuracy = 33;
 constexpr double two_pi = 6.28318530717958647692;
 constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
 constexpr double least_sinh_sd = 0.3;       // the sinh rule is worth a thought from this sd, in widths
@@ -40,8 +40,8 @@ double shifted_step(double variance, double width, double exponent) {
 // line of integration may be shifted at the price of what their share of the Gaussian adds,
 // exp(-2 pi width / step - (distance^2 - width^2) / (2 variance)).
 double distant_step(double variance, double width, double distance) {
-  const double free_step = two_pi * std::sqrt(0.5 * variance / accuracy_exponent);
-  const double missing = accuracy_exponent - 0.5 * (distance - width) * (distance + width) / variance;
+  const double free_step = two_pi * std::sqrt(0.5 * variance / rule_accuracy);
+  const double missing = rule_accuracy - 0.5 * (distance - width) * (distance + width) / variance;
   return missing > 0.0 ? std::min(free_step, two_pi * width / missing) : free_step;
 }
 
@@ -54,7 +54,7 @@ double sinh_step(double variance, double a, double distance, double largest_shif
     const double s2 = std::sin(d) * std::sin(d);
     const double growth = 0.5 * (distance * distance / (1.0 - 2.0 * s2) + a * a) * s2 / variance;
     before = best;
-    best = std::max(best, two_pi * d / (accuracy_exponent + growth));
+    best = std::max(best, two_pi * d / (rule_accuracy + growth));
   }
   return best;
 }
@@ -74,7 +74,7 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   const double sd = std::sqrt(variance), width = smoothness.width;
   if (smoothness.growth == 0.0 && sd <= hermite_share * std::min(width, 1e6)) return place_hermite(mean, sd);
   if (sd == 0.0) return place_hermite(mean, sd);
-  double step = shifted_step(variance, width, accuracy_exponent);
+  double step = shifted_step(variance, width, rule_accuracy);
   if (smoothness.growth == 0.0 && std::isfinite(width)) {
     const double off = mean - smoothness.centre;
     const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
@@ -88,7 +88,7 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
       }
       const double u_step = sinh_step(variance, a, off, shift);
       const double low = sinh_end(off, sd, a, -1.0), high = sinh_end(off, sd, a, 1.0);
-      if (sinh_cost * (high - low) / u_step < 2.0 * reach * sd / step)
+      if (sinh_cost * (high - low) / u_step < 2.0 * rule_reach * sd / step)
         return place_sinh(mean, sd, smoothness.centre, a, u_step, low, high);
     }
   }
@@ -105,7 +105,7 @@ void GaussianRule::place_hermite(double mean, double sd) {
 void GaussianRule::place_trapezium(double mean, double sd, double step, double growth) {
   // exp(growth |x|) times the Gaussian has its mass growth * variance further out.
   const double t_step = step / sd;
-  const int last = static_cast<int>(std::ceil(std::min(reach + growth * sd, 38.0) / t_step));
+  const int last = static_cast<int>(std::ceil(std::min(rule_reach + growth * sd, 38.0) / t_step));
   // From the mean outwards a weight is the one before times a ratio that shrinks by a constant factor.
   const double shrink = std::exp(-t_step * t_step);
   double weight = t_step * normal_density(0.0), ratio = std::sqrt(shrink);

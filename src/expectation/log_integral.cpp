@@ -7,7 +7,7 @@
 namespace galvi {
 namespace {
 
-constexpr double negligible = 37;        // logs below the peak: exp(-37) is rounding
+constexpr double negligible_log = 37;        // logs below the peak: exp(-37) is rounding
 constexpr double allowed_change = 1e-9;  // between 10 and 21 nodes; the latter are then right to 1e-13
 constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
@@ -76,10 +76,10 @@ Panel make_panel(const LogIntegrand& h, const Peak& peak, double begin, double l
   return out;
 }
 
-// How far from the peak, in this direction, h is first seen to be negligible.
+// How far from the peak, in this direction, h is first seen to be negligible_log.
 double reach_of(const LogIntegrand& h, const Peak& peak, double top, double direction) {
   const auto beyond = [&](double distance) {
-    return !(h.value(peak.at + direction * distance) > top - negligible);
+    return !(h.value(peak.at + direction * distance) > top - negligible_log);
   };
   double distance = peak.scale;
   if (beyond(distance)) {
@@ -163,7 +163,7 @@ void LogIntegral::two_peaks(const LogIntegrand& h, double one, double other, dou
   if (!std::isfinite(peak.height)) return no_mass();
   breaks_ = {0};
   add_breaks(h, peak, peak.height);
-  if (second.height > peak.height - negligible) {
+  if (second.height > peak.height - negligible_log) {
     const std::size_t own = breaks_.size();
     breaks_.push_back(0);
     add_breaks(h, second, peak.height);

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/special_functions.h"
+
 namespace galvi {
 namespace {
 
 using Four = Eigen::Array<double, 4, 1>;
 using Nodes = Eigen::Array<double, Eigen::Dynamic, 1, 0, LogNormalTransform::block, 1>;
 
-constexpr double pi = 3.14159265358979323846;
-constexpr double euler_gamma = 0.57721566490153286061;
-constexpr double reach = 8.0;                // of a blur, in sds
+constexpr double blur_reach = 8.0;                // of a blur, in sds
 constexpr double accuracy_exponent = 34.0;   // errors of exp(-34), times a power of the frequency
 constexpr double least_sampled = 1.0 / 256;  // variances from here are served by tables ...
 constexpr int table_count = 76;              // ... up to 2^30
-constexpr double negligible = 1e-280;        // products with subnormal numbers are slow and add nothing
+constexpr double subnormal_product = 1e-280;        // products with subnormal numbers are slow and add nothing
 constexpr Index most_phases = 1024;          // whose weights are kept
 constexpr Index never = Index{1} << 60;
 
@@ -25,7 +25,7 @@ double far_left(double variance) {
 }
 double far_right(double variance) {
   const double sd = std::sqrt(variance);
-  return 5.0 + std::max(reach * sd, std::min(3.0 * variance, 24.0 * sd));
+  return 5.0 + std::max(blur_reach * sd, std::min(3.0 * variance, 24.0 * sd));
 }
 
 // F_q is s^q exp(-s) blurred. Its spectrum falls as exp(-pi w / 2 - v w^2 / 2), that of the blur as
@@ -39,7 +39,7 @@ double accuracy(double sampled, double blur, double frequency) {
 // Half the width of a blur's sum.
 double window(double blur, bool relative) {
   const double sd = std::sqrt(blur);
-  return reach * sd + (relative ? std::min(2.0 * blur, 16.0 * sd) : 0.0);
+  return blur_reach * sd + (relative ? std::min(2.0 * blur, 16.0 * sd) : 0.0);
 }
 
 /// The 2n-th derivatives of s^q exp(-s) in log s are polynomials in s times exp(-s). With (variance / 2)^n /
@@ -87,7 +87,7 @@ struct LogNormalTransform::Table {
 };
 
 double LogNormalTransform::left(double variance) {
-  return variance < 16.0 ? 16.0 + variance : reach * std::sqrt(variance);
+  return variance < 16.0 ? 16.0 + variance : blur_reach * std::sqrt(variance);
 }
 
 double LogNormalTransform::tail(double t, double variance) {
@@ -133,7 +133,7 @@ LogNormalTransform::Table LogNormalTransform::sample(double least, double most,
     base.evaluate(j, block, 3, at);
   }
   for (std::vector<double>& column : table.samples) {
-    for (double& sample : column) sample = sample < negligible ? 0.0 : sample;
+    for (double& sample : column) sample = sample < subnormal_product ? 0.0 : sample;
   }
   return table;
 }

@@ -22,9 +22,9 @@ struct LogMoments {
 
 /// L(eta) - (eta - mean)^2 / (2 variance) for concave L(eta, out): value and derivatives, out[5].
 template <class Function>
-class Tilted final : public LogIntegrand {
+class TiltedFunction final : public LogIntegrand {
  public:
-  Tilted(Function L, double mean, double variance) : L_(L), mean_(mean), variance_(variance) {}
+  TiltedFunction(Function L, double mean, double variance) : L_(L), mean_(mean), variance_(variance) {}
   double value(double eta) const override {
     double l[5];
     L_(eta, l);
@@ -53,7 +53,7 @@ double log_mean_exp(double mean, double variance, Function L) {
   }
   const double sd = std::sqrt(variance);
   thread_local LogIntegral integral;
-  integral.concave(Tilted<Function>(L, mean, variance), mean, sd);
+  integral.concave(TiltedFunction<Function>(L, mean, variance), mean, sd);
   return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
 }
 
@@ -83,7 +83,7 @@ void one_latent(const Likelihood& likelihood, double mean, double variance, std:
 }
 
 // The latents are independent: parts of different latents multiply. What classes share is had once.
-void composed(const Likelihood& likelihood, const double* mean, const double* variance,
+void composed_classes(const Likelihood& likelihood, const double* mean, const double* variance,
               std::vector<LogMoments>& classes, bool second) {
   const StandardFunction& f = *likelihood.standard_function();
   std::map<std::vector<double>, LogMoments> known;
@@ -247,7 +247,7 @@ void predictive_classes(const Likelihood& likelihood, const double* mean, const 
     if (likelihood.latents() == 1) {
       one_latent(likelihood, *mean, *variance, classes, second);
     } else if (likelihood.standard_function()) {
-      composed(likelihood, mean, variance, classes, second);
+      composed_classes(likelihood, mean, variance, classes, second);
     } else {
       throw std::invalid_argument(
           "probabilities of classes need a softmax, a composed density or one latent value");

@@ -10,7 +10,7 @@ namespace {
 
 using Four = Eigen::Array<double, 4, 1>;
 
-constexpr double reach = 7.5;  // in sds
+constexpr double sample_reach = 7.5;  // in sds
 // The tables serve |mean| <= 60 and variances from 0.01 to 1e4. On the right f and its derivatives have died
 // out (both links' f is below exp(-40) there); on the left they have not.
 constexpr double right_end = 40.0;
@@ -68,7 +68,7 @@ SampledFunction::SampledFunction(const StandardFunction& function) {
       const double middle = 0.5 * (low + high);
       (trapezium_step(middle, width) < step ? low : high) = middle;
     }
-    tables_.push_back(sample(function, step, high, -mean_range - reach * std::sqrt(served_to)));
+    tables_.push_back(sample(function, step, high, -mean_range - sample_reach * std::sqrt(served_to)));
     served_to = high;
     step /= std::sqrt(2.0);
   }
@@ -95,7 +95,7 @@ bool SampledFunction::means(double mean, double variance, int order, double out[
   if (variance > most_variance || variance < tables_.back().least_variance) return false;
   const Table* table = tables_.data();
   while (variance < table->least_variance) ++table;
-  const double spread = reach * std::sqrt(variance);
+  const double spread = sample_reach * std::sqrt(variance);
   if (!(mean - spread >= table->first * table->step && mean - spread <= right_end)) return false;
   const Index from = static_cast<Index>(std::floor((mean - spread) / table->step)) - table->first;
   const Index size = static_cast<Index>(table->samples[0].size());

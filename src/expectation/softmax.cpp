@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "expectation/softmax_lattice.h"
+#include "numeric/special_functions.h"
 
 namespace galvi {
 namespace {
@@ -10,8 +11,7 @@ namespace {
 using Column = SoftmaxLattice::Column;
 using Columns = SoftmaxLattice::Columns;
 
-constexpr double euler_gamma = 0.57721566490153286061;
-constexpr double negligible = 1e-15;
+constexpr double negligible_probability = 1e-15;
 
 /// The sums over u. Per class, r = F_1 / F_0 = -phi' / phi and b = (F_2 - F_1) / F_0 = phi'' / phi.
 class Sums {
@@ -81,7 +81,7 @@ class Sums {
   bool finished(const SoftmaxLattice& lattice) const {
     const Index last = SoftmaxLattice::block - 1;
     const double growth = 1.0 + total_[last];
-    return lattice.weight[last] * growth * growth * growth * growth < negligible;
+    return lattice.weight[last] * growth * growth * growth * growth < negligible_probability;
   }
 
   Columns others_, bend_, weighted_;

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/special_functions.h"
+
 namespace galvi {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr double least_step = 0.25;
 constexpr double most_nodes =
     1 << 19;  // bounds the time that variances beyond 1e8 take, not their accuracy below
-constexpr double negligible = 1e-280;
+constexpr double negligible_factor = 1e-280;
 
 // The largest power of 2 at which the sums, fourth derivatives included, are right to about 1e-12.
 double step_for(double shared_variance, double width) {
@@ -66,7 +67,7 @@ void SoftmaxLattice::next(int orders) {
     weight *= f[0].col(c);
   }
   // Where F_0 is as small the weight is too.
-  rate = (f[0] > negligible).select(f[1] / f[0], 0.0);
+  rate = (f[0] > negligible_factor).select(f[1] / f[0], 0.0);
   done_ += block;
 }
 

@@ -17,9 +17,9 @@ struct Point {
   Vector gradient;
 };
 
-class Search {
+class NewtonSearch {
  public:
-  Search(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper)
+  NewtonSearch(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper)
       : result{start, std::numeric_limits<double>::infinity(), 0, false},
         objective_(objective),
         lower_(lower),
@@ -91,7 +91,7 @@ class Search {
 LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, const Vector& lower,
                                const Vector& upper, const LbfgsControl& control) {
   constexpr double enough = 1e-4, least_step = 1e-6;
-  Search search(objective, start, lower, upper);
+  NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
   for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
     const Vector downhill = (p.x - p.gradient).cwiseMax(lower).cwiseMin(upper) - p.x;

@@ -39,8 +39,6 @@ SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   return {posterior.sites.b + d, posterior.centred + apply_covariance(d)};
 }
 
-Eigen::Map<const Vector> flat(const Matrix& A) { return {A.data(), A.size()}; }
-
 // Towards the mean V b, halved until the bound does not fall. True if it moved.
 bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) {
   const Matrix way = b - current.sites.b;

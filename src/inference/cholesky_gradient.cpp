@@ -16,9 +16,9 @@ namespace {
 constexpr double none = -std::numeric_limits<double>::infinity();
 
 /// The free-form q of all latents.
-class Climber {
+class FactorClimber {
  public:
-  Climber(LatentGaussianModel& model, const Posterior& start) : model_(model) {
+  FactorClimber(LatentGaussianModel& model, const Posterior& start) : model_(model) {
     for (Index k = 0; k < model.latents(); ++k)
       parts_.emplace_back(model.context(), model.solver(k), start.sites.lambda.col(k), start.sites.b.col(k));
   }
@@ -114,7 +114,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   Sites best_sites = out.posterior.sites;
   // what the trace has so far, which its next entry is not to lie below
   double best = out.posterior.elbo, promising = control.tol;
-  Climber climber(model, out.posterior);
+  FactorClimber climber(model, out.posterior);
   const Objective objective = [&](const Vector& x, Vector& gradient) {
     double squared_norm;
     ++out.iterations;

@@ -16,8 +16,6 @@ namespace {
 
 using Map = Eigen::Map<const Matrix>;
 
-Vector flat(const Matrix& X) { return Eigen::Map<const Vector>(X.data(), X.size()); }
-
 double dot(const Matrix& X, const Matrix& Y) { return X.cwiseProduct(Y).sum(); }
 
 // Of its value, which is a sum of terms that all but cancel.

@@ -10,8 +10,8 @@ namespace galvi {
 
 namespace {
 
-constexpr Index block_rows = 256;
-constexpr double row_work = 100.0;  // flops, roughly
+constexpr Index dual_block = 256;
+constexpr double dual_row_work = 100.0;  // flops, roughly
 
 }  // namespace
 
@@ -72,11 +72,11 @@ bool DualProblem::add_conjugates(DualPoint& point, Vector& conjugate) const {
   for (Index n = 0; n < N; ++n)
     for (Index k = 0; k < K; ++k)
       if (is_free(n, k) && !(point.x(n, k) > lower_(n, k) && point.x(n, k) < upper_(n, k))) return false;
-  parallel_for(model_.context(), (N + block_rows - 1) / block_rows, row_work * static_cast<double>(N * K),
+  parallel_for(model_.context(), (N + dual_block - 1) / dual_block, dual_row_work * static_cast<double>(N * K),
                [&](Index block) {
                  Vector x(K), slope(K), curvature(K);
                  RowConjugate row{0.0, slope.data(), curvature.data(), infinity};
-                 for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+                 for (Index n = block * dual_block; n < std::min(N, (block + 1) * dual_block); ++n) {
                    const double weight = model_.data().weight[n];
                    if (weight == 0.0) continue;
                    x = point.x.row(n).transpose() / weight;

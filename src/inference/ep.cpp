@@ -12,8 +12,8 @@ namespace galvi {
 
 namespace {
 
-constexpr Index block_rows = 64;
-constexpr double row_work = 1e4;  // flops, roughly
+constexpr Index tilted_block = 64;
+constexpr double tilted_row_work = 1e4;  // flops, roughly
 
 /// What the prior and the other sites say of each row.   N each
 struct Cavities {
@@ -37,10 +37,10 @@ Cavities cavities_of(const LatentGaussianModel& model, const Posterior& q) {
 template <class Body>
 void for_tilted(LatentGaussianModel& model, const Cavities& cavities, Body body) {
   const Index N = model.rows();
-  parallel_for(model.context(), (N + block_rows - 1) / block_rows, row_work * static_cast<double>(N),
+  parallel_for(model.context(), (N + tilted_block - 1) / tilted_block, tilted_row_work * static_cast<double>(N),
                [&](Index block) {
                  TiltedRule rule;
-                 for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+                 for (Index n = block * tilted_block; n < std::min(N, (block + 1) * tilted_block); ++n) {
                    const double weight = model.data().weight[n];
                    if (weight == 0) continue;
                    rule.place(model.likelihood(), model.data()[n], weight,
@@ -185,7 +185,7 @@ Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers)
     d_extra += 0.5 * (alpha.cwiseAbs2() + lambda.cwiseAbs2().cwiseProduct(q.variance.col(0) - c));
   model.solver(0).gradient({b, alpha, mean, alpha, d_variance, true, &d_extra}, out);
   if (!model.likelihood().has_hyper()) return out;
-  Matrix parts = Matrix::Zero(hypers, (model.rows() + block_rows - 1) / block_rows);
+  Matrix parts = Matrix::Zero(hypers, (model.rows() + tilted_block - 1) / tilted_block);
   for_tilted(model, cavities_of(model, q), [&](Index n, const TiltedRule& rule, Index block) {
     for (std::size_t j = 0; j < rule.nodes().size(); ++j)
       model.likelihood().add_gradient(model.data()[n], &rule.nodes()[j],

@@ -12,17 +12,17 @@ namespace galvi {
 
 namespace {
 
-constexpr Index block_rows = 256;
-constexpr double row_work = 1e3;  // flops, roughly
+constexpr Index probit_block = 256;
+constexpr double probit_row_work = 1e3;  // flops, roughly
 
 /// Calls body(n, part, copies) for every part log Phi(sign eta + shift) of each row that has copies of it.
 template <class Body>
 void for_parts(LatentGaussianModel& model, Body body) {
   const Index N = model.rows();
-  parallel_for(model.context(), (N + block_rows - 1) / block_rows, row_work * static_cast<double>(N),
+  parallel_for(model.context(), (N + probit_block - 1) / probit_block, probit_row_work * static_cast<double>(N),
                [&](Index block) {
                  Composition sum;
-                 for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+                 for (Index n = block * probit_block; n < std::min(N, (block + 1) * probit_block); ++n) {
                    sum.clear();
                    model.likelihood().compose(model.data()[n], sum);
                    for (const Composition::Part& part : sum.parts) {
@@ -65,9 +65,9 @@ Truncated truncated(const LatentGaussianModel& model, const Composition::Part& p
 }
 
 /// The bound as a function of the mean m of f for which every q(g_n) is best.
-class Climber {
+class TruncatedClimber {
  public:
-  explicit Climber(LatentGaussianModel& model) : model_(model), lambda_(copies_of(model)) {
+  explicit TruncatedClimber(LatentGaussianModel& model) : model_(model), lambda_(copies_of(model)) {
     if (!model.solver(0).factorise(lambda_))
       throw std::domain_error("method = \"mean_field\": the prior covariance is not positive definite");
     variance_ = model.solver(0).marginal_variances();
@@ -165,10 +165,10 @@ class Climber {
 InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites>& start,
                            const InferenceControl& control, Trace& trace) {
   InferenceResult out;
-  Climber climber(model);
+  TruncatedClimber climber(model);
   Vector m = Vector::Zero(model.rows());
   if (start && start->b.allFinite()) m = model.solver(0).posterior_mean(start->b.col(0)).mean;
-  Climber::Point current = climber.at(std::move(m));
+  TruncatedClimber::Point current = climber.at(std::move(m));
   for (;;) {
     const double gap = climber.gap(current);
     out.stationarity = {gap, std::sqrt(2 * gap), climber.rounding(current)};
@@ -179,7 +179,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
     const Vector step = climber.step(current, std::clamp(0.1 * std::sqrt(gap), 1e-6, 0.1));
     bool moved = false;
     for (double length = 1; length > 1e-6 && !moved; length *= 0.5) {
-      Climber::Point next = climber.at(current.m + length * step);
+      TruncatedClimber::Point next = climber.at(current.m + length * step);
       moved = next.bound >= current.bound - climber.slack(current);
       if (moved) current = std::move(next);
     }

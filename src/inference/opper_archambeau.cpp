@@ -50,8 +50,6 @@ InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& sta
   return out;
 }
 
-Vector flat(const Matrix& A) { return Eigen::Map<const Vector>(A.data(), A.size()); }
-
 // Minus the bound's gradient in (b, lambda), and minus the natural gradient, which is the way to the target:
 // what the inverse Fisher information makes of the first.
 Vector slope_at(LatentGaussianModel& model, const Posterior& q) {

@@ -32,7 +32,7 @@ struct Legendre {
 };
 
 constexpr double wide = 1.0;  // an interval that is wider, and no further out than this in either tail, ..
-constexpr double tail_start = 5.0;   // .. has Phi at both ends
+constexpr double interval_tail_start = 5.0;   // .. has Phi at both ends
 constexpr double negligible = 40.0;  // exp(-40) of the density at the end nearer to 0
 // Nodes that a density needs which falls by less than exp(-3), exp(-12), exp(-40).
 constexpr double short_drop = 3.0, middle_drop = 12.0;
@@ -115,7 +115,7 @@ void central_derivatives(double low, double high, double out[5]) {
 }
 
 bool central(double low, double high, double width) {
-  return low < tail_start && high > -tail_start && width > wide;
+  return low < interval_tail_start && high > -interval_tail_start && width > wide;
 }
 
 // From the end nearer to 0, with the width of the interval known better than high - low is. An interval

@@ -3,6 +3,9 @@
 
 namespace galvi {
 
+constexpr double pi = 3.14159265358979323846;
+constexpr double euler_gamma = 0.57721566490153286061;
+
 /// log Gamma(x), x > 0. (std::lgamma writes a global variable, which threads must not.)
 double log_gamma(double x);
 /// log Gamma(x + delta) - log Gamma(x), x > 0, x + delta > 0, without cancellation where x is large.

@@ -17,4 +17,7 @@ using ConstVectorRef = Eigen::Ref<const Vector>;
 using MatrixRef = Eigen::Ref<Matrix>;
 using VectorRef = Eigen::Ref<Vector>;
 
+/// The entries of A, column after column.
+inline Vector flat(const Matrix& A) { return Eigen::Map<const Vector>(A.data(), A.size()); }
+
 }  // namespace galvi

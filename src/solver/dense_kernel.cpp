@@ -12,7 +12,7 @@ namespace galvi {
 
 namespace {
 
-constexpr Index sweep_block = 48;  // wide enough for matrix products, narrow enough to stay in the cache
+constexpr Index rows_per_sweep = 48;  // wide enough for matrix products, narrow enough to stay in the cache
 
 // Below this lambda_n C_nn the identity V = (I - B^-1) / lambda loses digits and the column is had directly.
 constexpr double small_site = 1e-5;
@@ -284,9 +284,9 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
 // eq. 19 corrected). A block of sites first brings its own columns up to date, then the rest of V at once by
 // matrix products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
-  for (Index begin = 0; begin < rows_; begin += sweep_block) {
+  for (Index begin = 0; begin < rows_; begin += rows_per_sweep) {
     context_.monitor.poll();
-    const Index count = std::min(sweep_block, rows_ - begin);
+    const Index count = std::min(rows_per_sweep, rows_ - begin);
     std::vector<Index> block(count);
     std::iota(block.begin(), block.end(), begin);
     Matrix U = covariance(block);

@@ -1,0 +1,13 @@
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "solver/bordered_factor.cpp"
+#include "solver/dense_columns.cpp"
+#include "solver/dense_kernel.cpp"
+#include "solver/field_stack.cpp"
+#include "solver/known_sums.cpp"
+#include "solver/projected.cpp"
+#include "solver/projected_latent.cpp"
+#include "solver/registry.cpp"
+#include "solver/solver.cpp"
+#include "solver/sparse.cpp"
+#include "solver/sparse_gradient.cpp"
+#include "solver/sparse_prediction.cpp"
