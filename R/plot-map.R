@@ -62,7 +62,7 @@ term_map <- function(fit, spec, levels, map) {
 #' @noRd
 draw_map <- function(fit, data, name, look, map) {
   corners <- apply(do.call(rbind, map$rings), 2L, range, na.rm = TRUE)
-  reach <- max(abs(data$fit), 1e-9)
+  reach <- max(abs(drawn_range(data$fit, 1e-9)))
   colours <- list(reach = c(-1, 1) * reach, palette = look_palette(look, "Blue-Red 3"))
   open_panel(corners[, 1L], corners[, 2L], "", "", name, NULL, look, right = strip_room(colours), bare = TRUE,
     asp = map$aspect)
