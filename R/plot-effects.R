@@ -231,11 +231,14 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
     note = join_notes(
       others_note(fit, shown), offset_note(fit, settings$scale), band_note(data, settings),
       points$note, inducing_note(inducing),
-      left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr, points$y)
+      left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr,
+        if (along) points$y[is_along(points$x, grid)])
     )
   )
   list(name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach))
 }
+
+is_along <- function(x, grid) x >= min(grid) & x <= max(grid)
 
 band_note <- function(data, settings) {
   if (is.null(data$y_lwr) || !is.null(data$series)) return(NULL)
@@ -260,8 +263,7 @@ draw_curve <- function(fit, panel, look, reach = NULL) {
   positive <- panel$scale == "response" && all(data$lwr >= 0, na.rm = TRUE)
   if (positive && !is.null(reach)) reach <- range(reach, 0)
   if (identical(panel$points$kind, "numbers")) {
-    along <- panel$points$x >= min(data[[1L]]) & panel$points$x <= max(data[[1L]])
-    reach <- reach_of_points(reach, panel$points$y[along])
+    reach <- reach_of_points(reach, panel$points$y[is_along(panel$points$x, data[[1L]])])
   }
   if (ordinal) {
     reach <- range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))

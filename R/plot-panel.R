@@ -93,7 +93,9 @@ drawn_range <- function(...) {
 #' @return What is said of a panel without some of its values, or NULL.
 #' @noRd
 left_out_note <- function(...) {
-  if (all(can_draw(c(...)))) return(NULL)
+  drawn <- can_draw(c(...))
+  if (all(drawn)) return(NULL)
+  if (!any(drawn)) return(sprintf("nothing is drawn: no value is a number below %g", most_drawn))
   sprintf("not drawn: values beyond %g", most_drawn)
 }
 
@@ -128,7 +130,7 @@ draw_panel <- function(draw, look) {
 
 #' Margins, axes, titles and faint lines of a panel
 #'
-#' @param xlim,ylim What the panel has to show; a panel whose `ylim` is NULL has no finite value and says so.
+#' @param xlim,ylim What the panel has to show; NULL if that is nothing.
 #' @param right Inches that a key wants right of the panel.
 #' @param columns,rows Names along the horizontal and the vertical axis, at 1, 2, ...; NULL for numbers.
 #' @param tight Does the panel end where the axes do?
@@ -138,7 +140,6 @@ draw_panel <- function(draw, look) {
 open_panel <- function(xlim, ylim, xlab, ylab, main, note, look, right = 0.15, columns = NULL, rows = NULL,
                        log = "", tight = FALSE, bare = FALSE, whole = FALSE, asp = NA) {
   xlim <- or_else(look$xlim, or_else(xlim, c(0, 1)))
-  if (is.null(ylim)) note <- join_notes("no value here is a finite number", note)
   ylim <- or_else(look$ylim, or_else(ylim, c(0, 1)))
   line <- line_inches()
   figure <- graphics::par("fin")

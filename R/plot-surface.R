@@ -76,7 +76,7 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   inducing <- inducing_at(fit, spec, names(variables))
   note <- join_notes(
     others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
-    left_out_note(data$fit, points$value), inducing_note(inducing), two_classes_note(fit, points)
+    left_out_note(data$fit), inducing_note(inducing), two_classes_note(fit, points)
   )
   surface <- list(
     sides = picture$sides, z = picture$z[[1L]], labels = names(variables), name = name, note = note
