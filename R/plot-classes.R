@@ -31,8 +31,8 @@ beta_limits <- function(mean, sd, level) {
 #' The quantile of the beta distribution with shapes mean * precision and (1 - mean) * precision; with
 #' precision 0 of the two outcomes
 #'
-#' stats::qbeta() can be wrong by a whole tail where a shape is tiny. pbeta() is not, and it is monotone: its
-#' root by halving, in the log odds, which know small quantiles and those near one.
+#' stats::qbeta() is not safe where a shape is tiny: with 0.02 and 1e-11 it passes one. pbeta() is, and it is
+#' monotone: its root by halving, in the log odds, which know small quantiles and those near one.
 #' @noRd
 beta_quantile <- function(p, mean, precision) {
   a <- mean * precision

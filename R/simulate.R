@@ -154,7 +154,8 @@ as_response <- function(fit, target, y) {
   labels <- response_levels(fit)[y + 1]
   if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
   if (is.character(given)) return(labels)
-  if (is.logical(given)) return(labels == "TRUE")
+  # of counts and other numbers without levels it has been taken for 0 and 1
+  if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
   if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
   y <- y / target$size
   whole <- is.integer(given) && is_discrete(fit) && all(y <= .Machine$integer.max)

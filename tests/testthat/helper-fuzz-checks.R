@@ -118,7 +118,7 @@ fuzz_questions <- list(
   density = function(fit, rows) or_impossible(stats::predict(fit, rows, type = "density")),
   simulate = function(fit, rows) {
     drawn <- unlist(stats::simulate(fit, nsim = 2, seed = 1))
-    if (is.numeric(drawn)) drawn else as.numeric(!is.na(drawn))
+    if (is.numeric(drawn)) drawn else ifelse(is.na(drawn), NA, 1)
   },
   residuals = function(fit, rows) stats::residuals(fit, type = "quantile"),
   ranef = function(fit, rows) lapply(nlme::ranef(fit), unlist),

@@ -244,6 +244,8 @@ test_that("quantiles, limits and simulated responses that overflow are told", {
                  class = "galvi_warning_numeric")
   expect_identical(is.infinite(s$sim_2), c(FALSE, FALSE, TRUE))
   expect_no_warning(simulate(fit, 2, seed = 1))
+  # a logical response of a family of counts is 0 and 1
+  expect_false(anyNA(simulate(galvi(y > 1 ~ 1, d, poisson(), hyper = "fixed"), seed = 1)$sim_1))
   # counts that are no integers of R are numbers still
   counts <- galvi(y ~ 1 + offset(o), transform(d, y = as.integer(y)), poisson(), hyper = "fixed")
   expect_type(simulate(counts, seed = 1)$sim_1, "integer")
