@@ -18,8 +18,9 @@ term_panels <- function(fit, spec, settings) {
   if (spec$type %in% c("iid", "gmrf")) return(group_panels(fit, spec, settings))
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
-  varies <- vapply(variables, function(v) length(unique(get_variable(fit$data, v))) > 1L, NA)
-  if (any(varies)) variables <- variables[varies]
+  varies <- vapply(variables, function(v) varies(get_variable(fit$data, v)), NA)
+  # without any, one stands for the single point that is known
+  variables <- if (any(varies)) variables[varies] else variables[1L]
   if (length(variables) == 1L) return(curve_panels(fit, spec, variables, settings))
   groups <- vapply(variables, function(v) is_grouping(get_variable(fit$data, v)), NA)
   if (length(variables) == 2L && any(groups)) {
@@ -33,7 +34,7 @@ term_panels <- function(fit, spec, settings) {
   panels <- lapply(best, function(j) curve_panels(fit, spec, variables[j], settings))
   panels <- unlist(panels, recursive = FALSE)
   # One scale for all, so that the eye sees what matters.
-  reach <- range(vapply(panels, function(panel) range(panel$data$lwr, panel$data$upr), c(0, 0)))
+  reach <- drawn_range(unlist(lapply(panels, function(panel) c(panel$data$lwr, panel$data$upr))))
   lapply(panels, function(panel) {
     draw <- panel$draw
     panel$draw <- function(look) draw(look, reach)
@@ -139,7 +140,8 @@ location_words <- function(fit) {
 #' @noRd
 is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 
-#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk
+#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk; of one that does
+#' not vary its value
 #'
 #' @param limits Where the curve begins and ends, as the user wants it; NULL for the range of the data.
 #' @noRd
@@ -149,10 +151,9 @@ effect_grid <- function(fit, name, x, n, limits = NULL) {
   types <- vapply(fields, `[[`, "", "type")
   if (any(types %in% c("iid", "gmrf"))) return(sort(unique(x)))
   ends <- range(as.numeric(or_else(limits, x)))
-  # numbers, dates or times as x is
-  alike <- function(grid) `attributes<-`(grid, attributes(range(x)))
-  if (!length(types)) return(alike(seq(ends[1L], ends[2L], length.out = n)))
-  steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1))
+  if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))
+  if (!length(types)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))
+  steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1), range(x))
   steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
 }
 
@@ -217,8 +218,9 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
   name <- if (whole) spec$label else paste0(spec$label, ": ", names(variable))
   values <- vapply(held, function(split) paste(split$name, "=", split$labels), "")
   name <- paste(c(name, values), collapse = ", ")
-  points <- if (whole && is_continuous(x)) data_points(fit, variable[[1L]], splits, settings)
-  draw <- if (!is_continuous(x)) draw_levels else
+  along <- is_continuous(x) && length(grid) > 1L
+  points <- if (whole && along) data_points(fit, variable[[1L]], splits, settings)
+  draw <- if (!along) draw_levels else
     if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
   inducing <- if (length(spec$inputs) == 1L && identical(draw, draw_curve)) {
     inducing_at(fit, spec, names(variable))
@@ -227,12 +229,16 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
     data = data, points = points, rug = x, inducing = inducing[[1L]], key = within$name,
     labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
     note = join_notes(
-      others_note(fit, shown), offset_note(fit, settings$scale), band_note(data, settings), points$note,
-      inducing_note(inducing)
+      others_note(fit, shown), offset_note(fit, settings$scale), band_note(data, settings),
+      points$note, inducing_note(inducing),
+      left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr,
+        if (along) points$y[is_along(points$x, grid)])
     )
   )
   list(name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach))
 }
+
+is_along <- function(x, grid) x >= min(grid) & x <= max(grid)
 
 band_note <- function(data, settings) {
   if (is.null(data$y_lwr) || !is.null(data$series)) return(NULL)
@@ -251,11 +257,13 @@ draw_curve <- function(fit, panel, look, reach = NULL) {
   data <- panel$data
   series <- split_series(data)
   ordinal <- is_ordinal(fit)
-  if (is.null(reach)) reach <- range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
-  if (panel$scale == "response" && all(data$lwr >= 0)) reach <- range(reach, 0)
+  if (is.null(reach)) {
+    reach <- drawn_range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
+  }
+  positive <- panel$scale == "response" && all(data$lwr >= 0, na.rm = TRUE)
+  if (positive && !is.null(reach)) reach <- range(reach, 0)
   if (identical(panel$points$kind, "numbers")) {
-    along <- panel$points$x >= min(data[[1L]]) & panel$points$x <= max(data[[1L]])
-    reach <- reach_of_points(reach, panel$points$y[along])
+    reach <- reach_of_points(reach, panel$points$y[is_along(panel$points$x, data[[1L]])])
   }
   if (ordinal) {
     reach <- range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
@@ -293,7 +301,7 @@ draw_levels <- function(fit, panel, look, reach = NULL) {
   of_classes <- has_classes(fit) && panel$scale == "response"
   colour <- (if (of_classes) class_colours(fit, look) else series_colours(k, look))[series]
   ordinal <- is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
-  if (is.null(reach)) reach <- range(data$lwr, data$upr, data$y_lwr, data$y_upr)
+  if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, data$y_lwr, data$y_upr)
   if (ordinal) reach <- range(reach, thresholds(fit))
   names <- if (k > 1L) c(levels(data$series), panel$key) else if (ordinal) response_levels(fit)
   open_panel(c(0.5, length(levels) + 0.5), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note,
@@ -301,9 +309,11 @@ draw_levels <- function(fit, panel, look, reach = NULL) {
   if (ordinal) draw_thresholds(fit, look)
   if (panel$scale == "link") graphics::abline(h = 0, col = "grey60", lty = 3)
   if (!is.null(data$y_lwr)) {
-    graphics::segments(at, data$y_lwr, at, data$y_upr, col = fade(colour, 0.25), lwd = 6, lend = 1)
+    graphics::segments(at, near_panel(data$y_lwr), at, near_panel(data$y_upr),
+      col = fade(colour, 0.25), lwd = 6, lend = 1)
   }
-  graphics::segments(at, data$lwr, at, data$upr, col = fade(colour, 0.6), lwd = 3, lend = 1)
+  graphics::segments(at, near_panel(data$lwr), at, near_panel(data$upr), col = fade(colour, 0.6),
+    lwd = 3, lend = 1)
   graphics::points(at, data$fit, pch = 19, col = colour)
   if (of_classes) class_key(fit, look, pch = 19) else series_legend(panel, look, pch = 19)
 }
@@ -329,8 +339,8 @@ coefficient_panels <- function(fit, spec, settings) {
   })
   data <- do.call(rbind, data)
   panel <- list(data = data, labels = c("", in_units("coefficient", fit)),
-    name = "Fixed effects", scale = "link", coefficients = TRUE)
+    name = "Fixed effects", scale = "link", coefficients = TRUE, note = left_out_note(data$lwr, data$upr))
   list(list(name = spec$label, data = data, draw = function(look) {
-    draw_levels(fit, panel, look, range(0, data$lwr, data$upr))
+    draw_levels(fit, panel, look, drawn_range(0, data$lwr, data$upr))
   }))
 }

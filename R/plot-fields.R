@@ -34,9 +34,10 @@ draw_dots <- function(fit, data, name, look) {
   most <- min(most_dots, most_rows())
   if (all > most) shown <- shown[round(seq(1, all, length.out = most))]
   data <- data[shown, ]
-  open_panel(range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units("effect", fit), "", name,
-    if (all > most) sprintf("%d of %s levels, evenly through their order", most, format(all, big.mark = ",")),
-    look, rows = as.character(data[[1L]]))
+  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units("effect", fit), "", name,
+    join_notes(if (all > most) sprintf(
+      "%d of %s levels, evenly through their order", most, format(all, big.mark = ",")
+    ), left_out_note(data$lwr, data$upr)), look, rows = as.character(data[[1L]]))
   colour <- look_colours(look, plot_colours[1L])
   at <- seq_len(nrow(data))
   graphics::abline(v = 0, col = "grey60", lty = 3)

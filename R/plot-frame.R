@@ -35,6 +35,14 @@ frame_variables <- function(fit) {
   unlist(pieces, recursive = FALSE)
 }
 
+#' Has it values that a panel can tell apart?
+#' @noRd
+varies <- function(x) {
+  if (!is_continuous(x)) return(length(unique(x)) > 1L)
+  ends <- range(as.numeric(x))
+  diff(ends) > 1e-12 * max(abs(ends))
+}
+
 get_variable <- function(frame, variable) {
   x <- frame[[variable$name]]
   if (is.null(variable$column)) x else x[, variable$column]

@@ -62,10 +62,10 @@ term_map <- function(fit, spec, levels, map) {
 #' @noRd
 draw_map <- function(fit, data, name, look, map) {
   corners <- apply(do.call(rbind, map$rings), 2L, range, na.rm = TRUE)
-  reach <- max(abs(data$fit), 1e-9)
+  reach <- max(abs(drawn_range(data$fit, 1e-9)))
   colours <- list(reach = c(-1, 1) * reach, palette = look_palette(look, "Blue-Red 3"))
-  open_panel(corners[, 1L], corners[, 2L], "", "", name, NULL, look, right = strip_room(colours), bare = TRUE,
-    asp = map$aspect)
+  open_panel(corners[, 1L], corners[, 2L], "", "", name, left_out_note(data$fit), look,
+    right = strip_room(colours), bare = TRUE, asp = map$aspect)
   fill <- colour_of(data$fit, colours)
   for (region in seq_along(map$rings)) {
     graphics::polypath(map$rings[[region]], col = fill[region], border = fade("grey30", 0.6), lwd = 0.3,

@@ -9,6 +9,10 @@ fade <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
 
 or_else <- function(x, default) if (is.null(x)) default else x
 
+#' Numbers as dates or times, if `x` is of these
+#' @noRd
+alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))
+
 # ---- the user's graphical arguments ----
 
 #' @param look list(main, xlab, ylab, xlim, ylim, col), each NULL if it was not given
@@ -71,6 +75,37 @@ series_colours <- function(n, look) {
   look_colours(look, default)
 }
 
+# ---- what can be drawn ----
+
+# The steps of an axis and its margins have to be numbers too.
+most_drawn <- 1e300
+
+can_draw <- function(x) is.finite(x) & abs(as.numeric(x)) <= most_drawn
+
+#' The range of all that can be drawn; NULL if nothing can
+#' @noRd
+drawn_range <- function(...) {
+  x <- c(...)
+  x <- x[can_draw(x)]
+  if (length(x)) range(x)
+}
+
+#' @return What is said of a panel without some of its values, or NULL.
+#' @noRd
+left_out_note <- function(...) {
+  drawn <- can_draw(c(...))
+  if (all(drawn)) return(NULL)
+  if (!any(drawn)) return(sprintf("nothing is drawn: no value is a number below %g", most_drawn))
+  sprintf("not drawn: values beyond %g", most_drawn)
+}
+
+#' At the edge of the panel or a little beyond it: what is far off need not be a number that devices take
+#' @noRd
+near_panel <- function(y) {
+  ends <- graphics::par("usr")[3:4]
+  pmin(pmax(y, ends[1L] - diff(ends)), ends[2L] + diff(ends))
+}
+
 # ---- drawing panels ----
 
 #' @param panels Functions of `look` that draw one panel each.
@@ -95,6 +130,7 @@ draw_panel <- function(draw, look) {
 
 #' Margins, axes, titles and faint lines of a panel
 #'
+#' @param xlim,ylim What the panel has to show; NULL if that is nothing.
 #' @param right Inches that a key wants right of the panel.
 #' @param columns,rows Names along the horizontal and the vertical axis, at 1, 2, ...; NULL for numbers.
 #' @param tight Does the panel end where the axes do?
@@ -103,8 +139,8 @@ draw_panel <- function(draw, look) {
 #' @noRd
 open_panel <- function(xlim, ylim, xlab, ylab, main, note, look, right = 0.15, columns = NULL, rows = NULL,
                        log = "", tight = FALSE, bare = FALSE, whole = FALSE, asp = NA) {
-  xlim <- or_else(look$xlim, xlim)
-  ylim <- or_else(look$ylim, ylim)
+  xlim <- or_else(look$xlim, or_else(xlim, c(0, 1)))
+  ylim <- or_else(look$ylim, or_else(ylim, c(0, 1)))
   line <- line_inches()
   figure <- graphics::par("fin")
   rows <- row_labels(rows)
@@ -214,7 +250,8 @@ draw_heads <- function(heads) {
 
 tick_text <- function(range, log) {
   if (log) return(format_ticks(log_ticks(range)))
-  format(pretty(as.numeric(range)))
+  ticks <- pretty(range)
+  or_else(attr(ticks, "labels"), format(ticks))
 }
 
 #' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are two or more
@@ -383,5 +420,8 @@ colour_of <- function(value, colours) {
 # ---- marks ----
 
 draw_band <- function(x, lower, upper, colour, strength = 0.2) {
-  graphics::polygon(c(x, rev(x)), c(lower, rev(upper)), col = fade(colour, strength), border = NA)
+  known <- !is.na(lower) & !is.na(upper)
+  x <- x[known]
+  y <- near_panel(c(lower[known], rev(upper[known])))
+  graphics::polygon(c(x, rev(x)), y, col = fade(colour, strength), border = NA)
 }

@@ -84,6 +84,7 @@ draw_points <- function(fit, points, rug, colours, look) {
 #' take half the panel for themselves: the curve has to stay readable
 #' @noRd
 reach_of_points <- function(reach, y) {
+  y <- y[can_draw(y)]
   if (!length(y)) return(reach)
   quartiles <- stats::quantile(y, c(0.25, 0.75), names = FALSE)
   far <- 3 * diff(quartiles)
@@ -92,9 +93,19 @@ reach_of_points <- function(reach, y) {
   if (diff(all) <= 2 * diff(near)) all else near
 }
 
+#' @param keep Which of the observations.
+#' @noRd
+take_points <- function(points, keep) {
+  own <- intersect(names(points), c("x", "y", "value", "class", "series", "outlying"))
+  points[own] <- lapply(points[own], `[`, keep)
+  points
+}
+
 #' Points; those beyond the panel are triangles at its edge, outliers are ringed
 #' @noRd
 draw_numbers <- function(points, colours) {
+  # infinity less infinity is no place
+  points <- take_points(points, !is.na(points$y))
   many <- length(points$x) > 500
   edges <- graphics::par("usr")[3:4] + c(1, -1) * 0.012 * diff(graphics::par("usr")[3:4])
   inside <- points$y >= edges[1L] & points$y <= edges[2L]

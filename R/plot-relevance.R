@@ -106,7 +106,7 @@ draw_relevance <- function(fit, data, look) {
   keep <- rev(utils::head(order(-data$relevance), min(30, most_rows())))
   labels <- ifelse(data$kind == "input", data$name, paste(data$kind, data$name))[keep]
   few <- length(keep) < nrow(data)
-  open_panel(c(0, max(data$relevance)), c(0.5, length(keep) + 0.5),
+  open_panel(drawn_range(0, data$relevance), c(0.5, length(keep) + 0.5),
     in_units("SD of the contribution", fit), "", "Relative importance",
     if (few) paste("the", length(keep), "most relevant of", nrow(data)), look, rows = labels)
   colours <- look_colours(look, plot_colours[match(data$kind[keep], c("input", "term", "part"))])

@@ -31,6 +31,7 @@ surface_grid <- function(fit, variables, settings) {
 #' @param x The observations' coordinates, a list of two.
 #' @noRd
 data_distance <- function(sides, x) {
+  sides <- lapply(sides, as.numeric)
   scaled <- function(x, side) (as.numeric(x) - min(side)) / diff(range(side))
   # A hundredth of a side is as exact as an eye.
   at <- unique(round(cbind(scaled(x[[1L]], sides[[1L]]), scaled(x[[2L]], sides[[2L]])), 2))
@@ -42,8 +43,8 @@ data_distance <- function(sides, x) {
   }, numeric(nrow(across))))
 }
 
-#' Values of a grid between its places too, linearly, and NA where the data are far: list(sides, z, a list of
-#' matrices)
+#' Values of a grid between its places too, linearly, and NA where the data are far or a value cannot be
+#' drawn: list(sides, z, a list of matrices)
 #' @param z Matrices or vectors of the grid's values.
 #' @noRd
 fine_picture <- function(grid, z) {
@@ -55,8 +56,11 @@ fine_picture <- function(grid, z) {
   refine <- function(m) weights[[1L]] %*% matrix(m, length(grid$sides[[1L]])) %*% t(weights[[2L]])
   blank <- refine(grid$distance) > grid$too_far
   list(
-    sides = Map(function(w, side) as.vector(w %*% as.numeric(side)), weights, grid$sides),
-    z = lapply(z, function(m) replace(refine(m), blank, NA))
+    sides = Map(function(w, side) alike(as.vector(w %*% as.numeric(side)), side), weights, grid$sides),
+    z = lapply(z, function(m) {
+      lost <- !can_draw(m)
+      replace(refine(replace(m, lost, 0)), blank | refine(lost) > 0, NA)
+    })
   )
 }
 
@@ -72,7 +76,7 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   inducing <- inducing_at(fit, spec, names(variables))
   note <- join_notes(
     others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
-    inducing_note(inducing), two_classes_note(fit, points)
+    left_out_note(data$fit), inducing_note(inducing), two_classes_note(fit, points)
   )
   surface <- list(
     sides = picture$sides, z = picture$z[[1L]], labels = names(variables), name = name, note = note
@@ -164,12 +168,13 @@ two_classes_note <- function(fit, points) {
   paste0(c("circles: ", "triangles: "), response_levels(fit), collapse = ", ")
 }
 
-#' Observations in the panel: those at its edge are drawn whole, those beyond it not at all
+#' Observations in the panel that have a value: those at its edge are drawn whole, those beyond it not at all
 #' @noRd
 inside_panel <- function(points) {
   usr <- graphics::par("usr")
   inside <- points$x >= usr[1L] & points$x <= usr[2L] & points$y >= usr[3L] & points$y <= usr[4L]
-  lapply(points, function(x) if (length(x) == length(inside)) x[inside] else x)
+  if (!is.null(points$value)) inside <- inside & !is.na(points$value)
+  take_points(points, inside)
 }
 
 cell_middles <- function(fit, reach) {

@@ -10,7 +10,7 @@
 #' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
 #'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there. With a log
 #'   link it is exp(mean + variance / 2) of the linear predictor, which may be too large for a number: it is
-#'   `Inf` then, with a warning (`galvi_warning_numeric`).
+#'   `Inf` then, with a warning (`galvi_warning_numeric`), as are standard deviations, limits and quantiles.
 #' * `"link"`: the linear predictor eta, offset included.
 #' * `"class"`: the most probable class, a factor with the response's levels, ordered if they are.
 #' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response); rows add up
@@ -145,12 +145,15 @@ predict_response_mean <- function(fit, target, options) {
     credible = response_limits(fit, marginals, options$level),
     prediction = response_quantiles(fit, target, marginals, tails(options$level))
   )
-  if (!is.null(limits)) result$fit <- with_limits(mean, limits)
+  if (is.null(limits)) return(result)
+  warn_large_quantiles("Limits", limits, target)
+  result$fit <- with_limits(mean, limits)
   result
 }
 
 predict_quantile <- function(fit, target, options) {
   quantiles <- response_quantiles(fit, target, latent_marginals(fit, target), options$probs)
+  warn_large_quantiles("Quantiles", quantiles, target)
   colnames(quantiles) <- paste0(format(100 * options$probs, trim = TRUE, digits = 7), "%")
   list(fit = quantiles)
 }
@@ -207,14 +210,32 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
-  over <- if (any(is.infinite(mean))) is.infinite(mean) else is.infinite(sd)
-  if (!any(over, na.rm = TRUE)) return(invisible())
-  warn_galvi("numeric", sprintf(paste(
-    "The %s of the response is too large for a number in %s: %s makes it Inf there. Use type = \"link\" or",
-    "type = \"quantile\", which do not overflow."
-  ), if (any(is.infinite(mean))) "mean" else "standard deviation of the mean",
-  list_rows(target$names[which(over)]),
-  if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"))
+  whose <- if (any(is.infinite(mean))) "mean" else "standard deviation of the mean"
+  formula <- if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"
+  warn_too_large(paste("The", whose, "of the response is"), if (whose == "mean") mean else sd, target,
+    paste(formula, "makes it Inf there"), paste(
+      "Use type = \"link\", which does not overflow, or type = \"quantile\", which does so only where the",
+      "response itself is too large."
+    ))
+}
+
+#' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.
+#' @noRd
+warn_too_large <- function(what, x, target, why, instead) {
+  over <- if (!is.null(x)) which(rowSums(is.infinite(as.matrix(x))) > 0)
+  if (!length(over)) return(invisible())
+  names <- if (is.null(target$omitted)) target$names else target$names[-target$omitted]
+  warn_galvi("numeric", sprintf(
+    "%s too large for a number in %s: %s. %s", what, list_rows(names[over]), why, instead
+  ))
+}
+
+#' Quantiles, and limits on the scale of the response
+#' @noRd
+warn_large_quantiles <- function(what, x, target) {
+  warn_too_large(paste(what, "of the response are"), x, target, "they are Inf (or -Inf) there", paste(
+    "Use type = \"link\", which does not overflow, or probabilities nearer to 0.5."
+  ))
 }
 
 #' "row 3", "rows 1, 2, 5 and 9 more"

@@ -13,7 +13,8 @@
 #' @param ... Must be empty.
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
 #'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
-#'   proportions, two-column matrices. Attribute `seed` as for [stats::simulate()].
+#'   proportions, two-column matrices. Attribute `seed` as for [stats::simulate()]. A response that is too
+#'   large for a number is `Inf`, with a warning (`galvi_warning_numeric`).
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' head(simulate(fit, 3, seed = 1))
@@ -34,9 +35,10 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
   }
   draw <- latent_sampler(object, target)
   kept <- kept_rows(target)
-  draws <- lapply(seq_len(nsim), function(i) {
-    take_rows(as_response(object, target, draw_response(object, target, draw())), kept)
-  })
+  drawn <- lapply(seq_len(nsim), function(i) draw_response(object, target, draw()))
+  warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
+    "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
+  draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
   names(draws) <- paste0("sim_", seq_len(nsim))
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
 }
@@ -152,8 +154,10 @@ as_response <- function(fit, target, y) {
   labels <- response_levels(fit)[y + 1]
   if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
   if (is.character(given)) return(labels)
-  if (is.logical(given)) return(labels == "TRUE")
+  # of counts and other numbers without levels it has been taken for 0 and 1
+  if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
   if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
   y <- y / target$size
-  if (is.integer(given) && is_discrete(fit)) as.integer(y) else y
+  whole <- is.integer(given) && is_discrete(fit) && all(y <= .Machine$integer.max)
+  if (whole) as.integer(y) else y
 }

@@ -114,6 +114,61 @@ test_that("plots take text, constant inputs, dates and matrices", {
   }
 })
 
+test_that("two inputs may be dates or times, and their axes know", {
+  d <- data.frame(day = as.Date("2020-01-01") + 10 * (1:12), x = sin(1:12), y = cos(1:12))
+  d$time <- as.POSIXct("2020-01-01", tz = "UTC") + 86400 * (12:1)
+  d$class <- factor(rep(c("a", "b", "c"), 4))
+  for (formula in list(y ~ gp(day, x), y ~ gp(x, day), y ~ gp(day, time), class ~ gp(day, x))) {
+    family <- if (identical(formula[[2]], quote(class))) "categorical" else "gaussian"
+    fit <- suppressMessages(galvi(formula, d, family, hyper = "fixed"))
+    panel <- plot_away(fit, n = 11)[[1]]
+    expect_true(all(is.finite(panel$fit)))
+    if (!is.null(panel$day)) expect_s3_class(panel$day, "Date")
+  }
+  sides <- list(d$day[c(1, 12)], c(0, 1))
+  grid <- list(sides = sides, distance = matrix(0, 2, 2), too_far = 1)
+  expect_s3_class(fine_picture(grid, list(1:4))$sides[[1]], "Date")
+  expect_identical(data_distance(sides, list(d$day[1], 0)), matrix(sqrt(c(0, 1, 1, 2)), 2))
+  expect_match(tick_text(as.Date(c("2020-01-01", "2020-05-01")), FALSE)[1], "[A-Z]")
+})
+
+test_that("inputs of one value have the interval of that value", {
+  one <- data.frame(x = 0.3, z = -1, y = 1, time = as.Date("2020-01-01"))
+  for (formula in list(y ~ gp(x, z), y ~ gp(x), y ~ x + gp(x, z), y ~ gp(time))) {
+    panels <- plot_away(suppressWarnings(galvi(formula, one, hyper = "fixed")))
+    expect_identical(nrow(panels[[length(panels)]]), 1L)
+    expect_true(all(is.finite(panels[[length(panels)]]$fit)))
+  }
+  same <- data.frame(x = rep(1e9, 6) + c(0, 1e-7, 0, 0, 0, 0), z = 2, y = sin(1:6))
+  expect_identical(nrow(plot_away(suppressMessages(galvi(y ~ gp(x, z), same, hyper = "fixed")))[[1]]), 1L)
+})
+
+test_that("a panel draws what is finite and says what it leaves out", {
+  strings <- function(x) if (is.character(x)) x else if (is.list(x)) lapply(as.list(x), strings)
+  drawn_text <- function(...) {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    grDevices::dev.control("enable")
+    plot(..., n = 11)
+    calls <- grDevices::recordPlot()[[1L]]
+    paste(unlist(lapply(calls, function(call) strings(as.list(call[[2L]])))), collapse = " ")
+  }
+  d <- data.frame(x = 1:6, z = c(2, 1, 4, 3, 6, 5), y = exp(100 * (1:6)))
+  nothing <- "nothing is drawn: no value is a number"
+  rest <- "not drawn: values beyond 1e+300"
+  curve <- galvi(y ~ 0 + gp(x, kernel = linear(variance = 1e4)), d, exponential(), hyper = "fixed")
+  surface <- galvi(y ~ 0 + gp(x, z, kernel = linear(variance = 1e4)), d, exponential(), hyper = "fixed")
+  for (fit in list(curve, surface)) {
+    expect_no_match(drawn_text(fit, scale = "link"), paste0(nothing, "|", rest))
+    some <- drawn_text(fit, scale = "response", xlim = c(1, 20), too_far = Inf)
+    expect_match(some, rest, fixed = TRUE)
+    expect_no_match(some, nothing)
+    expect_match(drawn_text(fit, scale = "response", xlim = c(30, 40), too_far = Inf), nothing)
+  }
+  expect_identical(drawn_range(1, NaN, Inf, 1e301, -2), c(-2, 1))
+  expect_null(drawn_range(Inf, NA))
+})
+
 test_that("every family is drawn by default, of one and two inputs and fixed effects, on both scales", {
   for (name in family_names()) {
     for (formula in list(y ~ x, y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)),
@@ -202,6 +257,41 @@ test_that("a beta distribution's limits have its moments, and degenerate ones st
   limits <- beta_limits(c(0.3, 1, 0), c(0.1, 0, 0), 0.9)
   expect_equal(limits[1, ], qbeta(c(0.05, 0.95), 0.3 * 20, 0.7 * 20))
   expect_equal(limits[2:3, ], matrix(c(1, 0, 1, 0), 2))
+  # all sd that a probability can have: it is one of the two outcomes
+  expect_equal(beta_limits(c(0.3, 0.01), sqrt(c(0.3 * 0.7, 0.01 * 0.99)), 0.95), rbind(c(0, 1), c(0, 0)))
+})
+
+test_that("a beta distribution's limits cut off their tails, however small its shapes are", {
+  for (mean in c(1e-6, 0.02, 0.5, 0.9)) {
+    for (precision in c(1e-4, 0.01, 0.3, 2, 1e4)) {
+      a <- mean * precision
+      b <- (1 - mean) * precision
+      # of u = log odds, whose density has no pole
+      log_density <- function(u) a * plogis(u, log.p = TRUE) + b * plogis(-u, log.p = TRUE) - lbeta(a, b)
+      upto <- function(q) {
+        # from where the lower tail, exp(a u) / a, is below 1e-14, in pieces that integrate() sees
+        places <- sort(unique(pmin(c(-33 / a, -1e4, -700, seq(-100, 40, by = 0.5), 700), q)))
+        places <- places[places >= min(-33 / a, -20)]
+        pieces <- Map(function(from, to) {
+          integrate(function(u) exp(log_density(u)), from, to, rel.tol = 1e-8)$value
+        }, places[-length(places)], places[-1L])
+        sum(unlist(pieces))
+      }
+      limits <- beta_limits(mean, sqrt(mean * (1 - mean) / (1 + precision)), 0.9)
+      label <- sprintf("mean %g, precision %g", mean, precision)
+      for (side in 1:2) {
+        target <- c(0.05, 0.95)[side]
+        q <- limits[side]
+        if (q > 1e-300 && q < 1 - 1e-10) {
+          expect_equal(upto(qlogis(q)), target, tolerance = 1e-5, label = label)
+        } else if (q <= 1e-300) {
+          expect_gte(upto(-690) + 1e-6, target, label = label)
+        } else {
+          expect_lte(upto(22) - 1e-6, target, label = label)
+        }
+      }
+    }
+  }
 })
 
 test_that("labels in the margin keep their distance and stay inside", {

@@ -220,12 +220,36 @@ test_that("a mean that overflows is told, by the name of what does not", {
                    class = "galvi_warning_numeric")
     expect_identical(is.infinite(unname(p)), c(FALSE, TRUE))
     expect_no_warning(predict(fit, new, type = "link"))
-    expect_no_warning(predict(fit, new, type = "quantile"))
+    expect_no_warning(predict(fit, data.frame(o = 500), type = "quantile"))
     expect_warning(predict(fit, data.frame(o = 500), se.fit = TRUE), "standard deviation of the mean",
                    class = "galvi_warning_numeric")
   }
   # neither factor of the variance is 0 times infinity
   expect_identical(predictive("poisson", "mean_variance", -1e4, 1e3), 0)
+})
+
+test_that("quantiles, limits and simulated responses that overflow are told", {
+  d <- data.frame(y = c(2, 3, 1), o = 0)
+  fit <- galvi(y ~ 1 + offset(o), d, exponential(), hyper = "fixed")
+  new <- data.frame(o = c(1, NA, 800), row.names = c("near", "unknown", "far"))
+  expect_warning(q <- predict(fit, new, type = "quantile"), "Quantiles .*row far.*\"link\"",
+                 class = "galvi_warning_numeric")
+  expect_identical(is.infinite(unname(q[, 2])), c(FALSE, FALSE, TRUE))
+  for (interval in c("credible", "prediction")) {
+    said <- testthat::capture_warnings(predict(fit, new, interval = interval))
+    expect_match(said, "^The mean .*row far|^Limits .*row far", all = TRUE)
+    expect_length(said, 2L)
+  }
+  expect_warning(s <- simulate(fit, 2, seed = 1, newdata = new), "Simulated .*row far.*\"link\"",
+                 class = "galvi_warning_numeric")
+  expect_identical(is.infinite(s$sim_2), c(FALSE, FALSE, TRUE))
+  expect_no_warning(simulate(fit, 2, seed = 1))
+  # a logical response of a family of counts is 0 and 1
+  expect_false(anyNA(simulate(galvi(y > 1 ~ 1, d, poisson(), hyper = "fixed"), seed = 1)$sim_1))
+  # counts that are no integers of R are numbers still
+  counts <- galvi(y ~ 1 + offset(o), transform(d, y = as.integer(y)), poisson(), hyper = "fixed")
+  expect_type(simulate(counts, seed = 1)$sim_1, "integer")
+  expect_gt(simulate(counts, seed = 1, newdata = data.frame(o = 40))$sim_1, 1e15)
 })
 
 test_that("quantile residuals keep their distance on both sides", {
