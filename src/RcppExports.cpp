@@ -207,64 +207,64 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_kernel_value
-Eigen::MatrixXd probe_kernel_value(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X, Eigen::MatrixXd Z);
+Rcpp::NumericMatrix probe_kernel_value(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericMatrix Z);
 RcppExport SEXP _galvi_probe_kernel_value(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP ZSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type Z(ZSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type Z(ZSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_kernel_value(spec, hyper, X, Z));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_kernel_diagonal
-Eigen::VectorXd probe_kernel_diagonal(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X);
+Rcpp::NumericVector probe_kernel_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X);
 RcppExport SEXP _galvi_probe_kernel_diagonal(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_kernel_diagonal(spec, hyper, X));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_kernel_gradient
-Rcpp::List probe_kernel_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X, Eigen::MatrixXd Z, Eigen::MatrixXd G);
+Rcpp::List probe_kernel_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericMatrix Z, Rcpp::NumericMatrix G);
 RcppExport SEXP _galvi_probe_kernel_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP ZSEXP, SEXP GSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type Z(ZSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type G(GSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type Z(ZSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type G(GSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_kernel_gradient(spec, hyper, X, Z, G));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_kernel_diagonal_gradient
-Eigen::VectorXd probe_kernel_diagonal_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X, Eigen::VectorXd g);
+Rcpp::NumericVector probe_kernel_diagonal_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericVector g);
 RcppExport SEXP _galvi_probe_kernel_diagonal_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP gSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type g(gSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type g(gSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_kernel_diagonal_gradient(spec, hyper, X, g));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_gram
-Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows, Rcpp::Nullable<Rcpp::List> others, int threads);
+Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows, Rcpp::Nullable<Rcpp::List> others, int threads);
 RcppExport SEXP _galvi_probe_gram(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP, SEXP othersSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type others(othersSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -273,39 +273,39 @@ BEGIN_RCPP
 END_RCPP
 }
 // probe_gram_diagonal
-Eigen::VectorXd probe_gram_diagonal(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows);
+Rcpp::NumericVector probe_gram_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows);
 RcppExport SEXP _galvi_probe_gram_diagonal(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_gram_diagonal(spec, hyper, rows));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_gram_gradient
-Eigen::VectorXd probe_gram_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows, Eigen::Map<Eigen::MatrixXd> G, int threads);
+Rcpp::NumericVector probe_gram_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows, Rcpp::NumericMatrix G, int threads);
 RcppExport SEXP _galvi_probe_gram_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP, SEXP GSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Eigen::Map<Eigen::MatrixXd> >::type G(GSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type G(GSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_gram_gradient(spec, hyper, rows, G, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // probe_kernel_arrays
-Rcpp::List probe_kernel_arrays(Eigen::MatrixXd X, Eigen::VectorXd z, Eigen::ArrayXd t, bool portable);
+Rcpp::List probe_kernel_arrays(Rcpp::NumericMatrix X, Rcpp::NumericVector z, Rcpp::NumericVector t, bool portable);
 RcppExport SEXP _galvi_probe_kernel_arrays(SEXP XSEXP, SEXP zSEXP, SEXP tSEXP, SEXP portableSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Eigen::ArrayXd >::type t(tSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type t(tSEXP);
     Rcpp::traits::input_parameter< bool >::type portable(portableSEXP);
     rcpp_result_gen = Rcpp::wrap(probe_kernel_arrays(X, z, t, portable));
     return rcpp_result_gen;

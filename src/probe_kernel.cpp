@@ -1,7 +1,7 @@
 // Kernels for the tests and benches: a specification from R, evaluated on blocks or as a Gram matrix.
-// [[Rcpp::depends(RcppEigen)]]
-#include <RcppEigen.h>
+#include <Rcpp/Lightest>
 
+#include "border/list_access.h"
 #include "kernel/arrays.h"
 #include "kernel/gram.h"
 #include "kernel/kernel.h"
@@ -48,6 +48,11 @@ KernelSpec spec_of(const Rcpp::List& list) {
   return spec;
 }
 
+Vector vector(const Rcpp::NumericVector& x) { return Eigen::Map<const Vector>(x.begin(), x.size()); }
+Matrix matrix(const Rcpp::NumericMatrix& X) {
+  return Eigen::Map<const Matrix>(X.begin(), X.nrow(), X.ncol());
+}
+
 std::unique_ptr<Kernel> kernel_of(const Rcpp::List& spec, const Vector& hyper) {
   auto kernel = make_kernel(spec_of(spec));
   kernel->update(hyper);
@@ -56,12 +61,15 @@ std::unique_ptr<Kernel> kernel_of(const Rcpp::List& spec, const Vector& hyper) {
 
 KernelRows rows_of(const Rcpp::List& list) {
   KernelRows rows;
-  rows.inputs = Rcpp::as<Matrix>(list["inputs"]);
+  rows.inputs = get_matrix(list, "inputs");
   const auto given = [&](const char* name) {
     return list.containsElementNamed(name) && !Rf_isNull(list[name]);
   };
-  if (given("by")) rows.by = Rcpp::as<Vector>(list["by"]);
-  if (given("group")) rows.group = Rcpp::as<Eigen::VectorXi>(list["group"]);
+  if (given("by")) rows.by = get_vector(list, "by");
+  if (given("group")) {
+    const Rcpp::IntegerVector group = list["group"];
+    rows.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
+  }
   return rows;
 }
 
@@ -71,44 +79,44 @@ KernelRows rows_of(const Rcpp::List& list) {
 std::vector<std::string> probe_kernel_types() { return kernel_types(); }
 
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd probe_kernel_value(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X,
-                                   Eigen::MatrixXd Z) {
-  Matrix out(X.rows(), Z.rows());
-  kernel_of(spec, hyper)->value(X, Z, out);
-  return out;
+Rcpp::NumericMatrix probe_kernel_value(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X,
+                                       Rcpp::NumericMatrix Z) {
+  Matrix out(X.nrow(), Z.nrow());
+  kernel_of(spec, vector(hyper))->value(matrix(X), matrix(Z), out);
+  return to_r(out);
 }
 
 // [[Rcpp::export(rng = false)]]
-Eigen::VectorXd probe_kernel_diagonal(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X) {
-  Vector out(X.rows());
-  kernel_of(spec, hyper)->diagonal(X, out);
-  return out;
+Rcpp::NumericVector probe_kernel_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X) {
+  Vector out(X.nrow());
+  kernel_of(spec, vector(hyper))->diagonal(matrix(X), out);
+  return to_r(out);
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List probe_kernel_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X, Eigen::MatrixXd Z,
-                                 Eigen::MatrixXd G) {
+Rcpp::List probe_kernel_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X,
+                                 Rcpp::NumericMatrix Z, Rcpp::NumericMatrix G) {
   Vector gradient = Vector::Zero(hyper.size());
-  Matrix inputs = Matrix::Zero(Z.rows(), Z.cols());
-  kernel_of(spec, hyper)->gradient(X, Z, G, gradient, &inputs);
-  return Rcpp::List::create(Rcpp::Named("hyper") = gradient, Rcpp::Named("inputs") = inputs);
+  Matrix inputs = Matrix::Zero(Z.nrow(), Z.ncol());
+  kernel_of(spec, vector(hyper))->gradient(matrix(X), matrix(Z), matrix(G), gradient, &inputs);
+  return Rcpp::List::create(Rcpp::Named("hyper") = to_r(gradient), Rcpp::Named("inputs") = to_r(inputs));
 }
 
 // [[Rcpp::export(rng = false)]]
-Eigen::VectorXd probe_kernel_diagonal_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Eigen::MatrixXd X,
-                                               Eigen::VectorXd g) {
+Rcpp::NumericVector probe_kernel_diagonal_gradient(Rcpp::List spec, Rcpp::NumericVector hyper,
+                                                   Rcpp::NumericMatrix X, Rcpp::NumericVector g) {
   Vector gradient = Vector::Zero(hyper.size());
-  kernel_of(spec, hyper)->diagonal_gradient(X, g, gradient);
-  return gradient;
+  kernel_of(spec, vector(hyper))->diagonal_gradient(matrix(X), vector(g), gradient);
+  return to_r(gradient);
 }
 
 /// rows, others: list(inputs, by, group). Without `others` the lower triangle of the rows' own covariance.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows,
+Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows,
                            Rcpp::Nullable<Rcpp::List> others = R_NilValue, int threads = 1) {
   Silent silent;
   Context context{backend("auto"), silent, threads};
-  const auto kernel = kernel_of(spec, hyper);
+  const auto kernel = kernel_of(spec, vector(hyper));
   const KernelRows a = rows_of(rows);
   if (others.isNull()) {
     Rcpp::NumericMatrix K(a.inputs.rows(), a.inputs.rows());
@@ -122,40 +130,43 @@ Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::Lis
 }
 
 // [[Rcpp::export(rng = false)]]
-Eigen::VectorXd probe_gram_diagonal(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows) {
+Rcpp::NumericVector probe_gram_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows) {
   Silent silent;
   Context context{backend("auto"), silent, 1};
   const KernelRows a = rows_of(rows);
   Vector d = Vector::Zero(a.inputs.rows());
-  add_diagonal(context, *kernel_of(spec, hyper), a, d);
-  return d;
+  add_diagonal(context, *kernel_of(spec, vector(hyper)), a, d);
+  return to_r(d);
 }
 
 /// G is read in its lower triangle.
 // [[Rcpp::export(rng = false)]]
-Eigen::VectorXd probe_gram_gradient(Rcpp::List spec, Eigen::VectorXd hyper, Rcpp::List rows,
-                                    Eigen::Map<Eigen::MatrixXd> G, int threads = 1) {
+Rcpp::NumericVector probe_gram_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows,
+                                        Rcpp::NumericMatrix G, int threads = 1) {
+  const Eigen::Map<const Matrix> weights(G.begin(), G.nrow(), G.ncol());
   Silent silent;
   Context context{backend("auto"), silent, threads};
   Vector gradient = Vector::Zero(hyper.size());
   const TileSource tiles = [&](Index row, Index column, MatrixRef tile) {
-    tile = G.block(row, column, tile.rows(), tile.cols());
+    tile = weights.block(row, column, tile.rows(), tile.cols());
   };
-  add_gram_gradient(context, *kernel_of(spec, hyper), rows_of(rows), tiles, gradient);
-  return gradient;
+  add_gram_gradient(context, *kernel_of(spec, vector(hyper)), rows_of(rows), tiles, gradient);
+  return to_r(gradient);
 }
 
 /// Squared distances of X's rows to z, and exp(-t), with the processor's widest registers or the portable
 /// code.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List probe_kernel_arrays(Eigen::MatrixXd X, Eigen::VectorXd z, Eigen::ArrayXd t, bool portable) {
-  Eigen::ArrayXd distances(X.rows());
+Rcpp::List probe_kernel_arrays(Rcpp::NumericMatrix X, Rcpp::NumericVector z, Rcpp::NumericVector t,
+                               bool portable) {
+  Eigen::ArrayXd distances(X.nrow()), exponents = vector(t).array();
   if (portable) {
-    squared_distances_portable(X, z, distances);
-    exp_minus_portable(t);
+    squared_distances_portable(matrix(X), vector(z), distances);
+    exp_minus_portable(exponents);
   } else {
-    squared_distances(X, z, distances);
-    exp_minus(t);
+    squared_distances(matrix(X), vector(z), distances);
+    exp_minus(exponents);
   }
-  return Rcpp::List::create(Rcpp::Named("distances") = distances, Rcpp::Named("exp_minus") = t);
+  return Rcpp::List::create(Rcpp::Named("distances") = to_r(Vector(distances)),
+                            Rcpp::Named("exp_minus") = to_r(Vector(exponents)));
 }
