@@ -178,3 +178,20 @@ test_that("the gap is above the true one, rounding included", {
     }
   })
 })
+
+test_that("a field with a slope of its own stays whole beside a full gp() and wide priors", {
+  set.seed(8)
+  d <- data.frame(t = 1:20, x = rnorm(20), z = runif(20))
+  d$y <- d$x + sin(d$t / 4) + d$z + 0.1 * rnorm(20)
+  terms <- y ~ x + rw2(t, variance = fixed(0.1)) + gp(z, kernel = se(fixed(1), fixed(0.5)))
+  priors <- list(intercept = normal(0, 1e4), x = normal(0, 1e4), "rw2(t).slope" = normal(0, 2))
+  noise <- galvi_family(gaussian(), variance = fixed(0.01))
+  fit <- suppressWarnings(galvi(terms, d, noise, prior = priors))
+  # the coefficients by generalised least squares, where all else is noise
+  field <- prior_of(y ~ rw2(t, variance = fixed(0.1)), d, prior = list("rw2(t).slope" = normal(0, 2)))
+  K <- field + exp(-outer(d$z, d$z, "-")^2 / (2 * 0.5^2)) + diag(0.01, 20)
+  W <- cbind(1, d$x)
+  V <- solve(crossprod(W, solve(K, W)) + diag(1e-8, 2))
+  expect_equal(unname(vcov(fit)), V, tolerance = tol$solve)
+  expect_equal(unname(coef(fit)), drop(V %*% crossprod(W, solve(K, d$y))), tolerance = tol$solve)
+})
