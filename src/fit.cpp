@@ -44,10 +44,10 @@ std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& 
   return out;
 }
 
-/// How far predictions at the rows of `checked` are from the fitted means, at most, in posterior sds: the same
-/// numbers but for rounding. Differences that are lost beside the mean and the prior's sd do not count.
-double prediction_error(LatentGaussianModel& model, const Posterior& q, const std::vector<SolverState>& states,
-                        const Rcpp::List& checked) {
+/// How far predictions at the rows of `checked` are from the fitted means, at most, in posterior sds: the
+/// same numbers but for rounding. Differences that are lost beside the mean and the prior's sd do not count.
+double prediction_error(LatentGaussianModel& model, const Posterior& q,
+                        const std::vector<SolverState>& states, const Rcpp::List& checked) {
   constexpr double negligible = 1e-9;
   const std::vector<Index> at = positions(field(checked, "at"));
   std::vector<DesignRows> designs;
@@ -56,12 +56,14 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q, const st
   means.variance = false;
   double out = 0;
   for (Index k = 0; k < model.latents(); ++k) {
-    const Vector mean = model.solver(k).conditional(states[k], designs.at(model.predictor(k).design), means).mean;
+    const Vector mean =
+        model.solver(k).conditional(states[k], designs.at(model.predictor(k).design), means).mean;
     const Vector fitted = q.centred.col(k) + model.solver(k).prior_mean();
     for (std::size_t i = 0; i < at.size(); ++i) {
       const Index n = at[i];
       const double prior_variance = model.prior_variances()(n, k);
-      const double size = std::abs(fitted[n]) + (std::isfinite(prior_variance) ? std::sqrt(prior_variance) : 0);
+      const double size =
+          std::abs(fitted[n]) + (std::isfinite(prior_variance) ? std::sqrt(prior_variance) : 0);
       const double difference = std::abs(mean[i] - fitted[n]);
       if (!(difference <= negligible * size)) out = std::max(out, difference / std::sqrt(q.variance(n, k)));
     }

@@ -47,7 +47,8 @@ void check_rows(const Prior& prior, const DesignRows& rows, Index number) {
 
 std::vector<std::shared_ptr<const DesignRows>> without_rows(const std::vector<DesignRows>& designs) {
   std::vector<std::shared_ptr<const DesignRows>> out;
-  for (const DesignRows& design : designs) out.push_back(std::make_shared<const DesignRows>(design.slice(0, 0)));
+  for (const DesignRows& design : designs)
+    out.push_back(std::make_shared<const DesignRows>(design.slice(0, 0)));
   return out;
 }
 

@@ -68,13 +68,13 @@ Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVect
     factor.solve_lower(context, lower);
     factor.solve_lower_transposed(context, upper);
     const SparseMatrix inverse = factor.selected_inverse(context);
-    result[k] =
-        Rcpp::List::create(Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = from_eigen(solved),
-                           Rcpp::Named("lower") = from_eigen(lower), Rcpp::Named("lower_transposed") = from_eigen(upper),
-                           Rcpp::Named("inverse") = Rcpp::NumericVector(
-                               inverse.valuePtr(), inverse.valuePtr() + inverse.nonZeros()),
-                           Rcpp::Named("flops") = context.cost.flops,
-                           Rcpp::Named("factorisations") = context.cost.factorisations);
+    result[k] = Rcpp::List::create(
+        Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = from_eigen(solved),
+        Rcpp::Named("lower") = from_eigen(lower), Rcpp::Named("lower_transposed") = from_eigen(upper),
+        Rcpp::Named("inverse") =
+            Rcpp::NumericVector(inverse.valuePtr(), inverse.valuePtr() + inverse.nonZeros()),
+        Rcpp::Named("flops") = context.cost.flops,
+        Rcpp::Named("factorisations") = context.cost.factorisations);
   }
   return result;
 }

@@ -11,12 +11,12 @@ namespace {
 using Four = Eigen::Array<double, 4, 1>;
 using Nodes = Eigen::Array<double, Eigen::Dynamic, 1, 0, LogNormalTransform::block, 1>;
 
-constexpr double blur_reach = 8.0;                // of a blur, in sds
-constexpr double accuracy_exponent = 34.0;   // errors of exp(-34), times a power of the frequency
-constexpr double least_sampled = 1.0 / 256;  // variances from here are served by tables ...
-constexpr int table_count = 76;              // ... up to 2^30
-constexpr double subnormal_product = 1e-280;        // products with subnormal numbers are slow and add nothing
-constexpr Index most_phases = 1024;          // whose weights are kept
+constexpr double blur_reach = 8.0;            // of a blur, in sds
+constexpr double accuracy_exponent = 34.0;    // errors of exp(-34), times a power of the frequency
+constexpr double least_sampled = 1.0 / 256;   // variances from here are served by tables ...
+constexpr int table_count = 76;               // ... up to 2^30
+constexpr double subnormal_product = 1e-280;  // products with subnormal numbers are slow and add nothing
+constexpr Index most_phases = 1024;           // whose weights are kept
 constexpr Index never = Index{1} << 60;
 
 // Where small values are to keep their digits, tails begin further out.

@@ -174,7 +174,8 @@ std::string dual_refuses(const LatentGaussianModel& model) {
     return "it needs the conjugate of a formula; use expectation = \"closed_form\", the same without "
            "quadrature";
   if (!expectation.has_conjugate(likelihood)) {
-    std::string way = expectation.consistent() && model.all(&Solver::cheap_products) ? "newton" : "fixed_point";
+    std::string way =
+        expectation.consistent() && model.all(&Solver::cheap_products) ? "newton" : "fixed_point";
     if (likelihood.softmax() || likelihood.standard_function() == &log_sigmoid())
       way += ", or expectation = \"log\"";
     return "the dual's minimum lies above the best bound where E log p is not jointly concave in mean and "

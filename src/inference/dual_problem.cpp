@@ -72,8 +72,8 @@ bool DualProblem::add_conjugates(DualPoint& point, Vector& conjugate) const {
   for (Index n = 0; n < N; ++n)
     for (Index k = 0; k < K; ++k)
       if (is_free(n, k) && !(point.x(n, k) > lower_(n, k) && point.x(n, k) < upper_(n, k))) return false;
-  parallel_for(model_.context(), (N + dual_block - 1) / dual_block, dual_row_work * static_cast<double>(N * K),
-               [&](Index block) {
+  parallel_for(model_.context(), (N + dual_block - 1) / dual_block,
+               dual_row_work * static_cast<double>(N * K), [&](Index block) {
                  Vector x(K), slope(K), curvature(K);
                  RowConjugate row{0.0, slope.data(), curvature.data(), infinity};
                  for (Index n = block * dual_block; n < std::min(N, (block + 1) * dual_block); ++n) {

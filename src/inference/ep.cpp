@@ -37,8 +37,8 @@ Cavities cavities_of(const LatentGaussianModel& model, const Posterior& q) {
 template <class Body>
 void for_tilted(LatentGaussianModel& model, const Cavities& cavities, Body body) {
   const Index N = model.rows();
-  parallel_for(model.context(), (N + tilted_block - 1) / tilted_block, tilted_row_work * static_cast<double>(N),
-               [&](Index block) {
+  parallel_for(model.context(), (N + tilted_block - 1) / tilted_block,
+               tilted_row_work * static_cast<double>(N), [&](Index block) {
                  TiltedRule rule;
                  for (Index n = block * tilted_block; n < std::min(N, (block + 1) * tilted_block); ++n) {
                    const double weight = model.data().weight[n];
@@ -104,8 +104,7 @@ struct Point {
 // has no cavity. The solver ends factorised there.
 std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   Solver& solver = model.solver(0);
-  if (!sites.lambda.allFinite() || !sites.b.allFinite() ||
-      !solver.factorise_for(sites.lambda, sites.b))
+  if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise_for(sites.lambda, sites.b))
     return std::nullopt;
   Posterior q;
   q.sites = sites;

@@ -19,8 +19,8 @@ constexpr double probit_row_work = 1e3;  // flops, roughly
 template <class Body>
 void for_parts(LatentGaussianModel& model, Body body) {
   const Index N = model.rows();
-  parallel_for(model.context(), (N + probit_block - 1) / probit_block, probit_row_work * static_cast<double>(N),
-               [&](Index block) {
+  parallel_for(model.context(), (N + probit_block - 1) / probit_block,
+               probit_row_work * static_cast<double>(N), [&](Index block) {
                  Composition sum;
                  for (Index n = block * probit_block; n < std::min(N, (block + 1) * probit_block); ++n) {
                    sum.clear();

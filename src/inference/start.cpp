@@ -88,7 +88,8 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
     }
   }
   throw std::domain_error(
-      "no starting point with a finite bound was found; check the scale of the response, the `offset` and the "
+      "no starting point with a finite bound was found; check the scale of the response, the `offset` and "
+      "the "
       "inputs");
 }
 

@@ -33,7 +33,8 @@ LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::uniqu
   for (const Predictor& predictor : predictors_)
     if (!predictor.solver) throw std::invalid_argument("a latent vector has no predictor");
   for (const Predictor& predictor : predictors_)
-    if (predictor.solver->rows() != N) throw std::invalid_argument("a prior has another number of rows than y");
+    if (predictor.solver->rows() != N)
+      throw std::invalid_argument("a prior has another number of rows than y");
 }
 
 Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {

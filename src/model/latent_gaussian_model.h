@@ -33,8 +33,8 @@ class LatentGaussianModel {
   /// (expectation/averaged.h), K = 1, and no part of a variance here. Throws std::invalid_argument if sizes
   /// disagree.
   LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
-                      std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors, Matrix offset,
-                      bool averaged = false);
+                      std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors,
+                      Matrix offset, bool averaged = false);
 
   Context& context() { return context_; }
   Index rows() const { return offset_.rows(); }
@@ -47,7 +47,8 @@ class LatentGaussianModel {
   const Solver& solver(Index k) const { return *predictors_[k].solver; }
   /// Whether every predictor's solver can: all(&Solver::can_sweep).
   bool all(bool (Solver::*ability)() const) const;
-  /// Every predictor's posterior can be moved as a Gaussian of its short latent vector (solver/latent_form.h).
+  /// Every predictor's posterior can be moved as a Gaussian of its short latent vector
+  /// (solver/latent_form.h).
   bool has_latent_forms();
   /// The longest z, and whether every one is as long as the data.
   Index latent_dimension() const;

@@ -5,8 +5,8 @@
 
 namespace galvi {
 
-/// Coefficient j is N(mean_j, variance_j) with variance_j the product of hyper[factors(j, .)] (-1: no factor). An
-/// infinite variance is a flat prior.
+/// Coefficient j is N(mean_j, variance_j) with variance_j the product of hyper[factors(j, .)] (-1: no
+/// factor). An infinite variance is a flat prior.
 class IndependentCoefficients {
  public:
   /// mean: q, factors: q x r.

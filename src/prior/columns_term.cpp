@@ -9,7 +9,8 @@ void ColumnsTerm::add_covariance(Context& context, const TermRows& rows, MatrixR
   add_crossproduct(context, 1.0, scaled.transpose(), 1.0, K);
 }
 
-void ColumnsTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
+void ColumnsTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others,
+                            MatrixRef K) const {
   multiply(context, false, true, 1.0, rows.W * coefficients_.variance().asDiagonal(), others.W, 1.0, K);
 }
 

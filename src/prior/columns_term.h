@@ -23,7 +23,8 @@ class ColumnsTerm final : public Term {
   }
   void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
   // d/d variance_j = w_j' G w_j
-  void add_covariance_gradient(Context&, const TermRows& rows, const Weights& G, VectorRef hyper) const override {
+  void add_covariance_gradient(Context&, const TermRows& rows, const Weights& G,
+                               VectorRef hyper) const override {
     coefficients_.chain(rows.W.cwiseProduct(G.multiply(rows.W)).colwise().sum().transpose(), hyper);
   }
 

@@ -54,10 +54,7 @@ void add_quadratic(const SparseRows& A, const Matrix& S, MatrixRef K) {
 }  // namespace
 
 FieldTerm::FieldTerm(const TermSpec& spec)
-    : Term(spec.label),
-      field_(spec.field),
-      basis_(spec.field.basis),
-      coefficients_(spec.mean, spec.factors) {
+    : Term(spec.label), field_(spec.field), basis_(spec.field.basis), coefficients_(spec.mean, spec.factors) {
   if (basis_.size() == 0) basis_.resize(field_.size(), 0);
   if (basis_.rows() != field_.size() || basis_.cols() != columns() || columns() != spec.factors.rows())
     throw std::invalid_argument("term " + spec.label + ": the field's basis and its prior differ in size");
@@ -82,7 +79,8 @@ void FieldTerm::fill(const TermRows& rows, Index begin, MatrixRef W) const {
   for (Index i = 0; i < W.rows(); ++i)
     for (Index h = 0; h < rows.node.cols(); ++h)
       if (const Index node = rows.node(begin + i, h); node >= 0)
-        W.row(i) += (widths == 0 ? 1.0 : rows.weight(begin + i, widths > 1 ? h : 0)) * whitened_basis_.row(node);
+        W.row(i) +=
+            (widths == 0 ? 1.0 : rows.weight(begin + i, widths > 1 ? h : 0)) * whitened_basis_.row(node);
 }
 
 void FieldTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {

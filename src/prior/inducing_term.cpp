@@ -180,7 +180,8 @@ void InducingTerm::add_covariance(Context& context, const TermRows& rows, Matrix
   K.diagonal() += c;
 }
 
-void InducingTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
+void InducingTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others,
+                             MatrixRef K) const {
   multiply(context, false, true, 1.0, columns_of(rows), columns_of(others), 1.0, K);
 }
 

@@ -33,7 +33,8 @@ class InducingTerm final : public Term {
   const Vector& coefficient_variance() const override { return coefficient_variance_; }
   void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
   bool has_extra_variances() const override { return true; }
-  void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const override;
+  void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W,
+                           VectorRef c) const override;
   std::unique_ptr<ColumnGradient> column_gradient() const override;
 
  private:

@@ -44,8 +44,8 @@ std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend) {
 
 void Term::check_width(const char* part, Index found, Index wanted) const {
   if (found != wanted)
-    throw std::invalid_argument("term " + label() + ": rows have " + std::to_string(found) + " columns of " + part +
-                                ", not " + std::to_string(wanted));
+    throw std::invalid_argument("term " + label() + ": rows have " + std::to_string(found) + " columns of " +
+                                part + ", not " + std::to_string(wanted));
 }
 
 }  // namespace galvi

@@ -1,5 +1,5 @@
-// What the terms of a prior see of some rows of data: plain values, whether the rows were fitted, are new, or are
-// a part of more.
+// What the terms of a prior see of some rows of data: plain values, whether the rows were fitted, are new,
+// or are a part of more.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace galvi {
 
-/// What one term sees of n rows: a kernel its inputs, columns their design, a field which nodes each row touches.
-/// What a term does not read is empty.
+/// What one term sees of n rows: a kernel its inputs, columns their design, a field which nodes each row
+/// touches. What a term does not read is empty.
 struct TermRows {
   KernelRows kernel;
   Matrix W;              // n x q

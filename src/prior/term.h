@@ -27,10 +27,10 @@ struct Triplets {
 /// columns.
 struct FieldSpec {
   std::string model;
-  std::vector<Triplets> precision;                 // L x L each
-  Triplets constraints;                            // L x c
-  std::vector<Index> pins;                         // c
-  Matrix basis;                                    // L x r
+  std::vector<Triplets> precision;                  // L x L each
+  Triplets constraints;                             // L x c
+  std::vector<Index> pins;                          // c
+  Matrix basis;                                     // L x r
   std::map<std::string, std::vector<Index>> hyper;  // "variance", "mixing", "dependence", "correlation"
 };
 
@@ -99,7 +99,8 @@ class Term {
   virtual void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const = 0;
   virtual void add_variances(Context& context, const TermRows& rows, VectorRef d) const = 0;
   /// K (n x b) += cov(rows, others).
-  virtual void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const = 0;
+  virtual void add_cross(Context& context, const TermRows& rows, const TermRows& others,
+                         MatrixRef K) const = 0;
   /// hyper[h] += sum_ij G_ij d cov(rows)_ij / dh.
   virtual void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                        VectorRef hyper) const = 0;

@@ -44,8 +44,8 @@ void DenseColumns::refresh() {
 }
 
 void DenseColumns::add_prior_variances(VectorRef v, Vector& c) const {
-  const bool extra = std::any_of(prior_.begin(), prior_.end(),
-                                 [](const auto& term) { return term->has_extra_variances(); });
+  const bool extra =
+      std::any_of(prior_.begin(), prior_.end(), [](const auto& term) { return term->has_extra_variances(); });
   c = Vector::Zero(extra ? rows_ : 0);
   if (size_ == 0) return;
   for_chunks(2.0 * rows_ * size_, [&](Index, Index begin, MatrixRef chunk) {
@@ -64,7 +64,8 @@ void DenseColumns::add_prior_variances(VectorRef v, Vector& c) const {
 
 void DenseColumns::fill(Index begin, MatrixRef chunk) const {
   for (Index t = 0; t < prior_.size(); ++t)
-    if (const Index q = prior_[t].columns()) prior_[t].fill(design_[t], begin, chunk.middleCols(begin_[t], q));
+    if (const Index q = prior_[t].columns())
+      prior_[t].fill(design_[t], begin, chunk.middleCols(begin_[t], q));
 }
 
 Vector DenseColumns::row(Index n) const {
@@ -161,8 +162,7 @@ void ColumnGradients::add(Index group, Index begin, const ConstMatrixRef& W, con
                           const ConstVectorRef& g) {
   for (Index t = 0; t < prior_.size(); ++t) {
     const Index q = prior_[t].columns(), at = columns_.begin(t);
-    if (q > 0)
-      sums_[group][t]->add(columns_.rows()[t], begin, W.middleCols(at, q), G.middleCols(at, q), g);
+    if (q > 0) sums_[group][t]->add(columns_.rows()[t], begin, W.middleCols(at, q), G.middleCols(at, q), g);
   }
 }
 

@@ -81,8 +81,7 @@ bool DenseKernelSolver::factor_scaled(const Matrix& C, MatrixRef B) {
     if (natural) {
       B.col(j).tail(length) = scale_[j] * scale_.tail(length).cwiseProduct(C.col(j).tail(length));
     } else {
-      for (Index i = j; i < rows_; ++i)
-        B(i, j) = scale_[order_[i]] * scale_[column] * C(order_[i], column);
+      for (Index i = j; i < rows_; ++i) B(i, j) = scale_[order_[i]] * scale_[column] * C(order_[i], column);
     }
     B(j, j) += diagonal_[column];
   }
@@ -208,9 +207,8 @@ double DenseKernelSolver::product_rounding(const Vector& alpha) const {
 double DenseKernelSolver::rounding() const {
   const Vector squared = scale_.cwiseAbs2();
   const Vector B = diagonal_.cwiseAbs() + squared.cwiseProduct(prior_variances_);
-  const Vector inverse = content_ == Content::inverse
-                             ? Vector(work_.diagonal())
-                             : Vector(diagonal_ - squared.cwiseProduct(variances_));
+  const Vector inverse = content_ == Content::inverse ? Vector(work_.diagonal())
+                                                      : Vector(diagonal_ - squared.cwiseProduct(variances_));
   // Jitter is part of the model where it stands in for noise, else an error: d log|B| / d jitter = tr(T B^-1
   // T).
   const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
@@ -253,9 +251,7 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
   return out;
 }
 
-Vector DenseKernelSolver::apply_prior(const Vector& x) const {
-  return symmetric_product(context_, C_, x);
-}
+Vector DenseKernelSolver::apply_prior(const Vector& x) const { return symmetric_product(context_, C_, x); }
 
 Vector DenseKernelSolver::apply_covariance(const Vector& x) const {
   return symmetric_product(context_, work_, x);
@@ -462,10 +458,10 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
   return out;
 }
 
-// With K the covariance of all terms but those of columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I + Lambda K)^-1
-// b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how far they are
-// from their prior means: nothing as large as S is subtracted from anything. Where K has no factor what there
-// is stays.
+// With K the covariance of all terms but those of columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I +
+// Lambda K)^-1 b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how
+// far they are from their prior means: nothing as large as S is subtracted from anything. Where K has no
+// factor what there is stays.
 void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
   // a field's columns stay with its nodes in K
   const auto is_columns = [](const Term& term) { return term.columns() > 0 && !term.field(); };
@@ -516,7 +512,6 @@ void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficient
     at += c.mean.size();
   }
 }
-
 
 Conditional DenseKernelSolver::conditional(const SolverState& state, const DesignRows& others,
                                            const ConditionalRequest& request) {

@@ -16,7 +16,8 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
   return std::make_unique<T>(context, std::move(prior), std::move(design));
 }
 
-using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>, std::shared_ptr<const DesignRows>);
+using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
+                                          std::shared_ptr<const DesignRows>);
 
 const std::map<std::string, Maker>& registry() {
   static const std::map<std::string, Maker> solvers = {

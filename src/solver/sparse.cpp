@@ -97,8 +97,8 @@ const Vector& SparseSolver::marginal_variances() const {
   return variances_;
 }
 
-// At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers; the residual of that is solved for
-// until it is rounding.
+// At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers; the residual of that is solved
+// for until it is rounding.
 SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) const {
   constexpr int most_refinements = 3;
   const double enough = 4 * std::numeric_limits<double>::epsilon();

@@ -59,8 +59,9 @@ Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) cons
   return out;
 }
 
-// Kept, as blocks of new rows come with the same state. It is solved for from b: Sigma W' alpha is the same on
-// paper, but alpha is b less lambda times the mean, and a wide prior blows up the digits that it has lost.
+// Kept, as blocks of new rows come with the same state. It is solved for from b: Sigma W' alpha is the same
+// on paper, but alpha is b less lambda times the mean, and a wide prior blows up the digits that it has
+// lost.
 const SparseSolver::Latent& SparseSolver::kept_mean(const SolverState& state) {
   use(state.lambda);
   if (kept_mean_ && kept_mean_->b == state.b) return kept_mean_->mean;
