@@ -11,7 +11,7 @@ field_variances <- function(field) {
     .Call(`_galvi_field_variances`, field)
 }
 
-#' Fit a model described as a list (internal; its fields are documented in R/design.R)
+#' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
 #' @noRd
 fit_model <- function(model, method, hyper, control, start = NULL, report = NULL) {
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report)

@@ -156,7 +156,7 @@ void learn_from_pilot(Context& context, const Rcpp::List& model, const std::stri
 
 }  // namespace
 
-//' Fit a model described as a list (internal; its fields are documented in R/design.R)
+//' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
 //' @noRd
 // [[Rcpp::export]]
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,

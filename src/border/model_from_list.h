@@ -1,4 +1,4 @@
-// R's description of a model becomes a core model. The list's fields are documented in R/design.R.
+// R's description of a model becomes a core model. The list's fields are documented in R/model-list.R.
 #pragma once
 
 #include <Rcpp/Lightest>
