@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
@@ -44,11 +45,12 @@ std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& 
   return out;
 }
 
-/// How far predictions at the rows of `checked` are from the fitted means, at most, in posterior sds: the
-/// same numbers but for rounding. Differences that are lost beside the mean and the prior's sd do not count.
+/// How far predictions at the rows of `checked` are from the fitted values, at most, in posterior sds: the same
+/// numbers but for rounding. Last digits of a mean do not count; where a posterior has no variance, a
+/// millionth of the prior's sd is the unit.
 double prediction_error(LatentGaussianModel& model, const Posterior& q,
                         const std::vector<SolverState>& states, const Rcpp::List& checked) {
-  constexpr double negligible = 1e-9;
+  constexpr double last_digits = 1e-9, unit_without_variance = 1e-6;
   const std::vector<Index> at = positions(field(checked, "at"));
   std::vector<DesignRows> designs;
   for (const auto& design : get<Rcpp::List>(checked, "rows")) designs.push_back(design_from_list(design));
@@ -56,16 +58,18 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q,
   means.variance = false;
   double out = 0;
   for (Index k = 0; k < model.latents(); ++k) {
+    const Solver& solver = model.solver(k);
     const Vector mean =
         model.solver(k).conditional(states[k], designs.at(model.predictor(k).design), means).mean;
-    const Vector fitted = q.centred.col(k) + model.solver(k).prior_mean();
     for (std::size_t i = 0; i < at.size(); ++i) {
       const Index n = at[i];
-      const double prior_variance = model.prior_variances()(n, k);
-      const double size =
-          std::abs(fitted[n]) + (std::isfinite(prior_variance) ? std::sqrt(prior_variance) : 0);
-      const double difference = std::abs(mean[i] - fitted[n]);
-      if (!(difference <= negligible * size)) out = std::max(out, difference / std::sqrt(q.variance(n, k)));
+      const double fitted = q.centred(n, k) + solver.prior_mean()[n];
+      const double prior_variance = model.prior_variances()(n, k), variance = q.variance(n, k);
+      const double sd = variance > 0 ? std::sqrt(variance) : unit_without_variance * std::sqrt(prior_variance);
+      const double difference = std::abs(mean[i] - fitted);
+      if (!(difference <= last_digits * std::abs(fitted))) out = std::max(out, difference / sd);
+      if (variance > 0 && solver.predicts_by_subtraction())
+        out = std::max(out, 0.5 * std::numeric_limits<double>::epsilon() * prior_variance / variance);
     }
   }
   return out;

@@ -19,6 +19,7 @@ class DenseKernelSolver final : public Solver {
   const Vector& extra_variances() const override { return none_; }
   Index latent_dimension() const override { return rows_; }
   bool cheap_products() const override { return true; }
+  bool predicts_by_subtraction() const override { return true; }
 
   bool factorise(const Vector& lambda) override;
   double log_det() const override { return log_det_; }

@@ -110,6 +110,8 @@ class Solver {
   /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are
   /// few.
   virtual bool cheap_products() const = 0;
+  /// Variances at new rows are prior variances less what the data say, and lose the digits that these share.
+  virtual bool predicts_by_subtraction() const { return false; }
   /// Whether sweep() and whitened_design() may be asked for.
   virtual bool can_sweep() const { return true; }
   virtual bool can_whiten() const { return true; }
