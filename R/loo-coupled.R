@@ -80,7 +80,8 @@ mean_response <- function(fit, H, largest = 4000) {
       M[block(j), block(k)] <- if (is.null(W)) diag(H[, j, k], L) else crossprod(W, H[, j, k] * W)
     }
   }
-  Z <- solve(diag(L * K) + S %*% M, S)
+  Z <- tryCatch(solve(diag(L * K) + S %*% M, S), error = function(e) NULL)
+  if (is.null(Z)) return(local_response(fit, H))  # singular to working precision
   out <- array(0, c(fit$nobs, K, K))
   for (j in seq_len(K)) {
     for (k in seq_len(K)) {

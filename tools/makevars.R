@@ -25,7 +25,7 @@ together <- function() {
 header <- "Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.\n"
 
 build_file <- function(files) {
-  paste0("// ", header, paste0("#include \"", c("numeric/types.h", files), "\"\n", collapse = ""))
+  paste0("// ", header, paste0("#include \"", files, "\"\n", collapse = ""))
 }
 
 makevars <- function() {

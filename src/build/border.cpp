@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
 #include "classes.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "expectation/averaged.cpp"
 #include "expectation/bouchard.cpp"
 #include "expectation/by_row.cpp"

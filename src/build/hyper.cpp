@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "hyper/joint.cpp"
 #include "hyper/optimise.cpp"
 #include "hyper/posterior_numbers.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "inference/ascent.cpp"
 #include "inference/cholesky_gradient.cpp"
 #include "inference/coordinate_ascent.cpp"

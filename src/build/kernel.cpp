@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "kernel/arrays.cpp"
 #include "kernel/gram.cpp"
 #include "kernel/registry.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "likelihood/counts.cpp"
 #include "likelihood/normal.cpp"
 #include "likelihood/normal_interval.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "prior/coefficients.cpp"
 #include "prior/columns_term.cpp"
 #include "prior/field.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
-#include "numeric/types.h"
 #include "solver/bordered_factor.cpp"
 #include "solver/dense_columns.cpp"
 #include "solver/dense_kernel.cpp"

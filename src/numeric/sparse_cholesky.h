@@ -1,9 +1,9 @@
 // Positive definite matrices that are mostly zeros, such as the precision of a Gaussian Markov random field.
 #pragma once
 
-#include <Eigen/SparseCore>
 #include <memory>
 
+#include "numeric/eigen_sparse.h"
 #include "numeric/context.h"
 
 namespace galvi {

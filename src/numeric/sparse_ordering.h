@@ -1,9 +1,9 @@
 // In which order the columns of a sparse matrix are eliminated, and which of them together.
 #pragma once
 
-#include <Eigen/SparseCore>
 #include <vector>
 
+#include "numeric/eigen_sparse.h"
 #include "numeric/types.h"
 
 namespace galvi {

@@ -4,10 +4,7 @@
 #ifndef EIGEN_DONT_PARALLELIZE
 #define EIGEN_DONT_PARALLELIZE  // galvi threads by itself, in a fixed order
 #endif
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wignored-attributes"  // thousands from Eigen, about its own vector types
-#endif
-#include <Eigen/Dense>
+#include "numeric/eigen.h"
 
 namespace galvi {
 

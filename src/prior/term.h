@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <Eigen/SparseCore>
-
+#include "numeric/eigen_sparse.h"
 #include "prior/rows.h"
 
 namespace galvi {
