@@ -47,6 +47,9 @@ check_model <- function(model) {
 #' The predictor that latent value k belongs to
 #' @noRd
 predictor_of <- function(model, k = 1L) {
+  if (is.null(model$predictors)) {
+    stop_galvi("data", "This fit was made by an earlier version of galvi: fit it again, as update(fit) does.")
+  }
   Find(function(predictor) k %in% predictor$latents, model$predictors)
 }
 

@@ -73,6 +73,7 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
 #' The model with the nodes that only new rows ask for (R/term-field.R)
 #' @noRd
 extended_model <- function(model, rows) {
+  predictor_of(model)  # stops for fits of earlier versions
   model$predictors <- lapply(model$predictors, function(predictor) {
     predictor$terms <- Map(function(term, rows) {
       term[names(rows$extension)] <- rows$extension

@@ -387,7 +387,7 @@ fuzz_invariants <- list(
     if (!has_one_optimum(case) || has_chosen_points(case) || !counts_rows) return(NULL)
     d <- case$model$env$d
     # weights that sum to one or less say nothing of how many rows there are (?galvi)
-    if (!is.null(d$w) && 2 * sum(d$w) <= 1) return(NULL)
+    if (!is.null(d$w) && 2 * sum(d$w, na.rm = TRUE) <= 1) return(NULL)
     weighted <- d
     weighted$w <- 2 * if (is.null(d$w)) rep(1, nrow(d)) else d$w
     twice <- d[rep(seq_len(nrow(d)), each = 2L), , drop = FALSE]

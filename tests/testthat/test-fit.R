@@ -75,3 +75,9 @@ test_that("a fit whose predictions are not its fitted values says so", {
   expect_match(fit$convergence$message, "differ from the fitted values")
   expect_no_warning(fit_with(1e-2))
 })
+
+test_that("a fit of an earlier version says that it must be fitted again", {
+  fit <- small_fit("gaussian")
+  fit$model$predictors <- NULL
+  expect_error(predict(fit, cars[1:2, ]), "earlier version", class = "galvi_error_data")
+})
