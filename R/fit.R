@@ -59,7 +59,7 @@ NULL
 new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
   lost <- lost_digits(result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
-  # what there is not is no field: package insight drops an object that equals "NULL" anywhere, without a word
+  # Fields that do not apply are left out: package insight silently drops an object with a NULL element.
   fit <- structure(
     Filter(Negate(is.null), list(
       call = call, formula = formula, family = family,

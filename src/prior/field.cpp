@@ -103,13 +103,12 @@ const Field::Model& Field::find_model(const std::string& name) {
 }
 
 SparseRows node_design(const TermRows& rows, Index L) {
-  const Index widths = rows.weight.cols();
   std::vector<Eigen::Triplet<double>> entries;
   for (Index n = 0; n < rows.node.rows(); ++n)
     for (Index h = 0; h < rows.node.cols(); ++h) {
       const Index node = rows.node(n, h);
       if (node >= L) throw std::invalid_argument("a row is at a node that its field does not have");
-      if (node >= 0) entries.emplace_back(n, node, widths == 0 ? 1.0 : rows.weight(n, widths > 1 ? h : 0));
+      if (node >= 0) entries.emplace_back(n, node, rows.node_weight(n, h));
     }
   SparseRows W(rows.node.rows(), L);
   W.setFromTriplets(entries.begin(), entries.end());

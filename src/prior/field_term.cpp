@@ -75,12 +75,11 @@ void FieldTerm::check(const TermRows& rows) const {
 void FieldTerm::fill(const TermRows& rows, Index begin, MatrixRef W) const {
   if (columns() == 0) return;
   W.setZero();
-  const Index widths = rows.weight.cols();
   for (Index i = 0; i < W.rows(); ++i)
     for (Index h = 0; h < rows.node.cols(); ++h)
       if (const Index node = rows.node(begin + i, h); node >= 0)
         W.row(i) +=
-            (widths == 0 ? 1.0 : rows.weight(begin + i, widths > 1 ? h : 0)) * whitened_basis_.row(node);
+            rows.node_weight(begin + i, h) * whitened_basis_.row(node);
 }
 
 void FieldTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {

@@ -27,6 +27,10 @@ struct TermRows {
     f("weight", rows.weight);
   }
   Index size() const;  // n
+  /// Of row n in its h-th node.
+  double node_weight(Index n, Index h) const {
+    return weight.cols() == 0 ? 1.0 : weight(n, weight.cols() > 1 ? h : 0);
+  }
 };
 
 /// What all terms of a prior see of the same n rows, in the order of the terms.
