@@ -5,6 +5,12 @@ predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE) {
     .Call(`_galvi_predict_classes`, likelihood, hyper, mean, variance, second)
 }
 
+#' The contribution of all rows of a model list (internal; see contribution())
+#' @noRd
+contribution_of_rows <- function(model, q, gradient, joint, threads) {
+    .Call(`_galvi_contribution_of_rows`, model, q, gradient, joint, threads)
+}
+
 #' Marginal variances of a field whose only hyperparameter, a variance, is one
 #' @noRd
 field_variances <- function(field) {

@@ -25,6 +25,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// contribution_of_rows
+Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, bool joint, int threads);
+RcppExport SEXP _galvi_contribution_of_rows(SEXP modelSEXP, SEXP qSEXP, SEXP gradientSEXP, SEXP jointSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type q(qSEXP);
+    Rcpp::traits::input_parameter< bool >::type gradient(gradientSEXP);
+    Rcpp::traits::input_parameter< bool >::type joint(jointSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(contribution_of_rows(model, q, gradient, joint, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // field_variances
 Rcpp::NumericVector field_variances(Rcpp::List field);
 RcppExport SEXP _galvi_field_variances(SEXP fieldSEXP) {
@@ -577,6 +591,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 5},
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},

@@ -167,8 +167,6 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
                      Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue) {
   RMonitor monitor(report);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  if (has(control, "chunk_rows") && Rf_isNumeric(control["chunk_rows"]))
-    context.chunk_rows = get<int>(control, "chunk_rows");
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());

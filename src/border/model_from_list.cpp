@@ -193,19 +193,13 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   auto expectation = make_expectation(wanted == "auto" ? automatic : wanted, *likelihood, control);
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
-  Matrix offset = get_matrix(model, "offset");
-  const auto designs = designs_from_list(model);
-  std::vector<Predictor> predictors(offset.cols());
+  RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
+  std::vector<Predictor> predictors(rows.offset.cols());
   for (const PredictorSpec& spec : predictors_from_list(context, model))
     for (const Index k : spec.latents)
-      predictors.at(k) = {spec.prior, make_solver(spec.solver, context, spec.prior, designs.at(spec.design)),
+      predictors.at(k) = {spec.prior, make_solver(spec.solver, context, spec.prior, rows.designs.at(spec.design)),
                           spec.design};
-  return {context,
-          data_from_list(model),
-          std::move(likelihood),
-          std::move(expectation),
-          std::move(predictors),
-          std::move(offset),
+  return {context, std::move(rows), std::move(likelihood), std::move(expectation), std::move(predictors),
           averaged};
 }
 

@@ -2,6 +2,7 @@
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
 #include "classes.cpp"
+#include "contribution.cpp"
 #include "field_variances.cpp"
 #include "fit.cpp"
 #include "predict.cpp"

@@ -6,7 +6,6 @@
 
 #include "hyper/posterior_numbers.h"
 #include "numeric/lbfgs.h"
-#include "solver/latent_form.h"
 
 namespace galvi {
 
@@ -22,8 +21,7 @@ class HeldBasis {
 
  private:
   void hold(bool held) {
-    for (Index k = 0; k < model_.latents(); ++k)
-      if (LatentForm* form = model_.solver(k).latent_form()) form->hold_basis(held);
+    for (const auto& part : model_.priors()) part.prior->hold_basis(held);
   }
   LatentGaussianModel& model_;
 };

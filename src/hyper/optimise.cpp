@@ -163,7 +163,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
   } else {
     trace.stage("hyperparameters");
     // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
-    const bool one_step = model.likelihood().conjugate() && !model.has_latent_forms();
+    const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
     const Search search = (together ? search_jointly : search_profile)(model, algorithm, table, start,
                                                                        inference, control, trace);

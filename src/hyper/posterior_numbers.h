@@ -19,7 +19,7 @@ class PosteriorNumbers {
 };
 
 /// Around a posterior that the model's solvers are factorised at: mean and factor of the whitened latent
-/// vectors where all solvers have a LatentForm, else sites. hypers: length of the table.
+/// vectors where it is of these, else sites. hypers: length of the table.
 std::unique_ptr<PosteriorNumbers> numbers_around(LatentGaussianModel& model, const Posterior& start,
                                                  Index hypers);
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "global/numbers.h"
 #include "inference/ascent.h"
 #include "inference/free_form.h"
+#include "inference/global_climb.h"
 #include "inference/start.h"
 #include "numeric/lbfgs.h"
 
@@ -89,11 +91,71 @@ class FactorClimber {
   Matrix centred_;
 };
 
+// What L-BFGS is told, and how it goes on from its best point in new units.
+LbfgsControl search_control(Index numbers) {
+  LbfgsControl out;
+  out.gradient_tolerance = 1e-13;
+  // wide priors want a long memory, which may take some 30 MB
+  out.memory = static_cast<int>(std::clamp<Index>(2000000 / numbers, 20, 100));
+  return out;
+}
+int round_length(const LbfgsControl& lbfgs) { return std::max(60, lbfgs.memory); }
+bool stalled(double best, double before) { return best - before <= 1e-13 * (1 + std::abs(best)); }
+
+constexpr int warming_steps = 3;
+
+/// Where sums over rows suffice.
+InferenceResult by_sums(GlobalModel model, const std::optional<Sites>& start, const InferenceControl& control,
+                        Trace& trace) {
+  InferenceResult out;
+  const bool cold = control.cold && !start;
+  const Matrix zero = Matrix::Zero(cold ? model.model().rows() : 0, model.model().latents());
+  GlobalPoint best = model.start(cold ? Sites{zero, zero} : start);
+  const auto judge = [&] {
+    out.stationarity = model.step_from(best).stationarity;
+    out.converged = out.stationarity.measure() <= control.tol;
+    trace.add(best.elbo, out.stationarity.gap());
+  };
+  for (int i = 0; i < warming_steps && !control.cold; ++i) {
+    auto next = model.at(natural_step(model, best, model.step_from(best), 1));
+    if (!next || next->elbo < best.elbo) break;
+    best = std::move(*next);
+  }
+  judge();
+  for (double before = none; !out.converged && out.iterations < control.max_iterations;) {
+    const LatentNumbers numbers(best.q);
+    LbfgsControl lbfgs = search_control(numbers.size());
+    const int left = control.max_iterations - out.iterations;
+    lbfgs.max_iterations = control.cold ? left : std::min(round_length(lbfgs), left);
+    before = best.elbo;
+    const Objective objective = [&](const Vector& x, Vector& gradient) {
+      ++out.iterations;
+      const auto point = model.at(numbers.read(model.model().context(), x));
+      if (!point) {
+        gradient.setZero(x.size());
+        return -none;
+      }
+      numbers.gradient(model, *point, x, gradient);
+      gradient *= -1;
+      if (point->elbo > best.elbo) {
+        best = *point;
+        judge();
+        if (out.converged) throw Enough{};
+      }
+      return -point->elbo;
+    };
+    minimise(objective, Vector::Zero(numbers.size()), {}, {}, lbfgs);
+    if (control.cold || stalled(best.elbo, before)) break;
+  }
+  out.posterior = model.as_posterior(best);
+  return out;
+}
+
 }  // namespace
 
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace) {
-  constexpr int warming_steps = 3;
+  if (model.sums_suffice()) return by_sums(GlobalModel(model), start, control, trace);
   InferenceResult out;
   const Matrix zero = Matrix::Zero(model.rows(), model.latents());
   out.posterior = initial_posterior(model, control.cold && !start ? Sites{zero, zero} : start, 1);
@@ -140,22 +202,17 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     }
     return -value;
   };
-  LbfgsControl lbfgs;
-  lbfgs.gradient_tolerance = 1e-13;
   Vector x = climber.numbers();
-  // wide priors want a long memory, which may take some 30 MB
-  lbfgs.memory = static_cast<int>(std::clamp<Index>(2000000 / x.size(), 20, 100));
-  const int round = std::max(60, lbfgs.memory);  // iterations in the same units
+  LbfgsControl lbfgs = search_control(x.size());
   for (double before = none; out.iterations < control.max_iterations; before = best) {
     if (!control.cold) {
       climber.rebase(x);
       x = climber.numbers();
     }
     const int left = control.max_iterations - out.iterations;
-    lbfgs.max_iterations = control.cold ? left : std::min(round, left);
+    lbfgs.max_iterations = control.cold ? left : std::min(round_length(lbfgs), left);
     x = minimise(objective, x, {}, {}, lbfgs).x;
-    const bool stalled = best - before <= 1e-13 * (1 + std::abs(best));
-    if (out.converged || control.cold || stalled) break;
+    if (out.converged || control.cold || stalled(best, before)) break;
   }
 
   if (!out.converged) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inference/ascent.h"
+#include "inference/global_climb.h"
 #include "inference/start.h"
 
 namespace galvi {
@@ -40,6 +41,7 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
   const bool joint = model.latents() > 1 || !model.expectation().exact();
+  if (model.sums_suffice()) return global_climb(GlobalModel(model), start, control, trace, joint);
   if (!plain) return climb(model, start, control, trace, {joint});
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inference/ascent.h"
+#include "inference/global_climb.h"
 
 namespace galvi {
 
@@ -12,6 +13,7 @@ namespace galvi {
 InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                  const InferenceControl& control, Trace& trace) {
   constexpr int patience = 100;
+  if (model.sums_suffice()) return global_climb(GlobalModel(model), start, control, trace, false);
   InferenceControl part = control;
   part.max_iterations = std::min(patience, control.max_iterations);
   InferenceResult first = climb(model, start, part, trace);

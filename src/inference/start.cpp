@@ -11,13 +11,13 @@ struct Site {
   double lambda, b;
 };
 
-// The quadratic expansion of row n's log likelihood around the value of eta that fits it best.   K = 1
-Site expand_at_datum(const LatentGaussianModel& model, Index n) {
-  const double eta = model.likelihood().starting_eta(model.data()[n]), weight = model.data().weight[n];
+// The quadratic expansion of a row's log likelihood around the value of eta that fits it best.   K = 1
+Site expand_at_datum(const Likelihood& likelihood, const Datum& datum, double weight, double prior_mean) {
+  const double eta = likelihood.starting_eta(datum);
   double l[5];
-  model.likelihood().derivatives(model.data()[n], eta, l);
+  likelihood.derivatives(datum, eta, l);
   const double lambda = weight * std::max(-l[2], 0.0);
-  return {lambda, weight * l[1] + lambda * (eta - model.prior_mean()(n))};
+  return {lambda, weight * l[1] + lambda * (eta - prior_mean)};
 }
 
 }  // namespace
@@ -28,7 +28,8 @@ std::vector<Sites> other_starts(LatentGaussianModel& model) {
   if (K > 1) return {start};
   for (Index n = 0; n < N; ++n) {
     if (model.data().weight[n] == 0) continue;
-    const Site site = expand_at_datum(model, n);
+    const Site site = expand_at_datum(model.likelihood(), model.data()[n], model.data().weight[n],
+                                      model.prior_mean()(n));
     start.lambda(n) = site.lambda;
     start.b(n) = site.b;
   }
@@ -36,28 +37,29 @@ std::vector<Sites> other_starts(LatentGaussianModel& model) {
   return {start, {blurred * start.lambda, blurred * start.b}};
 }
 
-Sites initial_sites(LatentGaussianModel& model) {
-  const Index N = model.rows(), K = model.latents();
-  const Matrix& m0 = model.prior_mean();
+Sites starting_sites(Context& context, const LatentGaussianModel& model, const Data& data,
+                     const Matrix& prior_mean, const Matrix& prior_variance) {
+  const Index N = prior_mean.rows(), K = prior_mean.cols();
+  const Likelihood& likelihood = model.likelihood();
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
   // says.
-  const bool narrow = model.rows() > 2 * model.latent_dimension();
+  const bool narrow = model.observations() > 2 * model.latent_dimension();
   // A flat or very wide marginal says nothing about where the data are; of classes that compete the widest
   // would take all.
   const double widest = K == 1 ? 1e4 : narrow ? 0 : 4;
-  const Matrix v0 = model.prior_variances().cwiseMin(widest);
+  const Matrix v0 = prior_variance.cwiseMin(widest);
   Expectations e;
-  model.expect(m0, v0, 1, e);
+  model.expectation().evaluate(context, likelihood, data, prior_mean, v0, 1, e);
   Sites sites{-2.0 * e.d_variance, e.d_mean};
   if (K > 1) return sites;
-  const bool explosive = model.likelihood().smoothness().growth > 0;
+  const bool explosive = likelihood.smoothness().growth > 0;
 
   for (Index n = 0; n < N; ++n) {
-    if (model.data().weight[n] == 0) {
+    if (data.weight[n] == 0) {
       sites.lambda(n) = sites.b(n) = 0;
       continue;
     }
-    const Site own = expand_at_datum(model, n);
+    const Site own = expand_at_datum(likelihood, data[n], data.weight[n], prior_mean(n));
     const double lambda = sites.lambda(n), b = sites.b(n), v = v0(n);
     // what this observation alone would do to its own mean
     const double move = v * b / (1 + lambda * v);
@@ -77,20 +79,26 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
     Sites warm{start->lambda, start->b};
     if (auto posterior = model.at_sites(warm, order)) return std::move(*posterior);
   }
+  const Sites own =
+      starting_sites(model.context(), model, model.data(), model.prior_mean(), model.prior_variances());
+  std::optional<Posterior> out;
+  find_finite_bound([&](double factor) {
+    out = model.at_sites({factor * own.lambda, factor * own.b}, order);
+    return out.has_value();
+  });
+  return std::move(*out);
+}
+
+void find_finite_bound(const std::function<bool(double factor)>& attempt) {
   // Weaker sites first. Under a very wide prior, where E log p overflows, stronger ones.
-  const Sites own = initial_sites(model);
   for (const double factor : {0.5, 4.0}) {
-    Sites sites = own;
-    for (int attempt = 0; attempt < 60; ++attempt) {
-      if (auto posterior = model.at_sites(sites, order)) return std::move(*posterior);
-      sites.lambda *= factor;
-      sites.b *= factor;
-    }
+    double power = 1;
+    for (int i = 0; i < 60; ++i, power *= factor)
+      if (attempt(power)) return;
   }
   throw std::domain_error(
       "no starting point with a finite bound was found; check the scale of the response, the `offset` and "
-      "the "
-      "inputs");
+      "the inputs");
 }
 
 }  // namespace galvi

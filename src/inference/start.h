@@ -1,6 +1,7 @@
 // Where inference begins when nobody says.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "model/latent_gaussian_model.h"
@@ -10,14 +11,19 @@ namespace galvi {
 /// Sites of each observation alone: a natural-gradient step from its prior marginal where that is a moderate
 /// move, else the quadratic expansion of its log likelihood around its own starting value. The latter where
 /// the expectation at the prior overflows (counts under a wide prior), and for coefficients that many rows
-/// share.
-Sites initial_sites(LatentGaussianModel& model);
+/// share. Of some rows of the model, with the moments of eta in the prior.   N x K each
+Sites starting_sites(Context& context, const LatentGaussianModel& model, const Data& data,
+                     const Matrix& prior_mean, const Matrix& prior_variance);
 
 /// Other places to start from, for bounds with several optima: every observation taken at its word, and with
 /// a hundredth of its weight, which is a smoother fit. The prior for K > 1.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
-/// The posterior of the given start, or of initial_sites(); shrunk towards the prior until its bound is
+/// Calls attempt(factor) for multiples of starting sites until one succeeds. Throws std::domain_error if none
+/// does.
+void find_finite_bound(const std::function<bool(double factor)>& attempt);
+
+/// The posterior of the given start, or of starting_sites(); shrunk towards the prior until its bound is
 /// finite.
 Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order);
 

@@ -5,7 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "global/global_model.h"
 #include "numeric/parallel.h"
+#include "solver/global_form.h"
 
 namespace galvi {
 
@@ -15,26 +17,30 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
-LatentGaussianModel::LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
+LatentGaussianModel::LatentGaussianModel(Context& context, RowBlock rows,
+                                         std::unique_ptr<Likelihood> likelihood,
                                          std::unique_ptr<Expectation> expectation,
-                                         std::vector<Predictor> predictors, Matrix offset, bool averaged)
+                                         std::vector<Predictor> predictors, bool averaged)
     : context_(context),
-      data_(std::move(data)),
+      rows_(std::move(rows)),
       likelihood_(std::move(likelihood)),
       expectation_(std::move(expectation)),
       predictors_(std::move(predictors)),
-      offset_(std::move(offset)),
       averaged_(averaged) {
-  const Index N = offset_.rows();
-  if (data_.y.size() != N || data_.size.size() != N || data_.weight.size() != N)
+  const Index N = rows_.size();
+  if (data().y.size() != N || data().size.size() != N || data().weight.size() != N)
     throw std::invalid_argument("y, size, weights and offset differ in length");
-  if (latents() != likelihood_->latents() || static_cast<Index>(predictors_.size()) != latents())
+  if (latents() != likelihood_->latents() || latents() != rows_.offset.cols())
     throw std::invalid_argument("the likelihood's latent vectors do not match the priors");
-  for (const Predictor& predictor : predictors_)
+  for (const Predictor& predictor : predictors_) {
     if (!predictor.solver) throw std::invalid_argument("a latent vector has no predictor");
-  for (const Predictor& predictor : predictors_)
     if (predictor.solver->rows() != N)
       throw std::invalid_argument("a prior has another number of rows than y");
+    std::size_t i = 0;
+    while (i < priors_.size() && priors_[i].prior != predictor.prior) ++i;
+    if (i == priors_.size()) priors_.push_back({predictor.prior, predictor.design});
+    prior_index_.push_back(static_cast<Index>(i));
+  }
 }
 
 Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {
@@ -45,24 +51,25 @@ Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const,
 
 void LatentGaussianModel::update(const ConstVectorRef& hyper) {
   likelihood_->update(hyper);
-  prior_mean_ = offset_;
-  prior_variances_.resize(rows(), latents());
-  for (std::size_t k = 0; k < predictors_.size(); ++k) {
-    const auto& prior = predictors_[k].prior;
-    const bool first = std::none_of(predictors_.begin(), predictors_.begin() + k,
-                                    [&](const Predictor& before) { return before.prior == prior; });
-    if (first) prior->update(hyper);
-  }
+  hypers_ = hyper.size();
+  for (const PriorOfDesign& part : priors_) part.prior->update(hyper);
+  prior_mean_ = rows_.offset;
+  prior_variances_.resize(0, 0);
   for (Index k = 0; k < latents(); ++k) {
     solver(k).refresh();
     prior_mean_.col(k) += solver(k).prior_mean();
-    prior_variances_.col(k) = solver(k).prior_variances();
   }
-  if (averaged_) {
-    data_.spread = solver(0).extra_variances();
-    if (data_.spread.size() > 0) prior_variances_.col(0) -= data_.spread;
-  }
+  if (averaged_) rows_.data.spread = solver(0).extra_variances();
   factorised_.resize(0, 0);
+}
+
+const Matrix& LatentGaussianModel::prior_variances() const {
+  if (prior_variances_.size() == 0) {
+    prior_variances_.resize(rows(), latents());
+    for (Index k = 0; k < latents(); ++k) prior_variances_.col(k) = solver(k).prior_variances();
+    if (data().spread.size() > 0) prior_variances_.col(0) -= data().spread;
+  }
+  return prior_variances_;
 }
 
 bool LatentGaussianModel::all(bool (Solver::*ability)() const) const {
@@ -82,13 +89,14 @@ Index LatentGaussianModel::latent_dimension() const {
   return out;
 }
 
-bool LatentGaussianModel::has_latent_forms() {
-  return std::all_of(predictors_.begin(), predictors_.end(),
-                     [](const Predictor& predictor) { return predictor.solver->latent_form() != nullptr; });
+bool LatentGaussianModel::sums_suffice() const {
+  return !averaged_ && expectation_->consistent() &&
+         std::all_of(predictors_.begin(), predictors_.end(),
+                     [](const Predictor& predictor) { return predictor.solver->global_form() != nullptr; });
 }
 
 Matrix LatentGaussianModel::lambda_floor() const {
-  return 1e-12 * prior_variances_.cwiseMax(1e-300).cwiseInverse();
+  return 1e-12 * prior_variances().cwiseMax(1e-300).cwiseInverse();
 }
 
 Index LatentGaussianModel::null_dimension() const {
@@ -98,7 +106,7 @@ Index LatentGaussianModel::null_dimension() const {
 }
 
 void LatentGaussianModel::expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out) {
-  expectation_->evaluate(context_, *likelihood_, data_, mean, variance, order, out);
+  expectation_->evaluate(context_, *likelihood_, data(), mean, variance, order, out);
 }
 
 bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
@@ -113,7 +121,7 @@ bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
 
 Vector LatentGaussianModel::marginal_variances(Index k) const {
   Vector out = solver(k).marginal_variances();
-  if (data_.spread.size() > 0) out = (out - data_.spread).cwiseMax(0.0);
+  if (data().spread.size() > 0) out = (out - data().spread).cwiseMax(0.0);
   return out;
 }
 
@@ -203,7 +211,7 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
     SiteMean site_mean{centred.col(k), alpha.col(k)};
     site_mean.squared_norm = site_mean.alpha.dot(site_mean.mean);
     // what a product with C loses
-    site_mean.rounding = epsilon * alpha.col(k).cwiseAbs2().dot(prior_variances_.col(k));
+    site_mean.rounding = epsilon * alpha.col(k).cwiseAbs2().dot(prior_variances().col(k));
     set_mean(k, site_mean, out);
     add_covariance(k, out);
   }
@@ -228,6 +236,11 @@ Posterior LatentGaussianModel::blank() const {
 }
 
 void LatentGaussianModel::restore(const Posterior& posterior) {
+  if (posterior.global) {
+    factorised_.resize(0, 0);
+    for (Index k = 0; k < latents(); ++k) solver(k).global_form()->adopt((*posterior.global)[k]);
+    return;
+  }
   if (factorised_.size() > 0 && factorised_ == posterior.sites.lambda) return;
   factorise(posterior.sites.lambda);
 }
@@ -257,6 +270,7 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
 }
 
 Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
+  if (posterior.global) return GlobalModel(*this).gradient(*posterior.global);
   Vector out = Vector::Zero(hypers);
   const Expectations& e = posterior.expectations;
   // d value / dm where d_mean is something else; q is then no stationary point of the bound.
@@ -276,7 +290,7 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
     solver(k).gradient({b, alpha, mean, d_mean, d_variance, optimal, &d_extra}, out);
   }
   if (!likelihood_->has_hyper()) return out;
-  expectation_->add_gradient(context_, *likelihood_, data_, posterior.mean, posterior.variance, out);
+  expectation_->add_gradient(context_, *likelihood_, data(), posterior.mean, posterior.variance, out);
   if (!expectation_->consistent()) out += gradient_through_mean(posterior, slope - e.d_mean, hypers);
   return out;
 }
@@ -291,10 +305,10 @@ Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Ve
   parallel_for(context_, (rows() + block_rows - 1) / block_rows, row_work * rows(), [&](Index block) {
     for (Index n = block * block_rows; n < std::min(rows(), (block + 1) * block_rows); ++n) {
       double l[5];
-      likelihood_->derivatives(data_[n], posterior.mean(n), l);
+      likelihood_->derivatives(data()[n], posterior.mean(n), l);
       const double value = 0.5 * (l[2] + l[1] * l[1]), first = 0.5 * (l[3] + 2 * l[1] * l[2]),
                    second = 0.5 * (l[4] + 2 * l[2] * l[2] + 2 * l[1] * l[3]);
-      out[n] = data_.weight[n] * (value + 0.5 * posterior.variance(n) * second + along[n] * first);
+      out[n] = data().weight[n] * (value + 0.5 * posterior.variance(n) * second + along[n] * first);
     }
   });
   return out;
@@ -312,7 +326,7 @@ Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, co
   for (const auto& [steps, share] : {std::pair(-2, 1.0), {-1, -8.0}, {1, 8.0}, {2, -1.0}}) {
     Vector at = Vector::Zero(hypers);
     const Matrix mean = posterior.mean + steps * h * direction;
-    expectation_->add_gradient(context_, *likelihood_, data_, mean, none, at);
+    expectation_->add_gradient(context_, *likelihood_, data(), mean, none, at);
     out += share / (12 * h) * at;
   }
   return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/posterior.h"
+#include "rows/row_block.h"
 
 namespace galvi {
 
@@ -29,27 +30,39 @@ struct Predictor {
 
 class LatentGaussianModel {
  public:
-  /// predictors: K. offset: N x K. averaged: c is the likelihood's to average over
-  /// (expectation/averaged.h), K = 1, and no part of a variance here. Throws std::invalid_argument if sizes
-  /// disagree.
-  LatentGaussianModel(Context& context, Data data, std::unique_ptr<Likelihood> likelihood,
+  /// predictors: K. averaged: c is the likelihood's to average over (expectation/averaged.h), K = 1, and no
+  /// part of a variance here. Throws std::invalid_argument if sizes disagree.
+  LatentGaussianModel(Context& context, RowBlock rows, std::unique_ptr<Likelihood> likelihood,
                       std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors,
-                      Matrix offset, bool averaged = false);
+                      bool averaged = false);
 
-  Context& context() { return context_; }
-  Index rows() const { return offset_.rows(); }
-  Index latents() const { return offset_.cols(); }
-  const Data& data() const { return data_; }
+  Context& context() const { return context_; }
+  /// The rows in memory, and how many they are.
+  const RowBlock& block() const { return rows_; }
+  Index rows() const { return rows_.size(); }
+  /// How many observations there are, in memory or not.
+  Index observations() const { return rows(); }
+  Index latents() const { return static_cast<Index>(predictors_.size()); }
+  const Data& data() const { return rows_.data; }
   const Likelihood& likelihood() const { return *likelihood_; }
   const Expectation& expectation() const { return *expectation_; }
   const Predictor& predictor(Index k) const { return predictors_[k]; }
+  /// The predictors' priors, each once, and which of them is predictor k's.
+  struct PriorOfDesign {
+    std::shared_ptr<Prior> prior;
+    Index design;
+  };
+  const std::vector<PriorOfDesign>& priors() const { return priors_; }
+  Index prior_index(Index k) const { return prior_index_[k]; }
+  /// Length of the hyperparameter table of the last update().
+  Index hypers() const { return hypers_; }
   Solver& solver(Index k) { return *predictors_[k].solver; }
   const Solver& solver(Index k) const { return *predictors_[k].solver; }
   /// Whether every predictor's solver can: all(&Solver::can_sweep).
   bool all(bool (Solver::*ability)() const) const;
-  /// Every predictor's posterior can be moved as a Gaussian of its short latent vector
-  /// (solver/latent_form.h).
-  bool has_latent_forms();
+  /// Sums over rows suffice for q (global/contribution.h): every predictor's posterior is a Gaussian of a
+  /// short latent vector, and the expectation a function that has these derivatives.
+  bool sums_suffice() const;
   /// The longest z, and whether every one is as long as the data.
   Index latent_dimension() const;
   bool full() const;
@@ -60,7 +73,7 @@ class LatentGaussianModel {
   /// Reads the hyperparameter table (natural scale) into every part.
   void update(const ConstVectorRef& hyper);
   const Matrix& prior_mean() const { return prior_mean_; }            // N x K, offset included
-  const Matrix& prior_variances() const { return prior_variances_; }  // N x K
+  const Matrix& prior_variances() const;                              // N x K
   /// The smallest lambda that solvers are given where a positive one is needed.   N x K
   Matrix lambda_floor() const;
 
@@ -106,11 +119,15 @@ class LatentGaussianModel {
   Vector gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers);
 
   Context& context_;
-  Data data_;
+  RowBlock rows_;
   std::unique_ptr<Likelihood> likelihood_;
   std::unique_ptr<Expectation> expectation_;
   std::vector<Predictor> predictors_;
-  Matrix offset_, prior_mean_, prior_variances_;
+  std::vector<PriorOfDesign> priors_;
+  std::vector<Index> prior_index_;
+  Index hypers_ = 0;
+  Matrix prior_mean_;
+  mutable Matrix prior_variances_;  // taken when they are asked for
   bool averaged_;
   Matrix factorised_;  // lambda of the last factorisation
 };

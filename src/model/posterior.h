@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "expectation/expectation.h"
+#include "global/latent_posterior.h"
 #include "solver/solver.h"
 
 namespace galvi {
@@ -35,6 +37,9 @@ struct Posterior {
   /// What rounding alone may have done to the bound, and that part of it which kl_of_mean has.
   double rounding = 0;
   double rounding_of_mean = 0;
+
+  /// Where q was found as a Gaussian of short latent vectors: that. The sites are then those that it asks for.
+  std::shared_ptr<const GlobalPosterior> global;
 
   SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
   /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never

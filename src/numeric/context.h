@@ -39,7 +39,6 @@ struct Context {
   Monitor& monitor;
   int threads = 1;
   Cost cost = {};
-  Index chunk_rows = 0;  // rows that a pass over the data holds at a time; 0: as many as fit a cache
 };
 
 }  // namespace galvi

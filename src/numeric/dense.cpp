@@ -383,6 +383,21 @@ void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha
   product(context, transpose_a, transpose_b, alpha, A, B, beta, C);
 }
 
+// sqrt|d| W with the rows of positive d first: a difference of two squares
+void add_weighted_crossproduct(const Backend& backend, const ConstMatrixRef& W, const ConstVectorRef& d,
+                               MatrixRef C) {
+  const Index n = W.rows();
+  const Vector scale = d.cwiseAbs().cwiseSqrt();
+  const Index positive = (d.array() >= 0).count();
+  std::vector<Index> place(n);
+  for (Index i = 0, up = 0, down = positive; i < n; ++i) place[i] = d[i] >= 0 ? up++ : down++;
+  Matrix sorted(n, W.cols());
+  for (Index j = 0; j < W.cols(); ++j)
+    for (Index i = 0; i < n; ++i) sorted(place[i], j) = scale[i] * W(i, j);
+  if (positive > 0) backend.rank_k(true, 1.0, sorted.topRows(positive), 1.0, C);
+  if (positive < n) backend.rank_k(true, -1.0, sorted.bottomRows(n - positive), 1.0, C);
+}
+
 void add_crossproduct(Context& context, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) {
   rank_k(context, true, alpha, A, beta, C);
 }

@@ -43,6 +43,10 @@ void multiply(Context& context, bool transpose_a, bool transpose_b, double alpha
 /// lower(C) <- beta C + alpha A' A.   A: n x L, C: L x L.
 void add_crossproduct(Context& context, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C);
 
+/// lower(C) += W' diag(d) W, d of either sign.   W: n x L, C: L x L. May run on any thread.
+void add_weighted_crossproduct(const Backend& backend, const ConstMatrixRef& W, const ConstVectorRef& d,
+                               MatrixRef C);
+
 /// A x, (A o A) x and (A o B) x for symmetric matrices, o the elementwise product.
 Vector symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);
 Vector squared_symmetric_product(Context& context, const ConstMatrixRef& A, const ConstVectorRef& x);

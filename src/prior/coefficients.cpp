@@ -4,33 +4,6 @@
 
 namespace galvi {
 
-namespace {
-
-// d bound / d variance_j = sum_n G_nj W_nj / (2 variance_j) for W = scale times constant columns.
-class Gradient final : public ColumnGradient {
- public:
-  explicit Gradient(const IndependentCoefficients& coefficients)
-      : coefficients_(coefficients), sums_(Vector::Zero(coefficients.mean().size())) {}
-  void add(const TermRows&, Index, const ConstMatrixRef& W, const ConstMatrixRef& G,
-           const ConstVectorRef&) override {
-    sums_ += W.cwiseProduct(G).colwise().sum().transpose();
-  }
-  void merge(const ColumnGradient& other) override { sums_ += static_cast<const Gradient&>(other).sums_; }
-  void finish(VectorRef hyper) const override {
-    const Vector& variance = coefficients_.variance();
-    Vector d_variance = Vector::Zero(sums_.size());
-    for (Index j = 0; j < sums_.size(); ++j)
-      if (std::isfinite(variance[j]) && variance[j] > 0) d_variance[j] = sums_[j] / (2 * variance[j]);
-    coefficients_.chain(d_variance, hyper);
-  }
-
- private:
-  const IndependentCoefficients& coefficients_;
-  Vector sums_;
-};
-
-}  // namespace
-
 void IndependentCoefficients::update(const ConstVectorRef& hyper) {
   variance_.setOnes(mean_.size());
   for (Index j = 0; j < mean_.size(); ++j)
@@ -48,8 +21,13 @@ void IndependentCoefficients::chain(const ConstVectorRef& d_variance, VectorRef 
     }
 }
 
-std::unique_ptr<ColumnGradient> IndependentCoefficients::gradient() const {
-  return std::make_unique<Gradient>(*this);
+// d bound / d variance_j = sum_n G_nj W_nj / (2 variance_j)
+void CoefficientsTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
+  const Vector& variance = coefficients_.variance();
+  Vector d_variance = Vector::Zero(sums.size());
+  for (Index j = 0; j < sums.size(); ++j)
+    if (std::isfinite(variance[j]) && variance[j] > 0) d_variance[j] = sums[j] / (2 * variance[j]);
+  coefficients_.chain(d_variance, hyper);
 }
 
 }  // namespace galvi

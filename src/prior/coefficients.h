@@ -1,4 +1,5 @@
-// Independent Gaussian coefficients of a term's columns, whose variances are products of hyperparameters.
+// Terms whose columns have independent Gaussian coefficients, with variances that are products of
+// hyperparameters.
 #pragma once
 
 #include "prior/term.h"
@@ -20,13 +21,30 @@ class IndependentCoefficients {
   const Vector& scale() const { return scale_; }
   /// hyper[h] += sum_j d_variance_j d variance_j / dh.   d_variance: q
   void chain(const ConstVectorRef& d_variance, VectorRef hyper) const;
-  /// The gradient through whitened columns that are scale() times columns without hyperparameters.
-  std::unique_ptr<ColumnGradient> gradient() const;
 
  private:
   Vector mean_;
   Eigen::MatrixXi factors_;
   Vector variance_, scale_, hyper_;
+};
+
+/// A term whose whitened columns are the coefficients' scale times columns without hyperparameters.
+class CoefficientsTerm : public Term {
+ public:
+  Index columns() const final { return coefficients_.mean().size(); }
+  const Vector& coefficient_mean() const final { return coefficients_.mean(); }
+  const Vector& coefficient_variance() const final { return coefficients_.variance(); }
+  Index gradient_size() const final { return columns(); }
+  void add_gradient(const TermRows&, Index, const ConstMatrixRef& W, const ConstMatrixRef& G,
+                    const ConstVectorRef&, VectorRef sums) const final {
+    sums += W.cwiseProduct(G).colwise().sum().transpose();
+  }
+  void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const final;
+
+ protected:
+  explicit CoefficientsTerm(const TermSpec& spec)
+      : Term(spec.label), coefficients_(spec.mean, spec.factors) {}
+  IndependentCoefficients coefficients_;
 };
 
 }  // namespace galvi

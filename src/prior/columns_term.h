@@ -5,15 +5,15 @@
 
 namespace galvi {
 
-class ColumnsTerm final : public Term {
+class ColumnsTerm final : public CoefficientsTerm {
  public:
-  explicit ColumnsTerm(const TermSpec& spec) : Term(spec.label), coefficients_(spec.mean, spec.factors) {}
+  explicit ColumnsTerm(const TermSpec& spec) : CoefficientsTerm(spec) {}
 
   void update(const ConstVectorRef& hyper) override { coefficients_.update(hyper); }
   void check(const TermRows& rows) const override { check_width("W", rows.W.cols(), columns()); }
 
-  void add_prior_mean(const TermRows& rows, VectorRef mean) const override {
-    mean += rows.W * coefficients_.mean();
+  void add_prior_mean(const TermRows& rows, Index begin, VectorRef mean) const override {
+    mean += rows.W.middleRows(begin, mean.size()) * coefficients_.mean();
   }
 
   // cov = W diag(variance) W'
@@ -28,17 +28,10 @@ class ColumnsTerm final : public Term {
     coefficients_.chain(rows.W.cwiseProduct(G.multiply(rows.W)).colwise().sum().transpose(), hyper);
   }
 
-  Index columns() const override { return coefficients_.mean().size(); }
-  const Vector& coefficient_mean() const override { return coefficients_.mean(); }
-  const Vector& coefficient_variance() const override { return coefficients_.variance(); }
   void fill(const TermRows& rows, Index begin, MatrixRef W) const override {
     for (Index j = 0; j < W.cols(); ++j)
       W.col(j) = coefficients_.scale()[j] * rows.W.col(j).segment(begin, W.rows());
   }
-  std::unique_ptr<ColumnGradient> column_gradient() const override { return coefficients_.gradient(); }
-
- private:
-  IndependentCoefficients coefficients_;
 };
 
 }  // namespace galvi

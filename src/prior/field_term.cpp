@@ -54,7 +54,7 @@ void add_quadratic(const SparseRows& A, const Matrix& S, MatrixRef K) {
 }  // namespace
 
 FieldTerm::FieldTerm(const TermSpec& spec)
-    : Term(spec.label), field_(spec.field), basis_(spec.field.basis), coefficients_(spec.mean, spec.factors) {
+    : CoefficientsTerm(spec), field_(spec.field), basis_(spec.field.basis) {
   if (basis_.size() == 0) basis_.resize(field_.size(), 0);
   if (basis_.rows() != field_.size() || basis_.cols() != columns() || columns() != spec.factors.rows())
     throw std::invalid_argument("term " + spec.label + ": the field's basis and its prior differ in size");

@@ -9,15 +9,15 @@ namespace galvi {
 
 /// The nodes of one row are independent a priori. What a field leaves out and gives a prior of its own (the
 /// slope of an rw2, the constant of an unconstrained field) are the term's columns.
-class FieldTerm final : public Term {
+class FieldTerm final : public CoefficientsTerm {
  public:
   explicit FieldTerm(const TermSpec& spec);
 
   void update(const ConstVectorRef& hyper) override;
   void check(const TermRows& rows) const override;
 
-  void add_prior_mean(const TermRows& rows, VectorRef mean) const override {
-    mean += design(rows) * (basis_ * coefficients_.mean());
+  void add_prior_mean(const TermRows& rows, Index begin, VectorRef mean) const override {
+    mean += design(rows).middleRows(begin, mean.size()) * (basis_ * coefficients_.mean());
   }
 
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
@@ -26,11 +26,7 @@ class FieldTerm final : public Term {
   void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                VectorRef hyper) const override;
 
-  Index columns() const override { return coefficients_.mean().size(); }
-  const Vector& coefficient_mean() const override { return coefficients_.mean(); }
-  const Vector& coefficient_variance() const override { return coefficients_.variance(); }
   void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
-  std::unique_ptr<ColumnGradient> column_gradient() const override { return coefficients_.gradient(); }
 
   const Field* field() const override { return &field_; }
 
@@ -39,7 +35,6 @@ class FieldTerm final : public Term {
 
   Field field_;
   Matrix basis_;  // L x r
-  IndependentCoefficients coefficients_;
   Matrix whitened_basis_;  // of unit scale where the prior is flat
 };
 

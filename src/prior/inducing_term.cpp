@@ -99,69 +99,51 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
 //   dW = dK_nz L^-T - W Phi(L^-1 dK L^-T)',   dc_n = dk_nn - 2 w_n' dw_n.
 // With S = G - 2 diag(g) W, what reaches W through c included, and < , > the sum of products of entries,
 //   d bound = <S, dW> + <g, dk_nn> = <S L^-1, dK_nz> - <L^-T Phi(S'W) L^-1, dK> + <g, dk_nn>.
-class InducingTerm::Gradient final : public ColumnGradient {
- public:
-  explicit Gradient(const InducingTerm& term)
-      : term_(term),
-        hyper_(Vector::Zero(term.hypers_)),
-        points_(Matrix::Zero(term.Z_.rows(), term.Z_.cols())),
-        products_(Matrix::Zero(term.Z_.rows(), term.Z_.rows())) {}
+// The sums are three: through the kernel of rows, by hyperparameter; through K_nz, by point (r x p); S'W (r x r).
+Index InducingTerm::gradient_size() const { return hypers_ + Z_.size() + Z_.rows() * Z_.rows(); }
 
-  void add(const TermRows& all, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
-           const ConstVectorRef& g) override {
-    const KernelRows& rows = all.kernel;
-    const Index n = W.rows(), rank = products_.rows();
-    Matrix own(n, rank), S(n, rank);
-    for (Index i = 0; i < n; ++i) {
-      const Index at = term_.first_column(rows, begin + i);
-      own.row(i) = W.row(i).segment(at, rank);
-      S.row(i) = G.row(i).segment(at, rank);
-    }
-    S -= (2 * g).asDiagonal() * own;
-    term_.backend_.multiply(true, false, 1.0, S, own, 1.0, products_);
-    term_.backend_.triangular_multiply(false, false, 1.0, term_.inverse_chol_, S);
-    Vector own_g = g;
-    if (rows.by.size() > 0) {
-      const auto by = rows.by.segment(begin, n).array();
-      S.array().colwise() *= by;
-      own_g.array() *= by.square();
-    }
-    const auto inputs = rows.inputs.middleRows(begin, n);
-    term_.kernel_->gradient(inputs, term_.Z_, S, hyper_, &points_);
-    term_.kernel_->diagonal_gradient(inputs, own_g, hyper_);
+void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMatrixRef& W,
+                                const ConstMatrixRef& G, const ConstVectorRef& g, VectorRef sums) const {
+  const KernelRows& rows = all.kernel;
+  const Index n = W.rows(), rank = Z_.rows();
+  Matrix own(n, rank), S(n, rank);
+  for (Index i = 0; i < n; ++i) {
+    const Index at = first_column(rows, begin + i);
+    own.row(i) = W.row(i).segment(at, rank);
+    S.row(i) = G.row(i).segment(at, rank);
   }
-
-  void merge(const ColumnGradient& other) override {
-    const auto& more = static_cast<const Gradient&>(other);
-    hyper_ += more.hyper_;
-    points_ += more.points_;
-    products_ += more.products_;
+  S -= (2 * g).asDiagonal() * own;
+  Eigen::Map<Matrix> products(sums.data() + hypers_ + Z_.size(), rank, rank);
+  backend_.multiply(true, false, 1.0, S, own, 1.0, products);
+  backend_.triangular_multiply(false, false, 1.0, inverse_chol_, S);
+  Vector own_g = g;
+  if (rows.by.size() > 0) {
+    const auto by = rows.by.segment(begin, n).array();
+    S.array().colwise() *= by;
+    own_g.array() *= by.square();
   }
+  const auto inputs = rows.inputs.middleRows(begin, n);
+  Matrix points = Matrix::Zero(rank, Z_.cols());
+  kernel_->gradient(inputs, Z_, S, sums.head(hypers_), &points);
+  kernel_->diagonal_gradient(inputs, own_g, sums.head(hypers_));
+  Eigen::Map<Matrix>(sums.data() + hypers_, rank, Z_.cols()) += points;
+}
 
-  void finish(VectorRef hyper) const override {
-    Matrix P = products_.triangularView<Eigen::Lower>();
-    P.diagonal() *= 0.5;
-    P = (term_.inverse_chol_.transpose() * P * term_.inverse_chol_).eval();
-    const Matrix G = -0.5 * (P + P.transpose());
-    // a point stands on both sides of K, and kernel and G are symmetric
-    Matrix in_pairs = Matrix::Zero(points_.rows(), points_.cols());
-    hyper += hyper_;
-    term_.kernel_->gradient(term_.Z_, term_.Z_, G, hyper, &in_pairs);
-    for (Index j = 0; j < points_.cols(); ++j)
-      for (Index m = 0; m < points_.rows(); ++m)
-        hyper[term_.spec_.coordinates(term_.kept_[m], j)] +=
-            term_.spec_.scale[j] * (points_(m, j) + 2 * in_pairs(m, j));
-  }
-
- private:
-  const InducingTerm& term_;
-  Vector hyper_;     // through the kernel of rows
-  Matrix points_;    // d bound / d Z through K_nz
-  Matrix products_;  // S'W
-};
-
-std::unique_ptr<ColumnGradient> InducingTerm::column_gradient() const {
-  return std::make_unique<Gradient>(*this);
+void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
+  const Index rank = Z_.rows();
+  const Eigen::Map<const Matrix> points(sums.data() + hypers_, rank, Z_.cols()),
+      products(points.data() + points.size(), rank, rank);
+  Matrix P = products.triangularView<Eigen::Lower>();
+  P.diagonal() *= 0.5;
+  P = (inverse_chol_.transpose() * P * inverse_chol_).eval();
+  const Matrix G = -0.5 * (P + P.transpose());
+  // a point stands on both sides of K, and kernel and G are symmetric
+  Matrix in_pairs = Matrix::Zero(points.rows(), points.cols());
+  hyper += sums.head(hypers_);
+  kernel_->gradient(Z_, Z_, G, hyper, &in_pairs);
+  for (Index j = 0; j < points.cols(); ++j)
+    for (Index m = 0; m < points.rows(); ++m)
+      hyper[spec_.coordinates(kept_[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
 }
 
 // ---- as a covariance, W W' + diag(c) ----
@@ -195,9 +177,9 @@ void InducingTerm::add_covariance_gradient(Context&, const TermRows& rows, const
     G.tile(begin, begin, tile);
     g.segment(begin, tile.rows()) = tile.diagonal();
   }
-  Gradient sum(*this);
-  sum.add(rows, 0, W, 2 * G.multiply(W), g);
-  sum.finish(hyper);
+  Vector sums = Vector::Zero(gradient_size());
+  add_gradient(rows, 0, W, 2 * G.multiply(W), g, sums);
+  finish_gradient(sums, hyper);
 }
 
 }  // namespace galvi

@@ -35,10 +35,12 @@ class InducingTerm final : public Term {
   bool has_extra_variances() const override { return true; }
   void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W,
                            VectorRef c) const override;
-  std::unique_ptr<ColumnGradient> column_gradient() const override;
+  Index gradient_size() const override;
+  void add_gradient(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
+                    const ConstVectorRef& g, VectorRef sums) const override;
+  void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const override;
 
  private:
-  class Gradient;
 
   Matrix columns_of(const TermRows& rows) const;
   /// Of the group that row n belongs to.

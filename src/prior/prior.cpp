@@ -1,6 +1,9 @@
 #include "prior/prior.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
 
 namespace galvi {
 
@@ -21,8 +24,27 @@ DesignRows DesignRows::slice(Index begin, Index count) const {
   return out;
 }
 
+Prior::Prior(std::vector<std::unique_ptr<Term>> terms) : terms_(std::move(terms)) {
+  for (const auto& term : terms_) {
+    first_column_.push_back(columns_);
+    columns_ += term->columns();
+  }
+}
+
 void Prior::update(const ConstVectorRef& hyper) {
-  for (auto& term : terms_) term->update(hyper);
+  coefficient_mean_.resize(columns_);
+  scale_.resize(columns_);
+  for (Index t = 0; t < size(); ++t) {
+    terms_[t]->update(hyper);
+    const Index q = terms_[t]->columns();
+    if (q == 0) continue;
+    coefficient_mean_.segment(first_column_[t], q) = terms_[t]->coefficient_mean();
+    scale_.segment(first_column_[t], q) = terms_[t]->coefficient_variance().cwiseSqrt();
+  }
+  const auto flat = scale_.array().isInf();
+  null_dimension_ = flat.count();
+  precision_ = flat.select(Vector::Zero(columns_), Vector::Ones(columns_));
+  scale_ = (precision_.array() == 0).select(Vector::Ones(columns_), scale_);
 }
 
 void Prior::hold_basis(bool held) {
@@ -31,8 +53,12 @@ void Prior::hold_basis(bool held) {
 
 Vector Prior::mean(const DesignRows& rows) const {
   Vector mean = Vector::Zero(rows.size());
-  for (Index t = 0; t < size(); ++t) terms_[t]->add_prior_mean(rows[t], mean);
+  add_mean(rows, 0, mean);
   return mean;
+}
+
+void Prior::add_mean(const DesignRows& rows, Index begin, VectorRef mean) const {
+  for (Index t = 0; t < size(); ++t) terms_[t]->add_prior_mean(rows[t], begin, mean);
 }
 
 void Prior::add_covariance(Context& context, const DesignRows& rows, MatrixRef K) const {
@@ -50,6 +76,69 @@ void Prior::add_cross(Context& context, const DesignRows& rows, const DesignRows
 void Prior::add_covariance_gradient(Context& context, const DesignRows& rows, const Weights& G,
                                     VectorRef hyper) const {
   for (Index t = 0; t < size(); ++t) terms_[t]->add_covariance_gradient(context, rows[t], G, hyper);
+}
+
+bool Prior::finite() const {
+  return std::all_of(begin(), end(), [](const auto& term) { return term->columns() > 0 && !term->field(); });
+}
+
+void Prior::fill(const DesignRows& rows, Index begin, MatrixRef W) const {
+  for (Index t = 0; t < size(); ++t)
+    if (const Index q = terms_[t]->columns())
+      terms_[t]->fill(rows[t], begin, W.middleCols(first_column_[t], q));
+}
+
+bool Prior::has_extra_variances() const {
+  return std::any_of(begin(), end(), [](const auto& term) { return term->has_extra_variances(); });
+}
+
+void Prior::add_extra_variances(const DesignRows& rows, Index begin, const ConstMatrixRef& W,
+                                VectorRef c) const {
+  for (Index t = 0; t < size(); ++t)
+    terms_[t]->add_extra_variances(rows[t], begin, W.middleCols(first_column_[t], terms_[t]->columns()), c);
+}
+
+void Prior::add_column_variances(const ConstMatrixRef& W, VectorRef v) const {
+  for (Index i = 0; i < W.rows(); ++i) {
+    double flat = 0, proper = 0;
+    for (Index j = 0; j < columns_; ++j) (precision_[j] == 0 ? flat : proper) += W(i, j) * W(i, j);
+    v[i] += flat > 0 ? std::numeric_limits<double>::infinity() : proper;
+  }
+}
+
+void Prior::check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const {
+  // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
+  constexpr double collinear = 1e13;
+  for (Index j = 0; j < columns_; ++j)
+    if ((1 - precision_[j]) * diagonal[j] * variance[j] > collinear) throw_collinear();
+}
+
+void Prior::throw_collinear() {
+  throw std::domain_error(
+      "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "
+      "in `prior`");
+}
+
+Index Prior::gradient_size() const {
+  Index size = 0;
+  for (const auto& term : terms_) size += term->gradient_size();
+  return size;
+}
+
+void Prior::add_gradient(const DesignRows& rows, Index begin, const ConstMatrixRef& W,
+                         const ConstMatrixRef& G, const ConstVectorRef& g, VectorRef sums) const {
+  for (Index t = 0, at = 0; t < size(); at += terms_[t++]->gradient_size()) {
+    const Index q = terms_[t]->columns(), first = first_column_[t];
+    if (q > 0)
+      terms_[t]->add_gradient(rows[t], begin, W.middleCols(first, q), G.middleCols(first, q), g,
+                              sums.segment(at, terms_[t]->gradient_size()));
+  }
+}
+
+void Prior::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
+  for (Index t = 0, at = 0; t < size(); at += terms_[t++]->gradient_size())
+    if (terms_[t]->columns() > 0)
+      terms_[t]->finish_gradient(sums.segment(at, terms_[t]->gradient_size()), hyper);
 }
 
 }  // namespace galvi

@@ -7,7 +7,7 @@ namespace galvi {
 
 class Prior {
  public:
-  explicit Prior(std::vector<std::unique_ptr<Term>> terms) : terms_(std::move(terms)) {}
+  explicit Prior(std::vector<std::unique_ptr<Term>> terms);
 
   auto begin() const { return terms_.begin(); }
   auto end() const { return terms_.end(); }
@@ -20,14 +20,45 @@ class Prior {
 
   // Each of these is the sum of the terms' own: see Term.
   Vector mean(const DesignRows& rows) const;
+  void add_mean(const DesignRows& rows, Index begin, VectorRef mean) const;
   void add_covariance(Context& context, const DesignRows& rows, MatrixRef K) const;
   void add_variances(Context& context, const DesignRows& rows, VectorRef d) const;
   void add_cross(Context& context, const DesignRows& rows, const DesignRows& others, MatrixRef K) const;
   void add_covariance_gradient(Context& context, const DesignRows& rows, const Weights& G,
                                VectorRef hyper) const;
 
+  // The whitened columns of all terms side by side: what they give to f is W u, u = (coefficient - mean) /
+  // scale, where the prior precision of u is one (zero in flat directions, which keep unit scale).
+  Index columns() const { return columns_; }                     // q
+  Index first_column(Index t) const { return first_column_[t]; }  // of term t
+  const Vector& coefficient_mean() const { return coefficient_mean_; }  // q
+  const Vector& scale() const { return scale_; }                        // q
+  const Vector& precision() const { return precision_; }                // q
+  /// How many of the columns have a flat prior.
+  Index null_dimension() const { return null_dimension_; }
+  /// Is all of z the columns' coefficients?
+  bool finite() const;
+  /// W of rows begin, begin + 1, .. as Term::fill().   n x q
+  void fill(const DesignRows& rows, Index begin, MatrixRef W) const;
+  bool has_extra_variances() const;
+  void add_extra_variances(const DesignRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const;
+  /// v (n) += diag(W W'), infinite where the prior is flat.
+  void add_column_variances(const ConstMatrixRef& W, VectorRef v) const;
+  /// Throws std::domain_error if columns with a flat prior are collinear to working precision. `diagonal` is
+  /// that of their posterior precision with all else eliminated, `variance` that of its inverse.   q each
+  void check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const;
+  [[noreturn]] static void throw_collinear();
+  // The gradient through them: Term's.
+  Index gradient_size() const;
+  void add_gradient(const DesignRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
+                    const ConstVectorRef& g, VectorRef sums) const;
+  void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const;
+
  private:
   std::vector<std::unique_ptr<Term>> terms_;
+  std::vector<Index> first_column_;
+  Index columns_ = 0, null_dimension_ = 0;
+  Vector coefficient_mean_, scale_, precision_;
 };
 
 }  // namespace galvi

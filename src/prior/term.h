@@ -64,20 +64,6 @@ struct Weights {
 
 class Field;
 
-/// The gradient of the bound through a term's whitened columns, a sum over rows: chunks are added on several
-/// threads, each to its own sum, and merged in order.
-class ColumnGradient {
- public:
-  virtual ~ColumnGradient() = default;
-  /// Of rows begin, begin + 1, .. of `rows`: W as fill() gives it, G = d bound / dW and g = d bound / dc.
-  /// n x q, n x q, n
-  virtual void add(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
-                   const ConstVectorRef& g) = 0;
-  virtual void merge(const ColumnGradient& other) = 0;
-  /// hyper[h] += d bound / dh, natural scale.
-  virtual void finish(VectorRef hyper) const = 0;
-};
-
 /// A term holds no rows: it is told which ones it is asked about, fitted or new.
 class Term {
  public:
@@ -90,8 +76,8 @@ class Term {
   /// Throws std::invalid_argument if these rows are not what this term reads.
   virtual void check(const TermRows& rows) const = 0;
 
-  /// mean (n) += the prior mean of the term, zero for all but columns.
-  virtual void add_prior_mean(const TermRows& /*rows*/, VectorRef /*mean*/) const {}
+  /// mean (n) += the prior mean of the term at rows begin, begin + 1, ..; zero for all but columns.
+  virtual void add_prior_mean(const TermRows& /*rows*/, Index /*begin*/, VectorRef /*mean*/) const {}
 
   // The covariance view, which every term has.
   /// K (n x n, lower triangle) += cov(rows).
@@ -117,8 +103,14 @@ class Term {
   virtual bool has_extra_variances() const { return false; }
   virtual void add_extra_variances(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
                                    VectorRef /*c*/) const {}
-  /// An empty sum for the gradient through W and c.
-  virtual std::unique_ptr<ColumnGradient> column_gradient() const { return nullptr; }
+  // The gradient of the bound through W and c: sums over rows, plain numbers that are added in any parts.
+  virtual Index gradient_size() const { return 0; }
+  /// sums += what these rows say. W as fill() gives it, G = d bound / dW, g = d bound / dc.   n x q, n x q, n
+  virtual void add_gradient(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
+                            const ConstMatrixRef& /*G*/, const ConstVectorRef& /*g*/,
+                            VectorRef /*sums*/) const {}
+  /// hyper[h] += d bound / dh (natural scale), linear in the sums.
+  virtual void finish_gradient(const ConstVectorRef& /*sums*/, VectorRef /*hyper*/) const {}
 
   // The sparse view.
   /// The field that the term has beside its columns; null for none.

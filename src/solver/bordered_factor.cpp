@@ -83,7 +83,7 @@ void BorderedFactor::Border::add_columns(Context& context, const FieldStack& fie
             coupling.col(w.col()).head(q) += lambda[begin + i] * w.value() * chunk.row(i).transpose();
       });
   for (const Matrix& sum : sums) corner.topLeftCorner(q, q) += sum;
-  corner.diagonal().head(q) += columns.precision();
+  corner.diagonal().head(q) += columns.prior().precision();
 }
 
 void BorderedFactor::Border::add_constraints(const FieldStack& fields) {
@@ -143,10 +143,10 @@ bool BorderedFactor::eliminate(Context& context, const Border& border, const Den
   const Index q = border.multipliers, constraints = border.pins - border.multipliers;
   const Vector diagonal = schur.diagonal();
   if (!sweep_block(context, schur, 0, q, 1, log_det_)) {
-    if (columns.null_dimension() > 0 && !negative_sites) DenseColumns::throw_collinear();
+    if (columns.prior().null_dimension() > 0 && !negative_sites) Prior::throw_collinear();
     return false;
   }
-  columns.check_collinear(diagonal, -schur.diagonal());
+  columns.prior().check_collinear(diagonal, -schur.diagonal());
   if (!sweep_block(context, schur, border.multipliers, constraints, -1, log_det_) ||
       !sweep_block(context, schur, border.pins, schur.rows() - border.pins, 1, log_det_))
     return false;

@@ -8,25 +8,18 @@
 
 namespace galvi {
 
-/// f's part of these columns is W~ u, u = (coefficient - mean) / scale, where the prior precision of u is one
-/// (zero in flat directions, which keep unit scale).
+/// A prior's columns (prior/prior.h) at the rows of a design, of the prior's present hyperparameters.
 class DenseColumns {
  public:
-  DenseColumns(Context& context, const Prior& prior, const DesignRows& rows);
-  /// To be called when the prior's hyperparameters have changed.
-  void refresh();
+  DenseColumns(Context& context, const Prior& prior, const DesignRows& rows)
+      : context_(context), prior_(prior), design_(rows), rows_(rows.size()) {}
 
-  Index size() const { return size_; }                    // q
-  Index begin(Index t) const { return begin_[t]; }  // term t's first column
-  const Vector& mean() const { return mean_; }            // q
-  const Vector& scale() const { return scale_; }          // q
-  const Vector& precision() const { return precision_; }  // q
-  Index null_dimension() const { return null_dimension_; }
+  const Prior& prior() const { return prior_; }
+  Index size() const { return prior_.columns(); }  // q
 
   /// v += diag(W~ W~') + c, infinite where the prior is flat, and c itself: N, or empty for zero.
   void add_prior_variances(VectorRef v, Vector& c) const;
-  const DesignRows& rows() const { return design_; }
-  void fill(Index begin, MatrixRef chunk) const;
+  void fill(Index begin, MatrixRef chunk) const { prior_.fill(design_, begin, chunk); }
   Vector row(Index n) const;
   Vector project(const Vector& x) const;  // W~' x
   Vector expand(const Vector& u) const;   // W~ u
@@ -39,11 +32,6 @@ class DenseColumns {
   /// The same, where `merge` follows body on the calling thread, all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
 
-  /// Throws if columns with a flat prior are collinear to working precision. `diagonal` is that of their
-  /// posterior precision with all else eliminated, `variance` that of its inverse.   q each
-  void check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const;
-  [[noreturn]] static void throw_collinear();
-
  private:
   Index chunk_rows() const;
   Index chunks() const { return (rows_ + chunk_rows() - 1) / chunk_rows(); }
@@ -52,26 +40,26 @@ class DenseColumns {
   Context& context_;
   const Prior& prior_;
   const DesignRows& design_;
-  Index rows_, size_ = 0;
-  std::vector<Index> begin_;
-  Vector mean_, scale_, precision_;
-  Index null_dimension_ = 0;
+  Index rows_;
 };
 
-/// The gradient of the bound through all terms' columns and c.
+/// The gradient of the bound through the columns and c: sums within groups of chunks.
 class ColumnGradients {
  public:
-  ColumnGradients(const Prior& prior, const DenseColumns& columns);
+  ColumnGradients(const Prior& prior, const DesignRows& rows, Index groups)
+      : prior_(prior), rows_(rows), sums_(Matrix::Zero(prior.gradient_size(), groups)) {}
   /// Of a chunk: W~, G = d bound / dW~ and g = d bound / dc.
   void add(Index group, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
-           const ConstVectorRef& g);
+           const ConstVectorRef& g) {
+    prior_.add_gradient(rows_, begin, W, G, g, sums_.col(group));
+  }
   /// hyper[h] += d bound / dh.
-  void finish(VectorRef hyper);
+  void finish(VectorRef hyper) const { prior_.finish_gradient(sums_.rowwise().sum(), hyper); }
 
  private:
   const Prior& prior_;
-  const DenseColumns& columns_;
-  std::vector<std::vector<std::unique_ptr<ColumnGradient>>> sums_;  // by group and term
+  const DesignRows& rows_;
+  Matrix sums_;  // a column for each group
 };
 
 }  // namespace galvi

@@ -544,7 +544,7 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const Desig
     term.add_cross(context_, (*design_)[t], others[t], cross);
     K += cross;
     Vector mean = cross.transpose() * state.alpha;
-    term.add_prior_mean(others[t], mean);
+    term.add_prior_mean(others[t], 0, mean);
     out.term_mean.col(t) = mean;
     if (!factored) continue;
     Vector variance = Vector::Zero(b);

@@ -22,21 +22,29 @@ ProjectedSolver::ProjectedSolver(Context& context, std::shared_ptr<Prior> prior,
     : Solver(context, std::move(prior), std::move(design)),
       columns_(context, *prior_, *design_),
       latent_(columns_.size()) {
-  for (const auto& term : *prior_)
-    if (term->columns() == 0)
-      throw std::invalid_argument("term " + term->label() + " is not a finite set of columns");
+  if (!prior_->finite()) throw std::invalid_argument("a term is not a finite set of columns");
 }
 
 void ProjectedSolver::refresh() {
-  columns_.refresh();
   prior_mean_ = prior_->mean(*design_);
-  prior_variances_ = Vector::Zero(rows_);
-  columns_.add_prior_variances(prior_variances_, extra_variances_);
+  prior_variances_.resize(0);
   variances_known_ = false;
-  known_.forget();
 }
 
-SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
+const Vector& ProjectedSolver::prior_variances() const {
+  if (prior_variances_.size() < rows_) {
+    prior_variances_ = Vector::Zero(rows_);
+    columns_.add_prior_variances(prior_variances_, extra_variances_);
+  }
+  return prior_variances_;
+}
+
+const Vector& ProjectedSolver::extra_variances() const {
+  prior_variances();
+  return extra_variances_;
+}
+
+ProjectedSolver::SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
   const Index width = d.size() > 0 ? latent_ : 0;
   std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
   Matrix projected = Matrix::Zero(latent_, columns_.groups());
@@ -45,17 +53,7 @@ SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
     const Index n = chunk.rows();
     if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
     if (d.size() == 0) return;
-    // sqrt|d| W~ with the rows of positive d first: W~' diag(d) W~ is a difference of two squares
-    const auto weight = d.segment(begin, n);
-    const Vector scale = weight.cwiseAbs().cwiseSqrt();
-    const Index positive = (weight.array() >= 0).count();
-    std::vector<Index> place(n);
-    for (Index i = 0, up = 0, down = positive; i < n; ++i) place[i] = weight[i] >= 0 ? up++ : down++;
-    Matrix sorted(n, latent_);
-    for (Index j = 0; j < latent_; ++j)
-      for (Index i = 0; i < n; ++i) sorted(place[i], j) = scale[i] * chunk(i, j);
-    if (positive > 0) context_.backend.rank_k(true, 1.0, sorted.topRows(positive), 1.0, cross[group]);
-    if (positive < n) context_.backend.rank_k(true, -1.0, sorted.bottomRows(n - positive), 1.0, cross[group]);
+    add_weighted_crossproduct(context_.backend, chunk, d.segment(begin, n), cross[group]);
   });
   SiteSums out{std::move(cross[0]), projected.rowwise().sum()};
   for (std::size_t group = 1; group < cross.size(); ++group) out.cross += cross[group];
@@ -80,21 +78,16 @@ Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
 bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   lambda_ = lambda;
   b_ = b;
-  u_.resize(0);
+  adopted_.resize(0);
   variances_known_ = false;
   // A = P + W~' Lambda W~
-  std::optional<SiteSums> both;
-  if (b.size() > 0) both = known_.find(lambda, b);
-  if (!both) {
-    both = sums(lambda, b);
-    if (b.size() > 0) known_.add(lambda, b, *both);
-  }
-  inverse_ = std::move(both->cross);
-  projected_ = std::move(both->projected);
-  inverse_.diagonal() += columns_.precision();
+  SiteSums both = sums(lambda, b);
+  inverse_ = std::move(both.cross);
+  projected_ = std::move(both.projected);
+  inverse_.diagonal() += prior_->precision();
   A_ = inverse_;
   if (!cholesky(context_, inverse_)) {
-    if (null_dimension() > 0 && lambda.minCoeff() >= 0) DenseColumns::throw_collinear();
+    if (null_dimension() > 0 && lambda.minCoeff() >= 0) Prior::throw_collinear();
     return false;
   }
   log_det_ = 2 * inverse_.diagonal().array().log().sum();
@@ -103,7 +96,7 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   invert_lower(context_, inverse_chol_);
   invert_from_cholesky(context_, inverse_, latent_);
   fill_upper(inverse_);
-  columns_.check_collinear(A_.diagonal(), inverse_.diagonal());
+  prior_->check_collinear(A_.diagonal(), inverse_.diagonal());
   return true;
 }
 
@@ -118,7 +111,7 @@ void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
     context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, product);
     variances = product.cwiseProduct(chunk).rowwise().sum();
   }
-  if (extra_variances_.size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
+  if (extra_variances().size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
 }
 
 const Vector& ProjectedSolver::marginal_variances() const {
@@ -155,7 +148,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   variances_known_ = variances_known_ || variances;
   // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
   // by rest' u.
-  const Vector rest = sums.rowwise().sum() - columns_.precision().cwiseProduct(u);
+  const Vector rest = sums.rowwise().sum() - prior_->precision().cwiseProduct(u);
   Vector correction = Vector::Zero(latent_);
   const double size = b.cwiseAbs().dot(out.mean.cwiseAbs());
   if (std::abs(rest.dot(u)) > refine_above + refine_above_relative * size) {
@@ -163,9 +156,8 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
     out.mean += columns_.expand(correction);
     out.alpha = b - lambda_.cwiseProduct(out.mean);
   }
-  u_ = u + correction;
-  mean_ = out.mean;
-  out.squared_norm = u_.dot(columns_.precision().cwiseProduct(u_));
+  const Vector corrected = u + correction;
+  out.squared_norm = corrected.dot(prior_->precision().cwiseProduct(corrected));
   out.rounding = std::numeric_limits<double>::epsilon() * out.squared_norm;
   return out;
 }
@@ -176,7 +168,7 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
   out.mean = columns_.expand(u);
   out.alpha = lambda.cwiseProduct(r - out.mean);
-  out.squared_norm = u.dot(columns_.precision().cwiseProduct(u));
+  out.squared_norm = u.dot(prior_->precision().cwiseProduct(u));
   out.rounding = std::numeric_limits<double>::epsilon() * out.squared_norm;
   log_evidence = gaussian_log_evidence(r, out);
   return out;
@@ -205,8 +197,6 @@ Distance ProjectedSolver::distance(const Vector& r, const Vector& d) const {
   const Matrix& H = both.cross;
   const Vector& u = both.projected;
   const Matrix AH = inverse_ * H;
-  // The step of the natural gradient is -d in lambda and r - d f in b, where f = W~ u_ with W~' (d f) = H u_.
-  if (u_.size() > 0) known_.add(-d, r - d.cwiseProduct(mean_), {-H, u - H * u_});
   // C o V = (W~ W~') o (W~ A^-1 W~'), so that d' (C o V) d = tr(H A^-1 H)
   const double bound = null_dimension() > 0 ? std::numeric_limits<double>::infinity()
                                            : 0.5 * (u.squaredNorm() + AH.cwiseProduct(H).sum());
@@ -237,7 +227,7 @@ void ProjectedSolver::sweep(const SiteChange& change) {
   }
   inverse_chol_.resize(0, 0);
   A_.resize(0, 0);
-  u_.resize(0);
+  adopted_.resize(0);
   variances_known_ = false;
 }
 
@@ -257,7 +247,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
   Vector p;
   Matrix T;
   if (!site.optimal) {
-    p = inverse_ * (columns_.project(site.d_mean) - columns_.precision().cwiseProduct(u));
+    p = inverse_ * (columns_.project(site.d_mean) - prior_->precision().cwiseProduct(u));
     T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
   const double flops = (site.optimal ? 2.0 : 4.0) * rows_ * latent_ * latent_;
@@ -277,7 +267,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
 
 void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                                            const GradientBody& body) const {
-  ColumnGradients sums(*prior_, columns_);
+  ColumnGradients sums(*prior_, *design_, columns_.groups());
   columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
     Matrix G(chunk.rows(), latent_);
     body(group, begin, chunk, G);
@@ -286,17 +276,29 @@ void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, 
   sums.finish(hyper);
 }
 
+void ProjectedSolver::adopt(const LatentPosterior& q) {
+  adopted_ = q.mean;
+  A_ = q.precision;
+  inverse_chol_ = q.root;
+  inverse_ = q.root.transpose().triangularView<Eigen::Upper>() * q.root;
+  log_det_ = q.log_det;
+  lambda_.resize(0);
+  b_.resize(0);
+  variances_known_ = false;
+}
+
 SolverState ProjectedSolver::state(const SiteMean& site_mean, bool) {
   SolverState out;
   out.alpha = site_mean.alpha;
   out.lambda = lambda_;
-  // u = A^-1 W~' b with b = alpha + lambda mean
-  const Vector b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  out.latent_mean = columns_.mean() + columns_.scale().cwiseProduct(solve(project_sites(b)));
+  // of sites: u = A^-1 W~' b with b = alpha + lambda mean
+  Vector u = adopted_;
+  if (u.size() == 0) u = solve(project_sites(site_mean.alpha + lambda_.cwiseProduct(site_mean.mean)));
+  out.latent_mean = prior_->coefficient_mean() + prior_->scale().cwiseProduct(u);
   out.latent_chol = inverse_;
   cholesky_with_jitter(context_, out.latent_chol);
   out.latent_chol.triangularView<Eigen::StrictlyUpper>().setZero();
-  out.latent_chol = (columns_.scale().asDiagonal() * out.latent_chol).eval();
+  out.latent_chol = (prior_->scale().asDiagonal() * out.latent_chol).eval();
   return out;
 }
 
@@ -326,8 +328,8 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const DesignR
   }
   // the state is that of the coefficients; W is that of whitened ones, which are zero where the prior
   // variance is (an intercept that thresholds stand for)
-  const Vector whitening = (columns_.scale().array() > 0).select(columns_.scale().cwiseInverse(), 0.0);
-  const Vector u = whitening.cwiseProduct(state.latent_mean - columns_.mean());
+  const Vector whitening = (prior_->scale().array() > 0).select(prior_->scale().cwiseInverse(), 0.0);
+  const Vector u = whitening.cwiseProduct(state.latent_mean - prior_->coefficient_mean());
   const Matrix chol = whitening.asDiagonal() * state.latent_chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
@@ -336,7 +338,7 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const DesignR
     prior[t].fill(others[t], 0, Wt);
     Vector own = Vector::Zero(b), mean = Vector::Zero(b);
     prior[t].add_extra_variances(others[t], 0, Wt, own);
-    prior[t].add_prior_mean(others[t], mean);
+    prior[t].add_prior_mean(others[t], 0, mean);
     mean += Wt * u.segment(at, q);
     out.mean += mean;
     extra += own;

@@ -2,24 +2,23 @@
 #pragma once
 
 #include "solver/dense_columns.h"
-#include "solver/known_sums.h"
-#include "solver/latent_form.h"
+#include "solver/global_form.h"
 #include "solver/solver.h"
 
 namespace galvi {
 
 /// Works in the whitened coordinates of DenseColumns, with their prior precision P, so that
 /// A = P + W~' Lambda W~ is as well conditioned as the problem allows.
-class ProjectedSolver final : public Solver, public LatentForm {
+class ProjectedSolver final : public Solver, public GlobalForm {
  public:
   ProjectedSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "projected"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
-  const Vector& prior_variances() const override { return prior_variances_; }
-  const Vector& extra_variances() const override { return extra_variances_; }
-  Index null_dimension() const override { return columns_.null_dimension(); }
+  const Vector& prior_variances() const override;
+  const Vector& extra_variances() const override;
+  Index null_dimension() const override { return prior_->null_dimension(); }
   Index latent_dimension() const override { return latent_; }
   bool cheap_products() const override {
     return static_cast<double>(rows_) * static_cast<double>(latent_ * latent_) <= max_product_cost;
@@ -46,12 +45,8 @@ class ProjectedSolver final : public Solver, public LatentForm {
 
   double rounding() const override;
 
-  LatentForm* latent_form() override { return null_dimension() == 0 ? this : nullptr; }
-  LatentGaussian of_sites(const Vector& b) override;
-  void marginals(const LatentGaussian& q, Vector& mean, Vector& variance) const override;
-  LatentSlope slope(const LatentGaussian& q, const Vector& d_mean, const Vector& d_variance,
-                    VectorRef hyper) const override;
-  void hold_basis(bool held) override;
+  GlobalForm* global_form() override { return this; }
+  void adopt(const LatentPosterior& q) override;
 
  private:
   /// Flops up to which a product with V o V, a pass over the rows, takes about a millisecond.
@@ -62,7 +57,12 @@ class ProjectedSolver final : public Solver, public LatentForm {
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
 
-  /// W~' diag(d) W~ and W~' x, either of which may be empty. A pass over the rows is dear: one gives both.
+  /// W~' diag(d) W~, both triangles, and W~' x.
+  struct SiteSums {
+    Matrix cross;
+    Vector projected;
+  };
+  /// d or x may be empty. A pass over the rows costs time: one gives both.
   SiteSums sums(const Vector& d, const Vector& x) const;
   Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h
@@ -73,12 +73,12 @@ class ProjectedSolver final : public Solver, public LatentForm {
 
   DenseColumns columns_;
   Index latent_;
-  Vector prior_mean_, prior_variances_;
-  Vector extra_variances_;  // empty for zero
+  Vector prior_mean_;
+  mutable Vector prior_variances_;  // empty before they are asked for
+  mutable Vector extra_variances_;  // empty for zero
 
-  mutable KnownSums known_;  // at these hyperparameters
-  Vector b_, projected_;     // of factorise_for()
-  Vector u_, mean_;          // of the last posterior_mean() at this A: f = W~ u; empty before
+  Vector b_, projected_;  // of factorise_for()
+  Vector adopted_;        // mean of u where a posterior was adopted; empty where it is of sites
   Matrix A_, inverse_;    // A and A^-1, both triangles; a sweep leaves A_ empty
   Matrix inverse_chol_;   // L^-1 with A = L L', while it is that of inverse_
   double log_det_ = 0;

@@ -85,7 +85,7 @@ struct ConditionalRequest {
   bool covariance = false;
 };
 
-class LatentForm;
+class GlobalForm;
 
 using SiteChange = std::function<double(Index n, double variance)>;
 
@@ -148,8 +148,8 @@ class Solver {
   virtual void sweep(const SiteChange& change) = 0;
   /// W Sigma^(1/2), unit scale in flat directions: f is this times a standard normal vector.   N x L
   virtual Matrix whitened_design() const = 0;
-  /// For posteriors that are not of sites (solver/latent_form.h); null where z is long, or its prior flat.
-  virtual LatentForm* latent_form() { return nullptr; }
+  /// For posteriors that sums over rows suffice for (solver/global_form.h); null where z is long.
+  virtual GlobalForm* global_form() { return nullptr; }
   /// hyper[h] += d bound / dh through the prior, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 

@@ -24,7 +24,6 @@ SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
 
 void SparseSolver::refresh() {
   fields_.refresh();
-  columns_.refresh();
   prior_mean_ = prior_->mean(*design_);
   prior_variances_ = fields_.row_variances(context_);
   columns_.add_prior_variances(prior_variances_, extra_variances_);
@@ -107,7 +106,7 @@ SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) co
   for (int step = 0; step < most_refinements; ++step) {
     Latent rest = project(b - lambda_.cwiseProduct(mean));
     rest.z -= fields_.precision_times(u.z);
-    rest.beta -= columns_.precision().cwiseProduct(u.beta.col(0));
+    rest.beta -= prior_->precision().cwiseProduct(u.beta.col(0));
     rest = solve(std::move(rest));
     const Vector change = expand(rest);
     u.z += rest.z;
@@ -122,7 +121,7 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
   SiteMean out;
   const Latent u = latent_mean(b, out.mean);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
-  const double of_columns = u.beta.col(0).cwiseAbs2().dot(columns_.precision());
+  const double of_columns = u.beta.col(0).cwiseAbs2().dot(prior_->precision());
   out.squared_norm = u.z.col(0).dot(fields_.precision_times(u.z)) + of_columns;
   out.rounding = std::numeric_limits<double>::epsilon() * (fields_.size_of_terms(u.z) + of_columns);
   return out;

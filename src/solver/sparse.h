@@ -18,7 +18,7 @@ class SparseSolver final : public Solver {
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return extra_variances_; }
-  Index null_dimension() const override { return columns_.null_dimension(); }
+  Index null_dimension() const override { return prior_->null_dimension(); }
   Index latent_dimension() const override { return fields_.size() + columns_.size(); }
   bool cheap_products() const override { return rows_ <= most_dense; }
   bool can_sweep() const override { return false; }

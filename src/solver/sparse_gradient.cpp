@@ -91,7 +91,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     g = d_extra.segment(begin, G.rows());
   };
 
-  ColumnGradients by_column(*prior_, columns_);
+  ColumnGradients by_column(*prior_, *design_, columns_.groups());
   add_column_gradient(*factor_, site.d_variance, through_means, by_column);
   Vector by_node = -0.5 * node_covariances(*factor_);  // -K / 2 + K'
   if (!site.optimal)

@@ -15,13 +15,13 @@ SolverState SparseSolver::state(const SiteMean& site_mean, bool) {
 
 std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   use(state.lambda);
-  const Vector beta = columns_.scale().cwiseProduct(kept_mean(state).beta.col(0));
+  const Vector beta = prior_->scale().cwiseProduct(kept_mean(state).beta.col(0));
   const Matrix covariance =
-      columns_.scale().asDiagonal() * factor_->coefficient_covariance() * columns_.scale().asDiagonal();
+      prior_->scale().asDiagonal() * factor_->coefficient_covariance() * prior_->scale().asDiagonal();
   std::vector<Coefficients> out;
   for (Index t = 0; t < prior_->size(); ++t)
-    if (const Index q = (*prior_)[t].columns(), at = columns_.begin(t); q > 0)
-      out.push_back({(*prior_)[t].label(), columns_.mean().segment(at, q) + beta.segment(at, q),
+    if (const Index q = (*prior_)[t].columns(), at = prior_->first_column(t); q > 0)
+      out.push_back({(*prior_)[t].label(), prior_->coefficient_mean().segment(at, q) + beta.segment(at, q),
                      covariance.block(at, at, q, q)});
   return out;
 }
@@ -92,9 +92,9 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
   Vector extra = Vector::Zero(b);
   for (Index t = 0; t < T; ++t) {
     const TermDesign own = term_design(others, t);
-    const Index at = columns_.begin(t), q = own.columns.cols();
+    const Index at = prior_->first_column(t), q = own.columns.cols();
     Vector mean = own.fields * u.z.col(0) + own.columns * u.beta.col(0).segment(at, q);
-    (*prior_)[t].add_prior_mean(others[t], mean);
+    (*prior_)[t].add_prior_mean(others[t], 0, mean);
     out.mean += mean;
     dense.middleCols(at, q) = own.columns;
     extra += own.extra;

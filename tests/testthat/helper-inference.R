@@ -34,6 +34,28 @@ reference_gap <- function(model, fit) {
   (sum(r * (at$C %*% r)) + sum(d * ((at$C * at$V) %*% d))) / 2
 }
 
+# Is the posterior one of a short latent vector, found from sums over rows, and not one of sites?
+is_global_method <- function(model) {
+  projected <- all(vapply(model$predictors, `[[`, "", "solver") == "projected")
+  function(method) projected && method %in% c("fixed_point", "natural_gradient", "cholesky_gradient")
+}
+
+# Such a posterior in whitened coordinates: its columns W, mean m and covariance S, and its certificate, half
+# the squared norm of the bound's gradient in m and the factor U, S = U'U.
+latent_algebra <- function(model, fit) {
+  columns <- prior_columns(model)
+  sd <- sqrt(columns$variance)
+  mu <- unlist(lapply(terms_of(model), `[[`, "mean"))
+  W <- columns$W %*% diag(sd, length(sd))
+  m <- (fit$latent[[1]]$mean - mu) / sd
+  S <- tcrossprod(fit$latent[[1]]$chol / sd)
+  U <- solve(t(chol(solve(S))))
+  e <- fit_algebra(model, fit)$e
+  slope <- crossprod(W, e$d_m) - m
+  in_factor <- diag(1 / diag(U), nrow(U)) - U - U %*% crossprod(W, -2 * c(e$d_v) * W)
+  list(W = W, m = m, S = S, e = e, gap = (sum(slope^2) + sum(in_factor[lower.tri(U, TRUE)]^2)) / 2)
+}
+
 # log p(y) of a gaussian model: weights divide the noise, and a row of weight 0 is not there. Columns with a
 # flat prior are integrated against the density one.
 gaussian_log_evidence <- function(model) {

@@ -1,0 +1,6 @@
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "global/contribution.cpp"
+#include "global/global_model.cpp"
+#include "global/latent_posterior.cpp"
+#include "global/numbers.cpp"
+#include "global/row_source.cpp"

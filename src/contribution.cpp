@@ -1,0 +1,72 @@
+// The border: what rows give to the bound and its derivatives, on plain values.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "global/row_source.h"
+#include "numeric/backend.h"
+#include "numeric/dense.h"
+
+using namespace galvi;
+
+namespace {
+
+/// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them.
+LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent) {
+  const Vector mean = get_vector(latent, "mean");
+  const Matrix chol = get_matrix(latent, "chol");
+  const Index L = prior.columns();
+  if (mean.size() != L || chol.rows() != L || chol.cols() != L)
+    throw std::invalid_argument("q has other latent vectors than the model");
+  // coefficients of prior variance zero are whitened ones that say nothing
+  const auto known = prior.scale().array() == 0;
+  const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
+  Matrix inverse = whitening.asDiagonal() * chol;
+  inverse.diagonal() += known.cast<double>().matrix();
+  invert_lower(context, inverse);
+  auto out = make_latent_posterior(context, prior, whitening.cwiseProduct(mean - prior.coefficient_mean()),
+                                   inverse.transpose() * inverse.triangularView<Eigen::Lower>());
+  if (!out) throw std::invalid_argument("a covariance in q is not positive definite");
+  return std::move(*out);
+}
+
+}  // namespace
+
+//' The contribution of all rows of a model list (internal; see contribution())
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, bool joint, int threads) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, threads};
+  LatentGaussianModel core = model_from_list(context, model, "auto");
+  core.update(get_vector(q, "hyper"));
+  if (!core.sums_suffice())
+    throw std::domain_error(
+        "sums over rows suffice for models of columns and inducing points with an exact expectation or a "
+        "bound alone");
+  GlobalPosterior posterior;
+  const Rcpp::List latent = get<Rcpp::List>(q, "latent");
+  if (latent.size() != core.latents())
+    throw std::invalid_argument("q has other latent vectors than the model");
+  for (Index k = 0; k < core.latents(); ++k)
+    posterior.push_back(latent_from_list(context, *core.predictor(k).prior, latent[k]));
+  Question question;
+  question.q = &posterior;
+  question.wanted = {joint, gradient, nullptr};
+  Contribution sums = MemoryRows(core.block()).sum(core, question);
+  Rcpp::List slope, curvature;
+  for (Index k = 0; k < core.latents(); ++k) {
+    slope.push_back(to_r(sums.slope[k]));
+    fill_upper(sums.curvature[k]);
+    curvature.push_back(to_r(sums.curvature[k]));
+  }
+  Rcpp::List out = Rcpp::List::create(Rcpp::_["rows"] = sums.rows, Rcpp::_["value"] = sums.value,
+                                      Rcpp::_["slope"] = slope, Rcpp::_["curvature"] = curvature);
+  if (joint) {
+    fill_upper(sums.joint);
+    out["joint"] = to_r(sums.joint);
+  }
+  if (gradient) out["gradient"] = to_r(hyper_gradient(core, sums, core.hypers()));
+  return out;
+}

@@ -1,0 +1,243 @@
+#include "global/contribution.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "inference/start.h"
+#include "numeric/backend.h"
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+template <class T>
+void add(T& to, const T& from) {
+  if (from.size() == 0) return;
+  if (to.size() == 0)
+    to = from;
+  else
+    to += from;
+}
+
+template <class T>
+void add(std::vector<T>& to, const std::vector<T>& from) {
+  to.resize(std::max(to.size(), from.size()));
+  for (std::size_t i = 0; i < from.size(); ++i) add(to[i], from[i]);
+}
+
+Data slice(const Data& data, Index begin, Index count) {
+  const auto part = [&](const Vector& x) { return x.size() > 0 ? Vector(x.segment(begin, count)) : x; };
+  return {part(data.y), part(data.size), part(data.weight), part(data.spread)};
+}
+
+/// A chunk of rows and what the priors make of it.
+struct Chunk {
+  Index begin, count;
+  Data data;
+  Matrix offset;              // with the prior means.   n x K
+  std::vector<Matrix> W;      // of each prior
+  std::vector<Vector> extra;  // c, of each prior
+
+  Chunk(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count)
+      : begin(begin), count(count), data(slice(rows.data, begin, count)),
+        offset(rows.offset.middleRows(begin, count)) {
+    std::vector<Vector> means;
+    for (const auto& part : model.priors()) {
+      const DesignRows& design = *rows.designs[part.design];
+      Matrix own(count, part.prior->columns());
+      part.prior->fill(design, begin, own);
+      Vector c = Vector::Zero(count), mean = Vector::Zero(count);
+      part.prior->add_extra_variances(design, begin, own, c);
+      part.prior->add_mean(design, begin, mean);
+      W.push_back(std::move(own));
+      extra.push_back(std::move(c));
+      means.push_back(std::move(mean));
+    }
+    for (Index k = 0; k < offset.cols(); ++k) offset.col(k) += means[model.prior_index(k)];
+  }
+};
+
+/// Calls body for every chunk of rows begin, .., begin + count - 1.
+template <class Body>
+void for_chunks(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count, Body body) {
+  Index columns = 0;
+  for (const auto& part : model.priors()) columns += part.prior->columns();
+  const Index size = rows_in_cache(columns);
+  for (Index at = 0; at < count; at += size)
+    body(Chunk(model, rows, begin + at, std::min(size, count - at)));
+}
+
+Contribution empty_sums(const LatentGaussianModel& model, Index rows) {
+  Contribution out;
+  out.rows = static_cast<double>(rows);
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Index L = model.predictor(k).prior->columns();
+    out.slope.push_back(Vector::Zero(L));
+    out.curvature.push_back(Matrix::Zero(L, L));
+  }
+  return out;
+}
+
+void add_sites(const Backend& backend, const LatentGaussianModel& model, const Chunk& chunk,
+               const Sites& sites, Contribution& out) {
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Matrix& W = chunk.W[model.prior_index(k)];
+    out.slope[k].noalias() += W.transpose() * sites.b.col(k);
+    add_weighted_crossproduct(backend, W, sites.lambda.col(k), out.curvature[k]);
+  }
+}
+
+void check_posterior(const LatentGaussianModel& model, const GlobalPosterior& q) {
+  bool fits = static_cast<Index>(q.size()) == model.latents();
+  for (std::size_t k = 0; fits && k < q.size(); ++k)
+    fits = q[k].mean.size() == model.predictor(k).prior->columns() && q[k].root.rows() == q[k].mean.size();
+  if (!fits) throw std::invalid_argument("q has other latent vectors than the model");
+}
+
+// d bound / dW = d_mean u' + 2 diag(d_variance) W A^-1 with q held in whitened coordinates; X = W U'.
+void add_column_gradients(const Backend& backend, const LatentGaussianModel& model, const GlobalPosterior& q,
+                          const RowBlock& rows, const Chunk& chunk, const Expectations& e,
+                          std::vector<Matrix>& X, Contribution& out) {
+  const auto& priors = model.priors();
+  std::vector<Matrix> G(priors.size());
+  std::vector<Vector> g(priors.size());
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Index i = model.prior_index(k);
+    backend.triangular_multiply(false, false, 1.0, q[k].root, X[k]);
+    X[k] = (2 * e.d_variance.col(k)).asDiagonal() * X[k];
+    X[k].noalias() += e.d_mean.col(k) * q[k].mean.transpose();
+    add(G[i], X[k]);
+    add(g[i], Vector(e.d_variance.col(k)));
+  }
+  out.columns.resize(priors.size());
+  for (std::size_t i = 0; i < priors.size(); ++i) {
+    const Prior& prior = *priors[i].prior;
+    if (out.columns[i].size() == 0) out.columns[i] = Vector::Zero(prior.gradient_size());
+    prior.add_gradient(*rows.designs[priors[i].design], chunk.begin, chunk.W[i], G[i], g[i], out.columns[i]);
+  }
+}
+
+void add_joint(const Backend& backend, const LatentGaussianModel& model, const Chunk& chunk,
+               const Expectations& e, Matrix& joint) {
+  const Index K = model.latents();
+  for (Index k = 0, row = 0; k < K; ++k) {
+    const Matrix& Wk = chunk.W[model.prior_index(k)];
+    for (Index l = 0, column = 0; l <= k; ++l) {
+      const Matrix& Wl = chunk.W[model.prior_index(l)];
+      auto block = joint.block(row, column, Wk.cols(), Wl.cols());
+      const Vector d = -e.d_mm.col(k + K * l);
+      if (k == l)
+        add_weighted_crossproduct(backend, Wk, d, block);
+      else
+        backend.multiply(true, false, 1.0, Wk, d.asDiagonal() * Wl, 1.0, block);
+      column += Wl.cols();
+    }
+    row += Wk.cols();
+  }
+}
+
+}  // namespace
+
+Contribution& Contribution::operator+=(const Contribution& other) {
+  rows += other.rows;
+  value += other.value;
+  size += other.size;
+  add(slope, other.slope);
+  add(curvature, other.curvature);
+  add(joint, other.joint);
+  add(hyper, other.hyper);
+  add(columns, other.columns);
+  return *this;
+}
+
+void RowValues::resize(Index rows, Index latents) {
+  for (Matrix* part : {&mean, &variance, &expectations.d_mean, &expectations.d_variance})
+    part->resize(rows, latents);
+  expectations.value.resize(rows);
+}
+
+Contribution contribution(const LatentGaussianModel& model, const GlobalPosterior& q, const RowBlock& rows,
+                          Index begin, Index count, const Wanted& wanted) {
+  check_posterior(model, q);
+  Context own{model.context().backend, model.context().monitor, 1};  // costs are the calling thread's
+  const Backend& backend = own.backend;
+  const Index K = model.latents();
+  Contribution out = empty_sums(model, count);
+  if (wanted.joint) {
+    Index size = 0;
+    for (const LatentPosterior& part : q) size += part.mean.size();
+    out.joint = Matrix::Zero(size, size);
+  }
+  if (wanted.gradient) out.hyper = Vector::Zero(model.hypers());
+  Expectations e;
+  std::vector<Matrix> X(K);
+  for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
+    Matrix mean = chunk.offset, variance(chunk.count, K);
+    for (Index k = 0; k < K; ++k) {
+      const Index i = model.prior_index(k);
+      mean.col(k).noalias() += chunk.W[i] * q[k].mean;
+      // w' A^-1 w = |U w|^2
+      X[k] = chunk.W[i];
+      backend.triangular_multiply(false, true, 1.0, q[k].root, X[k]);
+      variance.col(k) = X[k].rowwise().squaredNorm() + chunk.extra[i];
+    }
+    model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, wanted.joint ? 2 : 1,
+                                 e);
+    out.value += e.value.sum();
+    out.size += e.value.cwiseAbs().sum() + e.d_mean.cwiseProduct(mean).cwiseAbs().sum() +
+                e.d_mean.cwiseProduct(chunk.offset).cwiseAbs().sum() +
+                e.d_variance.cwiseProduct(variance).cwiseAbs().sum();
+    add_sites(backend, model, chunk, {-2 * e.d_variance, e.d_mean}, out);
+    if (wanted.joint) add_joint(backend, model, chunk, e, out.joint);
+    if (RowValues* values = wanted.values) {
+      const Index at = rows.first + chunk.begin, n = chunk.count;
+      values->mean.middleRows(at, n) = mean;
+      values->variance.middleRows(at, n) = variance;
+      values->expectations.value.segment(at, n) = e.value;
+      values->expectations.d_mean.middleRows(at, n) = e.d_mean;
+      values->expectations.d_variance.middleRows(at, n) = e.d_variance;
+    }
+    if (!wanted.gradient) return;
+    add_column_gradients(backend, model, q, rows, chunk, e, X, out);
+    model.expectation().add_gradient(own, model.likelihood(), chunk.data, mean, variance, out.hyper);
+  });
+  return out;
+}
+
+Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, const RowBlock& rows,
+                       Index begin, Index count) {
+  Contribution out = empty_sums(model, count);
+  for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
+    const Index at = rows.first + chunk.begin;
+    add_sites(model.context().backend, model, chunk,
+              {sites.lambda.middleRows(at, chunk.count), sites.b.middleRows(at, chunk.count)}, out);
+  });
+  return out;
+}
+
+Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count) {
+  Context own{model.context().backend, model.context().monitor, 1};
+  Contribution out = empty_sums(model, count);
+  for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
+    Matrix variance(chunk.count, model.latents());
+    for (Index k = 0; k < model.latents(); ++k) {
+      const Index i = model.prior_index(k);
+      Vector v = chunk.extra[i];
+      model.predictor(k).prior->add_column_variances(chunk.W[i], v);
+      variance.col(k) = v;
+    }
+    add_sites(own.backend, model, chunk, starting_sites(own, model, chunk.data, chunk.offset, variance), out);
+  });
+  return out;
+}
+
+Vector hyper_gradient(const LatentGaussianModel& model, const Contribution& sums, Index hypers) {
+  Vector out = sums.hyper.size() > 0 ? sums.hyper : Vector::Zero(hypers);
+  for (std::size_t i = 0; i < sums.columns.size(); ++i)
+    model.priors()[i].prior->finish_gradient(sums.columns[i], out);
+  return out;
+}
+
+}  // namespace galvi

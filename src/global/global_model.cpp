@@ -1,0 +1,160 @@
+#include "global/global_model.h"
+
+#include <cmath>
+#include <limits>
+
+#include "inference/start.h"
+#include "numeric/backend.h"
+#include "numeric/dense.h"
+
+namespace galvi {
+
+std::optional<GlobalPosterior> GlobalModel::posterior(const std::vector<Vector>& mean,
+                                                      const std::vector<Matrix>& precision) {
+  GlobalPosterior out;
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    if (!mean[k].allFinite() || !precision[k].allFinite()) return std::nullopt;
+    auto part = make_latent_posterior(model_.context(), prior(k), mean[k], precision[k]);
+    if (!part) return std::nullopt;
+    out.push_back(std::move(*part));
+  }
+  return out;
+}
+
+std::optional<GlobalPosterior> GlobalModel::of_sums(const Contribution& sums, double factor) {
+  GlobalPosterior out;
+  for (Index k = 0; k < model_.latents(); ++k) {
+    Matrix precision = factor * sums.curvature[k];
+    precision.diagonal() += prior(k).precision();
+    fill_upper(precision);
+    if (!precision.allFinite() || !sums.slope[k].allFinite()) return std::nullopt;
+    auto part = posterior_of_sums(model_.context(), prior(k), factor * sums.slope[k], std::move(precision));
+    if (!part) return std::nullopt;
+    out.push_back(std::move(*part));
+  }
+  return out;
+}
+
+std::optional<GlobalPoint> GlobalModel::at(std::optional<GlobalPosterior> q, bool joint) {
+  if (!q) return std::nullopt;
+  Wanted wanted;
+  wanted.joint = joint;
+  return ask(std::move(*q), wanted);
+}
+
+std::optional<GlobalPoint> GlobalModel::with_gradient(GlobalPosterior q, Vector& hyper) {
+  Wanted wanted;
+  wanted.gradient = true;
+  auto out = ask(std::move(q), wanted);
+  if (out) hyper = hyper_gradient(model_, out->sums, model_.hypers());
+  return out;
+}
+
+// The sums over rows carry the last digits of their terms, and E log p those of its argument; quadrature is
+// good to eleven or twelve digits (1e-9 is what it promises).
+std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
+  constexpr double digits = 4 * std::numeric_limits<double>::epsilon(), of_expectations = 1e-11;
+  GlobalPoint out;
+  if (rows_.in_memory()) {
+    out.rows.resize(model_.rows(), model_.latents());
+    wanted.values = &out.rows;
+  }
+  Question question;
+  question.q = &q;
+  question.wanted = wanted;
+  out.sums = rows_.sum(model_, question);
+  const Contribution& sums = out.sums;
+  double kl_of_covariance = 0;
+  for (Index k = 0; k < model_.latents(); ++k) {
+    out.kl_of_mean += q[k].kl_of_mean(prior(k));
+    kl_of_covariance += q[k].kl_of_covariance(prior(k));
+    out.rounding += q[k].rounding();
+    if (!sums.slope[k].allFinite() || !sums.curvature[k].allFinite()) return std::nullopt;
+  }
+  out.kl = out.kl_of_mean + kl_of_covariance;
+  out.elbo = sums.value - out.kl;
+  if (!std::isfinite(out.elbo)) return std::nullopt;
+  out.rounding += (digits + of_expectations) * sums.size + digits * out.kl + of_expectations;
+  // no divergence is negative: a posterior that says so has lost its digits
+  const double allowed = -std::min(out.rounding, 1e-6 * (1 + std::abs(out.elbo)));
+  if (model_.null_dimension() == 0 && kl_of_covariance < allowed) return std::nullopt;
+  out.q = std::move(q);
+  return out;
+}
+
+GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
+  Question question;
+  std::optional<GlobalPoint> out;
+  if (sites) {
+    question.kind = Question::sites;
+    question.at = &*sites;
+    if (sites->b.allFinite() && sites->lambda.allFinite())
+      out = at(of_sums(rows_.sum(model_, question), 1), joint);
+    if (out) return std::move(*out);
+  }
+  question.kind = Question::start;
+  const Contribution sums = rows_.sum(model_, question);
+  find_finite_bound([&](double factor) {
+    out = at(of_sums(sums, factor), joint);
+    return out.has_value();
+  });
+  return std::move(*out);
+}
+
+// -bound is 1-strongly convex in the whitened mean and an upper factor of q, where its gradient is -r and the
+// upper triangle of D U' (A^-1 = U'U). The natural-gradient norm is that of U r and U D U' / sqrt 2.
+GlobalStep GlobalModel::step_from(const GlobalPoint& point) const {
+  GlobalStep out;
+  double certificate = 0, norm = 0;
+  for (Index k = 0; k < model_.latents(); ++k) {
+    const LatentPosterior& q = point.q[k];
+    out.slope.push_back(point.sums.slope[k] - prior(k).precision().cwiseProduct(q.mean));
+    Matrix D = point.sums.curvature[k];
+    fill_upper(D);
+    D -= q.curvature(prior(k));
+    Matrix DU = D;
+    const Backend& backend = model_.context().backend;
+    if (DU.size() > 0) backend.triangular_multiply(false, true, 1.0, q.root, DU);
+    certificate +=
+        0.5 * (out.slope[k].squaredNorm() + Matrix(DU.triangularView<Eigen::Upper>()).squaredNorm());
+    if (DU.size() > 0) backend.triangular_multiply(true, false, 1.0, q.root, DU);
+    norm += (q.root.triangularView<Eigen::Lower>() * out.slope[k]).squaredNorm() + 0.5 * DU.squaredNorm();
+    out.change.push_back(std::move(D));
+  }
+  out.stationarity = {std::numeric_limits<double>::quiet_NaN(), std::sqrt(norm), point.rounding};
+  if (model_.one_optimum() && model_.null_dimension() == 0) out.stationarity.certificate = certificate;
+  return out;
+}
+
+Vector GlobalModel::gradient(const GlobalPosterior& q) {
+  Question question;
+  question.q = &q;
+  question.wanted.gradient = true;
+  return hyper_gradient(model_, rows_.sum(model_, question), model_.hypers());
+}
+
+Sites GlobalModel::sites_of(const GlobalPoint& point) const {
+  const Expectations& e = point.rows.expectations;
+  Sites out{-2 * e.d_variance, e.d_mean};
+  out.b += out.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());
+  return out;
+}
+
+Posterior GlobalModel::as_posterior(const GlobalPoint& point) {
+  Posterior out;
+  out.global = std::make_shared<const GlobalPosterior>(point.q);
+  out.mean = point.rows.mean;
+  out.variance = point.rows.variance;
+  out.expectations = point.rows.expectations;
+  out.centred = out.mean - model_.prior_mean();
+  out.alpha = out.expectations.d_mean;
+  out.sites = sites_of(point);
+  out.kl = point.kl;
+  out.kl_of_mean = point.kl_of_mean;
+  out.elbo = out.merit = point.elbo;
+  out.rounding = point.rounding;
+  model_.restore(out);
+  return out;
+}
+
+}  // namespace galvi

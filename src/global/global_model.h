@@ -1,0 +1,56 @@
+// A model as algorithms see it that need sums over rows only.
+#pragma once
+
+#include "global/row_source.h"
+
+namespace galvi {
+
+/// q, the sums over all rows there, and what follows.
+struct GlobalPoint {
+  GlobalPosterior q;
+  Contribution sums;
+  RowValues rows;  // empty where rows are not in memory
+  double kl = 0, kl_of_mean = 0;
+  double elbo = 0;
+  double rounding = 0;  // what it may have done to the bound
+};
+
+/// How far q is from stationary, and the natural step from there.
+struct GlobalStep {
+  std::vector<Vector> slope;   // r = W' dE/dm - P m.   K
+  std::vector<Matrix> change;  // D = W' diag(-2 dE/dv) W - (A - P), both triangles.   K
+  Stationarity stationarity;
+};
+
+class GlobalModel {
+ public:
+  explicit GlobalModel(LatentGaussianModel& model) : model_(model), rows_(model.block()) {}
+  LatentGaussianModel& model() const { return model_; }
+  const Prior& prior(Index k) const { return *model_.predictor(k).prior; }
+
+  /// The bound there. Empty where it is not finite. joint: with Newton's matrix for the means.
+  std::optional<GlobalPoint> at(std::optional<GlobalPosterior> q, bool joint = false);
+  /// Where inference begins: at the posterior of these sites, or of starting ones.
+  GlobalPoint start(const std::optional<Sites>& sites, bool joint = false);
+  GlobalStep step_from(const GlobalPoint& point) const;
+  /// The posterior of means m and precisions A = P + G.
+  std::optional<GlobalPosterior> posterior(const std::vector<Vector>& mean,
+                                           const std::vector<Matrix>& precision);
+  /// d bound / d hyper (natural scale), with q held.
+  Vector gradient(const GlobalPosterior& q);
+  /// The same together with the bound and the sums.
+  std::optional<GlobalPoint> with_gradient(GlobalPosterior q, Vector& hyper);
+  /// The sites that a natural-gradient step from there leads to, of rows in memory.
+  Sites sites_of(const GlobalPoint& point) const;
+  /// The point as one of these sites; the model's solvers stand there.
+  Posterior as_posterior(const GlobalPoint& point);
+
+ private:
+  std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
+  std::optional<GlobalPosterior> of_sums(const Contribution& sums, double factor);
+
+  LatentGaussianModel& model_;
+  MemoryRows rows_;
+};
+
+}  // namespace galvi

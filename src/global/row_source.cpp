@@ -1,0 +1,67 @@
+#include "global/row_source.h"
+
+#include "numeric/parallel.h"
+
+namespace galvi {
+
+namespace {
+
+Contribution answer(const LatentGaussianModel& model, const Question& question, const RowBlock& rows,
+                    Index begin, Index count) {
+  switch (question.kind) {
+    case Question::sites: return site_sums(model, *question.at, rows, begin, count);
+    case Question::start: return starting_sums(model, rows, begin, count);
+    default: return contribution(model, *question.q, rows, begin, count, question.wanted);
+  }
+}
+
+// Flops of a row: its columns, its variance and its part of the curvature, of each predictor.
+double row_flops(const LatentGaussianModel& model, const Question& question) {
+  double out = 0;
+  for (Index k = 0; k < model.latents(); ++k) {
+    const double L = static_cast<double>(model.predictor(k).prior->columns());
+    out += L * L * (2 + (question.wanted.joint ? model.latents() : 0) + (question.wanted.gradient ? 2 : 0));
+  }
+  return out;
+}
+
+}  // namespace
+
+Partition partition_of(const LatentGaussianModel& model, Index rows) {
+  Index columns = 0;
+  for (Index k = 0; k < model.latents(); ++k)
+    columns = std::max(columns, model.predictor(k).prior->columns());
+  return {rows, columns};
+}
+
+void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,
+               const RowBlock& rows, Index first, TreeSum<Contribution>& sum) {
+  Context& context = model.context();
+  const double flops = row_flops(model, question);
+  const Index end = rows.first + rows.size();
+  // As many parts at a time as there are threads: no more sums are held than these and the tree's.
+  std::vector<Contribution> wave(std::max(1, context.threads));
+  for (Index part = first; part < partition.parts() && partition.begin(part) < end;) {
+    Index count = 0;
+    while (count < static_cast<Index>(wave.size()) && part + count < partition.parts() &&
+           partition.begin(part + count) < end)
+      ++count;
+    const double work = flops * (partition.begin(part + count) - partition.begin(part));
+    parallel_for(context, count, work, [&](Index i) {
+      const Index begin = partition.begin(part + i);
+      wave[i] = answer(model, question, rows, begin - rows.first, partition.begin(part + i + 1) - begin);
+    });
+    for (Index i = 0; i < count; ++i) sum.add(part + i, std::move(wave[i]));
+    context.cost.flops += work;
+    part += count;
+  }
+}
+
+Contribution MemoryRows::sum(const LatentGaussianModel& model, const Question& question) {
+  TreeSum<Contribution> sum;
+  add_parts(model, question, partition_of(model, rows()), rows_, 0, sum);
+  if (question.kind != Question::sites) ++model.context().cost.sweeps;
+  return std::move(sum).total();
+}
+
+}  // namespace galvi

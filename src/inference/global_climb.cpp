@@ -1,0 +1,180 @@
+#include "inference/global_climb.h"
+
+#include <cmath>
+
+#include "inference/anderson.h"
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+/// Means and precisions of all predictors.
+struct Natural {
+  std::vector<Vector> mean;
+  std::vector<Matrix> precision;
+};
+
+/// Newton's step for the means of all predictors, with the precisions where they are. Empty where the bound
+/// does not bend downwards.
+std::vector<Vector> newton_direction(GlobalModel& model, const GlobalPoint& point, const GlobalStep& way) {
+  Matrix A = point.sums.joint;
+  Vector r(A.rows());
+  Index at = 0;
+  for (std::size_t k = 0; k < way.slope.size(); ++k) {
+    const Index L = way.slope[k].size();
+    r.segment(at, L) = way.slope[k];
+    A.diagonal().segment(at, L) += model.prior(k).precision();
+    at += L;
+  }
+  std::vector<Vector> out;
+  if (!cholesky(model.model().context(), A)) return out;
+  Matrix x = r;
+  solve_lower(model.model().context(), A, x);
+  solve_lower_transposed(model.model().context(), A, x);
+  at = 0;
+  for (const Vector& slope : way.slope) {
+    out.push_back(x.col(0).segment(at, slope.size()));
+    at += slope.size();
+  }
+  return out;
+}
+
+std::optional<GlobalPosterior> newton_step(GlobalModel& model, const GlobalPoint& point,
+                                           const GlobalStep& way, const std::vector<Vector>& direction,
+                                           double step) {
+  Natural to;
+  for (std::size_t k = 0; k < direction.size(); ++k) {
+    to.mean.push_back(point.q[k].mean + step * direction[k]);
+    to.precision.push_back(point.q[k].precision + step * way.change[k]);
+  }
+  return model.posterior(to.mean, to.precision);
+}
+
+Index triangle(Index L) { return L * (L + 1) / 2; }
+
+/// Anderson acceleration in means and precisions.
+class Acceleration {
+ public:
+  explicit Acceleration(const GlobalPosterior& q) : anderson_(memory_for(q)) {}
+
+  /// Where it would go from q, of which `plain` is the plain step's end.
+  Natural next(const GlobalPosterior& q, const GlobalPosterior& plain) {
+    const Vector x = numbers(q);
+    Vector scale(x.size());
+    double* at = scale.data();
+    for (const LatentPosterior& part : q) {
+      const Vector sd = part.variances().cwiseSqrt();
+      at = std::copy_n(sd.data(), sd.size(), at);
+      for (Index j = 0; j < sd.size(); ++j)
+        for (Index i = j; i < sd.size(); ++i) *at++ = (i == j ? 1.4 : 1.0) / (sd[i] * sd[j]);
+    }
+    const Vector guess = anderson_.next(x, numbers(plain) - x, scale, 1);
+    Natural out;
+    const double* from = guess.data();
+    for (const LatentPosterior& part : q) {
+      const Index L = part.mean.size();
+      out.mean.push_back(Eigen::Map<const Vector>(from, L));
+      from += L;
+      Matrix A(L, L);
+      for (Index j = 0; j < L; ++j, from += L - j + 1) std::copy_n(from, L - j, A.col(j).data() + j);
+      fill_upper(A);
+      out.precision.push_back(std::move(A));
+    }
+    return out;
+  }
+
+ private:
+  static Index size(const GlobalPosterior& q) {
+    Index out = 0;
+    for (const LatentPosterior& part : q) out += part.mean.size() + triangle(part.mean.size());
+    return out;
+  }
+  // ten points, of which less than 30 MB are kept
+  static std::size_t memory_for(const GlobalPosterior& q) {
+    return static_cast<std::size_t>(std::clamp<Index>(2000000 / std::max<Index>(size(q), 1), 2, 10));
+  }
+  static Vector numbers(const GlobalPosterior& q) {
+    Vector out(size(q));
+    double* at = out.data();
+    for (const LatentPosterior& part : q) {
+      const Index L = part.mean.size();
+      at = std::copy_n(part.mean.data(), L, at);
+      for (Index j = 0; j < L; ++j) at = std::copy_n(part.precision.col(j).data() + j, L - j, at);
+    }
+    return out;
+  }
+
+  Anderson anderson_;
+};
+
+}  // namespace
+
+std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const GlobalPoint& point,
+                                            const GlobalStep& way, double step) {
+  GlobalPosterior out;
+  for (std::size_t k = 0; k < point.q.size(); ++k) {
+    auto part = make_latent_posterior(model.model().context(), model.prior(k), point.q[k].mean,
+                                      point.q[k].precision + step * way.change[k]);
+    if (!part) return std::nullopt;
+    part->mean += step * part->solve(way.slope[k]);
+    out.push_back(std::move(*part));
+  }
+  return out;
+}
+
+InferenceResult global_climb(GlobalModel model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace, bool joint) {
+  constexpr double smallest = 1e-6;
+  constexpr double slow = 0.25;  // of the last step's norm: a plain step leaves less where rows are many
+  InferenceResult out;
+  GlobalPoint point = model.start(start, joint);
+  Acceleration acceleration(point.q);
+  double reached = point.elbo, step = 1, before = 0;
+  bool accelerated = false;
+  const auto holds = [&](const std::optional<GlobalPoint>& next) {
+    if (!next) return false;
+    const double slack = std::min(point.rounding, 1e-8 * (1 + std::min(std::abs(point.elbo), 1e6)));
+    return next->elbo >= reached - slack;
+  };
+  for (;;) {
+    const GlobalStep way = model.step_from(point);
+    out.stationarity = way.stationarity;
+    trace.add(point.elbo, out.stationarity.gap());
+    out.converged = out.stationarity.measure() <= control.tol;
+    if (out.converged || out.iterations == control.max_iterations) break;
+    ++out.iterations;
+    accelerated = accelerated || step < 1 || (before > 0 && way.stationarity.norm > slow * before);
+    before = way.stationarity.norm;
+
+    const std::vector<Vector> direction =
+        joint ? newton_direction(model, point, way) : std::vector<Vector>();
+    const auto plain = [&](double length) {
+      return direction.empty() ? natural_step(model, point, way, length)
+                               : newton_step(model, point, way, direction, length);
+    };
+    auto q = plain(step);
+    std::optional<GlobalPoint> next;
+    if (q && accelerated) {
+      const Natural guess = acceleration.next(point.q, *q);
+      next = model.at(model.posterior(guess.mean, guess.precision), joint);
+    }
+    if (!holds(next)) {
+      next = model.at(std::move(q), joint);
+      while (!holds(next) && (step *= 0.5) >= smallest) next = model.at(plain(step), joint);
+      if (!holds(next) && !direction.empty()) {
+        // the natural gradient is an ascent direction whatever the bends of the bound
+        for (step = 1; !holds(next) && step >= smallest; step *= 0.5)
+          next = model.at(natural_step(model, point, way, step), joint);
+      }
+      if (!holds(next)) break;
+    }
+    step = std::min(1.0, 2 * step);
+    reached = std::max(reached, next->elbo);
+    point = std::move(*next);
+  }
+  out.posterior = model.as_posterior(point);
+  return out;
+}
+
+}  // namespace galvi

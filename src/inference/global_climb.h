@@ -1,0 +1,19 @@
+// Ascent of the bound by sums over rows alone: natural gradient and fixed point for short latent vectors.
+#pragma once
+
+#include "global/global_model.h"
+#include "inference/algorithm.h"
+
+namespace galvi {
+
+/// The natural-gradient step of this length: A + step D, and the mean that has b moved as far. Empty where A is
+/// not positive definite.
+std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const GlobalPoint& point,
+                                            const GlobalStep& way, double step);
+
+/// Climbs to the optimum. joint: Newton's step for the means of all predictors together instead of the
+/// natural gradient, where classes compete or a bound bends otherwise than its curvature says.
+InferenceResult global_climb(GlobalModel model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace, bool joint);
+
+}  // namespace galvi

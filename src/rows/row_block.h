@@ -1,0 +1,23 @@
+// Some rows of data, as plain values: what a pass, a minibatch or a worker is handed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "likelihood/likelihood.h"
+#include "prior/rows.h"
+
+namespace galvi {
+
+/// n rows: responses, offsets, and what the terms of each predictor see of them (a design, which predictors
+/// may share).
+struct RowBlock {
+  Data data;                                               // n
+  Matrix offset;                                           // n x K
+  std::vector<std::shared_ptr<const DesignRows>> designs;  // each of n rows
+  Index first = 0;                                         // where they stand among all rows
+
+  Index size() const { return offset.rows(); }
+};
+
+}  // namespace galvi
