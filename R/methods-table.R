@@ -4,7 +4,7 @@
 # Names of the interface; which of them this version has, the core knows.
 method_names <- function() {
   c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "coordinate_ascent", "dual",
-    "opper_archambeau", "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "stochastic")
+    "opper_archambeau", "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "incremental", "stochastic")
 }
 
 expectation_names <- function() {

@@ -10,6 +10,7 @@
 #include "inference/fixed_point.cpp"
 #include "inference/free_form.cpp"
 #include "inference/global_climb.cpp"
+#include "inference/incremental.cpp"
 #include "inference/laplace.cpp"
 #include "inference/mean_field.cpp"
 #include "inference/natural_gradient.cpp"

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "global/chunk.h"
 #include "inference/start.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
@@ -27,38 +28,6 @@ void add(std::vector<T>& to, const std::vector<T>& from) {
   for (std::size_t i = 0; i < from.size(); ++i) add(to[i], from[i]);
 }
 
-Data slice(const Data& data, Index begin, Index count) {
-  const auto part = [&](const Vector& x) { return x.size() > 0 ? Vector(x.segment(begin, count)) : x; };
-  return {part(data.y), part(data.size), part(data.weight), part(data.spread)};
-}
-
-/// A chunk of rows and what the priors make of it.
-struct Chunk {
-  Index begin, count;
-  Data data;
-  Matrix offset;              // with the prior means.   n x K
-  std::vector<Matrix> W;      // of each prior
-  std::vector<Vector> extra;  // c, of each prior
-
-  Chunk(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count)
-      : begin(begin), count(count), data(slice(rows.data, begin, count)),
-        offset(rows.offset.middleRows(begin, count)) {
-    std::vector<Vector> means;
-    for (const auto& part : model.priors()) {
-      const DesignRows& design = *rows.designs[part.design];
-      Matrix own(count, part.prior->columns());
-      part.prior->fill(design, begin, own);
-      Vector c = Vector::Zero(count), mean = Vector::Zero(count);
-      part.prior->add_extra_variances(design, begin, own, c);
-      part.prior->add_mean(design, begin, mean);
-      W.push_back(std::move(own));
-      extra.push_back(std::move(c));
-      means.push_back(std::move(mean));
-    }
-    for (Index k = 0; k < offset.cols(); ++k) offset.col(k) += means[model.prior_index(k)];
-  }
-};
-
 /// Calls body for every chunk of rows begin, .., begin + count - 1.
 template <class Body>
 void for_chunks(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count, Body body) {
@@ -67,26 +36,6 @@ void for_chunks(const LatentGaussianModel& model, const RowBlock& rows, Index be
   const Index size = rows_in_cache(columns);
   for (Index at = 0; at < count; at += size)
     body(Chunk(model, rows, begin + at, std::min(size, count - at)));
-}
-
-Contribution empty_sums(const LatentGaussianModel& model, Index rows) {
-  Contribution out;
-  out.rows = static_cast<double>(rows);
-  for (Index k = 0; k < model.latents(); ++k) {
-    const Index L = model.predictor(k).prior->columns();
-    out.slope.push_back(Vector::Zero(L));
-    out.curvature.push_back(Matrix::Zero(L, L));
-  }
-  return out;
-}
-
-void add_sites(const Backend& backend, const LatentGaussianModel& model, const Chunk& chunk,
-               const Sites& sites, Contribution& out) {
-  for (Index k = 0; k < model.latents(); ++k) {
-    const Matrix& W = chunk.W[model.prior_index(k)];
-    out.slope[k].noalias() += W.transpose() * sites.b.col(k);
-    add_weighted_crossproduct(backend, W, sites.lambda.col(k), out.curvature[k]);
-  }
 }
 
 void check_posterior(const LatentGaussianModel& model, const GlobalPosterior& q) {
@@ -163,7 +112,6 @@ Contribution contribution(const LatentGaussianModel& model, const GlobalPosterio
   check_posterior(model, q);
   Context own{model.context().backend, model.context().monitor, 1};  // costs are the calling thread's
   const Backend& backend = own.backend;
-  const Index K = model.latents();
   Contribution out = empty_sums(model, count);
   if (wanted.joint) {
     Index size = 0;
@@ -172,24 +120,17 @@ Contribution contribution(const LatentGaussianModel& model, const GlobalPosterio
   }
   if (wanted.gradient) out.hyper = Vector::Zero(model.hypers());
   Expectations e;
-  std::vector<Matrix> X(K);
+  std::vector<Matrix> X;
   for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
-    Matrix mean = chunk.offset, variance(chunk.count, K);
-    for (Index k = 0; k < K; ++k) {
-      const Index i = model.prior_index(k);
-      mean.col(k).noalias() += chunk.W[i] * q[k].mean;
-      // w' A^-1 w = |U w|^2
-      X[k] = chunk.W[i];
-      backend.triangular_multiply(false, true, 1.0, q[k].root, X[k]);
-      variance.col(k) = X[k].rowwise().squaredNorm() + chunk.extra[i];
-    }
+    Matrix mean, variance;
+    chunk.marginals(model, q, mean, variance, X);
     model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, wanted.joint ? 2 : 1,
                                  e);
     out.value += e.value.sum();
     out.size += e.value.cwiseAbs().sum() + e.d_mean.cwiseProduct(mean).cwiseAbs().sum() +
                 e.d_mean.cwiseProduct(chunk.offset).cwiseAbs().sum() +
                 e.d_variance.cwiseProduct(variance).cwiseAbs().sum();
-    add_sites(backend, model, chunk, {-2 * e.d_variance, e.d_mean}, out);
+    chunk.add_sites(model, {-2 * e.d_variance, e.d_mean}, out);
     if (wanted.joint) add_joint(backend, model, chunk, e, out.joint);
     if (RowValues* values = wanted.values) {
       const Index at = rows.first + chunk.begin, n = chunk.count;
@@ -211,8 +152,8 @@ Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, con
   Contribution out = empty_sums(model, count);
   for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
     const Index at = rows.first + chunk.begin;
-    add_sites(model.context().backend, model, chunk,
-              {sites.lambda.middleRows(at, chunk.count), sites.b.middleRows(at, chunk.count)}, out);
+    chunk.add_sites(model, {sites.lambda.middleRows(at, chunk.count), sites.b.middleRows(at, chunk.count)},
+                    out);
   });
   return out;
 }
@@ -228,7 +169,7 @@ Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& row
       model.predictor(k).prior->add_column_variances(chunk.W[i], v);
       variance.col(k) = v;
     }
-    add_sites(own.backend, model, chunk, starting_sites(own, model, chunk.data, chunk.offset, variance), out);
+    chunk.add_sites(model, starting_sites(own, model, chunk.data, chunk.offset, variance), out);
   });
   return out;
 }

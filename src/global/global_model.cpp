@@ -21,7 +21,7 @@ std::optional<GlobalPosterior> GlobalModel::posterior(const std::vector<Vector>&
   return out;
 }
 
-std::optional<GlobalPosterior> GlobalModel::of_sums(const Contribution& sums, double factor) {
+std::optional<GlobalPosterior> GlobalModel::posterior_of(const Contribution& sums, double factor) const {
   GlobalPosterior out;
   for (Index k = 0; k < model_.latents(); ++k) {
     Matrix precision = factor * sums.curvature[k];
@@ -89,13 +89,13 @@ GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
     question.kind = Question::sites;
     question.at = &*sites;
     if (sites->b.allFinite() && sites->lambda.allFinite())
-      out = at(of_sums(rows_.sum(model_, question), 1), joint);
+      out = at(posterior_of(rows_.sum(model_, question), 1), joint);
     if (out) return std::move(*out);
   }
   question.kind = Question::start;
   const Contribution sums = rows_.sum(model_, question);
   find_finite_bound([&](double factor) {
-    out = at(of_sums(sums, factor), joint);
+    out = at(posterior_of(sums, factor), joint);
     return out.has_value();
   });
   return std::move(*out);

@@ -44,13 +44,25 @@ class GlobalModel {
   Sites sites_of(const GlobalPoint& point) const;
   /// The point as one of these sites; the model's solvers stand there.
   Posterior as_posterior(const GlobalPoint& point);
+  /// The posterior of sites with these sums W' b and W' Lambda W, times `factor`.
+  std::optional<GlobalPosterior> posterior_of(const Contribution& sums, double factor) const;
+
+ protected:
+  RowSource& rows() { return rows_; }
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
-  std::optional<GlobalPosterior> of_sums(const Contribution& sums, double factor);
 
   LatentGaussianModel& model_;
   MemoryRows rows_;
+};
+
+/// The same for algorithms that visit blocks of rows.
+class BlockModel : public GlobalModel {
+ public:
+  using GlobalModel::GlobalModel;
+  /// All rows in order, in blocks of about `size` that are the same wherever rows are.
+  void for_blocks(Index size, const RowSource::Body& body) { rows().for_blocks(model(), size, body); }
 };
 
 }  // namespace galvi

@@ -57,6 +57,23 @@ void add_parts(const LatentGaussianModel& model, const Question& question, const
   }
 }
 
+void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
+                   const RowSource::Body& body) {
+  const Index end = rows.first + rows.size();
+  for (Index part = first; part < partition.parts() && partition.begin(part) < end; ++part) {
+    const Index begin = partition.begin(part), n = partition.begin(part + 1) - begin;
+    const Index blocks = std::max<Index>(1, (n + size / 2) / size);
+    for (Index i = 0; i < blocks; ++i) {
+      const Index from = i * n / blocks, to = (i + 1) * n / blocks;
+      if (to > from) body(rows, begin - rows.first + from, to - from);
+    }
+  }
+}
+
+void MemoryRows::for_blocks(const LatentGaussianModel& model, Index size, const Body& body) {
+  for_blocks_of(partition_of(model, rows()), rows_, 0, size, body);
+}
+
 Contribution MemoryRows::sum(const LatentGaussianModel& model, const Question& question) {
   TreeSum<Contribution> sum;
   add_parts(model, question, partition_of(model, rows()), rows_, 0, sum);

@@ -2,6 +2,8 @@
 // only asks for them, and does not know.
 #pragma once
 
+#include <functional>
+
 #include "global/contribution.h"
 
 namespace galvi {
@@ -22,11 +24,17 @@ class RowSource {
   virtual const RowBlock* in_memory() const { return nullptr; }
   /// The sum over all rows, its parts added along the tree of a partition.
   virtual Contribution sum(const LatentGaussianModel& model, const Question& question) = 0;
+  /// Calls body for all rows in order, in blocks of about `size` rows, each within a part of the partition.
+  using Body = std::function<void(const RowBlock& rows, Index begin, Index count)>;
+  virtual void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) = 0;
 };
 
-/// The parts first, first + 1, .. of a partition that a block consists of, added to `sum`.
+// Of parts first, first + 1, .. of a partition, which a block consists of: their contributions, added to
+// `sum`; their blocks of about `size` rows.
 void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,
                const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
+void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
+                   const RowSource::Body& body);
 
 class MemoryRows final : public RowSource {
  public:
@@ -34,6 +42,7 @@ class MemoryRows final : public RowSource {
   Index rows() const override { return rows_.size(); }
   const RowBlock* in_memory() const override { return &rows_; }
   Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
 
  private:
   const RowBlock& rows_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/latent_gaussian_model.h"
+#include "global/global_model.h"
 #include "model/trace.h"
 
 namespace galvi {
@@ -26,13 +26,28 @@ struct InferenceResult {
   std::string note;     // what users should know about a result that is fine
 };
 
-using InferenceFunction = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                              const InferenceControl& control, Trace& trace);
+// Three kinds of algorithms, by what they need of the rows:
+/// all at once, in memory;
+using RowsAlgorithm = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                          const InferenceControl& control, Trace& trace);
+/// sums over them, wherever they are;
+using SumsAlgorithm = InferenceResult (*)(GlobalModel model, const std::optional<Sites>& start,
+                                          const InferenceControl& control, Trace& trace);
+/// block after block, with two numbers kept for each row.
+using BlocksAlgorithm = InferenceResult (*)(BlockModel model, const std::optional<Sites>& start,
+                                            const InferenceControl& control, Trace& trace);
+
+struct Kinds {
+  RowsAlgorithm rows = nullptr;
+  SumsAlgorithm sums = nullptr;
+  BlocksAlgorithm blocks = nullptr;
+};
 
 /// One row of the registry.
 struct Algorithm {
   std::string name;
-  InferenceFunction run;
+  /// What there is of it; where sums suffice, blocks or else sums run.
+  Kinds kinds;
   /// Empty if it can serve the model; else one sentence: why not, and the nearest that can.
   std::string (*refuses)(const LatentGaussianModel& model);
   /// In a sentence, for galvi_methods().
@@ -42,6 +57,9 @@ struct Algorithm {
   Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
   /// What expectation = "auto" stands for.
   std::string expectation = "auto";
+
+  InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace) const;
 };
 
 const std::vector<Algorithm>& algorithms();

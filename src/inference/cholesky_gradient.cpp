@@ -104,58 +104,10 @@ bool stalled(double best, double before) { return best - before <= 1e-13 * (1 + 
 
 constexpr int warming_steps = 3;
 
-/// Where sums over rows suffice.
-InferenceResult by_sums(GlobalModel model, const std::optional<Sites>& start, const InferenceControl& control,
-                        Trace& trace) {
-  InferenceResult out;
-  const bool cold = control.cold && !start;
-  const Matrix zero = Matrix::Zero(cold ? model.model().rows() : 0, model.model().latents());
-  GlobalPoint best = model.start(cold ? Sites{zero, zero} : start);
-  const auto judge = [&] {
-    out.stationarity = model.step_from(best).stationarity;
-    out.converged = out.stationarity.measure() <= control.tol;
-    trace.add(best.elbo, out.stationarity.gap());
-  };
-  for (int i = 0; i < warming_steps && !control.cold; ++i) {
-    auto next = model.at(natural_step(model, best, model.step_from(best), 1));
-    if (!next || next->elbo < best.elbo) break;
-    best = std::move(*next);
-  }
-  judge();
-  for (double before = none; !out.converged && out.iterations < control.max_iterations;) {
-    const LatentNumbers numbers(best.q);
-    LbfgsControl lbfgs = search_control(numbers.size());
-    const int left = control.max_iterations - out.iterations;
-    lbfgs.max_iterations = control.cold ? left : std::min(round_length(lbfgs), left);
-    before = best.elbo;
-    const Objective objective = [&](const Vector& x, Vector& gradient) {
-      ++out.iterations;
-      const auto point = model.at(numbers.read(model.model().context(), x));
-      if (!point) {
-        gradient.setZero(x.size());
-        return -none;
-      }
-      numbers.gradient(model, *point, x, gradient);
-      gradient *= -1;
-      if (point->elbo > best.elbo) {
-        best = *point;
-        judge();
-        if (out.converged) throw Enough{};
-      }
-      return -point->elbo;
-    };
-    minimise(objective, Vector::Zero(numbers.size()), {}, {}, lbfgs);
-    if (control.cold || stalled(best.elbo, before)) break;
-  }
-  out.posterior = model.as_posterior(best);
-  return out;
-}
-
 }  // namespace
 
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace) {
-  if (model.sums_suffice()) return by_sums(GlobalModel(model), start, control, trace);
   InferenceResult out;
   const Matrix zero = Matrix::Zero(model.rows(), model.latents());
   out.posterior = initial_posterior(model, control.cold && !start ? Sites{zero, zero} : start, 1);
@@ -234,6 +186,52 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   }
   model.restore(out.posterior);
   trace.add(out.posterior.elbo, out.stationarity.gap());
+  return out;
+}
+
+InferenceResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                          const InferenceControl& control, Trace& trace) {
+  InferenceResult out;
+  const bool cold = control.cold && !start;
+  const Matrix zero = Matrix::Zero(cold ? model.model().rows() : 0, model.model().latents());
+  GlobalPoint best = model.start(cold ? Sites{zero, zero} : start);
+  const auto judge = [&] {
+    out.stationarity = model.step_from(best).stationarity;
+    out.converged = out.stationarity.measure() <= control.tol;
+    trace.add(best.elbo, out.stationarity.gap());
+  };
+  for (int i = 0; i < warming_steps && !control.cold; ++i) {
+    auto next = model.at(natural_step(model, best, model.step_from(best), 1));
+    if (!next || next->elbo < best.elbo) break;
+    best = std::move(*next);
+  }
+  judge();
+  for (double before = none; !out.converged && out.iterations < control.max_iterations;) {
+    const LatentNumbers numbers(best.q);
+    LbfgsControl lbfgs = search_control(numbers.size());
+    const int left = control.max_iterations - out.iterations;
+    lbfgs.max_iterations = control.cold ? left : std::min(round_length(lbfgs), left);
+    before = best.elbo;
+    const Objective objective = [&](const Vector& x, Vector& gradient) {
+      ++out.iterations;
+      const auto point = model.at(numbers.read(model.model().context(), x));
+      if (!point) {
+        gradient.setZero(x.size());
+        return -none;
+      }
+      numbers.gradient(model, *point, x, gradient);
+      gradient *= -1;
+      if (point->elbo > best.elbo) {
+        best = *point;
+        judge();
+        if (out.converged) throw Enough{};
+      }
+      return -point->elbo;
+    };
+    minimise(objective, Vector::Zero(numbers.size()), {}, {}, lbfgs);
+    if (control.cold || stalled(best.elbo, before)) break;
+  }
+  out.posterior = model.as_posterior(best);
   return out;
 }
 

@@ -15,4 +15,8 @@ namespace galvi {
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace);
 
+/// The same where sums over rows suffice: q itself is the result.
+InferenceResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                          const InferenceControl& control, Trace& trace);
+
 }  // namespace galvi

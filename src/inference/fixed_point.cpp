@@ -41,7 +41,6 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
   const bool joint = model.latents() > 1 || !model.expectation().exact();
-  if (model.sums_suffice()) return global_climb(GlobalModel(model), start, control, trace, joint);
   if (!plain) return climb(model, start, control, trace, {joint});
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);
@@ -52,6 +51,12 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
     if (!mean_moved && !covariance_moved) return out;
   }
   return out;
+}
+
+InferenceResult fixed_point_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                    const InferenceControl& control, Trace& trace) {
+  const bool joint = model.model().latents() > 1 || !model.model().expectation().exact();
+  return global_climb(model, model.start(start, joint), control, trace, joint);
 }
 
 InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,

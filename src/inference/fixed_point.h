@@ -11,6 +11,10 @@ namespace galvi {
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace);
 
+/// The natural-gradient form where sums over rows suffice.
+InferenceResult fixed_point_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                    const InferenceControl& control, Trace& trace);
+
 /// FPb of Sheth and Khardon (004, section 4): m to convergence by Newton's method, then V to convergence by
 /// V <- T(V), in turn, with the same safeguard.
 InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,

@@ -123,12 +123,11 @@ std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const Glob
   return out;
 }
 
-InferenceResult global_climb(GlobalModel model, const std::optional<Sites>& start,
-                             const InferenceControl& control, Trace& trace, bool joint) {
+InferenceResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control,
+                             Trace& trace, bool joint) {
   constexpr double smallest = 1e-6;
   constexpr double slow = 0.25;  // of the last step's norm: a plain step leaves less where rows are many
   InferenceResult out;
-  GlobalPoint point = model.start(start, joint);
   Acceleration acceleration(point.q);
   double reached = point.elbo, step = 1, before = 0;
   bool accelerated = false;

@@ -11,9 +11,9 @@ namespace galvi {
 std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const GlobalPoint& point,
                                             const GlobalStep& way, double step);
 
-/// Climbs to the optimum. joint: Newton's step for the means of all predictors together instead of the
+/// Climbs to the optimum from a point that has the sums for it. joint: Newton's step for the means of all predictors together instead of the
 /// natural gradient, where classes compete or a bound bends otherwise than its curvature says.
-InferenceResult global_climb(GlobalModel model, const std::optional<Sites>& start,
-                             const InferenceControl& control, Trace& trace, bool joint);
+InferenceResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control,
+                             Trace& trace, bool joint);
 
 }  // namespace galvi

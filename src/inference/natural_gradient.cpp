@@ -13,7 +13,6 @@ namespace galvi {
 InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                  const InferenceControl& control, Trace& trace) {
   constexpr int patience = 100;
-  if (model.sums_suffice()) return global_climb(GlobalModel(model), start, control, trace, false);
   InferenceControl part = control;
   part.max_iterations = std::min(patience, control.max_iterations);
   InferenceResult first = climb(model, start, part, trace);
@@ -22,6 +21,11 @@ InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional
   InferenceResult rest = climb(model, first.posterior.sites, part, trace, {true});
   rest.iterations += first.iterations;
   return rest;
+}
+
+InferenceResult natural_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                         const InferenceControl& control, Trace& trace) {
+  return global_climb(model, model.start(start), control, trace, false);
 }
 
 }  // namespace galvi

@@ -10,4 +10,8 @@ namespace galvi {
 InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                  const InferenceControl& control, Trace& trace);
 
+/// The same in (m, A) of short latent vectors, where sums over rows suffice.
+InferenceResult natural_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
+                                         const InferenceControl& control, Trace& trace);
+
 }  // namespace galvi

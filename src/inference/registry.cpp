@@ -8,6 +8,7 @@
 #include "inference/ep.h"
 #include "inference/exact.h"
 #include "inference/fixed_point.h"
+#include "inference/incremental.h"
 #include "inference/laplace.h"
 #include "inference/mean_field.h"
 #include "inference/natural_gradient.h"
@@ -85,6 +86,13 @@ std::string needs_whitening(const Model& model) {
   return "";
 }
 
+std::string needs_sums(const Model& model) {
+  if (!model.sums_suffice())
+    return "it visits blocks of rows, for which the latent vector must be short, as of fixed effects and "
+           "inducing points, and the expectation have the derivatives of the bound; use fixed_point";
+  return "";
+}
+
 std::string needs_taylor(const Model& model) {
   if (model.expectation().consistent())
     return "it is Newton's method for the mode with the curvature there, which is expectation = \"taylor\"; "
@@ -106,36 +114,47 @@ std::string needs_moments(const Model& model) {
 
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
-      {"exact", exact, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
-      {"newton", newton, all_of<needs_noise, needs_cheap_products, needs_alpha, needs_consistent>,
+      {"exact", {exact}, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
+      {"newton", {newton}, all_of<needs_noise, needs_cheap_products, needs_alpha, needs_consistent>,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
-      {"fixed_point", fixed_point, needs_noise,
+      {"fixed_point", {fixed_point, fixed_point_by_sums}, needs_noise,
        "one Newton step for the mean and one fixed-point step for the covariance in turn (Sheth and Khardon "
        "2016)"},
-      {"fixed_point_batch", fixed_point_batch, all_of<needs_noise, needs_alpha, needs_consistent>,
+      {"fixed_point_batch", {fixed_point_batch}, all_of<needs_noise, needs_alpha, needs_consistent>,
        "the mean to convergence, then the covariance to convergence, in turn (Sheth and Khardon 2016)"},
-      {"coordinate_ascent", coordinate_ascent,
+      {"coordinate_ascent", {coordinate_ascent},
        all_of<needs_noise, needs_sweep, needs_alpha, needs_consistent, needs_positive_sites>,
        "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
-      {"natural_gradient", natural_gradient, all_of<needs_noise, needs_consistent>,
+      {"natural_gradient", {natural_gradient, natural_gradient_by_sums}, all_of<needs_noise, needs_consistent>,
        "natural-gradient ascent with a line search, accelerated"},
-      {"opper_archambeau", opper_archambeau,
+      {"incremental", {nullptr, nullptr, incremental}, all_of<needs_noise, needs_sums>,
+       "blocks of rows replace their own sites, then full passes (models of columns and inducing points)"},
+      {"opper_archambeau", {opper_archambeau},
        all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},
-      {"dual", dual, all_of<needs_noise, dual_refuses>,
+      {"dual", {dual}, all_of<needs_noise, dual_refuses>,
        "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)"},
-      {"cholesky_gradient", cholesky_gradient, all_of<needs_noise, needs_whitening, needs_consistent>,
+      {"cholesky_gradient", {cholesky_gradient, cholesky_gradient_by_sums}, all_of<needs_noise, needs_whitening, needs_consistent>,
        "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013); stopped "
        "early, its trace may be above the bound of the fit"},
-      {"laplace", laplace, all_of<needs_noise, needs_taylor>,
+      {"laplace", {laplace}, all_of<needs_noise, needs_taylor>,
        "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
-      {"ep", ep, all_of<needs_noise, needs_moments>,
+      {"ep", {ep}, all_of<needs_noise, needs_moments>,
        "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
-      {"mean_field", mean_field, all_of<needs_noise, mean_field_refuses>,
+      {"mean_field", {mean_field}, all_of<needs_noise, mean_field_refuses>,
        "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",
        mean_field_gradient},
   };
   return table;
+}
+
+InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<Sites>& start,
+                               const InferenceControl& control, Trace& trace) const {
+  if (model.sums_suffice()) {
+    if (kinds.blocks) return kinds.blocks(BlockModel(model), start, control, trace);
+    if (kinds.sums) return kinds.sums(GlobalModel(model), start, control, trace);
+  }
+  return kinds.rows(model, start, control, trace);
 }
 
 std::string automatic_expectation(const std::string& method) {

@@ -37,7 +37,7 @@ reference_gap <- function(model, fit) {
 # Is the posterior one of a short latent vector, found from sums over rows, and not one of sites?
 is_global_method <- function(model) {
   projected <- all(vapply(model$predictors, `[[`, "", "solver") == "projected")
-  function(method) projected && method %in% c("fixed_point", "natural_gradient", "cholesky_gradient")
+  function(method) projected && method %in% c("fixed_point", "natural_gradient", "cholesky_gradient", "incremental")
 }
 
 # Such a posterior in whitened coordinates: its columns W, mean m and covariance S, and its certificate, half

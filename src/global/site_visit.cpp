@@ -1,0 +1,86 @@
+#include "global/site_visit.h"
+
+#include "inference/start.h"
+#include "numeric/parallel.h"
+
+namespace galvi {
+
+namespace {
+
+// Smaller pieces than of a pass, so that threads share one block.
+Index rows_of_piece(const LatentGaussianModel& model) {
+  constexpr Index pieces = 8;
+  Index columns = 0;
+  for (const auto& part : model.priors()) columns = std::max(columns, part.prior->columns());
+  return std::max<Index>(64, std::min<Index>(rows_in_cache(columns), 2 * columns / pieces));
+}
+
+Sites middle_rows(const Sites& sites, const Chunk& chunk, Index from) {
+  return {sites.lambda.middleRows(chunk.begin - from, chunk.count),
+          sites.b.middleRows(chunk.begin - from, chunk.count)};
+}
+
+}  // namespace
+
+SiteVisit::SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
+                     const GlobalPosterior& q)
+    : model_(model),
+      centred_(count, model.latents()),
+      sd_(count, model.latents()),
+      sites_{Matrix(count, model.latents()), Matrix(count, model.latents())} {
+  const Index size = rows_of_piece(model), pieces = (count + size - 1) / size;
+  std::vector<std::unique_ptr<Chunk>> chunks(pieces);
+  double flops = 0;
+  for (const LatentPosterior& part : q) flops += static_cast<double>(part.mean.size() * part.mean.size());
+  parallel_for(model.context(), pieces, 2 * flops * count, [&](Index i) {
+    Context own{model.context().backend, model.context().monitor, 1};
+    const Index at = i * size, n = std::min(size, count - at);
+    chunks[i] = std::make_unique<Chunk>(model, rows, begin + at, n);
+    const Chunk& chunk = *chunks[i];
+    Matrix mean, variance;
+    std::vector<Matrix> X;
+    chunk.marginals(model, q, mean, variance, X);
+    Expectations e;
+    model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, 1, e);
+    Sites sites{-2 * e.d_variance, e.d_mean};
+    if (sites.lambda.allFinite() && sites.b.allFinite())
+      sites.b += sites.lambda.cwiseProduct(mean - chunk.offset);
+    else  // as far from where the rows are as the prior may be
+      sites = starting_sites(own, model, chunk.data, chunk.offset, variance);
+    centred_.middleRows(at, n) = mean - chunk.offset;
+    sd_.middleRows(at, n) = variance.cwiseSqrt();
+    sites_.lambda.middleRows(at, n) = sites.lambda;
+    sites_.b.middleRows(at, n) = sites.b;
+  });
+  for (auto& chunk : chunks) chunks_.push_back(std::move(*chunk));
+}
+
+Contribution SiteVisit::change(const Sites& old) const {
+  const Index pieces = static_cast<Index>(chunks_.size()), from = chunks_[0].begin;
+  const Sites by{sites_.lambda - old.lambda, sites_.b - old.b};
+  std::vector<Contribution> parts(pieces);
+  double flops = 0;
+  for (const Matrix& W : chunks_[0].W) flops += static_cast<double>(W.cols() * W.cols());
+  parallel_for(model_.context(), pieces, flops * by.b.rows(), [&](Index i) {
+    parts[i] = empty_sums(model_, chunks_[i].count);
+    chunks_[i].add_sites(model_, middle_rows(by, chunks_[i], from), parts[i]);
+  });
+  TreeSum<Contribution> sum;
+  for (Index i = 0; i < pieces; ++i) sum.add(i, std::move(parts[i]));
+  return std::move(sum).total();
+}
+
+double SiteVisit::furthest_move(const GlobalPosterior& to) const {
+  double out = 0;
+  for (const Chunk& chunk : chunks_) {
+    const Index at = chunk.begin - chunks_[0].begin;
+    for (Index k = 0; k < centred_.cols(); ++k) {
+      const Vector move = chunk.W[model_.prior_index(k)] * to[k].mean - centred_.col(k).segment(at, chunk.count);
+      const Vector unit = (1 + 2 * sd_.col(k).segment(at, chunk.count).array()).matrix();
+      out = std::max(out, move.cwiseAbs().cwiseQuotient(unit).maxCoeff());
+    }
+  }
+  return out;
+}
+
+}  // namespace galvi

@@ -1,0 +1,27 @@
+// A block of rows that replaces its own sites in the sums.
+#pragma once
+
+#include "global/chunk.h"
+
+namespace galvi {
+
+class SiteVisit {
+ public:
+  /// Rows begin, .., begin + count - 1 of a block, at q.
+  SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
+            const GlobalPosterior& q);
+  /// The sites that these rows ask for: lambda = -2 dE/dv, b = dE/dm + lambda f.   count x K
+  const Sites& sites() const { return sites_; }
+  /// What the sums change by where `old` sites of these rows give way to the new ones.
+  Contribution change(const Sites& old) const;
+  /// How far the means of these rows move from q to another posterior, at most, in units of 1 + 2 sd.
+  double furthest_move(const GlobalPosterior& to) const;
+
+ private:
+  const LatentGaussianModel& model_;
+  std::vector<Chunk> chunks_;
+  Matrix centred_, sd_;  // count x K
+  Sites sites_;
+};
+
+}  // namespace galvi
