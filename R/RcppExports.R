@@ -197,3 +197,21 @@ predict_response <- function(likelihood, hyper, size, y, mean, variance, what, p
     .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability)
 }
 
+#' The parts that a model's sums are taken along, as bounds from 0 (internal)
+#' @noRd
+partition_bounds <- function(model, rows) {
+    .Call(`_galvi_partition_bounds`, model, rows)
+}
+
+#' A worker for these rows: parts first, first + 1, .. of `all` rows, first from 0 (internal)
+#' @noRd
+new_worker <- function(model, block, all, first, threads) {
+    .Call(`_galvi_new_worker`, model, block, all, first, threads)
+}
+
+#' Its answer to a pass: the largest complete subtrees of the tree of sums (internal)
+#' @noRd
+ask_worker <- function(worker, question) {
+    .Call(`_galvi_ask_worker`, worker, question)
+}
+

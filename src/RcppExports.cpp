@@ -588,6 +588,42 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// partition_bounds
+Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows);
+RcppExport SEXP _galvi_partition_bounds(SEXP modelSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(partition_bounds(model, rows));
+    return rcpp_result_gen;
+END_RCPP
+}
+// new_worker
+SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads);
+RcppExport SEXP _galvi_new_worker(SEXP modelSEXP, SEXP blockSEXP, SEXP allSEXP, SEXP firstSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type block(blockSEXP);
+    Rcpp::traits::input_parameter< double >::type all(allSEXP);
+    Rcpp::traits::input_parameter< double >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(new_worker(model, block, all, first, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ask_worker
+Rcpp::List ask_worker(SEXP worker, Rcpp::List question);
+RcppExport SEXP _galvi_ask_worker(SEXP workerSEXP, SEXP questionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type worker(workerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type question(questionSEXP);
+    rcpp_result_gen = Rcpp::wrap(ask_worker(worker, question));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
@@ -634,6 +670,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_probe_sparse_seconds", (DL_FUNC) &_galvi_probe_sparse_seconds, 6},
     {"_galvi_probe_tilted", (DL_FUNC) &_galvi_probe_tilted, 7},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 8},
+    {"_galvi_partition_bounds", (DL_FUNC) &_galvi_partition_bounds, 2},
+    {"_galvi_new_worker", (DL_FUNC) &_galvi_new_worker, 5},
+    {"_galvi_ask_worker", (DL_FUNC) &_galvi_ask_worker, 2},
     {NULL, NULL, 0}
 };
 

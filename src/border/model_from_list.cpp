@@ -1,6 +1,7 @@
 #include "border/model_from_list.h"
 
 #include "border/list_access.h"
+#include "border/r_sources.h"
 #include "expectation/averaged.h"
 
 namespace galvi {
@@ -199,8 +200,10 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
     for (const Index k : spec.latents)
       predictors.at(k) = {spec.prior, make_solver(spec.solver, context, spec.prior, rows.designs.at(spec.design)),
                           spec.design};
-  return {context, std::move(rows), std::move(likelihood), std::move(expectation), std::move(predictors),
-          averaged};
+  LatentGaussianModel out(context, std::move(rows), std::move(likelihood), std::move(expectation),
+                          std::move(predictors), averaged);
+  out.set_source(source_from_list(model));
+  return out;
 }
 
 InferenceControl inference_control(const Rcpp::List& control) {

@@ -1,6 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
+#include "border/r_sources.cpp"
 #include "classes.cpp"
 #include "contribution.cpp"
 #include "field_variances.cpp"
@@ -14,3 +15,4 @@
 #include "probe_sparse.cpp"
 #include "probe_tilted.cpp"
 #include "response.cpp"
+#include "worker.cpp"

@@ -6,3 +6,4 @@
 #include "global/numbers.cpp"
 #include "global/row_source.cpp"
 #include "global/site_visit.cpp"
+#include "global/wire.cpp"

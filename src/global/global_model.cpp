@@ -55,14 +55,12 @@ std::optional<GlobalPoint> GlobalModel::with_gradient(GlobalPosterior q, Vector&
 std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   constexpr double digits = 4 * std::numeric_limits<double>::epsilon(), of_expectations = 1e-11;
   GlobalPoint out;
-  if (rows_.in_memory()) {
-    out.rows.resize(model_.rows(), model_.latents());
-    wanted.values = &out.rows;
-  }
+  out.rows.resize(model_.rows(), model_.latents());
+  if (!source_) wanted.values = &out.rows;
   Question question;
   question.q = &q;
   question.wanted = wanted;
-  out.sums = rows_.sum(model_, question);
+  out.sums = rows().sum(model_, question);
   const Contribution& sums = out.sums;
   double kl_of_covariance = 0;
   for (Index k = 0; k < model_.latents(); ++k) {
@@ -85,15 +83,18 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
 GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   Question question;
   std::optional<GlobalPoint> out;
-  if (sites) {
+  if (sites && sites->global) {
+    out = at(*sites->global, joint);
+    if (out) return std::move(*out);
+  } else if (sites && !source_) {
     question.kind = Question::sites;
     question.at = &*sites;
     if (sites->b.allFinite() && sites->lambda.allFinite())
-      out = at(posterior_of(rows_.sum(model_, question), 1), joint);
+      out = at(posterior_of(rows().sum(model_, question), 1), joint);
     if (out) return std::move(*out);
   }
   question.kind = Question::start;
-  const Contribution sums = rows_.sum(model_, question);
+  const Contribution sums = rows().sum(model_, question);
   find_finite_bound([&](double factor) {
     out = at(posterior_of(sums, factor), joint);
     return out.has_value();
@@ -130,10 +131,11 @@ Vector GlobalModel::gradient(const GlobalPosterior& q) {
   Question question;
   question.q = &q;
   question.wanted.gradient = true;
-  return hyper_gradient(model_, rows_.sum(model_, question), model_.hypers());
+  return hyper_gradient(model_, rows().sum(model_, question), model_.hypers());
 }
 
 Sites GlobalModel::sites_of(const GlobalPoint& point) const {
+  if (source_) return {{}, {}, std::make_shared<const GlobalPosterior>(point.q)};
   const Expectations& e = point.rows.expectations;
   Sites out{-2 * e.d_variance, e.d_mean};
   out.b += out.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());

@@ -24,7 +24,8 @@ struct GlobalStep {
 
 class GlobalModel {
  public:
-  explicit GlobalModel(LatentGaussianModel& model) : model_(model), rows_(model.block()) {}
+  explicit GlobalModel(LatentGaussianModel& model)
+      : model_(model), memory_(model.block()), source_(model.source()) {}
   LatentGaussianModel& model() const { return model_; }
   const Prior& prior(Index k) const { return *model_.predictor(k).prior; }
 
@@ -48,13 +49,14 @@ class GlobalModel {
   std::optional<GlobalPosterior> posterior_of(const Contribution& sums, double factor) const;
 
  protected:
-  RowSource& rows() { return rows_; }
+  RowSource& rows() { return source_ ? *source_ : memory_; }
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
 
   LatentGaussianModel& model_;
-  MemoryRows rows_;
+  MemoryRows memory_;
+  RowSource* source_;  // null where rows are in memory
 };
 
 /// The same for algorithms that visit blocks of rows.

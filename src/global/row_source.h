@@ -8,7 +8,7 @@
 
 namespace galvi {
 
-/// What all rows are asked, as plain values that can be sent.
+/// What all rows are asked.
 struct Question {
   enum Kind { contribution, sites, start } kind = contribution;
   const GlobalPosterior* q = nullptr;
@@ -20,13 +20,13 @@ class RowSource {
  public:
   virtual ~RowSource() = default;
   virtual Index rows() const = 0;  // N
-  /// All rows, where they are in memory; else null.
-  virtual const RowBlock* in_memory() const { return nullptr; }
   /// The sum over all rows, its parts added along the tree of a partition.
   virtual Contribution sum(const LatentGaussianModel& model, const Question& question) = 0;
   /// Calls body for all rows in order, in blocks of about `size` rows, each within a part of the partition.
   using Body = std::function<void(const RowBlock& rows, Index begin, Index count)>;
   virtual void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) = 0;
+  /// Whether for_blocks() may be called: rows come here.
+  virtual bool has_blocks() const { return true; }
 };
 
 // Of parts first, first + 1, .. of a partition, which a block consists of: their contributions, added to
@@ -40,7 +40,6 @@ class MemoryRows final : public RowSource {
  public:
   explicit MemoryRows(const RowBlock& rows) : rows_(rows) {}
   Index rows() const override { return rows_.size(); }
-  const RowBlock* in_memory() const override { return &rows_; }
   Contribution sum(const LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
 

@@ -15,6 +15,19 @@ Index rows_of_piece(const LatentGaussianModel& model) {
   return std::max<Index>(64, std::min<Index>(rows_in_cache(columns), 2 * columns / pieces));
 }
 
+// A natural-gradient step from where E log p is dominated by values of eta that no row supports leads nowhere.
+void begin_where_vague(const LatentGaussianModel& model, Context& context, const Chunk& chunk,
+                       const Matrix& variance, Sites& sites) {
+  constexpr double vague = 1;  // of a variance
+  if (variance.maxCoeff() <= vague) return;
+  const Sites own = starting_sites(context, model, chunk.data, chunk.offset, variance);
+  for (Index n = 0; n < chunk.count; ++n) {
+    if (variance.row(n).maxCoeff() <= vague) continue;
+    sites.lambda.row(n) = own.lambda.row(n);
+    sites.b.row(n) = own.b.row(n);
+  }
+}
+
 Sites middle_rows(const Sites& sites, const Chunk& chunk, Index from) {
   return {sites.lambda.middleRows(chunk.begin - from, chunk.count),
           sites.b.middleRows(chunk.begin - from, chunk.count)};
@@ -23,7 +36,7 @@ Sites middle_rows(const Sites& sites, const Chunk& chunk, Index from) {
 }  // namespace
 
 SiteVisit::SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
-                     const GlobalPosterior& q)
+                     const GlobalPosterior& q, bool first)
     : model_(model),
       centred_(count, model.latents()),
       sd_(count, model.latents()),
@@ -43,10 +56,8 @@ SiteVisit::SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Ind
     Expectations e;
     model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, 1, e);
     Sites sites{-2 * e.d_variance, e.d_mean};
-    if (sites.lambda.allFinite() && sites.b.allFinite())
-      sites.b += sites.lambda.cwiseProduct(mean - chunk.offset);
-    else  // as far from where the rows are as the prior may be
-      sites = starting_sites(own, model, chunk.data, chunk.offset, variance);
+    sites.b += sites.lambda.cwiseProduct(mean - chunk.offset);
+    if (first) begin_where_vague(model, own, chunk, variance, sites);
     centred_.middleRows(at, n) = mean - chunk.offset;
     sd_.middleRows(at, n) = variance.cwiseSqrt();
     sites_.lambda.middleRows(at, n) = sites.lambda;

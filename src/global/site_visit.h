@@ -7,9 +7,10 @@ namespace galvi {
 
 class SiteVisit {
  public:
-  /// Rows begin, .., begin + count - 1 of a block, at q.
+  /// Rows begin, .., begin + count - 1 of a block, at q. first: they have no sites yet, and where q says little
+  /// of them begin with those of inference/start.h.
   SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
-            const GlobalPosterior& q);
+            const GlobalPosterior& q, bool first);
   /// The sites that these rows ask for: lambda = -2 dE/dv, b = dE/dm + lambda f.   count x K
   const Sites& sites() const { return sites_; }
   /// What the sums change by where `old` sites of these rows give way to the new ones.

@@ -32,7 +32,7 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
                              const HyperControl& control, Trace& trace) {
   // What N rows say of a hyperparameter has a curvature of about N, q's numbers have one of about 1. In
   // unlike units the first steps carry inducing points into each other, where they stick.
-  const double unit = 1 / std::sqrt(static_cast<double>(model.rows()));
+  const double unit = 1 / std::sqrt(static_cast<double>(model.observations()));
   const HeldBasis held(model);
   const auto numbers = numbers_around(model, start, table.size());
   const Index size = numbers->origin().size(), hypers = table.learned();

@@ -22,9 +22,9 @@ class Standing {
 
   /// The block's sites give way to those that it asks for, as far as the posterior lets them. False if the
   /// step had to be shortened.
-  bool visit(const RowBlock& rows, Index begin, Index count) {
+  bool visit(const RowBlock& rows, Index begin, Index count, bool first) {
     constexpr int most = 8;
-    const SiteVisit visit(model_.model(), rows, begin, count, q_);
+    const SiteVisit visit(model_.model(), rows, begin, count, q_, first);
     const Index at = rows.first + begin;
     auto lambda = sites_.lambda.middleRows(at, count), b = sites_.b.middleRows(at, count);
     const Contribution change = visit.change({lambda, b});
@@ -80,17 +80,19 @@ InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
   if (start) return global_climb(model, model.start(start, joint), control, trace, joint);
   Standing standing(model);
   int sweeps = 0;
-  for (bool shortened = true; sweeps < std::min(control.max_iterations, shortened ? most : least); ++sweeps) {
+  bool shortened = true;
+  for (; sweeps < std::min(control.max_iterations, shortened ? most : least); ++sweeps) {
     shortened = false;
     model.for_blocks(block_rows(model), [&](const RowBlock& rows, Index begin, Index count) {
       core.context().monitor.poll();
-      if (!standing.visit(rows, begin, count)) shortened = true;
+      if (!standing.visit(rows, begin, count, sweeps == 0)) shortened = true;
     });
     ++core.context().cost.sweeps;
   }
   InferenceControl rest = control;
   rest.max_iterations -= sweeps;
-  std::optional<GlobalPoint> point = model.at(standing.posterior(), joint);
+  std::optional<GlobalPoint> point;
+  if (!shortened) point = model.at(standing.posterior(), joint);
   if (!point) point = model.start(std::nullopt, joint);
   InferenceResult out = global_climb(model, std::move(*point), rest, trace, joint);
   out.iterations += sweeps;

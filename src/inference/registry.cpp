@@ -93,6 +93,18 @@ std::string needs_sums(const Model& model) {
   return "";
 }
 
+std::string needs_blocks(const Model& model) {
+  if (model.source() && !model.source()->has_blocks())
+    return "it visits blocks of rows one after the other, which are not here but with workers; use fixed_point";
+  return "";
+}
+
+std::string needs_proper_prior(const Model& model) {
+  if (model.null_dimension() > 0)
+    return "it begins where few rows have been seen, which a flat prior does not allow; use fixed_point";
+  return "";
+}
+
 std::string needs_taylor(const Model& model) {
   if (model.expectation().consistent())
     return "it is Newton's method for the mode with the curvature there, which is expectation = \"taylor\"; "
@@ -127,7 +139,7 @@ const std::vector<Algorithm>& algorithms() {
        "one variance after the other, then the mean by Newton's method (Khan, Mohamed and Murphy 2012)"},
       {"natural_gradient", {natural_gradient, natural_gradient_by_sums}, all_of<needs_noise, needs_consistent>,
        "natural-gradient ascent with a line search, accelerated"},
-      {"incremental", {nullptr, nullptr, incremental}, all_of<needs_noise, needs_sums>,
+      {"incremental", {nullptr, nullptr, incremental}, all_of<needs_noise, needs_sums, needs_blocks, needs_proper_prior>,
        "blocks of rows replace their own sites, then full passes (models of columns and inducing points)"},
       {"opper_archambeau", {opper_archambeau},
        all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
@@ -150,6 +162,9 @@ const std::vector<Algorithm>& algorithms() {
 
 InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<Sites>& start,
                                const InferenceControl& control, Trace& trace) const {
+  if (model.source() && !kinds.sums && !kinds.blocks)
+    throw std::domain_error("method \"" + name +
+                            "\" needs all rows in memory; use fixed_point, natural_gradient or incremental");
   if (model.sums_suffice()) {
     if (kinds.blocks) return kinds.blocks(BlockModel(model), start, control, trace);
     if (kinds.sums) return kinds.sums(GlobalModel(model), start, control, trace);
@@ -166,12 +181,16 @@ std::string automatic_expectation(const std::string& method) {
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
   // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not
   // log-concave, whose bends newton's model of the variances misjudges, the natural gradient. Else the
-  // accelerated fixed point, which moves in b and so keeps its digits where coefficients have wide priors.
+  // fixed point, which keeps its digits where coefficients have wide priors; where rows are very many,
+  // incremental sweeps are there first.
   if (name == "auto") {
-    const std::string best = !model.full()                      ? "fixed_point"
-                             : model.likelihood().log_concave() ? "newton"
-                                                                : "natural_gradient";
-    for (const std::string& candidate : {std::string("exact"), best, std::string("fixed_point")})
+    constexpr Index many = 100;  // rows for each column (bench/incremental.R)
+    const bool sweeps = model.latents() == 1 && model.observations() >= many * model.latent_dimension();
+    const std::string best = model.full() ? model.likelihood().log_concave() ? "newton" : "natural_gradient"
+                             : sweeps     ? "incremental"
+                                          : "fixed_point";
+    const std::string first = model.source() ? best : "exact";
+    for (const std::string& candidate : {first, best, std::string("fixed_point")})
       for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == candidate && algorithm.refuses(model).empty()) return algorithm;
   }

@@ -23,6 +23,7 @@ LatentGaussianModel::LatentGaussianModel(Context& context, RowBlock rows,
                                          std::vector<Predictor> predictors, bool averaged)
     : context_(context),
       rows_(std::move(rows)),
+      observations_(rows_.size()),
       likelihood_(std::move(likelihood)),
       expectation_(std::move(expectation)),
       predictors_(std::move(predictors)),
@@ -43,6 +44,11 @@ LatentGaussianModel::LatentGaussianModel(Context& context, RowBlock rows,
   }
 }
 
+void LatentGaussianModel::set_source(std::shared_ptr<RowSource> source) {
+  source_ = std::move(source);
+  observations_ = source_ ? source_->rows() : rows();
+}
+
 Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {
   Matrix out(x.rows(), x.cols());
   for (Index k = 0; k < x.cols(); ++k) out.col(k) = (solver(k).*verb)(x.col(k));
@@ -51,7 +57,7 @@ Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const,
 
 void LatentGaussianModel::update(const ConstVectorRef& hyper) {
   likelihood_->update(hyper);
-  hypers_ = hyper.size();
+  hyper_ = hyper;
   for (const PriorOfDesign& part : priors_) part.prior->update(hyper);
   prior_mean_ = rows_.offset;
   prior_variances_.resize(0, 0);

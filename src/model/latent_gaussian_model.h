@@ -28,6 +28,8 @@ struct Predictor {
   Index design = 0;  // which of the model's designs it sees
 };
 
+class RowSource;
+
 class LatentGaussianModel {
  public:
   /// predictors: K. averaged: c is the likelihood's to average over (expectation/averaged.h), K = 1, and no
@@ -40,8 +42,12 @@ class LatentGaussianModel {
   /// The rows in memory, and how many they are.
   const RowBlock& block() const { return rows_; }
   Index rows() const { return rows_.size(); }
+  /// Who answers for all rows where they are not in memory; then the rows above are none. Null where they are.
+  RowSource* source() const { return source_.get(); }
+  void set_source(std::shared_ptr<RowSource> source);
   /// How many observations there are, in memory or not.
-  Index observations() const { return rows(); }
+  Index observations() const { return observations_; }
+  void set_observations(Index number) { observations_ = number; }
   Index latents() const { return static_cast<Index>(predictors_.size()); }
   const Data& data() const { return rows_.data; }
   const Likelihood& likelihood() const { return *likelihood_; }
@@ -54,8 +60,9 @@ class LatentGaussianModel {
   };
   const std::vector<PriorOfDesign>& priors() const { return priors_; }
   Index prior_index(Index k) const { return prior_index_[k]; }
-  /// Length of the hyperparameter table of the last update().
-  Index hypers() const { return hypers_; }
+  /// The hyperparameters of the last update(), natural scale, and how many they are.
+  const Vector& hyper() const { return hyper_; }
+  Index hypers() const { return hyper_.size(); }
   Solver& solver(Index k) { return *predictors_[k].solver; }
   const Solver& solver(Index k) const { return *predictors_[k].solver; }
   /// Whether every predictor's solver can: all(&Solver::can_sweep).
@@ -120,12 +127,14 @@ class LatentGaussianModel {
 
   Context& context_;
   RowBlock rows_;
+  std::shared_ptr<RowSource> source_;
+  Index observations_;
   std::unique_ptr<Likelihood> likelihood_;
   std::unique_ptr<Expectation> expectation_;
   std::vector<Predictor> predictors_;
   std::vector<PriorOfDesign> priors_;
   std::vector<Index> prior_index_;
-  Index hypers_ = 0;
+  Vector hyper_;
   Matrix prior_mean_;
   mutable Matrix prior_variances_;  // taken when they are asked for
   bool averaged_;

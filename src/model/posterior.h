@@ -13,10 +13,11 @@
 namespace galvi {
 
 /// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K
-/// each.
+/// each. Where rows are not in memory, the posterior that they would have.
 struct Sites {
   Matrix lambda;
   Matrix b;
+  std::shared_ptr<const GlobalPosterior> global = {};
 };
 
 struct Posterior {

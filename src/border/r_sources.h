@@ -1,0 +1,48 @@
+// Rows that are not in memory: R reads them block by block, or asks workers.
+#pragma once
+
+#include <Rcpp/Lightest>
+
+#include "global/row_source.h"
+
+namespace galvi {
+
+/// open(bounds) -> next(), which gives the next block as a list (y, size, weights, offset, designs) of whole
+/// parts, NULL at the end. Part p has the rows bounds[p], .., bounds[p + 1] - 1, from 0.
+class ReadRows final : public RowSource {
+ public:
+  ReadRows(Index rows, Rcpp::Function open) : rows_(rows), open_(std::move(open)) {}
+  Index rows() const override { return rows_; }
+  Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
+
+ private:
+  /// body(block, its first part)
+  void read(const Partition& partition, const std::function<void(const RowBlock&, Index)>& body);
+
+  Index rows_;
+  Rcpp::Function open_;
+};
+
+/// ask(list(kind, hyper, q, joint, gradient)) -> what workers answer: a list of subtrees of the tree over the
+/// parts, in order, each list(level, place, sum).
+class WorkerRows final : public RowSource {
+ public:
+  WorkerRows(Index rows, Rcpp::Function ask) : rows_(rows), ask_(std::move(ask)) {}
+  Index rows() const override { return rows_; }
+  Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  void for_blocks(const LatentGaussianModel&, Index, const Body&) override;
+  bool has_blocks() const override { return false; }
+
+ private:
+  Index rows_;
+  Rcpp::Function ask_;
+};
+
+/// A block as R hands it over.
+RowBlock block_from_list(const Rcpp::List& list, Index first);
+/// What a model list says of rows that are elsewhere (`source`: list(rows, open) or list(rows, ask)); null
+/// where they are in memory.
+std::shared_ptr<RowSource> source_from_list(const Rcpp::List& model);
+
+}  // namespace galvi

@@ -1,0 +1,82 @@
+// The border of a worker: a model with part of the rows, which answers passes.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "border/r_sources.h"
+#include "global/wire.h"
+#include "numeric/backend.h"
+
+using namespace galvi;
+
+namespace {
+
+struct Worker {
+  RMonitor monitor{R_NilValue};
+  Context context;
+  LatentGaussianModel model;
+  RowBlock rows;  // parts first, first + 1, .. of all
+  Index all, first;
+
+  Worker(const Rcpp::List& list, const Rcpp::List& block, Index all, Index first, int threads)
+      : context{backend("auto"), monitor, threads},
+        model(model_from_list(context, list, get<std::string>(list, "expectation"))),
+        rows(block_from_list(block, 0)),
+        all(all),
+        first(first) {
+    model.set_observations(all);
+    model.update(hyper_from_list(list).values());
+    rows.first = partition_of(model, all).begin(first);
+  }
+};
+
+}  // namespace
+
+//' The parts that a model's sums are taken along, as bounds from 0 (internal)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, 1};
+  const LatentGaussianModel core = model_from_list(context, model, "auto");
+  const Partition partition = partition_of(core, static_cast<Index>(rows));
+  Rcpp::NumericVector out(partition.parts() + 1);
+  for (Index part = 0; part <= partition.parts(); ++part)
+    out[part] = static_cast<double>(partition.begin(part));
+  return out;
+}
+
+//' A worker for these rows: parts first, first + 1, .. of `all` rows, first from 0 (internal)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads) {
+  return Rcpp::XPtr<Worker>(
+      new Worker(model, block, static_cast<Index>(all), static_cast<Index>(first), threads));
+}
+
+//' Its answer to a pass: the largest complete subtrees of the tree of sums (internal)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List ask_worker(SEXP worker, Rcpp::List question) {
+  Rcpp::XPtr<Worker> own(worker);
+  const Vector hyper = get_vector(question, "hyper");
+  if (own->model.hyper() != hyper) own->model.update(hyper);
+  Question asked;
+  GlobalPosterior q;
+  if (get<bool>(question, "start")) {
+    asked.kind = Question::start;
+  } else {
+    q = posterior_from_numbers(own->model, get<std::vector<double>>(question, "q"));
+    asked.q = &q;
+  }
+  asked.wanted = {get<bool>(question, "joint"), get<bool>(question, "gradient"), nullptr};
+  TreeSum<Contribution> sum;
+  add_parts(own->model, asked, partition_of(own->model, own->all), own->rows, own->first, sum);
+  Rcpp::List out;
+  for (const auto& node : sum.roots())
+    out.push_back(Rcpp::List::create(Rcpp::_["level"] = node.level,
+                                     Rcpp::_["place"] = static_cast<double>(node.place),
+                                     Rcpp::_["sum"] = Rcpp::wrap(to_numbers(node.sum))));
+  return out;
+}
