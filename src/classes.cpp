@@ -4,7 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
-#include "expectation/expectation.h"
+#include "predictive/predictive.h"
 
 // mean, variance: N x K. N x C probabilities or, with `second`, list(probability, second) with E p^2 beside
 // them. NA in a row gives NA.

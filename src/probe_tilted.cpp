@@ -2,7 +2,7 @@
 #include <Rcpp/Lightest>
 
 #include "border/model_from_list.h"
-#include "expectation/tilted.h"
+#include "quadrature/tilted.h"
 
 // Row n: log mass, mean and variance of p(y_n | eta)^weight_n N(eta | mean_n, variance_n), then the mean of
 // d log p / d hyper under it.

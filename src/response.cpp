@@ -7,7 +7,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
-#include "expectation/expectation.h"
+#include "predictive/predictive.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "expectation/gaussian_rule.h"
 #include "expectation/row_scratch.h"
 #include "numeric/parallel.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "expectation/gaussian_rule.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "expectation/gaussian_rule.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "expectation/function_mean.h"
-#include "expectation/sampled_function.h"
+#include "quadrature/sampled_function.h"
 
 namespace galvi {
 

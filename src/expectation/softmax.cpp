@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "expectation/softmax_lattice.h"
 #include "numeric/special_functions.h"
+#include "quadrature/softmax_lattice.h"
 
 namespace galvi {
 namespace {

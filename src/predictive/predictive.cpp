@@ -5,13 +5,13 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "expectation/expectation.h"
-#include "expectation/gaussian_rule.h"
-#include "expectation/log_integral.h"
-#include "expectation/tilted.h"
 #include "likelihood/normal.h"
 #include "likelihood/standard_function.h"
 #include "numeric/special_functions.h"
+#include "predictive/predictive.h"
+#include "quadrature/gaussian_rule.h"
+#include "quadrature/log_integral.h"
+#include "quadrature/tilted.h"
 
 namespace galvi {
 namespace {

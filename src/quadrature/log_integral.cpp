@@ -1,4 +1,4 @@
-#include "expectation/log_integral.h"
+#include "quadrature/log_integral.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "expectation/softmax_lattice.h"
+#include "quadrature/softmax_lattice.h"
 
 #include <algorithm>
 #include <cmath>

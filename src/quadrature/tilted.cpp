@@ -1,4 +1,4 @@
-#include "expectation/tilted.h"
+#include "quadrature/tilted.h"
 
 #include <cmath>
 

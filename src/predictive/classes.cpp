@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "expectation/expectation.h"
-#include "expectation/log_integral.h"
-#include "expectation/softmax_lattice.h"
 #include "likelihood/composed.h"
 #include "likelihood/normal.h"
+#include "predictive/predictive.h"
+#include "quadrature/log_integral.h"
+#include "quadrature/softmax_lattice.h"
 
 namespace galvi {
 namespace {

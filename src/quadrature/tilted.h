@@ -2,7 +2,7 @@
 // need them.
 #pragma once
 
-#include "expectation/log_integral.h"
+#include "quadrature/log_integral.h"
 
 namespace galvi {
 

@@ -1,9 +1,9 @@
-#include "expectation/sampled_function.h"
+#include "quadrature/sampled_function.h"
 
 #include <cmath>
 
-#include "expectation/gaussian_rule.h"
 #include "likelihood/normal.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {

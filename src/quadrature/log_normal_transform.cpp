@@ -1,4 +1,4 @@
-#include "expectation/log_normal_transform.h"
+#include "quadrature/log_normal_transform.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "expectation/gaussian_rule.h"
+#include "quadrature/gaussian_rule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "expectation/log_normal_transform.h"
 #include "likelihood/likelihood.h"
+#include "quadrature/log_normal_transform.h"
 
 namespace galvi {
 

@@ -1,0 +1,3 @@
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "predictive/classes.cpp"
+#include "predictive/predictive.cpp"
