@@ -116,7 +116,7 @@ gp_approximation <- function(options, inducing, env) {
 }
 
 # Constructors that a formula may call: the registry's kernels without the two operators.
-kernel_words <- function() setdiff(probe_kernel_types(), c("sum", "product"))
+kernel_words <- function() setdiff(kernel_types(), c("sum", "product"))
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())

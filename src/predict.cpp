@@ -1,4 +1,4 @@
-// The border: latent predictions at new rows, and gradients of the bound for checks.
+// The border: latent predictions at new rows.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -20,10 +20,8 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
     state.latent_mean = get_vector(latent, "mean");
     state.latent_chol = get_matrix(latent, "chol");
   }
-  if (has(posterior, "factor")) {
-    const Rcpp::NumericMatrix factor(Rcpp::List(posterior["factor"])[k]);
-    state.factor = Eigen::Map<const Matrix>(factor.begin(), factor.nrow(), factor.ncol());
-  }
+  if (has(posterior, "factor"))
+    state.factor = from_r(Rcpp::NumericMatrix(Rcpp::List(posterior["factor"])[k]));
   return state;
 }
 

@@ -1,4 +1,4 @@
-// Windows into the dual: its conjugates, its value and its gradient.
+// The dual: its conjugates, its value and its gradient.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -10,14 +10,12 @@
 
 using namespace galvi;
 
-//' The Fenchel conjugate of one datum's -E at x, one entry per latent (DualLine in likelihood.h); NULL where the
-//' expectation has none
-//' @noRd
+// The Fenchel conjugate of one datum's -E at x, one entry per latent (DualLine in likelihood.h); NULL where the
+// expectation has none
 // [[Rcpp::export(rng = false)]]
 Rcpp::RObject probe_conjugate(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
                               double y, double size, Rcpp::NumericVector x) {
-  const auto made = make_likelihood(likelihood_from_list(likelihood));
-  made->update(Eigen::Map<const Vector>(hyper.begin(), hyper.size()));
+  const auto made = likelihood_at(likelihood, from_r(hyper));
   const auto expected = make_expectation(expectation, *made);
   if (!expected->has_conjugate(*made)) return R_NilValue;
   const Index K = made->latents();
@@ -39,8 +37,7 @@ Rcpp::RObject probe_conjugate(Rcpp::List likelihood, std::string expectation, Rc
                             Rcpp::_["lower"] = to_r(lower), Rcpp::_["upper"] = to_r(upper));
 }
 
-//' The dual of a model at x (N x K), or where its search starts, and its Hessian times `direction`
-//' @noRd
+// The dual of a model at x (N x K), or where its search starts, and its Hessian times `direction`
 // [[Rcpp::export(rng = false)]]
 Rcpp::RObject probe_dual(Rcpp::List model, Rcpp::Nullable<Rcpp::NumericMatrix> x = R_NilValue,
                          Rcpp::Nullable<Rcpp::NumericMatrix> direction = R_NilValue) {
@@ -49,17 +46,15 @@ Rcpp::RObject probe_dual(Rcpp::List model, Rcpp::Nullable<Rcpp::NumericMatrix> x
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
   DualProblem problem(core);
-  const auto matrix = [](const Rcpp::Nullable<Rcpp::NumericMatrix>& from) -> Matrix {
-    const Rcpp::NumericMatrix values(from.get());
-    return Eigen::Map<const Matrix>(values.begin(), values.nrow(), values.ncol());
-  };
-  const Matrix place = x.isNotNull() ? matrix(x) : problem.start(initial_posterior(core, std::nullopt, 1));
+  const Matrix place = x.isNotNull() ? from_r(Rcpp::NumericMatrix(x))
+                                     : problem.start(initial_posterior(core, std::nullopt, 1));
   const auto point = problem.at(place);
   if (!point) return R_NilValue;
   Rcpp::List out =
       Rcpp::List::create(Rcpp::_["x"] = to_r(point->x), Rcpp::_["value"] = point->value,
                          Rcpp::_["gradient"] = to_r(point->gradient), Rcpp::_["gap"] = point->gap,
                          Rcpp::_["elbo"] = point->posterior ? point->posterior->elbo : R_NegInf);
-  if (direction.isNotNull()) out["curved"] = to_r(problem.curve(*point, matrix(direction), true));
+  if (direction.isNotNull())
+    out["curved"] = to_r(problem.curve(*point, from_r(Rcpp::NumericMatrix(direction)), true));
   return out;
 }

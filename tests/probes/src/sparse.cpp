@@ -1,33 +1,16 @@
-// The sparse factorisation as R functions, for the tests alone.
+// The sparse factorisation.
 #include <Rcpp/Lightest>
 
 #include <ctime>
 #include <functional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "numeric/backend.h"
 #include "numeric/sparse_cholesky.h"
+#include "setting.h"
+
+using namespace galvi;
 
 namespace {
-
-using galvi::Matrix;
-using galvi::SparseMatrix;
-using galvi::Vector;
-
-class PollCounter final : public galvi::Monitor {
- public:
-  explicit PollCounter(int stop_at) : stop_at_(stop_at) {}
-  void poll() override {
-    if (++polls_ == stop_at_) throw std::runtime_error("stopped by the monitor");
-  }
-  void report(const galvi::Progress&) override {}
-
- private:
-  int stop_at_;
-  int polls_ = 0;
-};
 
 // Entries (i, j) from 1; their values do not matter.
 SparseMatrix pattern(int n, const Rcpp::IntegerVector& i, const Rcpp::IntegerVector& j) {
@@ -35,16 +18,6 @@ SparseMatrix pattern(int n, const Rcpp::IntegerVector& i, const Rcpp::IntegerVec
   for (int k = 0; k < i.size(); ++k) entries.emplace_back(i[k] - 1, j[k] - 1, 1.0);
   SparseMatrix result(n, n);
   result.setFromTriplets(entries.begin(), entries.end());
-  return result;
-}
-
-Matrix to_eigen(const Rcpp::NumericMatrix& A) {
-  return Eigen::Map<const Matrix>(A.begin(), A.nrow(), A.ncol());
-}
-
-Rcpp::NumericMatrix from_eigen(const Matrix& A) {
-  Rcpp::NumericMatrix result(static_cast<int>(A.rows()), static_cast<int>(A.cols()));
-  Eigen::Map<Matrix>(result.begin(), A.rows(), A.cols()) = A;
   return result;
 }
 
@@ -56,25 +29,25 @@ Rcpp::NumericMatrix from_eigen(const Matrix& A) {
 Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericMatrix x,
                                  Rcpp::NumericMatrix B, std::string backend = "auto", int threads = 1,
                                  int stop_at = -1) {
-  PollCounter monitor(stop_at);
-  galvi::SparseCholesky factor(pattern(n, i, j));
-  const Matrix values = to_eigen(x), right = to_eigen(B);
+  SparseCholesky factor(pattern(n, i, j));
+  const Matrix values = from_r(x), right = from_r(B);
   Rcpp::List result(values.cols());
   for (int k = 0; k < values.cols(); ++k) {
-    galvi::Context context{galvi::backend(backend), monitor, threads};
+    Setting setting(backend, threads, stop_at);
+    Context& context = setting.context;
     if (!factor.factorise(context, values.col(k))) continue;
     Matrix solved = right, lower = right, upper = right;
     factor.solve(context, solved);
     factor.solve_lower(context, lower);
     factor.solve_lower_transposed(context, upper);
     const SparseMatrix inverse = factor.selected_inverse(context);
-    result[k] = Rcpp::List::create(
-        Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = from_eigen(solved),
-        Rcpp::Named("lower") = from_eigen(lower), Rcpp::Named("lower_transposed") = from_eigen(upper),
-        Rcpp::Named("inverse") =
-            Rcpp::NumericVector(inverse.valuePtr(), inverse.valuePtr() + inverse.nonZeros()),
-        Rcpp::Named("flops") = context.cost.flops,
-        Rcpp::Named("factorisations") = context.cost.factorisations);
+    result[k] =
+        Rcpp::List::create(Rcpp::Named("log_det") = factor.log_det(), Rcpp::Named("solve") = to_r(solved),
+                           Rcpp::Named("lower") = to_r(lower), Rcpp::Named("lower_transposed") = to_r(upper),
+                           Rcpp::Named("inverse") = Rcpp::NumericVector(
+                               inverse.valuePtr(), inverse.valuePtr() + inverse.nonZeros()),
+                           Rcpp::Named("flops") = context.cost.flops,
+                           Rcpp::Named("factorisations") = context.cost.factorisations);
   }
   return result;
 }
@@ -83,11 +56,11 @@ Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVect
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j,
                                          Rcpp::NumericVector x, std::string backend, int repeats) {
-  PollCounter monitor(-1);
-  galvi::Context context{galvi::backend(backend), monitor};
+  Setting setting(backend);
+  Context& context = setting.context;
   const SparseMatrix lower = pattern(n, i, j);
-  const Vector values = Eigen::Map<const Vector>(x.begin(), x.size());
-  galvi::SparseCholesky factor(lower);
+  const Vector values = from_r(x);
+  SparseCholesky factor(lower);
   SparseMatrix inverse;
   Matrix B = Matrix::Ones(n, 1);
   const auto seconds = [&](const std::function<void()>& run) {
@@ -95,7 +68,7 @@ Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::Int
     for (int repeat = 0; repeat < repeats; ++repeat) run();
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / repeats;
   };
-  const double analyse = seconds([&] { factor = galvi::SparseCholesky(lower); });
+  const double analyse = seconds([&] { factor = SparseCholesky(lower); });
   const double factorise = seconds([&] { factor.factorise(context, values); });
   const double invert = seconds([&] { inverse = factor.selected_inverse(context); });
   const double solve = seconds([&] { factor.solve(context, B); });

@@ -1,4 +1,4 @@
-// The likelihood and expectation axes, opened for tests and for galvi_methods().
+// The likelihood and expectation axes, row by row.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -6,26 +6,12 @@
 #include "border/monitor.h"
 #include "expectation/expectation.h"
 #include "numeric/backend.h"
+#include "quadrature/tilted.h"
 
 namespace {
 
-std::unique_ptr<galvi::Likelihood> likelihood_at(const Rcpp::List& likelihood,
-                                                 const Rcpp::NumericVector& hyper) {
-  auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
-  made->update(Eigen::Map<const galvi::Vector>(hyper.begin(), hyper.size()));
-  return made;
-}
-
-galvi::Data data_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& size,
-                    const Rcpp::NumericVector& weight) {
-  auto copy = [](const Rcpp::NumericVector& x) -> galvi::Vector {
-    return Eigen::Map<const galvi::Vector>(x.begin(), x.size());
-  };
-  return {copy(y), copy(size), copy(weight)};
-}
-
 // N x K from K columns below one another.
-galvi::Matrix by_row(const Rcpp::NumericVector& x, R_xlen_t rows) {
+galvi::Matrix rows_of(const Rcpp::NumericVector& x, R_xlen_t rows) {
   const R_xlen_t latents = rows > 0 ? x.size() / rows : 1;
   if (rows * latents != x.size()) Rcpp::stop("mean and variance must have a row for each response");
   return Eigen::Map<const galvi::Matrix>(x.begin(), rows, latents);
@@ -36,32 +22,6 @@ Rcpp::NumericVector column(const galvi::Matrix& X) {
 }
 
 }  // namespace
-
-// One row per registered likelihood.
-// [[Rcpp::export(name = "likelihood_facts", rng = false)]]
-Rcpp::DataFrame probe_likelihood_facts() {
-  std::vector<std::string> type;
-  std::vector<bool> log_concave, conjugate, closed_form, discrete, separable;
-  std::vector<int> latents, classes;
-  for (const galvi::LikelihoodFacts& facts : galvi::likelihood_facts()) {
-    type.push_back(facts.type);
-    log_concave.push_back(facts.log_concave);
-    conjugate.push_back(facts.conjugate);
-    closed_form.push_back(facts.closed_form);
-    discrete.push_back(facts.discrete);
-    separable.push_back(facts.separable);
-    latents.push_back(static_cast<int>(facts.latents));
-    classes.push_back(static_cast<int>(facts.classes));
-  }
-  return Rcpp::DataFrame::create(Rcpp::_["type"] = type, Rcpp::_["log_concave"] = log_concave,
-                                 Rcpp::_["conjugate"] = conjugate, Rcpp::_["closed_form"] = closed_form,
-                                 Rcpp::_["discrete"] = discrete, Rcpp::_["separable"] = separable,
-                                 Rcpp::_["latents"] = latents, Rcpp::_["classes"] = classes,
-                                 Rcpp::_["stringsAsFactors"] = false);
-}
-
-// [[Rcpp::export(rng = false)]]
-std::vector<std::string> probe_expectation_types() { return galvi::expectation_types(); }
 
 // Why this expectation cannot serve this likelihood; "" if it can.
 // [[Rcpp::export(rng = false)]]
@@ -78,7 +38,7 @@ std::string probe_expectation_refuses(std::string expectation, Rcpp::List likeli
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
                                      Rcpp::NumericVector size, Rcpp::NumericVector eta) {
-  const auto made = likelihood_at(likelihood, hyper);
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   Rcpp::NumericMatrix out(y.size(), 6 + hyper.size());
   for (int n = 0; n < y.size(); ++n) {
     const galvi::Datum datum{y[n], size[n]};
@@ -97,7 +57,7 @@ Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector 
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
                                   Rcpp::NumericVector size, Rcpp::NumericVector eta) {
-  const auto made = likelihood_at(likelihood, hyper);
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   Rcpp::NumericVector mean(y.size()), variance(y.size()), cdf(y.size()), start(y.size());
   for (int n = 0; n < y.size(); ++n) {
     mean[n] = made->conditional_mean(size[n], &eta[n]);
@@ -115,12 +75,12 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
                              Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
                              Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads,
                              int pieces = 20) {
-  const auto made = likelihood_at(likelihood, hyper);
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   const auto expected = galvi::make_expectation(expectation, *made, {pieces});
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("eigen"), monitor, threads};
-  const galvi::Data data = data_of(y, size, weight);
-  const galvi::Matrix m = by_row(mean, y.size()), v = by_row(variance, y.size());
+  const galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight), galvi::Vector()};
+  const galvi::Matrix m = rows_of(mean, y.size()), v = rows_of(variance, y.size());
   galvi::Expectations out;
   expected->evaluate(context, *made, data, m, v, order, out);
   galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
@@ -132,4 +92,27 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
                             Rcpp::_["sweeps"] = context.cost.sweeps, Rcpp::_["exact"] = expected->exact(),
                             Rcpp::_["is_bound"] = expected->is_bound(),
                             Rcpp::_["one_optimum"] = expected->one_optimum(*made));
+}
+
+// Row n: log mass, mean and variance of p(y_n | eta)^weight_n N(eta | mean_n, variance_n), then the mean of
+// d log p / d hyper under it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                 Rcpp::NumericVector size, Rcpp::NumericVector weight,
+                                 Rcpp::NumericVector mean, Rcpp::NumericVector variance) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  Rcpp::NumericMatrix out(y.size(), 3 + hyper.size());
+  galvi::TiltedRule rule;
+  for (int n = 0; n < y.size(); ++n) {
+    const galvi::Datum datum{y[n], size[n]};
+    rule.place(*made, datum, weight[n], mean[n], variance[n]);
+    out(n, 0) = rule.log_mass();
+    out(n, 1) = rule.mean();
+    out(n, 2) = rule.variance();
+    galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+    for (std::size_t j = 0; j < rule.nodes().size(); ++j)
+      made->add_gradient(datum, &rule.nodes()[j], rule.weights()[j], gradient);
+    for (int h = 0; h < hyper.size(); ++h) out(n, 3 + h) = gradient[h];
+  }
+  return out;
 }

@@ -1,4 +1,4 @@
-// Windows into solvers and bounds, so that their references can be readable R.
+// Solvers and bounds, so that their references can be readable R.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -8,17 +8,16 @@
 
 using namespace galvi;
 
-//' Every verb of a model's first solver at the sites (lambda, b)
-//' @noRd
+// Every verb of a model's first solver at the sites (lambda, b)
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b,
                         Rcpp::NumericVector x, int threads, std::string backend_name,
                         Rcpp::NumericVector changes) {
   RMonitor monitor(R_NilValue);
   Context context{backend(backend_name), monitor, threads};
-  const Vector sites = Eigen::Map<const Vector>(lambda.begin(), lambda.size());
-  const Vector linear = Eigen::Map<const Vector>(b.begin(), b.size());
-  const Vector v = Eigen::Map<const Vector>(x.begin(), x.size());
+  const Vector sites = from_r(lambda);
+  const Vector linear = from_r(b);
+  const Vector v = from_r(x);
   const PredictorSpec spec = predictors_from_list(context, model).at(0);
   spec.prior->update(hyper_from_list(model).values());
   auto solver = make_solver(spec.solver, context, spec.prior, designs_from_list(model).at(spec.design));
@@ -48,9 +47,8 @@ Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::Nume
       Rcpp::_["jitter"] = solver->jitter());
 }
 
-//' The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at
-//' the given sites if `sites` is a list(lambda, b), where q is not the optimum and the sites are held
-//' @noRd
+// The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at
+// the given sites if `sites` is a list(lambda, b), where q is not the optimum and the sites stay
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method = "auto",
                        Rcpp::Nullable<Rcpp::List> sites = R_NilValue) {
@@ -76,8 +74,8 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
   }
   const Algorithm& algorithm = choose_algorithm(method, core);
   const bool own = algorithm.gradient && sites.isNull();
-  const Vector gradient = own ? algorithm.gradient(core, q, table.size())
-                              : core.gradient(q, table.size(), sites.isNull());
+  const Vector gradient =
+      own ? algorithm.gradient(core, q, table.size()) : core.gradient(q, table.size(), sites.isNull());
   return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
