@@ -6,5 +6,4 @@
 #include "expectation/piecewise.cpp"
 #include "expectation/quadrature.cpp"
 #include "expectation/registry.cpp"
-#include "expectation/sampled_mean.cpp"
 #include "expectation/softmax.cpp"

@@ -1,10 +1,8 @@
 #include "expectation/by_row.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
 #include "expectation/row_scratch.h"
 #include "numeric/parallel.h"

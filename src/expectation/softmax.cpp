@@ -1,6 +1,4 @@
-#include "expectation/softmax.h"
-
-#include <cmath>
+#include "expectation/quadrature.h"
 
 #include "numeric/special_functions.h"
 #include "quadrature/softmax_lattice.h"

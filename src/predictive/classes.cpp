@@ -3,13 +3,12 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "likelihood/composed.h"
-#include "likelihood/normal.h"
 #include "predictive/predictive.h"
 #include "quadrature/log_integral.h"
+#include "quadrature/log_mean_exp.h"
 #include "quadrature/softmax_lattice.h"
 
 namespace galvi {
@@ -20,53 +19,17 @@ struct LogMoments {
   double first = 0.0, second = 0.0;
 };
 
-/// L(eta) - (eta - mean)^2 / (2 variance) for concave L(eta, out): value and derivatives, out[5].
-template <class Function>
-class TiltedFunction final : public LogIntegrand {
- public:
-  TiltedFunction(Function L, double mean, double variance) : L_(L), mean_(mean), variance_(variance) {}
-  double value(double eta) const override {
-    double l[5];
-    L_(eta, l);
-    const double value = l[0] - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
-    return std::isnan(value) ? -infinity : value;
-  }
-  double slope(double eta, double& curvature) const override {
-    double l[5];
-    L_(eta, l);
-    curvature = 1.0 / variance_ - l[2];
-    return l[1] - (eta - mean_) / variance_;
-  }
-
- private:
-  Function L_;
-  double mean_, variance_;
-};
-
-/// log E exp(L(eta)) under eta ~ N(mean, variance)
-template <class Function>
-double log_mean_exp(double mean, double variance, Function L) {
-  if (variance == 0.0) {
-    double l[5];
-    L(mean, l);
-    return l[0];
-  }
-  const double sd = std::sqrt(variance);
-  thread_local LogIntegral integral;
-  integral.concave(TiltedFunction<Function>(L, mean, variance), mean, sd);
-  return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
-}
-
 /// Of p = exp(L); `first` where it is known in closed form, the second on request.
 template <class Function>
 LogMoments log_moments(double mean, double variance, bool second, std::optional<double> first, Function L) {
   LogMoments moments;
-  moments.first = first ? *first : log_mean_exp(mean, variance, L);
+  moments.first = first ? *first : log_mean_exp(L, mean, variance);
   if (second) {
-    moments.second = log_mean_exp(mean, variance, [&](double eta, double out[5]) {
+    const auto twice = [&](double eta, double out[5]) {
       L(eta, out);
       for (int k = 0; k < 5; ++k) out[k] *= 2.0;
-    });
+    };
+    moments.second = log_mean_exp(twice, mean, variance);
   }
   return moments;
 }
@@ -82,9 +45,9 @@ void one_latent(const Likelihood& likelihood, double mean, double variance, std:
   }
 }
 
-// The latents are independent: parts of different latents multiply. What classes share is had once.
+// The latents are independent: parts of different latents multiply. What classes share is computed once.
 void composed_classes(const Likelihood& likelihood, const double* mean, const double* variance,
-              std::vector<LogMoments>& classes, bool second) {
+                      std::vector<LogMoments>& classes, bool second) {
   const StandardFunction& f = *likelihood.standard_function();
   std::map<std::vector<double>, LogMoments> known;
   Composition sum;
@@ -227,10 +190,6 @@ class SoftmaxMoments {
 };
 
 }  // namespace
-
-double log_mean_exp(const StandardFunction& f, double mean, double variance) {
-  return log_mean_exp(mean, variance, [&](double x, double out[5]) { f.derivatives(x, out); });
-}
 
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment) {

@@ -10,8 +10,6 @@ double predictive_mean(const Likelihood& likelihood, double size, double mean, d
 /// log of E y of one trial, sign = 1, or of 1 - E y, sign = -1, where y lies between 0 and 1; of E y alone
 /// where y is positive.
 double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign);
-/// log E exp(f(x)) under x ~ N(mean, variance), with the digits of small means.
-double log_mean_exp(const StandardFunction& f, double mean, double variance);
 /// Var(E[y | eta]): the squared standard error of the response.
 double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance);
 /// Var(y), law of total variance.

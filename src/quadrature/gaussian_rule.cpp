@@ -9,7 +9,7 @@
 namespace galvi {
 namespace {
 
-constexpr double rule_reach = 7.5;       // in sds; beyond lies less than 1e-13
+constexpr double rule_reach = 7.5;  // in sds; beyond lies less than 1e-13
 constexpr double sinh_reach = 9.0;  // where more costs next to nothing, for narrow bends far from the mean
 // Errors of exp(-30), times what derivatives grow by near a pole; a little less where that is a high pole.
 constexpr double table_exponent = 30;

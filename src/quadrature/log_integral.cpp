@@ -7,7 +7,7 @@
 namespace galvi {
 namespace {
 
-constexpr double negligible_log = 37;        // logs below the peak: exp(-37) is rounding
+constexpr double negligible_log = 37;    // logs below the peak: exp(-37) is rounding
 constexpr double allowed_change = 1e-9;  // between 10 and 21 nodes; the latter are then right to 1e-13
 constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side

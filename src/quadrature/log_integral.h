@@ -1,9 +1,10 @@
 // Integrals of exp(h) over the real line, whatever the scale of h is and wherever it peaks.
 #pragma once
 
+#include <limits>
 #include <vector>
 
-#include "likelihood/likelihood.h"
+#include "numeric/types.h"
 
 namespace galvi {
 

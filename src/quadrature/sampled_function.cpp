@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "likelihood/normal.h"
 #include "quadrature/gaussian_rule.h"
 
 namespace galvi {

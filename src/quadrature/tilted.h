@@ -2,6 +2,9 @@
 // need them.
 #pragma once
 
+#include <vector>
+
+#include "likelihood/likelihood.h"
 #include "quadrature/log_integral.h"
 
 namespace galvi {
