@@ -71,7 +71,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   std::vector<DesignRows> others;
   for (const auto& design : rows) others.push_back(design_from_list(design));
   const std::vector<PredictorSpec> predictors = predictors_from_list(context, model);
-  // A short latent vector tells all there is to know: no training rows are needed.
+  // A short latent vector determines the predictions: no training rows are needed.
   const auto designs = has(posterior, "latent") ? without_rows(others) : designs_from_list(model);
   Index K = 0, T = 0, number = 0;
   for (const PredictorSpec& spec : predictors) {

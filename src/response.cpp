@@ -1,4 +1,4 @@
-// The border: predictions of responses and of their classes, row by row, from the marginal mean and variance of eta.
+// The border: predictions of responses and of classes, row by row, from the marginal moments of eta.
 #include <Rcpp/Lightest>
 
 #include <functional>

@@ -125,7 +125,7 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
 
 namespace {
 
-// Numbers may come as a vector for a matrix of one column.
+// A matrix of one column may come as a vector.
 void read(SEXP from, Matrix& to) {
   const Rcpp::NumericVector x(from);
   const Index rows = Rf_isMatrix(from) ? Rf_nrows(from) : x.size();

@@ -19,7 +19,7 @@ HyperTable hyper_from_list(const Rcpp::List& model);
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;
   std::string solver;
-  Index design;                // which of the model's designs its terms see
+  Index design;                // index of the design of its terms
   std::vector<Index> latents;  // which columns of eta it stands for
 };
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);

@@ -1,4 +1,4 @@
-// The expectation axis: how E_N(m, v)[log p(y | eta)] is had, or bounded.
+// The expectation axis: how E_N(m, v)[log p(y | eta)] is computed or bounded.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace galvi {
 
-/// Expectations of all N rows. The second derivatives hold a K x K block per row, column-major, and are
-/// filled for order = 2 only.
+/// Expectations of all N rows. The second derivatives are a K x K block per row, column-major, filled for
+/// order = 2 only.
 struct Expectations {
   Vector value;             // N
   Matrix d_mean;            // N x K
@@ -31,8 +31,8 @@ struct RowExpectation {
 struct RowConjugate {
   double value;
   double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
-  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their
-  /// sum is held, infinite where latents do not compete.
+  /// 1 less the sum of x over the classes of a softmax: x > 0 is inside as long as this is positive. 0 where
+  /// that sum is fixed, infinite where the latents are not tied by a sum.
   double rest;
 };
 
@@ -54,7 +54,8 @@ class Expectation {
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
   virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data,
                             const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
-  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate is had.
+  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate has a
+  /// formula.
   virtual bool has_conjugate(const Likelihood& /*likelihood*/) const { return false; }
   /// The lines on which that of one row is finite, without its weight.   K
   virtual void dual_lines(const Likelihood&, const Datum&, DualLine* /*lines*/) const {}

@@ -29,8 +29,8 @@ class LogBound final : public FunctionMean {
   }
 };
 
-/// log Phi bends by less than 1, d^2 log Phi / dx^2 >= -1, so E f(x) >= f(mean) - variance / 2: what remains
-/// of a latent g ~ N(eta, 1), y = sign(g), after Jensen's inequality for p(g | eta).
+/// d^2 log Phi / dx^2 >= -1, so E f(x) >= f(mean) - variance / 2. It is Jensen's inequality for p(g | eta) of
+/// the latent g ~ N(eta, 1), y = sign(g).
 class TwoStage final : public FunctionMean {
  public:
   std::string name() const override { return "two_stage"; }

@@ -7,9 +7,9 @@
 
 namespace galvi {
 
-/// Likelihoods with derivatives, K = 1: E l, l = log p, and its derivatives, right to 1e-9 (absolute or relative,
-/// whichever is larger) for variances up to 1e4 and |mean| up to 50:  d_m = E l', d_v = E l'' / 2, d_mm = E l'',
-/// d_mv = E l''' / 2, d_vv = E l'''' / 4.
+/// Likelihoods with derivatives, K = 1: E l, l = log p, and its derivatives, right to 1e-9 (absolute or
+/// relative, whichever is larger) for variances up to 1e4 and |mean| up to 50:  d_m = E l', d_v = E l'' / 2,
+/// d_mm = E l'', d_mv = E l''' / 2, d_vv = E l'''' / 4.
 class Quadrature final : public ScalarByRow {
  public:
   std::string name() const override { return "quadrature"; }
@@ -23,8 +23,9 @@ class Quadrature final : public ScalarByRow {
                       int order, PointExpectation& out) const override;
 };
 
-/// Composed likelihoods: E f of their standard function and its derivatives as above, by samples of f that are
-/// taken once. E f'' is a sum with positive weights, so that d_v <= 0 wherever f is concave, rounding included.
+/// Composed likelihoods: E f of their standard function and its derivatives as above, by samples of f that
+/// are taken once. E f'' is a sum with positive weights, so that d_v <= 0 wherever f is concave, rounding
+/// included.
 class SampledMean final : public FunctionMean {
  public:
   explicit SampledMean(const StandardFunction& f);

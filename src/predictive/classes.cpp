@@ -1,4 +1,4 @@
-// Probabilities of classes, with the uncertainty of eta.
+// Probabilities of classes, averaged over eta.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -91,7 +91,7 @@ class ChosenClass final : public LogIntegrand {
     logs(u, rise, fall);
     return rise + fall;
   }
-  // Both factors bend over a length of 1 or more, so that differences over less serve.
+  // Both factors vary over lengths of 1 or more, so that differences over a short step are accurate.
   double slope(double u, double& curvature) const override {
     constexpr double step = 1e-2;
     double rise, fall;
@@ -99,8 +99,7 @@ class ChosenClass final : public LogIntegrand {
     curvature = 1.0;
     const Index k = classes_.latent_of(chosen_);
     const bool left = u + (k < 0 ? 0.0 : mean_[k]) < 0.0;
-    if (rise == -infinity && left)
-      return fall == -infinity ? 0.0 : 1.0;  // of which the first is no mass at all
+    if (rise == -infinity && left) return fall == -infinity ? 0.0 : 1.0;  // both underflow: no mass
     if (rise == -infinity || fall == -infinity) return -1.0;
     return (value(u + step) - value(u - step)) / (2.0 * step);
   }
@@ -118,7 +117,7 @@ class ChosenClass final : public LogIntegrand {
       c == chosen_ ? rise = l : fall += l;
     }
   }
-  static constexpr double one_node = 1e18;  // the step of a lattice of which one node is wanted
+  static constexpr double one_node = 1e18;  // a lattice of which only one node is used
   const Softmax& classes_;
   const double *mean_, *variance_;
   Index chosen_;
@@ -131,7 +130,7 @@ class SoftmaxMoments {
   void take(const Softmax& classes, const double* mean, const double* variance, bool second) {
     lattice_.place(classes, mean, variance, true);
     if (lattice_.nodes > longest) return integrate(classes, mean, variance, second);
-    // All terms are positive, rise and fall once; those of an improbable class may begin further left.
+    // All terms are positive and unimodal in u; those of an improbable class may begin further left.
     for (double extra = 0.0; extra < 2000.0; extra = 2.0 * extra + 32.0) {
       lattice_.place(classes, mean, variance, true, extra);
       first.setZero(classes.classes);
@@ -153,7 +152,7 @@ class SoftmaxMoments {
   Vector first, second;
 
  private:
-  static constexpr double longest = 1 << 14;  // nodes; a lattice that is longer costs more than integrals do
+  static constexpr double longest = 1 << 14;  // nodes, beyond which integrals are cheaper
 
   void integrate(const Softmax& classes, const double* mean, const double* variance, bool with_second) {
     double start = classes.reference < 0 ? infinity : 0.0, stride = 1.0;

@@ -1,4 +1,4 @@
-// Moments and densities of a new response: closed forms where the likelihood has them, else integrals over eta.
+// Moments and densities of a new response: in closed form where the likelihood has one, else by quadrature.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -35,7 +35,7 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   const StandardFunction* f = likelihood.log_inverse_link();
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
   if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
-  // Small shares need digits of their own.
+  // Small shares are integrated on the log scale, which keeps their digits.
   const double share =
       gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
   return share > small_share ? std::log(std::min(share, 1.0)) : log_share(*f, sign * mean, variance);
@@ -44,7 +44,7 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
 double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance) {
   if (const auto value = likelihood.predictive_mean(size, mean, variance)) return *value;
   if (likelihood.log_inverse_link()) {
-    // Shares of one, rounding included.
+    // Normalised, so that both shares add up to one exactly.
     const double share = std::exp(predictive_log_mean(likelihood, mean, variance, 1.0));
     const double rest = std::exp(predictive_log_mean(likelihood, mean, variance, -1.0));
     return size * (share / (share + rest));

@@ -12,7 +12,7 @@
 namespace galvi {
 namespace {
 
-/// The doubles in their order as whole numbers, so that halving a bracket of them takes at most 64 steps.
+/// The rank of a double among all doubles, so that bisection of ranks takes at most 64 steps.
 std::int64_t rank_of(double x) {
   std::int64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -59,7 +59,7 @@ class QuantileSearch {
         support_(support),
         discrete_(discrete),
         p_(probability),
-        // Whole numbers are in the middle of what they stand for.
+        // A whole number stands for the unit interval around it.
         coordinate_(discrete ? Support{support.low - 0.5, support.high + 0.5} : support),
         low_(std::max(discrete ? support.low - 1.0 : support.low, -most)),
         high_(std::min(support.high, most)) {}
@@ -68,7 +68,7 @@ class QuantileSearch {
   double operator()(double guess, double noise) {
     double t = coordinate_.of(guess), stride = 0.5 * (coordinate_.of(guess + noise) - t);
     if (!(stride > 0.0 && stride < infinity)) stride = 0.5;
-    // Outwards until both ends of the bracket are new.
+    // Outwards until both ends of the bracket have moved.
     bool inside = take(at(t));
     for (const int side = side_; inside && side_ == side; stride *= 2.0)
       inside = take(at(t += side > 0 ? -stride : stride));
@@ -77,7 +77,7 @@ class QuantileSearch {
     if (low_ == -most && excess(low_) >= 0.0) return support_.low;
     while (take(inner())) {
     }
-    // Next to an end of the support there are no more numbers.
+    // No double lies between this and the end of the support.
     return high_ - support_.low == std::numeric_limits<double>::denorm_min() ? support_.low : high_;
   }
 
@@ -90,13 +90,12 @@ class QuantileSearch {
     const double y = coordinate_.response(t);
     return discrete_ ? std::floor(y + 0.5) : y;
   }
-  // How far the distribution function is beyond the probability, by the smaller tail.
+  // By how much the distribution function exceeds the probability, measured in the smaller tail.
   double excess(double y) const {
     const Tails tails = tails_(y);
     return p_ < 0.5 ? std::log(tails.lower) - std::log(p_) : std::log1p(-p_) - std::log(tails.upper);
   }
-  /// The bracket ends at y from now on; false where y is not inside of it, or where there is no need to go
-  /// on.
+  /// Moves an end of the bracket to y; false where y is outside the bracket or the bracket is narrow enough.
   bool take(double y) {
     if (!(y > low_ && y < high_)) return false;
     const double value = excess(y);
@@ -107,7 +106,7 @@ class QuantileSearch {
     if (value >= 0.0) {
       high_ = y;
       at_high_ = value;
-      if (side_ > 0) at_low_ *= 0.5;  // the end that stays twice counts half (Illinois)
+      if (side_ > 0) at_low_ *= 0.5;  // the Illinois rule for an end that stays twice
     } else {
       low_ = y;
       at_low_ = value;
@@ -137,7 +136,7 @@ class QuantileSearch {
   bool discrete_;
   double p_;
   Coordinate coordinate_;
-  double low_, high_;                               // not reached, reached
+  double low_, high_;                               // below and at or above the quantile
   double at_low_ = -infinity, at_high_ = infinity;  // excess, where it is known
   double width_ = infinity;
   int side_ = 0, slow_ = 0;

@@ -13,7 +13,7 @@ namespace {
 
 double or_nothing(double log_value) { return std::isnan(log_value) ? -infinity : log_value; }
 
-constexpr double needle = 1e-6;  // a threshold this narrow, beside 1 and eta's sd, is as good as normal
+constexpr double needle = 1e-6;  // a threshold so narrow relative to 1 and eta's sd is treated as normal
 
 /// The density of the threshold T.
 class CrossingDensity final : public LogIntegrand {
@@ -72,8 +72,8 @@ double crossing_probability(const Likelihood& likelihood, const Datum& datum, do
   return std::exp(integral.log_mass());
 }
 
-// Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it
-// keeps its digits.
+// Of two probabilities that add up to one the smaller (or one of about the same size) is integrated, so that
+// it keeps its digits.
 Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Crossing& crossing, double mean,
                      double variance) {
   const double sd = std::sqrt(variance);
@@ -114,11 +114,11 @@ class MixtureTail final : public LogIntegrand {
     curvature = shape_ * std::exp(u) - f[2] * dz * dz - f[1] * dz * (1.5 * share - 1.0);
     return -shape_ * std::expm1(u) + f[1] * dz;
   }
-  /// Where the noise is as wide as all else.
+  /// Where the noise is as wide as everything else.
   double turn() const { return std::min(0.0, log_squared_ - std::max(2.0 * log_r_, log_variance_)); }
 
  private:
-  // log -z, where V may be beyond all numbers
+  // log -z, where V may overflow
   double log_ratio(double u) const {
     const double noise = log_squared_ - u, top = std::max(noise, log_variance_);
     return log_r_ - 0.5 * (top + std::log1p(std::exp(-std::fabs(noise - log_variance_))));
@@ -141,8 +141,7 @@ Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, 
   return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
 }
 
-/// P(Y <= y | eta) times the density of eta, of which no more is known than that the first is monotone in
-/// eta.
+/// P(Y <= y | eta) times the density of eta; all that is known of the first is that it is monotone in eta.
 class MonotoneShare final : public LogIntegrand {
  public:
   MonotoneShare(const Likelihood& likelihood, const Datum& datum, double mean, double sd)
@@ -153,8 +152,7 @@ class MonotoneShare final : public LogIntegrand {
     return std::log(probability(eta)) - 0.5 * t * t - log_sqrt_2pi - std::log(sd_);
   }
   double slope(double, double& curvature) const override { return curvature = 0.0; }
-  /// Where the probability falls, or rises, through 1/2: halves what is between low and high until it does so
-  /// over the whole length.
+  /// Where the probability crosses 1/2: bisects (low, high) until it changes by at most 1/2 between them.
   void find_step(double& low, double& high) const {
     const bool falls = probability(low) > probability(high);
     for (int i = 0; i < 100 && std::fabs(probability(low) - probability(high)) > 0.5; ++i) {
@@ -170,7 +168,7 @@ class MonotoneShare final : public LogIntegrand {
   double mean_, sd_;
 };
 
-// The first panels are a few sds of eta long, and shorter towards where the probability falls.
+// The first panels are a few sds of eta long, and shorter near the step of the probability.
 double monotone_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
   constexpr double ends[] = {-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0}, growth = 8.0;
   const MonotoneShare h(likelihood, datum, mean, sd);

@@ -10,15 +10,16 @@ namespace galvi {
 namespace {
 
 constexpr double rule_reach = 7.5;  // in sds; beyond lies less than 1e-13
-constexpr double sinh_reach = 9.0;  // where more costs next to nothing, for narrow bends far from the mean
-// Errors of exp(-30), times what derivatives grow by near a pole; a little less where that is a high pole.
+constexpr double sinh_reach = 9.0;  // further, for narrow bends far from the mean, as it costs few nodes
+// Errors of exp(-30) times the growth of derivatives near a pole; smaller for the rule, where the pole may be
+// of high order.
 constexpr double table_exponent = 30;
 constexpr double rule_accuracy = 33;
 constexpr double two_pi = 6.28318530717958647692;
 constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
-constexpr double least_sinh_sd = 0.3;       // the sinh rule is worth a thought from this sd, in widths
+constexpr double least_sinh_sd = 0.3;       // the sinh rule is considered from this sd, in widths
 constexpr double most_sinh_distance = 20;   // of the mean from the centre, in sds
-constexpr double sinh_cost = 1.2;           // of a node, beside one of the trapezium sum
+constexpr double sinh_cost = 1.2;           // of a node, relative to one of the trapezium sum
 // Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths off.
 constexpr double off_centre = 0.7;
 constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
@@ -36,8 +37,8 @@ double shifted_step(double variance, double width, double exponent) {
   return two_pi * d / (exponent + 0.5 * d * d / variance);
 }
 
-// The same for a Gaussian whose mean is `distance` from the singularities' real part: beyond them the
-// line of integration may be shifted at the price of what their share of the Gaussian adds,
+// The same for a Gaussian whose mean is `distance` from the singularities' real part: the line of
+// integration may be shifted beyond them, which adds the error of their share of the Gaussian,
 // exp(-2 pi width / step - (distance^2 - width^2) / (2 variance)).
 double distant_step(double variance, double width, double distance) {
   const double free_step = two_pi * std::sqrt(0.5 * variance / rule_accuracy);
@@ -106,7 +107,7 @@ void GaussianRule::place_trapezium(double mean, double sd, double step, double g
   // exp(growth |x|) times the Gaussian has its mass growth * variance further out.
   const double t_step = step / sd;
   const int last = static_cast<int>(std::ceil(std::min(rule_reach + growth * sd, 38.0) / t_step));
-  // From the mean outwards a weight is the one before times a ratio that shrinks by a constant factor.
+  // From the mean outwards each weight is the last one times a ratio that shrinks by a constant factor.
   const double shrink = std::exp(-t_step * t_step);
   double weight = t_step * normal_density(0.0), ratio = std::sqrt(shrink);
   nodes_.push_back(mean);

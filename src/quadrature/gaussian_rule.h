@@ -11,12 +11,11 @@ namespace galvi {
 /// about 1e-11, for a function that has no singularity within `width` of the real line.
 double trapezium_step(double variance, double width);
 
-/// Chooses, by how the Gaussian lies to the function's singularities, the cheapest among
-///   few Gauss-Hermite nodes      where the function is nearly a polynomial across the Gaussian,
-///   the trapezium sum            whose error falls exponentially with the number of nodes,
+/// Chooses, by where the function's singularities are relative to the Gaussian, the cheapest of
+///   seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
+///   the trapezium sum, whose error falls exponentially with the number of nodes;
 ///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
-///   function's
-///                                bend at the centre needs denser nodes than its tails.
+///   function's bend at the centre needs denser nodes than its tails.
 class GaussianRule {
  public:
   void place(double mean, double variance, const Smoothness& smoothness);

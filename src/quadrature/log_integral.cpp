@@ -11,7 +11,7 @@ constexpr double negligible_log = 37;    // logs below the peak: exp(-37) is rou
 constexpr double allowed_change = 1e-9;  // between 10 and 21 nodes; the latter are then right to 1e-13
 constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
-constexpr double growth = 8;             // of one first panel beside the one before it
+constexpr double growth = 8;             // of each first panel relative to the one before
 constexpr double rounding_unit = 4e-16;
 
 // Kronrod's 21 nodes on (-1, 1): those of one side from the end inwards, then the centre. Every second one is
@@ -76,7 +76,7 @@ Panel make_panel(const LogIntegrand& h, const Peak& peak, double begin, double l
   return out;
 }
 
-// How far from the peak, in this direction, h is first seen to be negligible_log.
+// The distance from the peak, in this direction, at which h has fallen by negligible_log.
 double reach_of(const LogIntegrand& h, const Peak& peak, double top, double direction) {
   const auto beyond = [&](double distance) {
     return !(h.value(peak.at + direction * distance) > top - negligible_log);
@@ -103,9 +103,8 @@ Peak peak_at(const LogIntegrand& h, double x, double curvature, double stride) {
 
 }  // namespace
 
-// Where the slope, which falls, changes its sign: steps that double make a bracket, Newton's method closes
-// it, with bisection where that leaves the bracket or is slow (an exponential is climbed down one unit a
-// step).
+// The zero of the slope, which decreases: doubling steps make a bracket, Newton's method closes it, with
+// bisection where Newton leaves the bracket or is slow (on an exponential it moves one unit a step).
 Peak concave_peak(const LogIntegrand& h, double start, double stride) {
   double curvature, slope = h.slope(start, curvature);
   double low = start, high = start, x = start;
@@ -152,7 +151,7 @@ void LogIntegral::concave(const LogIntegrand& h, double start, double stride, do
   breaks_ = {0};
   add_breaks(h, peak, peak.height);
   const auto [low, high] = std::minmax_element(breaks_.begin(), breaks_.end());
-  // Nodes do not see a kink that is nearer to the end of its panel than they are.
+  // No node would notice a kink that is nearer to the end of its panel than they are.
   if (kink - peak.at > *low && kink - peak.at < *high) breaks_.push_back(kink - peak.at);
   integrate(h, peak);
 }

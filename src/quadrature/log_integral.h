@@ -21,7 +21,7 @@ class LogIntegrand {
 
 struct Peak {
   double at, height;
-  double scale;  // sd by the curvature there, at most the stride that it was looked for with
+  double scale;  // sd by the curvature there, at most the stride of the search
 };
 
 /// The maximum of a concave h. `stride`: how far to look first; a bracket doubles from there.
@@ -33,7 +33,7 @@ Peak local_peak(const LogIntegrand& h, double start, double stride);
 /// Nodes and weights for the density proportional to exp(h), right to 1e-10 relative in mass, mean and
 /// variance: panels with 21 Kronrod nodes from the peaks outwards to where exp(h) is negligible, each halved
 /// until the 10 Gauss nodes among them agree. The scale of h is found by search, and panels follow it, so
-/// that no more than `most_nodes` are needed or taken, however narrow h is beside its range.
+/// that `most_nodes` suffice, and are never exceeded, however narrow h is relative to its range.
 class LogIntegral {
  public:
   static constexpr std::size_t most_nodes = 1u << 14;
@@ -43,7 +43,7 @@ class LogIntegral {
                double kink = std::numeric_limits<double>::quiet_NaN());
   /// Two local maxima, which may be the same.
   void two_peaks(const LogIntegrand& h, double one, double other, double stride);
-  /// First panels between these, whose ends are where the integral ends; `breaks` need not be in order.
+  /// The first panels lie between `breaks`, in any order; the outermost two are the limits of the integral.
   void over(const LogIntegrand& h, std::vector<double> breaks);
 
   double log_mass() const { return log_mass_; }  // log int exp(h); -infinity where h is everywhere

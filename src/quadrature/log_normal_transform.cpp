@@ -19,7 +19,7 @@ constexpr double subnormal_product = 1e-280;  // products with subnormal numbers
 constexpr Index most_phases = 1024;           // whose weights are kept
 constexpr Index never = Index{1} << 60;
 
-// Where small values are to keep their digits, tails begin further out.
+// Where small values must keep their digits, tails begin further out.
 double far_left(double variance) {
   return variance < 127.5 ? 16.0 + 2.0 * variance : 24.0 * std::sqrt(variance);
 }
@@ -211,7 +211,7 @@ void LogNormalTransform::evaluate(Index from, Index count, int orders, double* c
   for (int q = 0; q < orders; ++q) std::fill(f[q] + (end - from), f[q] + count, 0.0);
 }
 
-// 1 - F_0 and F_1 = E s - E s^2 + .., F_2 = E s^2 - .., term by term where wide tails do not undo it.
+// 1 - F_0 and F_1 = E s - E s^2 + .., F_2 = E s^2 - .., term by term unless the variance is too wide.
 void LogNormalTransform::expand(Index from, Index count, int orders, double* const* f) const {
   double t = first_ + static_cast<double>(from) * step_;
   // Steps as wide belong to variances whose tails are all 0, and 0 times infinity is not.

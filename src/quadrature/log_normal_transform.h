@@ -1,4 +1,4 @@
-// The Laplace transform of a log-normal variable: what expectations of a softmax are made of.
+// The Laplace transform of a log-normal variable, of which the expectation of a softmax is an integral.
 #pragma once
 
 #include <vector>
@@ -10,19 +10,19 @@ namespace galvi {
 /// F_q(t) = E s^q exp(-s), log s ~ N(t, variance), q = 0, 1, 2, at the nodes t_i = first + i step, i >= 0,
 /// right to 1e-12.   dF_0/dt = -F_1,   d^2 F_0/dt^2 = F_2 - F_1.
 ///
-/// Gaussian blurs add up: F_q of a variance v is that of v_b < v, blurred by N(0, v - v_b). Tables hold F_q
-/// for one v_b in every factor sqrt(2) of variances, each computed from those before it, so that a value
-/// costs some 35 products whatever the variance is. Below them a series in the variance serves.
+/// Gaussian blurs add up: F_q of a variance v is that of v_b < v, blurred by N(0, v - v_b). There is a table
+/// of F_q for one v_b in every factor sqrt(2) of variances, computed from the tables before it, so that a
+/// value costs some 35 products whatever the variance is. Smaller variances use a series in the variance.
 class LogNormalTransform {
  public:
   static constexpr Index block = 32;
 
-  /// Left of -left(variance) 1 - F_0 = F_1 = tail(t, variance) but for 1e-14.
+  /// Left of -left(variance) 1 - F_0 = F_1 = tail(t, variance) up to 1e-14.
   static double left(double variance);
   /// E s = exp(t + variance / 2), or 0 where F_1 is smaller than any such term.
   static double tail(double t, double variance);
 
-  /// `step`: a power of 2. `relative`: small values keep their digits, at the price of more products.
+  /// `step`: a power of 2. `relative`: small values keep their digits, which costs more products.
   void place(double first, double step, double variance, bool relative);
   /// f[q][i] = F_q(t_{from + i}), i < count <= block, q < orders; orders: 2 or 3.
   void evaluate(Index from, Index count, int orders, double* const* f);

@@ -10,8 +10,8 @@ namespace {
 using Four = Eigen::Array<double, 4, 1>;
 
 constexpr double sample_reach = 7.5;  // in sds
-// The tables serve |mean| <= 60 and variances from 0.01 to 1e4. On the right f and its derivatives have died
-// out (both links' f is below exp(-40) there); on the left they have not.
+// The tables serve |mean| <= 60 and variances from 0.01 to 1e4. They end on the right where f and its
+// derivatives are negligible (below exp(-40) for both links); on the left f is not.
 constexpr double right_end = 40.0;
 constexpr double mean_range = 60.0;
 constexpr double least_variance = 0.01;
@@ -34,7 +34,7 @@ void weigh(const std::vector<double>* samples, Index from, Index count, double d
   const double ratio_step = q8 * q8;
   const double *f0 = samples[0].data(), *f1 = samples[1].data(), *f2 = samples[2].data(),
                *f3 = samples[3].data(), *f4 = samples[4].data();
-  // Five names instead of an array, which the compiler would keep in memory.
+  // Five variables, as the compiler would keep an array in memory.
   Four sum0 = Four::Zero(), sum1 = sum0, sum2 = sum0, sum3 = sum0, sum4 = sum0;
   for (Index j = from; j < from + count; j += 4) {
     sum0 += weight * Eigen::Map<const Four>(f0 + j);
@@ -84,7 +84,7 @@ SampledFunction::Table SampledFunction::sample(const StandardFunction& function,
   for (Index j = 0; j < count; ++j) {
     double f[5];
     function.derivatives((table.first + j) * step, f);
-    // Products with subnormal numbers are a hundred times slower and add nothing.
+    // Products with subnormal numbers are a hundred times slower and negligible.
     for (int k = 0; k < 5; ++k) table.samples[k][j] = std::fabs(f[k]) < 1e-280 ? 0.0 : f[k];
   }
   return table;
@@ -99,7 +99,7 @@ bool SampledFunction::means(double mean, double variance, int order, double out[
   const Index from = static_cast<Index>(std::floor((mean - spread) / table->step)) - table->first;
   const Index size = static_cast<Index>(table->samples[0].size());
   const Index last = static_cast<Index>(std::ceil((mean + spread) / table->step)) - table->first;
-  // Whole groups of four that end within the table, whose last nodes add nothing.
+  // Whole groups of four that end within the table; its last nodes are negligible.
   const Index count = std::min(last - from, size - 4 - from) / 4 * 4 + 4;
   const double distance = (table->first + from) * table->step - mean;
   if (order > 1) {

@@ -1,4 +1,4 @@
-// A standard function and its derivatives, sampled once, so that its Gaussian means cost no evaluation.
+// A standard function and its derivatives, tabulated once: its Gaussian means need no evaluation of it.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 namespace galvi {
 
 /// E f^(k)(x) under x ~ N(mean, variance) by the trapezium sum over nodes j * step that do not depend on mean
-/// and variance: only the Gaussian's weights have to be found, and those follow from one another by
-/// multiplication. Steps shrink by sqrt(2) from table to table; the variance says which one is fine enough.
+/// and variance: only the Gaussian's weights are computed, each from the last by a multiplication. Steps
+/// shrink by sqrt(2) from table to table; the variance decides which one is fine enough.
 class SampledFunction {
  public:
   explicit SampledFunction(const StandardFunction& function);
@@ -20,7 +20,7 @@ class SampledFunction {
  private:
   struct Table {
     double step;
-    double least_variance;           // that this step is fine enough for
+    double least_variance;           // for which this step is fine enough
     Index first;                     // the first node is first * step
     std::vector<double> samples[5];  // f^(k) at the nodes
   };

@@ -9,8 +9,8 @@ namespace galvi {
 namespace {
 
 constexpr double least_step = 0.25;
-constexpr double most_nodes =
-    1 << 19;  // bounds the time that variances beyond 1e8 take, not their accuracy below
+// Bounds the time for variances beyond 1e8, at the cost of their accuracy.
+constexpr double most_nodes = 1 << 19;
 constexpr double negligible_factor = 1e-280;
 
 // The largest power of 2 at which the sums, fourth derivatives included, are right to about 1e-12.
@@ -30,7 +30,7 @@ void SoftmaxLattice::place(const Softmax& classes, const double* mean, const dou
                            double extra) {
   const Index C = classes.classes;
   auto mean_of = [&](Index c) { return c == classes.reference ? 0.0 : mean[classes.latent_of(c)]; };
-  // Without the sign that a variance of zero may have.
+  // A variance of zero may be -0.
   auto variance_of = [&](Index c) {
     return c == classes.reference ? 0.0 : std::fabs(variance[classes.latent_of(c)]);
   };
@@ -66,7 +66,7 @@ void SoftmaxLattice::next(int orders) {
     transforms_[c].evaluate(done_, block, orders, at);
     weight *= f[0].col(c);
   }
-  // Where F_0 is as small the weight is too.
+  // Where F_0 is negligible so is the weight.
   rate = (f[0] > negligible_factor).select(f[1] / f[0], 0.0);
   done_ += block;
 }

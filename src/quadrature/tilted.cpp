@@ -26,7 +26,7 @@ class Tilted final : public LogIntegrand {
     curvature = 1 / variance_ - weight_ * l[2];
     return weight_ * l[1] - (eta - mean_) / variance_;
   }
-  // |log p| is a sum of terms about as large as this, whose rounding its values share.
+  // log p is a sum of terms about as large as this, with their rounding errors.
   double rounding(double eta) const override {
     return 2e-16 * weight_ * (std::fabs(datum_.y) + datum_.size) * (1 + std::fabs(eta));
   }
@@ -44,7 +44,7 @@ void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double 
   const Tilted h(likelihood, datum, weight, mean, variance);
   const double sd = std::sqrt(variance);
   if (!likelihood.log_concave()) {
-    // One maximum is mostly the Gaussian's, one mostly that of log p.
+    // One local maximum is near the Gaussian's, one near that of log p.
     integral_.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
   } else if (likelihood.smoothness(datum).width > 0) {
     integral_.concave(h, mean, sd);

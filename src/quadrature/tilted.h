@@ -1,5 +1,4 @@
-// Integrals over p(y | eta)^w N(eta | mean, variance), as predictive densities and expectation propagation
-// need them.
+// Integrals over p(y | eta)^w N(eta | mean, variance), for predictive densities and expectation propagation.
 #pragma once
 
 #include <vector>
@@ -11,7 +10,7 @@ namespace galvi {
 
 /// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), variance > 0, of a
 /// likelihood with K = 1. Mass, mean and variance are right to 1e-10 relative (log p itself permitting),
-/// however narrow one factor is beside the other and wherever log p has a kink.
+/// however narrow one factor is relative to the other and wherever log p has a kink.
 class TiltedRule {
  public:
   void place(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance);
