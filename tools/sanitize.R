@@ -7,7 +7,7 @@ install_missing(c(described(c("Imports", "LinkingTo")),
 
 copy <- file.path(tempdir(), "galvi")
 dir.create(copy)
-parts <- c("DESCRIPTION", "NAMESPACE", "R", "src", "data", "man", "tests", "tools")
+parts <- c("DESCRIPTION", "NAMESPACE", "README.md", "R", "src", "data", "man", "tests", "tools")
 invisible(file.copy(parts, copy, recursive = TRUE))
 unlink(list.files(copy, "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
 
