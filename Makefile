@@ -52,5 +52,5 @@ sanitize:
 	@$(RSCRIPT) tools/sanitize.R
 
 clean:
-	find src -name '*.o' -delete
-	rm -rf src/*.so src/*.dll src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output
+	find src tests/probes '(' -name '*.o' -o -name '*.so' -o -name '*.dll' ')' -delete
+	rm -rf src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output

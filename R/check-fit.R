@@ -124,15 +124,9 @@ latent_table <- function(fit) {
 #' @noRd
 exact_bound <- function(fit) {
   model <- fit$model
-  q <- fit$posterior
-  model$hyper$value <- q$hyper
+  model$hyper$value <- fit$posterior$hyper
   model$expectation <- "auto"
-  elbo <- probe_bound(model, fit$control, "auto", q[c("lambda", "b")])$elbo
-  expected <- probe_expectation(
-    model$likelihood, "auto", q$hyper, model$y, model$size, model$weights, q$mean, q$variance, 0L,
-    fit$control$threads
-  )$value
-  list(elbo = elbo, kl = sum(expected[model$weights > 0]) - elbo)
+  bound_at_sites(model, fit$posterior[c("lambda", "b")], fit$control)
 }
 
 #' Draws of eta - m at the observations and their log p(y, z) / q(z)

@@ -1,7 +1,7 @@
-# Inducing points of a sparse gp(): where they start, their rows in the hyperparameter table, and the way back
-# to the units of the data.
+# Inducing points of a sparse gp(): how they are chosen, their rows in the hyperparameter table, and what of them
+# the fit shows.
 
-# ---- what the user gave ----
+# ---- how they are chosen ----
 
 # NULL, a whole number, or points as a matrix or data frame.
 check_inducing <- function(x) {
@@ -12,6 +12,24 @@ check_inducing <- function(x) {
     "`inducing` must be a positive whole number, a matrix or a data frame of points, or NULL, not %s.",
     describe(x)
   ))
+}
+
+# Points as rows of the input matrix: those that the user gave, those of the fit that learning starts from, or
+# cluster centres of the inputs.
+starting_points <- function(spec, inputs, start) {
+  if (!is.null(dim(spec$inducing))) return(given_points(spec, spec$inducing))
+  earlier <- if (inherits(start, "galvi")) start$inducing[[spec$label]]
+  if (NROW(earlier) == spec$inducing && NCOL(earlier) == length(spec$input_names)) {
+    return(given_points(spec, earlier))
+  }
+  x <- distinct_rows(inputs$matrix, inputs$weights)$x
+  # a kernel with one lengthscale takes distances in the inputs' own units
+  scale <- if (has_isotropic_leaf(spec$kernel)) {
+    rep(1, ncol(x))
+  } else {
+    unit_if_zero(column_sds(inputs$matrix, inputs$weights))
+  }
+  cluster_centres(x, spec$inducing, scale, which(is_indicator(spec)), spec$label)
 }
 
 # Points in the inputs' units -> rows like those of the input matrix. Columns are matched by name where they
@@ -61,21 +79,12 @@ point_levels <- function(x, name, levels) {
   ))
 }
 
-# ---- where they start ----
-
-# `count` of n rows, or a few less, evenly spread over them but in no step that the data may have: multiples
-# of an irrational number, of which `turn` chooses one. No random numbers, so that a fit can be repeated.
-spread_over <- function(n, count, turn = 1L) {
-  step <- c(0.6180339887, 0.4142135624, 0.7320508076)[turn]
-  unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
-}
-
-# Rows that k-means looks at: cluster centres of more would hardly differ.
+# k-means reads at most so many rows: the centres of more would hardly differ.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
-# x: rows that differ, sorted. The centres of `count` clusters by k-means, the best of three starts, distances
-# taken in units of `spread`; columns in `kept` (indicators) take the values of a row in the data.
-spread_points <- function(x, count, spread, kept, label) {
+# The centres of `count` clusters by k-means, the best of three starts, with distances in units of `scale`.
+# Columns in `kept` (indicators) take the values of a row of the cluster.   x: distinct rows, sorted
+cluster_centres <- function(x, count, scale, kept, label) {
   if (nrow(x) > kmeans_rows(count)) x <- x[spread_over(nrow(x), kmeans_rows(count)), , drop = FALSE]
   if (nrow(x) <= count) {
     if (nrow(x) < count) {
@@ -86,53 +95,34 @@ spread_points <- function(x, count, spread, kept, label) {
     }
     return(x)
   }
-  scaled <- x / rep(spread, each = nrow(x))
+  scaled <- x / rep(scale, each = nrow(x))
   clusters <- lapply(1:3, function(turn) {
     chosen <- utils::head(unique(c(spread_over(nrow(x), count, turn), seq_len(nrow(x)))), count)
     clusters_from(scaled, scaled[chosen, , drop = FALSE])
   })
   best <- clusters[[which.min(vapply(clusters, `[[`, 0, "tot.withinss"))]]
-  points <- best$centers * rep(spread, each = count)
+  points <- best$centers * rep(scale, each = count)
   first <- match(seq_len(count), best$cluster)
   points[, kept] <- x[first, kept]
   unique(unname(points))
 }
 
-# k-means from these centres. stats::kmeans() reads a single one as a number of centres, which it draws.
+# k-means from these centres. stats::kmeans() would read a single one as a number of centres to draw.
 clusters_from <- function(x, centres) {
   if (nrow(centres) == 1L) {
     return(list(centers = t(colMeans(x)), cluster = rep(1L, nrow(x)), tot.withinss = 0))
   }
-  # its warnings are about steps that a start does not need
+  # k-means warns where it has not converged, which a start need not
   suppressWarnings(stats::kmeans(x, centres, iter.max = 20L))
 }
-
-# Points as rows of the input matrix: given, those of the fit that learning starts from, or spread out.
-starting_points <- function(spec, inputs, start) {
-  if (!is.null(dim(spec$inducing))) return(given_points(spec, spec$inducing))
-  earlier <- if (inherits(start, "galvi")) start$inducing[[spec$label]]
-  if (NROW(earlier) == spec$inducing && NCOL(earlier) == length(spec$input_names)) {
-    return(given_points(spec, earlier))
-  }
-  x <- distinct_rows(inputs$matrix, inputs$weights)$x
-  # a kernel with one lengthscale takes distances in the inputs' own units
-  spread <- if (has_isotropic_leaf(spec$kernel)) {
-    rep(1, ncol(x))
-  } else {
-    unit_if_zero(column_sds(inputs$matrix, inputs$weights))
-  }
-  spread_points(x, spec$inducing, spread, which(is_indicator(spec)), spec$label)
-}
-
-unit_if_zero <- function(x) ifelse(x > 0, x, 1)
 
 # Which columns of the input matrix tell a factor's levels?
 is_indicator <- function(spec) rep(vapply(spec$facts, `[[`, "", "kind") == "factor", fact_widths(spec))
 
 # ---- in the model ----
 
-# Enters the points into the hyperparameter table, in units of the inputs' spread so that steps are alike; a
-# level stays a level. -> what the border wants to know (see src/prior/term.h)
+# Enters the points into the hyperparameter table, in units of the inputs' sds so that the optimiser's steps are
+# of one size; a factor's indicators stay fixed. Returns the term's InducingSpec (src/prior/term.h).
 register_points <- function(spec, points, inputs, context) {
   centre <- column_means(inputs$matrix, inputs$weights)
   scale <- unit_if_zero(column_sds(inputs$matrix, inputs$weights))
@@ -151,29 +141,8 @@ register_points <- function(spec, points, inputs, context) {
   )
 }
 
-# The same model of part of the rows, from which learning starts where there are many more; NULL where there
-# are not, or no inducing points.
-pilot_model <- function(model) {
-  points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
-  rows <- max(2000L, 20L * points)
-  if (!points || length(model$y) < 3L * rows) return(NULL)
-  model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
-}
-
 # Which rows of a hyperparameter table are coordinates of points?
 is_point <- function(hyper) startsWith(hyper$parameter, "inducing[")
-
-# FITC averages a row's likelihood over what the points leave open there, which two methods can do.
-is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
-
-fitc_method <- function(method, specs) {
-  if (!is_fitc(specs) || method %in% c("ep", "laplace")) return(method)
-  if (method == "auto") return("ep")
-  stop_galvi("method", sprintf(paste(
-    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the",
-    "evidence of the full Gaussian process: leave approximation = \"variational\"."
-  ), method))
-}
 
 # ---- in the fit ----
 

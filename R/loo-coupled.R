@@ -30,26 +30,24 @@ coupled_shift <- function(fit, share, variance) {
   shift
 }
 
-#' -d^2 E log p / dm_j dm_k, j != k, by central differences: N x K x K, the diagonal 0
+#' -d^2 E log p / dm_j dm_k, j != k: N x K x K, the diagonal 0
 #' @noRd
 cross_curvature <- function(fit) {
   q <- fit$posterior
-  model <- fit$model
   K <- ncol(q$mean)
-  slope <- function(mean) {
-    matrix(as_galvi_error(probe_expectation(
-      model$likelihood, fit$expectation, q$hyper, model$y, model$size, model$weights, mean, q$variance, 1L,
-      fit$control$threads, model$pieces
-    ))$d_m, ncol = K)
-  }
-  out <- array(0, c(nrow(q$mean), K, K))
-  for (k in seq_len(K)) {
-    step <- 1e-4 * pmax(1, sqrt(q$variance[, k]))
-    moved <- function(sign) replace(q$mean, cbind(seq_along(step), k), q$mean[, k] + sign * step)
-    out[, , k] <- -(slope(moved(1)) - slope(moved(-1))) / (2 * step)
-    out[, k, k] <- 0
-  }
-  (out + aperm(out, c(1L, 3L, 2L))) / 2
+  curvature <- as_galvi_error(mean_curvature(fitted_model(fit), q$mean, q$variance, fit$control$threads))
+  out <- array(-curvature, c(nrow(q$mean), K, K))
+  for (k in seq_len(K)) out[, k, k] <- 0
+  out
+}
+
+#' The model with the fit's hyperparameters and expectation
+#' @noRd
+fitted_model <- function(fit) {
+  model <- fit$model
+  model$hyper$value <- fit$posterior$hyper
+  model$expectation <- fit$expectation
+  model
 }
 
 #' The blocks F_n: N x K x K
@@ -99,7 +97,8 @@ mean_response <- function(fit, H, largest = 4000) {
 local_response <- function(fit, H) {
   q <- fit$posterior
   inner <- determined_variance(fit)
-  said <- sqrt(pmax(1 / inner - 1 / (prior_variances(fit) - extra_variance(fit)), 0))
+  prior <- as_galvi_error(prior_variances(fitted_model(fit), fit$control$threads))
+  said <- sqrt(pmax(1 / inner - 1 / (prior - extra_variance(fit)), 0))
   out <- H
   for (n in seq_len(nrow(said))) {
     size <- sqrt(pmax(q$lambda[n, ], 0))
@@ -107,42 +106,4 @@ local_response <- function(fit, H) {
     out[n, , ] <- solve(diag(1 / inner[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
   }
   out
-}
-
-#' Prior variances of eta at the observations: N x K
-#' @noRd
-prior_variances <- function(fit) {
-  hyper <- fit$posterior$hyper
-  one <- function(term, rows) {
-    switch(term$type,
-      columns = drop(rows$W^2 %*% column_variances(term, hyper)),
-      kernel = as_galvi_error(probe_gram_diagonal(term$kernel, hyper, rows)),
-      alone_variances(fit, term, rows)
-    )
-  }
-  out <- matrix(0, fit$nobs, n_latents(fit))
-  for (predictor in fit$model$predictors) {
-    out[, predictor$latents] <- Reduce(`+`, Map(one, predictor$terms, fit$model$designs[[predictor$design]]))
-  }
-  out
-}
-
-#' Prior variances of a term: its posterior under sites that say nothing
-#' @noRd
-alone_variances <- function(fit, term, rows) {
-  none <- matrix(0, fit$nobs, 1L)
-  model <- fit$model
-  model$offset <- none
-  model$designs <- list(list(rows))
-  solver <- choose_solver(list(list(term = term)))
-  model$predictors <- list(list(terms = list(term), solver = solver, design = 1L, latents = 1L))
-  sites <- list(alpha = none, lambda = none, b = none, hyper = fit$posterior$hyper)
-  want <- list(variance = TRUE, threads = fit$control$threads)
-  as_galvi_error(predict_latent(model, sites, model$designs, want))$variance[, 1L]
-}
-
-#' Prior variances of a term's columns; a factor at position 0 is none
-#' @noRd
-column_variances <- function(term, hyper) {
-  apply(term$factors, 1L, function(at) prod(hyper[at[at > 0]]))
 }

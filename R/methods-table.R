@@ -17,7 +17,7 @@ check_method <- function(method) {
 }
 
 check_expectation <- function(expectation) {
-  check_available(expectation, "expectation", expectation_names(), c("auto", probe_expectation_types()))
+  check_available(expectation, "expectation", expectation_names(), c("auto", expectation_types()))
 }
 
 # Names of the interface that the core does not have yet: what serves instead.
@@ -117,7 +117,7 @@ galvi_methods <- function() {
   }))
   rows <- lapply(seq_len(nrow(cases)), function(i) {
     model <- case_model(cases[i, ])
-    lapply(probe_expectation_types(), function(expectation) {
+    lapply(expectation_types(), function(expectation) {
       reasons <- case_refusals(model, expectation)
       data.frame(
         cases[i, c("family", "link", "prior")], expectation = expectation, method = names(reasons),
@@ -174,7 +174,7 @@ print.galvi_methods <- function(x, ...) {
       cat(sprintf("%s, %s", family, paste(priors[which], collapse = " or ")), same, sep = "\n")
     }
   }
-  here <- c("auto", inference_facts()$name, probe_expectation_types())
+  here <- c("auto", inference_facts()$name, expectation_types())
   later <- setdiff(c(method_names(), expectation_names()), here)
   if (length(later)) cat("Not in this version:\n")
   for (name in later) {

@@ -87,3 +87,20 @@ subset_rows <- function(design, at) {
 }
 
 take_rows_of <- function(x, at) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
+
+#' About `count` of n rows, evenly spread over them but out of step with any period of the data: multiples of
+#' an irrational number, of which `turn` chooses one. No random numbers, so that a fit can be repeated.
+#' @noRd
+spread_over <- function(n, count, turn = 1L) {
+  step <- c(0.6180339887, 0.4142135624, 0.7320508076)[turn]
+  unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
+}
+
+#' The model of part of its rows, from which learning starts: NULL without inducing points or with few rows
+#' @noRd
+pilot_model <- function(model) {
+  points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
+  rows <- max(2000L, 20L * points)
+  if (!points || length(model$y) < 3L * rows) return(NULL)
+  model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
+}

@@ -67,6 +67,8 @@ column_sds <- function(x, weights = one_each(x)) {
   }, 0)
 }
 
+unit_if_zero <- function(x) ifelse(x > 0, x, 1)
+
 column_means <- function(x, weights = one_each(x)) as.vector(crossprod(x, weights)) / sum(weights)
 
 #' The rows that differ, sorted, each with the weight of all that are like it

@@ -115,8 +115,21 @@ gp_approximation <- function(options, inducing, env) {
   choice
 }
 
+# FITC averages each row's likelihood over the variance that the inducing points do not explain, which two
+# methods can do.
+is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
+
+fitc_method <- function(method, specs) {
+  if (!is_fitc(specs) || method %in% c("ep", "laplace")) return(method)
+  if (method == "auto") return("ep")
+  stop_galvi("method", sprintf(paste(
+    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the",
+    "evidence of the full Gaussian process: leave approximation = \"variational\"."
+  ), method))
+}
+
 # Constructors that a formula may call: the registry's kernels without the two operators.
-kernel_words <- function() setdiff(probe_kernel_types(), c("sum", "product"))
+kernel_words <- function() setdiff(kernel_types(), c("sum", "product"))
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())

@@ -45,7 +45,7 @@ measure <- function(cases, n, rounds = 5) {
 units <- function(fit) fit$cost$flops / (fit$nobs^3 / 3)
 
 machine <- function(...) {
-  cat("BLAS:", extSoftVersion()[["BLAS"]], "\nbackend:", galvi:::probe_backend("auto"), "\n")
+  cat("BLAS:", extSoftVersion()[["BLAS"]], "\nbackend:", galvi:::galvi_backend("auto"), "\n")
   for (n in c(...)) {
     A <- chol_case(n)
     seconds <- median(replicate(5, cpu_seconds(function() chol(A))))

@@ -4,6 +4,8 @@
 # Run once for each BLAS that R can have; one thread (`make bench` sees to that). "narrow" is the backend
 # "eigen" as it is on a processor without AVX2.
 
+source("tools/probes.R")
+
 backends <- c("blas", "eigen", "narrow")
 
 cpu_seconds <- function(f, repeats) {
@@ -24,7 +26,7 @@ compare <- function(n, rounds = 7) {
     chol_seconds <- cpu_seconds(function() chol(A), repeats)
     c(chol_seconds,
       cpu_seconds(function() chol2inv(chol(A)), repeats) / chol_seconds,
-      mapply(galvi:::probe_dense_seconds, settings$what, settings$backend,
+      mapply(probe_dense_seconds, settings$what, settings$backend,
              MoreArgs = list(A = A, L = L, repeats = repeats)) / chol_seconds)
   })
   medians <- apply(measured, 1, median)
@@ -33,7 +35,7 @@ compare <- function(n, rounds = 7) {
   print(matrix(round(medians[-(1:2)], 3), length(ours), dimnames = list(ours, backends)))
 }
 
-cat("BLAS:", extSoftVersion()[["BLAS"]], "\n\"auto\" is", galvi:::probe_backend("auto"), "\n")
+cat("BLAS:", extSoftVersion()[["BLAS"]], "\n\"auto\" is", galvi:::galvi_backend("auto"), "\n")
 for (n in c(281, 1000, 2000)) compare(n)
 
 # Measured (two shared x86-64 cores with AVX-512, R 4.2.2, g++ 12 -O2, one thread, CPU time; other work on the

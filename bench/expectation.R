@@ -4,6 +4,8 @@
 # 2 has the second derivatives too. Likelihoods with parameters of their own: the gradient in those included,
 # which is a second sweep. CPU seconds, median of five.
 
+source("tools/probes.R")
+
 n <- 1e5
 variances <- c(0.005, 0.5, 4, 100, 400)
 parameters <- list(
@@ -34,7 +36,7 @@ sweep_seconds <- function(type, expectation, variance, order) {
   hyper <- as.numeric(unlist(parameters[[type]]))
   time <- function() {
     t <- system.time(
-      galvi:::probe_expectation(
+      probe_expectation(
         spec_of(type), expectation, hyper, y, one, one, mean, rep(variance, n), order, 1L
       ),
       gcFirst = FALSE
@@ -46,11 +48,11 @@ sweep_seconds <- function(type, expectation, variance, order) {
 
 facts <- galvi:::likelihood_facts()
 cases <- expand.grid(
-  expectation = c("auto", setdiff(galvi:::probe_expectation_types(), c("closed_form", "quadrature"))),
+  expectation = c("auto", setdiff(galvi:::expectation_types(), c("closed_form", "quadrature"))),
   type = facts$type[facts$latents == 1], stringsAsFactors = FALSE
 )
 served <- mapply(function(expectation, type) {
-  galvi:::probe_expectation_refuses(expectation, spec_of(type)) == ""
+  probe_expectation_refuses(expectation, spec_of(type)) == ""
 }, cases$expectation, cases$type)
 cases <- cases[served, ]
 for (order in 1:2) {

@@ -7,6 +7,7 @@
 # somewhere. The pictures go to bench/output/gamma-sign.png: orange where gamma rises, blue where it falls,
 # grey where its slope is below 1e-12.
 source("bench/_helper.R")
+source("tools/probes.R")
 
 cases <- list(
   "logistic, y = 1" = list("binomial_logit", 1), "probit, y = 1" = list("binomial_probit", 1),
@@ -30,7 +31,7 @@ on_grid <- function(type, y, parameters = list()) {
   hyper <- unlist(parameters)
   spec <- list(type = type, hyper = relist(seq_along(hyper), parameters))
   n <- nrow(grid)
-  e <- galvi:::probe_expectation(
+  e <- probe_expectation(
     spec, "auto", as.numeric(hyper), rep(y, n), rep(1, n), rep(1, n), grid$mean, grid$variance, 2L, 1L
   )
   list(gamma = -2 * e$d_v, slope = -2 * e$d_vv)

@@ -9,6 +9,7 @@
 # of galvi's Cholesky factorisation with inverse, both measured at the same n. It is a share of time by
 # rates, not by a profiler.
 source("bench/_helper.R")
+source("tools/probes.R")
 
 sizes <- c(500, 1000, 2000, 3500, 5000)
 methods <- c("newton", "fixed_point", "natural_gradient", "dual", "coordinate_ascent")
@@ -34,8 +35,8 @@ level3_rates <- function(n) {
   A <- chol_case(n)
   L <- t(chol(A))
   repeats <- max(1, round(5e9 / n^3))
-  seconds <- galvi:::probe_dense_seconds("cholesky", A, L, "auto", repeats) +
-    galvi:::probe_dense_seconds("invert_from_cholesky", A, L, "auto", repeats)
+  seconds <- probe_dense_seconds("cholesky", A, L, "auto", repeats) +
+    probe_dense_seconds("invert_from_cholesky", A, L, "auto", repeats)
   c(product = 2 * n^3 / cpu_seconds(function() A %*% L, repeats), factor = n^3 / seconds)
 }
 

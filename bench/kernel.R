@@ -34,8 +34,8 @@ compare <- function(n, p, kernels, rounds = 7) {
     unit <- cpu_seconds(function() chol(A), repeats)
     chol_seconds[which.min(chol_seconds)] <<- unit
     vapply(cases, function(case) {
-      gram <- function() galvi:::probe_gram(case$spec, case$hyper, list(inputs = X))
-      gradient <- function() galvi:::probe_gram_gradient(case$spec, case$hyper, list(inputs = X), G)
+      gram <- function() probe_gram(case$spec, case$hyper, list(inputs = X))
+      gradient <- function() probe_gram_gradient(case$spec, case$hyper, list(inputs = X), G)
       c(gram = cpu_seconds(gram, repeats), gradient = cpu_seconds(gradient, repeats)) / unit
     }, c(gram = 0, gradient = 0))
   })
@@ -46,6 +46,7 @@ compare <- function(n, p, kernels, rounds = 7) {
 }
 
 library(galvi)
+source("tools/probes.R")
 cat("BLAS:", extSoftVersion()[["BLAS"]], "\n")
 kernels <- list(
   se(), se(ard = TRUE), matern12(), matern32(), matern52(ard = TRUE), rational_quadratic(), periodic(3),

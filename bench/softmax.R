@@ -4,6 +4,8 @@
 # one thread, median of three. Symmetric: every class has a latent value; reference: one class's is 0, whose
 # Laplace transform is steep, so that the nodes must be dense however wide the others are.
 
+source("tools/probes.R")
+
 n <- 1000
 sizes <- c(3, 6, 10)
 variances <- c(0.01, 1, 4, 25, 400)
@@ -28,7 +30,7 @@ row_cost <- function(what, classes, reference, v, order = 1L) {
   model <- spec(classes, reference)
   micro(function() {
     if (what == "probabilities") return(galvi:::predict_classes(model, numeric(), mean, variance, FALSE))
-    galvi:::probe_expectation(model, what, numeric(), y, one, one, mean, variance, order, 1L)
+    probe_expectation(model, what, numeric(), y, one, one, mean, variance, order, 1L)
   })
 }
 table_of <- function(f) {

@@ -2,6 +2,7 @@
 # take on maps and lattices, and how long does CHOLMOD (in the package Matrix) take to factorise the same?
 
 source("bench/_helper.R")
+source("tools/probes.R")
 
 # Lower triangle of I / 10 + graph Laplacian, by columns.
 laplacian <- function(n, edges) {
@@ -33,7 +34,7 @@ cholmod <- function(A, repeats) {
 
 report <- function(name, A) {
   repeats <- max(1, round(2e4 / A$n))
-  seconds <- with(A, galvi:::probe_sparse_seconds(n, i, j, x, "auto", repeats))
+  seconds <- with(A, probe_sparse_seconds(n, i, j, x, "auto", repeats))
   milliseconds <- 1e3 * c(seconds, cholmod = cholmod(A, repeats))
   cat(sprintf("%-30s %8.3f %9.3f %8.3f %6.3f %8.3f\n", name, milliseconds[[1]], milliseconds[[2]],
               milliseconds[[3]], milliseconds[[4]], milliseconds[[5]]))

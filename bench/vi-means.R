@@ -9,6 +9,7 @@
 # Then 003's alternating schedule, a few steps of q and a few of the hyperparameters with the sites held,
 # against whole inferences and their envelope gradient.
 source("bench/_helper.R")
+source("tools/probes.R")
 
 standardise <- function(train, test, inputs) {
   centre <- colMeans(train[inputs])
@@ -91,7 +92,7 @@ alternating <- function(model, q_steps, hyper_steps, wanted, rounds = 300) {
     if (fit$elbo > wanted) break
     bound <- function(x) {
       model$hyper$value[learned] <- exp(x)
-      galvi:::probe_bound(model, control, "fixed_point", sites)
+      probe_bound(model, control, "fixed_point", sites)
     }
     found <- optim(log(model$hyper$value[learned]), function(x) -bound(x)$elbo,
                    function(x) -bound(x)$unconstrained_gradient, method = "L-BFGS-B",

@@ -11,17 +11,28 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
-// predict_classes
-SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second);
-RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP) {
+// bound_at_sites
+Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control);
+RcppExport SEXP _galvi_bound_at_sites(SEXP modelSEXP, SEXP sitesSEXP, SEXP controlSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sites(sitesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
+    rcpp_result_gen = Rcpp::wrap(bound_at_sites(model, sites, control));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mean_curvature
+Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, int threads);
+RcppExport SEXP _galvi_mean_curvature(SEXP modelSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< bool >::type second(secondSEXP);
-    rcpp_result_gen = Rcpp::wrap(predict_classes(likelihood, hyper, mean, variance, second));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(mean_curvature(model, mean, variance, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -39,13 +50,30 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// field_variances
-Rcpp::NumericVector field_variances(Rcpp::List field);
-RcppExport SEXP _galvi_field_variances(SEXP fieldSEXP) {
+// likelihood_facts
+Rcpp::DataFrame likelihood_facts();
+RcppExport SEXP _galvi_likelihood_facts() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type field(fieldSEXP);
-    rcpp_result_gen = Rcpp::wrap(field_variances(field));
+    rcpp_result_gen = Rcpp::wrap(likelihood_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// expectation_types
+std::vector<std::string> expectation_types();
+RcppExport SEXP _galvi_expectation_types() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(expectation_types());
+    return rcpp_result_gen;
+END_RCPP
+}
+// kernel_types
+std::vector<std::string> kernel_types();
+RcppExport SEXP _galvi_kernel_types() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(kernel_types());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -107,470 +135,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// probe_conjugate
-Rcpp::RObject probe_conjugate(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper, double y, double size, Rcpp::NumericVector x);
-RcppExport SEXP _galvi_probe_conjugate(SEXP likelihoodSEXP, SEXP expectationSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< std::string >::type expectation(expectationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< double >::type y(ySEXP);
-    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_conjugate(likelihood, expectation, hyper, y, size, x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_dual
-Rcpp::RObject probe_dual(Rcpp::List model, Rcpp::Nullable<Rcpp::NumericMatrix> x, Rcpp::Nullable<Rcpp::NumericMatrix> direction);
-RcppExport SEXP _galvi_probe_dual(SEXP modelSEXP, SEXP xSEXP, SEXP directionSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type direction(directionSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_dual(model, x, direction));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_likelihood_facts
-Rcpp::DataFrame probe_likelihood_facts();
-RcppExport SEXP _galvi_probe_likelihood_facts() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(probe_likelihood_facts());
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_expectation_types
-std::vector<std::string> probe_expectation_types();
-RcppExport SEXP _galvi_probe_expectation_types() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(probe_expectation_types());
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_expectation_refuses
-std::string probe_expectation_refuses(std::string expectation, Rcpp::List likelihood);
-RcppExport SEXP _galvi_probe_expectation_refuses(SEXP expectationSEXP, SEXP likelihoodSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type expectation(expectationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_expectation_refuses(expectation, likelihood));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_likelihood
-Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector eta);
-RcppExport SEXP _galvi_probe_likelihood(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP etaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type eta(etaSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_likelihood(likelihood, hyper, y, size, eta));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_conditional
-Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector eta);
-RcppExport SEXP _galvi_probe_conditional(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP etaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type eta(etaSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_conditional(likelihood, hyper, y, size, eta));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_expectation
-Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads, int pieces);
-RcppExport SEXP _galvi_probe_expectation(SEXP likelihoodSEXP, SEXP expectationSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP piecesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< std::string >::type expectation(expectationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< int >::type pieces(piecesSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_expectation(likelihood, expectation, hyper, y, size, weight, mean, variance, order, threads, pieces));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_types
-std::vector<std::string> probe_kernel_types();
-RcppExport SEXP _galvi_probe_kernel_types() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_types());
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_value
-Rcpp::NumericMatrix probe_kernel_value(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericMatrix Z);
-RcppExport SEXP _galvi_probe_kernel_value(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP ZSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type Z(ZSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_value(spec, hyper, X, Z));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_diagonal
-Rcpp::NumericVector probe_kernel_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X);
-RcppExport SEXP _galvi_probe_kernel_diagonal(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_diagonal(spec, hyper, X));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_gradient
-Rcpp::List probe_kernel_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericMatrix Z, Rcpp::NumericMatrix G);
-RcppExport SEXP _galvi_probe_kernel_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP ZSEXP, SEXP GSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type Z(ZSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type G(GSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_gradient(spec, hyper, X, Z, G));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_diagonal_gradient
-Rcpp::NumericVector probe_kernel_diagonal_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X, Rcpp::NumericVector g);
-RcppExport SEXP _galvi_probe_kernel_diagonal_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP XSEXP, SEXP gSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type g(gSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_diagonal_gradient(spec, hyper, X, g));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_gram
-Rcpp::NumericMatrix probe_gram(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows, Rcpp::Nullable<Rcpp::List> others, int threads);
-RcppExport SEXP _galvi_probe_gram(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP, SEXP othersSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type others(othersSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_gram(spec, hyper, rows, others, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_gram_diagonal
-Rcpp::NumericVector probe_gram_diagonal(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows);
-RcppExport SEXP _galvi_probe_gram_diagonal(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_gram_diagonal(spec, hyper, rows));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_gram_gradient
-Rcpp::NumericVector probe_gram_gradient(Rcpp::List spec, Rcpp::NumericVector hyper, Rcpp::List rows, Rcpp::NumericMatrix G, int threads);
-RcppExport SEXP _galvi_probe_gram_gradient(SEXP specSEXP, SEXP hyperSEXP, SEXP rowsSEXP, SEXP GSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type G(GSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_gram_gradient(spec, hyper, rows, G, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_kernel_arrays
-Rcpp::List probe_kernel_arrays(Rcpp::NumericMatrix X, Rcpp::NumericVector z, Rcpp::NumericVector t, bool portable);
-RcppExport SEXP _galvi_probe_kernel_arrays(SEXP XSEXP, SEXP zSEXP, SEXP tSEXP, SEXP portableSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type t(tSEXP);
-    Rcpp::traits::input_parameter< bool >::type portable(portableSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_kernel_arrays(X, z, t, portable));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_solver
-Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b, Rcpp::NumericVector x, int threads, std::string backend_name, Rcpp::NumericVector changes);
-RcppExport SEXP _galvi_probe_solver(SEXP modelSEXP, SEXP lambdaSEXP, SEXP bSEXP, SEXP xSEXP, SEXP threadsSEXP, SEXP backend_nameSEXP, SEXP changesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type lambda(lambdaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend_name(backend_nameSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type changes(changesSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_solver(model, lambda, b, x, threads, backend_name, changes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_bound
-Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method, Rcpp::Nullable<Rcpp::List> sites);
-RcppExport SEXP _galvi_probe_bound(SEXP modelSEXP, SEXP controlSEXP, SEXP methodSEXP, SEXP sitesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
-    Rcpp::traits::input_parameter< std::string >::type method(methodSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type sites(sitesSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_bound(model, control, method, sites));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_backend
-std::string probe_backend(std::string backend);
-RcppExport SEXP _galvi_probe_backend(SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_backend(backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_cholesky
-Rcpp::RObject probe_cholesky(Rcpp::NumericMatrix A, std::string backend, int positive, int stop_at, int threads);
-RcppExport SEXP _galvi_probe_cholesky(SEXP ASEXP, SEXP backendSEXP, SEXP positiveSEXP, SEXP stop_atSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    Rcpp::traits::input_parameter< int >::type positive(positiveSEXP);
-    Rcpp::traits::input_parameter< int >::type stop_at(stop_atSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_cholesky(A, backend, positive, stop_at, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_cholesky_with_jitter
-Rcpp::List probe_cholesky_with_jitter(Rcpp::NumericMatrix A, std::string backend);
-RcppExport SEXP _galvi_probe_cholesky_with_jitter(SEXP ASEXP, SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_cholesky_with_jitter(A, backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_invert
-Rcpp::List probe_invert(Rcpp::NumericMatrix L, std::string what, std::string backend, int positive, int threads);
-RcppExport SEXP _galvi_probe_invert(SEXP LSEXP, SEXP whatSEXP, SEXP backendSEXP, SEXP positiveSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
-    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    Rcpp::traits::input_parameter< int >::type positive(positiveSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_invert(L, what, backend, positive, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_solve
-Rcpp::List probe_solve(Rcpp::NumericMatrix L, Rcpp::NumericMatrix B, bool transposed, std::string backend);
-RcppExport SEXP _galvi_probe_solve(SEXP LSEXP, SEXP BSEXP, SEXP transposedSEXP, SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
-    Rcpp::traits::input_parameter< bool >::type transposed(transposedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_solve(L, B, transposed, backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_multiply
-Rcpp::List probe_multiply(bool transpose_a, bool transpose_b, double alpha, Rcpp::NumericMatrix A, Rcpp::NumericMatrix B, double beta, Rcpp::NumericMatrix C, std::string backend);
-RcppExport SEXP _galvi_probe_multiply(SEXP transpose_aSEXP, SEXP transpose_bSEXP, SEXP alphaSEXP, SEXP ASEXP, SEXP BSEXP, SEXP betaSEXP, SEXP CSEXP, SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< bool >::type transpose_a(transpose_aSEXP);
-    Rcpp::traits::input_parameter< bool >::type transpose_b(transpose_bSEXP);
-    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
-    Rcpp::traits::input_parameter< double >::type beta(betaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type C(CSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_multiply(transpose_a, transpose_b, alpha, A, B, beta, C, backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_add_crossproduct
-Rcpp::List probe_add_crossproduct(double alpha, Rcpp::NumericMatrix A, double beta, Rcpp::NumericMatrix C, std::string backend);
-RcppExport SEXP _galvi_probe_add_crossproduct(SEXP alphaSEXP, SEXP ASEXP, SEXP betaSEXP, SEXP CSEXP, SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< double >::type beta(betaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type C(CSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_add_crossproduct(alpha, A, beta, C, backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_triangular_multiply
-Rcpp::NumericMatrix probe_triangular_multiply(bool left, bool transpose, double alpha, Rcpp::NumericMatrix L, Rcpp::NumericMatrix B, std::string backend);
-RcppExport SEXP _galvi_probe_triangular_multiply(SEXP leftSEXP, SEXP transposeSEXP, SEXP alphaSEXP, SEXP LSEXP, SEXP BSEXP, SEXP backendSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< bool >::type left(leftSEXP);
-    Rcpp::traits::input_parameter< bool >::type transpose(transposeSEXP);
-    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_triangular_multiply(left, transpose, alpha, L, B, backend));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_symmetric_product
-Rcpp::List probe_symmetric_product(std::string what, Rcpp::NumericMatrix A, Rcpp::NumericMatrix B, Rcpp::NumericVector x, int threads);
-RcppExport SEXP _galvi_probe_symmetric_product(SEXP whatSEXP, SEXP ASEXP, SEXP BSEXP, SEXP xSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_symmetric_product(what, A, B, x, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_fill_upper
-Rcpp::NumericMatrix probe_fill_upper(Rcpp::NumericMatrix A);
-RcppExport SEXP _galvi_probe_fill_upper(SEXP ASEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_fill_upper(A));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_parallel
-Rcpp::NumericVector probe_parallel(int blocks, int threads, Rcpp::IntegerVector failing, int stop_at, bool nested);
-RcppExport SEXP _galvi_probe_parallel(SEXP blocksSEXP, SEXP threadsSEXP, SEXP failingSEXP, SEXP stop_atSEXP, SEXP nestedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type failing(failingSEXP);
-    Rcpp::traits::input_parameter< int >::type stop_at(stop_atSEXP);
-    Rcpp::traits::input_parameter< bool >::type nested(nestedSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_parallel(blocks, threads, failing, stop_at, nested));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_has_openmp
-bool probe_has_openmp();
-RcppExport SEXP _galvi_probe_has_openmp() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(probe_has_openmp());
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_dense_seconds
-double probe_dense_seconds(std::string what, Rcpp::NumericMatrix A, Rcpp::NumericMatrix L, std::string backend, int repeats);
-RcppExport SEXP _galvi_probe_dense_seconds(SEXP whatSEXP, SEXP ASEXP, SEXP LSEXP, SEXP backendSEXP, SEXP repeatsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type A(ASEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type L(LSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_dense_seconds(what, A, L, backend, repeats));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_sparse_cholesky
-Rcpp::List probe_sparse_cholesky(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericMatrix x, Rcpp::NumericMatrix B, std::string backend, int threads, int stop_at);
-RcppExport SEXP _galvi_probe_sparse_cholesky(SEXP nSEXP, SEXP iSEXP, SEXP jSEXP, SEXP xSEXP, SEXP BSEXP, SEXP backendSEXP, SEXP threadsSEXP, SEXP stop_atSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type i(iSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type j(jSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< int >::type stop_at(stop_atSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_sparse_cholesky(n, i, j, x, B, backend, threads, stop_at));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_sparse_seconds
-Rcpp::NumericVector probe_sparse_seconds(int n, Rcpp::IntegerVector i, Rcpp::IntegerVector j, Rcpp::NumericVector x, std::string backend, int repeats);
-RcppExport SEXP _galvi_probe_sparse_seconds(SEXP nSEXP, SEXP iSEXP, SEXP jSEXP, SEXP xSEXP, SEXP backendSEXP, SEXP repeatsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type i(iSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type j(jSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_sparse_seconds(n, i, j, x, backend, repeats));
-    return rcpp_result_gen;
-END_RCPP
-}
-// probe_tilted
-Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector mean, Rcpp::NumericVector variance);
-RcppExport SEXP _galvi_probe_tilted(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP ySEXP, SEXP sizeSEXP, SEXP weightSEXP, SEXP meanSEXP, SEXP varianceSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
-    rcpp_result_gen = Rcpp::wrap(probe_tilted(likelihood, hyper, y, size, weight, mean, variance));
-    return rcpp_result_gen;
-END_RCPP
-}
 // predict_response
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability);
 RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP) {
@@ -585,6 +149,41 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probability(probabilitySEXP);
     rcpp_result_gen = Rcpp::wrap(predict_response(likelihood, hyper, size, y, mean, variance, what, probability));
+    return rcpp_result_gen;
+END_RCPP
+}
+// predict_classes
+SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second);
+RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< bool >::type second(secondSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_classes(likelihood, hyper, mean, variance, second));
+    return rcpp_result_gen;
+END_RCPP
+}
+// prior_variances
+Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads);
+RcppExport SEXP _galvi_prior_variances(SEXP modelSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(prior_variances(model, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// field_variances
+Rcpp::NumericVector field_variances(Rcpp::List field);
+RcppExport SEXP _galvi_field_variances(SEXP fieldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type field(fieldSEXP);
+    rcpp_result_gen = Rcpp::wrap(field_variances(field));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -626,50 +225,21 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
-    {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
+    {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 5},
-    {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
+    {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
+    {"_galvi_expectation_types", (DL_FUNC) &_galvi_expectation_types, 0},
+    {"_galvi_kernel_types", (DL_FUNC) &_galvi_kernel_types, 0},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
-    {"_galvi_probe_conjugate", (DL_FUNC) &_galvi_probe_conjugate, 6},
-    {"_galvi_probe_dual", (DL_FUNC) &_galvi_probe_dual, 3},
-    {"_galvi_probe_likelihood_facts", (DL_FUNC) &_galvi_probe_likelihood_facts, 0},
-    {"_galvi_probe_expectation_types", (DL_FUNC) &_galvi_probe_expectation_types, 0},
-    {"_galvi_probe_expectation_refuses", (DL_FUNC) &_galvi_probe_expectation_refuses, 2},
-    {"_galvi_probe_likelihood", (DL_FUNC) &_galvi_probe_likelihood, 5},
-    {"_galvi_probe_conditional", (DL_FUNC) &_galvi_probe_conditional, 5},
-    {"_galvi_probe_expectation", (DL_FUNC) &_galvi_probe_expectation, 11},
-    {"_galvi_probe_kernel_types", (DL_FUNC) &_galvi_probe_kernel_types, 0},
-    {"_galvi_probe_kernel_value", (DL_FUNC) &_galvi_probe_kernel_value, 4},
-    {"_galvi_probe_kernel_diagonal", (DL_FUNC) &_galvi_probe_kernel_diagonal, 3},
-    {"_galvi_probe_kernel_gradient", (DL_FUNC) &_galvi_probe_kernel_gradient, 5},
-    {"_galvi_probe_kernel_diagonal_gradient", (DL_FUNC) &_galvi_probe_kernel_diagonal_gradient, 4},
-    {"_galvi_probe_gram", (DL_FUNC) &_galvi_probe_gram, 5},
-    {"_galvi_probe_gram_diagonal", (DL_FUNC) &_galvi_probe_gram_diagonal, 3},
-    {"_galvi_probe_gram_gradient", (DL_FUNC) &_galvi_probe_gram_gradient, 5},
-    {"_galvi_probe_kernel_arrays", (DL_FUNC) &_galvi_probe_kernel_arrays, 4},
-    {"_galvi_probe_solver", (DL_FUNC) &_galvi_probe_solver, 7},
-    {"_galvi_probe_bound", (DL_FUNC) &_galvi_probe_bound, 4},
-    {"_galvi_probe_backend", (DL_FUNC) &_galvi_probe_backend, 1},
-    {"_galvi_probe_cholesky", (DL_FUNC) &_galvi_probe_cholesky, 5},
-    {"_galvi_probe_cholesky_with_jitter", (DL_FUNC) &_galvi_probe_cholesky_with_jitter, 2},
-    {"_galvi_probe_invert", (DL_FUNC) &_galvi_probe_invert, 5},
-    {"_galvi_probe_solve", (DL_FUNC) &_galvi_probe_solve, 4},
-    {"_galvi_probe_multiply", (DL_FUNC) &_galvi_probe_multiply, 8},
-    {"_galvi_probe_add_crossproduct", (DL_FUNC) &_galvi_probe_add_crossproduct, 5},
-    {"_galvi_probe_triangular_multiply", (DL_FUNC) &_galvi_probe_triangular_multiply, 6},
-    {"_galvi_probe_symmetric_product", (DL_FUNC) &_galvi_probe_symmetric_product, 5},
-    {"_galvi_probe_fill_upper", (DL_FUNC) &_galvi_probe_fill_upper, 1},
-    {"_galvi_probe_parallel", (DL_FUNC) &_galvi_probe_parallel, 5},
-    {"_galvi_probe_has_openmp", (DL_FUNC) &_galvi_probe_has_openmp, 0},
-    {"_galvi_probe_dense_seconds", (DL_FUNC) &_galvi_probe_dense_seconds, 5},
-    {"_galvi_probe_sparse_cholesky", (DL_FUNC) &_galvi_probe_sparse_cholesky, 8},
-    {"_galvi_probe_sparse_seconds", (DL_FUNC) &_galvi_probe_sparse_seconds, 6},
-    {"_galvi_probe_tilted", (DL_FUNC) &_galvi_probe_tilted, 7},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 8},
+    {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},
+    {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_partition_bounds", (DL_FUNC) &_galvi_partition_bounds, 2},
     {"_galvi_new_worker", (DL_FUNC) &_galvi_new_worker, 5},
     {"_galvi_ask_worker", (DL_FUNC) &_galvi_ask_worker, 2},

@@ -1,4 +1,4 @@
-// The border: latent predictions at new rows, and gradients of the bound for checks.
+// The border: latent predictions at new rows.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -20,10 +20,8 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
     state.latent_mean = get_vector(latent, "mean");
     state.latent_chol = get_matrix(latent, "chol");
   }
-  if (has(posterior, "factor")) {
-    const Rcpp::NumericMatrix factor(Rcpp::List(posterior["factor"])[k]);
-    state.factor = Eigen::Map<const Matrix>(factor.begin(), factor.nrow(), factor.ncol());
-  }
+  if (has(posterior, "factor"))
+    state.factor = from_r(Rcpp::NumericMatrix(Rcpp::List(posterior["factor"])[k]));
   return state;
 }
 
@@ -73,7 +71,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   std::vector<DesignRows> others;
   for (const auto& design : rows) others.push_back(design_from_list(design));
   const std::vector<PredictorSpec> predictors = predictors_from_list(context, model);
-  // A short latent vector tells all there is to know: no training rows are needed.
+  // A short latent vector determines the predictions: no training rows are needed.
   const auto designs = has(posterior, "latent") ? without_rows(others) : designs_from_list(model);
   Index K = 0, T = 0, number = 0;
   for (const PredictorSpec& spec : predictors) {

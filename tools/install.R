@@ -15,7 +15,7 @@ built_with <- c(R.version.string, vapply(names(described("LinkingTo")), function
 }, ""))
 stamp <- file.path("src", ".built-with")
 if (!file.exists(stamp) || !identical(readLines(stamp), unname(built_with))) {
-  unlink(list.files("src", "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
+  unlink(list.files(c("src", "tests/probes"), "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
   writeLines(built_with, stamp)
 }
 

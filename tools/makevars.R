@@ -1,20 +1,23 @@
 # Writes what make needs to know of src/: Makevars, Makevars.win, and a file for each folder in src/build/ that
-# includes all of the folder's, so that headers are read ten times and not a hundred.
+# includes all of the folder's, so that headers are read ten times and not a hundred. Those of tests/probes/src, which
+# is linked with the same objects, too.
 #   Rscript tools/makevars.R          writes them
 #   Rscript tools/makevars.R --check  exits 1 when a committed one is stale
-# Run it from the top of the source tree after adding or removing a file under src/.
+# Run it from the top of the source tree after adding or removing a file under src/ or tests/probes/src/.
 
-listed <- function(pattern) {
-  files <- grep("^build/", list.files("src", pattern = pattern, recursive = TRUE), value = TRUE, invert = TRUE)
-  sort(files, method = "radix")  # the same order in every locale
+listed <- function(pattern, folder = "src") {
+  files <- grep("^build/", list.files(folder, pattern = pattern, recursive = TRUE), value = TRUE, invert = TRUE)
+  sorted(setdiff(files, "RcppExports.cpp"))
 }
+
+sorted <- function(files) sort(files, method = "radix")  # the same order in every locale
 
 continued <- function(name, values) {
   paste0(name, " = \\\n", paste0("  ", values, collapse = " \\\n"), "\n")
 }
 
-# Files that are compiled alone: instructions that not every machine has, and the largest header.
-alone <- function(files) grepl("_avx2\\.cpp$", files) | files == "RcppExports.cpp"
+# Files that are compiled alone: instructions that not every machine has.
+alone <- function(files) grepl("_avx2\\.cpp$", files)
 
 # Those that are compiled together, by folder; the entry points at the top of src/ are the border's.
 together <- function() {
@@ -28,31 +31,58 @@ build_file <- function(files) {
   paste0("// ", header, paste0("#include \"", files, "\"\n", collapse = ""))
 }
 
-makevars <- function() {
-  own <- Filter(alone, union(listed("\\.cpp$"), "RcppExports.cpp"))
-  sources <- c(file.path("build", paste0(names(together()), ".cpp")), own)
-  sources <- sort(sources, method = "radix")
-  objects <- sub("\\.cpp$", ".o", sources)
-  included <- sort(unlist(together(), use.names = FALSE), method = "radix")
+# What galvi and the probes are compiled with; `folders` have the headers.
+flags <- function(folders) {
   paste0(
-    "# ", header,
     "CXX_STD = CXX17\n",
     "# Rcpp without the parts that are not used here compiles faster.\n",
-    "PKG_CPPFLAGS = -I. -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_SUGAR\n",
+    "PKG_CPPFLAGS = ", paste0("-I", folders, collapse = " "),
+    " -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_SUGAR\n",
     "# Nothing but the entry points is seen from outside: a smaller library, loaded sooner.\n",
-    "PKG_CXXFLAGS = $(CXX_VISIBILITY) $(SHLIB_OPENMP_CXXFLAGS)\n",
-    "PKG_LIBS = $(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n",
+    "PKG_CXXFLAGS = $(CXX_VISIBILITY) $(SHLIB_OPENMP_CXXFLAGS)\n"
+  )
+}
+libraries <- "$(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n"
+
+object <- function(sources) sub("\\.cpp$", ".o", sources)
+
+# Without the file of Rcpp, whose objects need it.
+core_sources <- function() {
+  sorted(c(file.path("build", paste0(names(together()), ".cpp")), Filter(alone, listed("\\.cpp$"))))
+}
+
+makevars <- function() {
+  sources <- c("RcppExports.cpp", core_sources())
+  paste0(
+    "# ", header, flags("."),
+    "PKG_LIBS = ", libraries,
     "# R's own flags ask for debug information, which would be 190 MB. To have it: GALVI_DEBUG = -g in ~/.R/Makevars.\n",
     "GALVI_DEBUG = -g0\n\n",
     continued("HEADERS", listed("\\.h$")), "\n",
-    continued("INCLUDED", included), "\n",
-    continued("OBJECTS", objects), "\n",
+    continued("INCLUDED", sorted(unlist(together(), use.names = FALSE))), "\n",
+    continued("OBJECTS", object(sources)), "\n",
     "all: $(SHLIB)\n\n",
     "$(OBJECTS): $(HEADERS) $(INCLUDED)\n\n",
     paste0(
-      objects, ": ", sources, "\n\t$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(GALVI_DEBUG) -c ", sources, " -o ",
-      objects, "\n", collapse = "\n"
+      object(sources), ": ", sources, "\n\t$(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) $(GALVI_DEBUG) -c ", sources,
+      " -o ", object(sources), "\n", collapse = "\n"
     )
+  )
+}
+
+probes <- "tests/probes/src"
+probes_makevars <- function() {
+  core <- "../../../src"
+  paste0(
+    "# ", header, flags(c(core, ".")),
+    "PKG_LIBS = $(CORE) ", libraries, "\n",
+    continued("CORE", file.path(core, object(core_sources()))), "\n",
+    continued("HEADERS", c(file.path(core, listed("\\.h$")), listed("\\.h$", probes))), "\n",
+    continued("INCLUDED", listed("\\.cpp$", probes)), "\n",
+    "OBJECTS = RcppExports.o build/probes.o\n\n",
+    "all: $(SHLIB)\n\n",
+    "$(SHLIB): $(CORE)\n\n",
+    "$(OBJECTS): $(HEADERS) $(INCLUDED)\n"
   )
 }
 
@@ -60,7 +90,9 @@ wanted <- function() {
   build <- vapply(together(), build_file, "")
   names(build) <- file.path("src", "build", paste0(names(build), ".cpp"))
   text <- makevars()
-  c("src/Makevars" = text, "src/Makevars.win" = text, build)
+  own <- c(probes_makevars(), build_file(listed("\\.cpp$", probes)))
+  names(own) <- file.path(probes, c("Makevars", "build/probes.cpp"))
+  c("src/Makevars" = text, "src/Makevars.win" = text, build, own)
 }
 
 texts <- wanted()
@@ -76,7 +108,7 @@ if ("--check" %in% commandArgs(TRUE)) {
   }
 } else {
   unlink("src/build/*.cpp")
-  dir.create("src/build", showWarnings = FALSE)
+  for (folder in unique(dirname(names(texts)))) dir.create(folder, showWarnings = FALSE)
   for (path in names(texts)) {
     connection <- file(path, "wb")  # the same line ends on every system
     writeLines(texts[[path]], connection, sep = "")

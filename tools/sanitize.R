@@ -7,8 +7,9 @@ install_missing(c(described(c("Imports", "LinkingTo")),
 
 copy <- file.path(tempdir(), "galvi")
 dir.create(copy)
-invisible(file.copy(c("DESCRIPTION", "NAMESPACE", "R", "src", "data", "man"), copy, recursive = TRUE))
-unlink(list.files(file.path(copy, "src"), "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
+parts <- c("DESCRIPTION", "NAMESPACE", "README.md", "R", "src", "data", "man", "tests", "tools")
+invisible(file.copy(parts, copy, recursive = TRUE))
+unlink(list.files(copy, "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
 
 flags <- paste("-O1 -g -UNDEBUG -D_GLIBCXX_ASSERTIONS -Wno-ignored-attributes -fsanitize=undefined",
                "-fno-sanitize-recover=undefined -include", normalizePath("tools/eigen_assert.h"))
@@ -22,4 +23,6 @@ r_cmd(c("INSTALL", "--no-test-load", paste0("--library=", library), copy),
 
 .libPaths(c(library, .libPaths()))
 Sys.setenv(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+Sys.setenv(R_MAKEVARS_USER = makevars)  # for the entry points that only tests call
+setwd(copy)
 quit(status = system2(file.path(R.home("bin"), "Rscript"), "tools/test.R"))

@@ -2,6 +2,7 @@
 #   Rscript tools/test.R [part of a test file's name]
 Sys.setenv(NOT_CRAN = "true")  # snapshots and slower tests count here
 filter <- commandArgs(TRUE)
+source("tools/probes.R")
 
 # On a terminal the counts move; a log gets one line per file.
 every <- if (cli::is_dynamic_tty(stdout())) 0.1 else Inf

@@ -26,15 +26,17 @@ T get(const Rcpp::List& list, const char* name) {
   return Rcpp::as<T>(field(list, name));
 }
 
-/// Copies: R's memory is not held beyond the call.
-inline Vector get_vector(const Rcpp::List& list, const char* name) {
-  const Rcpp::NumericVector x = get<Rcpp::NumericVector>(list, name);
-  return Eigen::Map<const Vector>(x.begin(), x.size());
+/// Copies: R's memory is not used beyond the call.
+inline Vector from_r(const Rcpp::NumericVector& x) { return Eigen::Map<const Vector>(x.begin(), x.size()); }
+inline Matrix from_r(const Rcpp::NumericMatrix& X) {
+  return Eigen::Map<const Matrix>(X.begin(), X.nrow(), X.ncol());
 }
 
+inline Vector get_vector(const Rcpp::List& list, const char* name) {
+  return from_r(get<Rcpp::NumericVector>(list, name));
+}
 inline Matrix get_matrix(const Rcpp::List& list, const char* name) {
-  const Rcpp::NumericMatrix x = get<Rcpp::NumericMatrix>(list, name);
-  return Eigen::Map<const Matrix>(x.begin(), x.nrow(), x.ncol());
+  return from_r(get<Rcpp::NumericMatrix>(list, name));
 }
 
 /// 1-based positions from R, 0-based here; 0 ("none") becomes -1.

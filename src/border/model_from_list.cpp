@@ -32,17 +32,6 @@ std::map<std::string, double> constants(const Rcpp::List& list) {
   return has(list, "constants") ? numbers(list["constants"]) : std::map<std::string, double>{};
 }
 
-KernelSpec kernel_from_list(const Rcpp::List& list) {
-  KernelSpec spec;
-  spec.type = get<std::string>(list, "type");
-  if (has(list, "columns")) spec.columns = positions(list["columns"]);
-  spec.hyper = hyper_positions(list);
-  spec.constants = constants(list);
-  if (has(list, "parts"))
-    for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
-  return spec;
-}
-
 // 1-based positions from R, 0-based here; 0 ("none") becomes -1.
 Eigen::MatrixXi position_matrix(const Rcpp::IntegerMatrix& x) {
   return Eigen::Map<const Eigen::MatrixXi>(x.begin(), x.nrow(), x.ncol()).array() - 1;
@@ -76,6 +65,17 @@ InducingSpec inducing_from_list(const Rcpp::List& list) {
 
 }  // namespace
 
+KernelSpec kernel_from_list(const Rcpp::List& list) {
+  KernelSpec spec;
+  spec.type = get<std::string>(list, "type");
+  if (has(list, "columns")) spec.columns = positions(list["columns"]);
+  spec.hyper = hyper_positions(list);
+  spec.constants = constants(list);
+  if (has(list, "parts"))
+    for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
+  return spec;
+}
+
 FieldSpec field_from_list(const Rcpp::List& list) {
   FieldSpec spec;
   spec.model = get<std::string>(list, "model");
@@ -94,6 +94,12 @@ Data data_from_list(const Rcpp::List& model) {
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
   return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood)};
+}
+
+std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper) {
+  auto made = make_likelihood(likelihood_from_list(likelihood));
+  made->update(hyper);
+  return made;
 }
 
 HyperTable hyper_from_list(const Rcpp::List& model) {
@@ -120,16 +126,13 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
 
 namespace {
 
-// Numbers may come as a vector for a matrix of one column.
+// A matrix of one column may come as a vector.
 void read(SEXP from, Matrix& to) {
   const Rcpp::NumericVector x(from);
   const Index rows = Rf_isMatrix(from) ? Rf_nrows(from) : x.size();
   to = Eigen::Map<const Matrix>(x.begin(), rows, rows > 0 ? x.size() / rows : Rf_ncols(from));
 }
-void read(SEXP from, Vector& to) {
-  const Rcpp::NumericVector x(from);
-  to = Eigen::Map<const Vector>(x.begin(), x.size());
-}
+void read(SEXP from, Vector& to) { to = from_r(Rcpp::NumericVector(from)); }
 void read(SEXP from, Eigen::VectorXi& to) {
   const Rcpp::IntegerVector x(from);
   to = Eigen::Map<const Eigen::VectorXi>(x.begin(), x.size());
@@ -186,12 +189,17 @@ std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rc
   return out;
 }
 
-LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
-  auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
+std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, const Likelihood& likelihood,
+                                                   const std::string& automatic) {
   ExpectationControl control;
   if (has(model, "pieces")) control.pieces = get<int>(model, "pieces");
   const auto wanted = get<std::string>(model, "expectation");
-  auto expectation = make_expectation(wanted == "auto" ? automatic : wanted, *likelihood, control);
+  return make_expectation(wanted == "auto" ? automatic : wanted, likelihood, control);
+}
+
+LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
+  auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
+  auto expectation = expectation_from_list(model, *likelihood, automatic);
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};

@@ -12,12 +12,14 @@ namespace galvi {
 
 Data data_from_list(const Rcpp::List& model);
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
+/// With its hyperparameters at the values of the table.
+std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper);
 HyperTable hyper_from_list(const Rcpp::List& model);
 /// What R says about a linear predictor, or about several that share prior and design.
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;
   std::string solver;
-  Index design;                // which of the model's designs its terms see
+  Index design;                // index of the design of its terms
   std::vector<Index> latents;  // which columns of eta it stands for
 };
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);
@@ -25,8 +27,11 @@ DesignRows design_from_list(const Rcpp::List& design);
 /// All of the model's designs.
 std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model);
 FieldSpec field_from_list(const Rcpp::List& field);
+KernelSpec kernel_from_list(const Rcpp::List& kernel);
 
 /// `automatic`: what expectation = "auto" stands for.
+std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, const Likelihood& likelihood,
+                                                   const std::string& automatic = "auto");
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model,
                                     const std::string& automatic = "auto");
 

@@ -10,8 +10,8 @@
 namespace galvi {
 
 /// Listens to the user (Ctrl-C becomes an exception that unwinds the core, then an R interrupt) and tells
-/// them how far a fit is. Both are rate limited by a steady clock, so calling them in inner loops costs next
-/// to nothing. The core calls it on the main thread only: R is not thread-safe.
+/// them how far a fit is. Both are rate limited by a steady clock, so calling them in inner loops is
+/// cheap. The core calls it on the main thread only: R is not thread-safe.
 class RMonitor final : public Monitor {
  public:
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap).

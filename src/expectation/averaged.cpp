@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "expectation/tilted.h"
+#include "quadrature/tilted.h"
 
 namespace galvi {
 

@@ -1,12 +1,12 @@
-// A likelihood averaged over what a sparse Gaussian process leaves open at each row: generalised FITC.
+// A likelihood averaged over the variance that the inducing points do not explain: generalised FITC.
 #pragma once
 
 #include "likelihood/likelihood.h"
 
 namespace galvi {
 
-/// log int p(y | eta) N(eta | f, spread) d eta as a function of f, spread being the datum's. K = 1 and
-/// log-concave.
+/// log int p(y | eta) N(eta | f, spread) d eta as a function of f, with the datum's `spread`. For log-concave
+/// likelihoods with K = 1.
 class Averaged final : public Likelihood {
  public:
   explicit Averaged(std::unique_ptr<Likelihood> likelihood) : likelihood_(std::move(likelihood)) {}

@@ -19,7 +19,7 @@ class Terms {
   const PointExpectation& operator[](Index c) const { return terms_[c]; }
   double slope = 0.0, curvature = 0.0;  // G_a and G_aa
 
-  /// All of them where G is largest in a.
+  /// Evaluates them at the maximum of G in a.
   void maximise() {
     double a = start(), low = -infinity, high = infinity;
     const double stride = longest_step();

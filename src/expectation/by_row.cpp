@@ -1,14 +1,12 @@
 #include "expectation/by_row.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
-#include "expectation/gaussian_rule.h"
 #include "expectation/row_scratch.h"
 #include "numeric/parallel.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {
@@ -42,7 +40,7 @@ void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data&
     const RowExpectation& row = scratch.row;
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {
-      // A row of weight 0 says nothing, even where its own value has overflown.
+      // A row of weight 0 contributes nothing, even where its own value overflows.
       const double weight = data.weight[n];
       scratch.fill(0.0);
       if (weight != 0.0) {

@@ -30,8 +30,8 @@ PointExpectation at_argument(const FunctionMean& mean, const Composition& sum, I
   return total;
 }
 
-// With one shift t is at hand; between two, as for classes between thresholds, it is found by Newton's
-// method, with bisection to fall back on.
+// With one shift t has a formula; with two, as for classes between thresholds, Newton's method finds it,
+// safeguarded by bisection.
 PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& sum, Index k, double lambda) {
   double weight = 0.0, low = infinity, high = -infinity;
   for (const Composition::Part& part : sum.parts) {
@@ -101,7 +101,7 @@ void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& 
   for (Index k = 0; k < K; ++k) lines[k] = DualLine::in_lambda(risen[k], -1.0, all[k]);
 }
 
-// sup over (m, v) of E - alpha m + lambda v / 2 is had at any m + v / 2 = t with -2 d_v = lambda, and at
+// sup over (m, v) of E - alpha m + lambda v / 2 is attained at any m + v / 2 = t with -2 d_v = lambda; at
 // v = 0 it is E - alpha t.
 void ComposedExpectation::conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
                                         RowConjugate& out) const {

@@ -8,8 +8,8 @@
 
 namespace galvi {
 
-/// E log p = constant + sum_j weight_j E f(sign_j eta_j + shift_j), any number of latents: each mean of f is
-/// had, or bounded, by one FunctionMean.
+/// E log p = constant + sum_j weight_j E f(sign_j eta_j + shift_j), any number of latents: a FunctionMean
+/// computes or bounds each mean of f.
 class ComposedExpectation final : public ByRow {
  public:
   explicit ComposedExpectation(std::unique_ptr<FunctionMean> mean) : mean_(std::move(mean)) {}

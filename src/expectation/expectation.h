@@ -1,4 +1,4 @@
-// The expectation axis: how E_N(m, v)[log p(y | eta)] is had, or bounded.
+// The expectation axis: how E_N(m, v)[log p(y | eta)] is computed or bounded.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace galvi {
 
-/// Expectations of all N rows. The second derivatives hold a K x K block per row, column-major, and are
-/// filled for order = 2 only.
+/// Expectations of all N rows. The second derivatives are a K x K block per row, column-major, filled for
+/// order = 2 only.
 struct Expectations {
   Vector value;             // N
   Matrix d_mean;            // N x K
@@ -31,8 +31,8 @@ struct RowExpectation {
 struct RowConjugate {
   double value;
   double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
-  /// What the classes of a softmax leave of 1: x > 0 stays inside as long as this is positive. 0 where their
-  /// sum is held, infinite where latents do not compete.
+  /// 1 less the sum of x over the classes of a softmax: x > 0 is inside as long as this is positive. 0 where
+  /// that sum is fixed, infinite where the latents are not tied by a sum.
   double rest;
 };
 
@@ -54,7 +54,8 @@ class Expectation {
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.
   virtual void add_gradient(Context& context, const Likelihood& likelihood, const Data& data,
                             const Matrix& mean, const Matrix& variance, VectorRef gradient) const = 0;
-  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate is had.
+  /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate has a
+  /// formula.
   virtual bool has_conjugate(const Likelihood& /*likelihood*/) const { return false; }
   /// The lines on which that of one row is finite, without its weight.   K
   virtual void dual_lines(const Likelihood&, const Datum&, DualLine* /*lines*/) const {}
@@ -81,27 +82,5 @@ struct ExpectationControl {
 std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
                                               const ExpectationControl& control = {});
 std::vector<std::string> expectation_types();
-
-/// Predictive quantities under eta ~ N(mean, variance), by quadrature to 1e-9 (absolute or relative). K = 1.
-double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance);
-/// log of E y of one trial, sign = 1, or of 1 - E y, sign = -1, where y lies between 0 and 1; of E y alone
-/// where y is positive.
-double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign);
-/// log E exp(f(x)) under x ~ N(mean, variance), with the digits of small means.
-double log_mean_exp(const StandardFunction& f, double mean, double variance);
-/// Var(E[y | eta]): the squared standard error of the response.
-double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance);
-/// Var(y), law of total variance.
-double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance);
-double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
-Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
-/// The smallest y (integer for a discrete response) with P(Y <= y) >= probability.
-double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
-                           double probability);
-
-/// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
-/// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()
-void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
-                        double* probability, double* second_moment);
 
 }  // namespace galvi

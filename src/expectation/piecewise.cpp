@@ -47,7 +47,7 @@ Piecewise::Piecewise(int pieces) {
 }
 
 void Piecewise::evaluate(double sign, double mean, double variance, int order, PointExpectation& out) const {
-  // Of u = -sign x. B(u) = u + B(-u), and all is had at a mean <= 0, where nothing cancels.
+  // Of u = -sign x. As B(u) = u + B(-u), everything is evaluated at a mean <= 0, where nothing cancels.
   double b[5];
   means(-std::fabs(mean), variance, order, b);
   const bool mirrored = sign * mean < 0.0;
@@ -71,7 +71,7 @@ void Piecewise::means(double mean, double variance, int order, double out[5]) co
   out[1] = out[2] = out[3] = out[4] = 0.0;
   const double first = std::min(0.0, (mean - knots_.front().at) * scale);
   if (first < -vanished) return;
-  // Knots so far on the right that they add nothing to what the first one gives.
+  // Knots so far to the right that their terms are negligible.
   const double reach = -std::sqrt(first * first + certain * certain);
   double curvature = 0.0, before = 0.0;
   for (const Knot& knot : knots_) {

@@ -6,15 +6,12 @@
 #include "expectation/composed.h"
 #include "expectation/expectation.h"
 #include "expectation/jaakkola.h"
-#include "expectation/log_bound.h"
+#include "expectation/jensen.h"
 #include "expectation/piecewise.h"
 #include "expectation/quadrature.h"
-#include "expectation/sampled_mean.h"
-#include "expectation/softmax.h"
 #include "expectation/softmax_log.h"
 #include "expectation/super_gaussian.h"
 #include "expectation/taylor.h"
-#include "expectation/two_stage.h"
 
 namespace galvi {
 namespace {

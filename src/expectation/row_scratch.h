@@ -1,4 +1,4 @@
-// Room for one row of an expectation.
+// Storage for one row of an expectation.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace galvi {
 
-/// Room for one row's marginals and derivatives.
+/// One row's marginals and derivatives.
 class RowScratch {
  public:
   explicit RowScratch(Index K) : K_(K), numbers_(4 * K + 3 * K * K) {
@@ -23,7 +23,7 @@ class RowScratch {
       at += K * K;
     }
   }
-  /// False if the marginals of row n are not those of Gaussians.
+  /// False if row n has a mean or variance that is not finite, or a negative variance.
   bool gather(const Matrix& means, const Matrix& variances, Index n) {
     for (Index k = 0; k < K_; ++k) {
       mean[k] = means(n, k);

@@ -1,9 +1,7 @@
-#include "expectation/softmax.h"
+#include "expectation/quadrature.h"
 
-#include <cmath>
-
-#include "expectation/softmax_lattice.h"
 #include "numeric/special_functions.h"
+#include "quadrature/softmax_lattice.h"
 
 namespace galvi {
 namespace {

@@ -41,7 +41,7 @@ class SoftmaxLog final : public ByRow {
     if (classes.reference >= 0) {
       double left = 1.0;
       for (Index k = 0; k < K; ++k) left -= x[k];
-      // what rounding has swallowed is worth nothing, and is no reason to stop
+      // below rounding the reference's share is negligible, but must stay positive
       out.rest = left > -10.0 * rounding ? std::max(left, rounding) : left;
       out.value = out.rest * std::log(out.rest);
     }

@@ -8,7 +8,7 @@
 namespace galvi {
 
 /// Where log p = g(t) is a convex function of t = (y - eta)^2, Jensen gives E log p >= g(E t), E t = (y -
-/// mean)^2 + variance: the bound by Gaussians whose scale is at its optimum (001 calls such likelihoods
+/// mean)^2 + variance: the bound by Gaussians with the best scale (001 calls such likelihoods
 /// super-Gaussian). With r = sqrt(E t), g(E t) is log p at eta = y - r.
 class SuperGaussian final : public ScalarByRow {
  public:
@@ -43,7 +43,7 @@ class SuperGaussian final : public ScalarByRow {
   }
 
  private:
-  // Off 0, where the slope of laplace's g is infinite.
+  // Kept off 0, where the slope of laplace's g is infinite.
   static double root(double residual, double variance) {
     return std::max(std::hypot(residual, std::sqrt(variance)), 1e-75);
   }

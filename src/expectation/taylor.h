@@ -1,4 +1,4 @@
-// The second-order Taylor approximation (003, section 2.3): no bound.
+// The second-order Taylor approximation (003, section 2.3), which is not a bound.
 #pragma once
 
 #include "expectation/by_row.h"
@@ -13,9 +13,8 @@ class Taylor final : public ScalarByRow {
   std::string name() const override { return "taylor"; }
   std::string refuses(const Likelihood& likelihood) const override {
     if (likelihood.latents() != 1)
-      return "expectation = \"taylor\" serves likelihoods with one latent value per observation; use \"log\" "
-             "or "
-             "\"bouchard\".";
+      return "expectation = \"taylor\" serves likelihoods with one latent value per observation; "
+             "use \"log\" or \"bouchard\".";
     if (likelihood.smoothness().width == 0.0)
       return "The log density has a kink, where no Taylor series exists: use expectation = \"closed_form\".";
     return "";

@@ -2,7 +2,7 @@
 
 #include "inference/anderson.h"
 #include "inference/start.h"
-#include "numeric/gmres.h"
+#include "numeric/krylov.h"
 
 namespace galvi {
 

@@ -7,7 +7,7 @@
 #include "inference/dual_problem.h"
 #include "inference/start.h"
 #include "likelihood/standard_function.h"
-#include "numeric/conjugate_gradients.h"
+#include "numeric/krylov.h"
 #include "numeric/lbfgs_memory.h"
 
 namespace galvi {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <stdexcept>
 
-#include "expectation/tilted.h"
 #include "inference/natural_gradient.h"
 #include "numeric/parallel.h"
+#include "quadrature/tilted.h"
 
 namespace galvi {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "likelihood/composed.h"
-#include "numeric/conjugate_gradients.h"
+#include "numeric/krylov.h"
 #include "numeric/parallel.h"
 
 namespace galvi {

@@ -5,7 +5,7 @@
 
 #include "inference/ascent.h"
 #include "inference/start.h"
-#include "numeric/gmres.h"
+#include "numeric/krylov.h"
 
 namespace galvi {
 

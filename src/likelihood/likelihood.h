@@ -1,7 +1,6 @@
 // The likelihood axis: p(y | eta), mathematics only.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,8 +10,6 @@
 #include "numeric/types.h"
 
 namespace galvi {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with
 /// classes y is the class, 0, 1, ..

@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "numeric/gmres.h"
+#include "numeric/krylov.h"
 
 namespace galvi {
 

@@ -6,6 +6,8 @@
 #endif
 #include "numeric/eigen.h"
 
+#include <limits>
+
 namespace galvi {
 
 using Index = Eigen::Index;
@@ -16,6 +18,8 @@ using ConstMatrixRef = Eigen::Ref<const Matrix>;
 using ConstVectorRef = Eigen::Ref<const Vector>;
 using MatrixRef = Eigen::Ref<Matrix>;
 using VectorRef = Eigen::Ref<Vector>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The entries of A, column after column.
 inline Vector flat(const Matrix& A) { return Eigen::Map<const Vector>(A.data(), A.size()); }

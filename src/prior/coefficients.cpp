@@ -13,6 +13,11 @@ void IndependentCoefficients::update(const ConstVectorRef& hyper) {
   hyper_ = hyper;
 }
 
+Vector IndependentCoefficients::row_variances(const ConstMatrixRef& W) const {
+  const auto shares = (W.cwiseAbs2() * variance_.asDiagonal()).array();
+  return (W.array() == 0.0).select(0.0, shares).rowwise().sum();
+}
+
 void IndependentCoefficients::chain(const ConstVectorRef& d_variance, VectorRef hyper) const {
   for (Index j = 0; j < mean_.size(); ++j)
     for (Index r = 0; r < factors_.cols(); ++r) {

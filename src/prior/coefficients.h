@@ -19,6 +19,8 @@ class IndependentCoefficients {
   const Vector& variance() const { return variance_; }  // q
   /// The standard deviation, one where the prior is flat.   q
   const Vector& scale() const { return scale_; }
+  /// Of the rows of `W`; where an entry is zero a flat prior adds nothing.   W: n x q
+  Vector row_variances(const ConstMatrixRef& W) const;
   /// hyper[h] += sum_j d_variance_j d variance_j / dh.   d_variance: q
   void chain(const ConstVectorRef& d_variance, VectorRef hyper) const;
 

@@ -19,7 +19,7 @@ class ColumnsTerm final : public CoefficientsTerm {
   // cov = W diag(variance) W'
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context&, const TermRows& rows, VectorRef d) const override {
-    d += rows.W.cwiseAbs2() * coefficients_.variance();
+    d += coefficients_.row_variances(rows.W);
   }
   void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
   // d/d variance_j = w_j' G w_j

@@ -95,7 +95,7 @@ void FieldTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef
 void FieldTerm::add_variances(Context& context, const TermRows& rows, VectorRef d) const {
   const SparseRows W = design(rows);
   d += field_.row_variances(context, W);
-  d += Matrix(W * basis_).cwiseAbs2() * coefficients_.variance();
+  d += coefficients_.row_variances(W * basis_);
 }
 
 // Solved for the nodes of `others`, which in predictions are few.

@@ -247,7 +247,7 @@ draw_method <- function(model) {
   call <- model$call
   built <- if (chance(0.7)) tryCatch(built_model(model), error = function(e) NULL)
   if (is.null(built)) return(call)
-  expectations <- c("auto", galvi:::probe_expectation_types())
+  expectations <- c("auto", galvi:::expectation_types())
   refusals <- lapply(stats::setNames(nm = expectations), galvi:::case_refusals, model = built)
   serving <- expectations[vapply(refusals, function(reasons) any(reasons == ""), NA)]
   if (!length(serving)) return(call)

@@ -133,7 +133,7 @@ test_that("every expectation runs with the families that its form is for, and wi
   runs <- function(expectation) {
     sort(unique(table$family[table$runs & table$expectation == expectation]))
   }
-  expect_setequal(unique(table$expectation), probe_expectation_types())
+  expect_setequal(unique(table$expectation), expectation_types())
   sigmoids <- c("binomial", "cumulative", "negbinomial", "stick_breaking")
   closed <- c("exponential", "Gamma", "gaussian", "laplace", "poisson", "stochastic_volatility")
   expect_equal(runs("closed_form"), sort(closed))
@@ -147,7 +147,7 @@ test_that("every expectation runs with the families that its form is for, and wi
   expect_equal(runs("two_stage"), "binomial")
   expect_equal(runs("super_gaussian"), c("laplace", "student"))
   # names of the interface are those of the core
-  expect_setequal(setdiff(expectation_names(), "auto"), probe_expectation_types())
+  expect_setequal(setdiff(expectation_names(), "auto"), expectation_types())
 })
 
 test_that("settings reach the expectation", {

@@ -27,3 +27,22 @@ test_that("RcppExports are those of the exported functions", {
     expect_identical(readLines(file.path(root, file)), readLines(file.path(copy, file)))
   }
 })
+
+# Rows (from, to) of what includes what; taking away whatever includes nothing that is left must take away all.
+expect_no_cycle <- function(edges) {
+  while (any(done <- !edges$to %in% edges$from)) edges <- edges[!done, ]
+  expect_identical(edges$from, character(), info = paste(edges$from, "includes", edges$to, collapse = "; "))
+}
+
+test_that("neither headers nor folders of src/ include each other in a circle", {
+  src <- file.path(source_tree(), "src")
+  files <- grep("^build/", list.files(src, "\\.(h|cpp)$", recursive = TRUE), value = TRUE, invert = TRUE)
+  included <- lapply(stats::setNames(file.path(src, files), files), function(path) {
+    regmatches(text <- readLines(path), regexpr("(?<=^#include \").*(?=\")", text, perl = TRUE))
+  })
+  edges <- data.frame(from = rep(files, lengths(included)), to = unlist(included, use.names = FALSE))
+  expect_true(all(edges$to %in% files))
+  expect_no_cycle(edges)
+  folders <- data.frame(from = dirname(edges$from), to = dirname(edges$to))
+  expect_no_cycle(folders[folders$from != folders$to, ])
+})

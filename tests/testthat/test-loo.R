@@ -99,7 +99,13 @@ test_that("prior variances are those of an empty posterior", {
   prior <- fit$posterior
   prior$alpha[] <- prior$lambda[] <- 0
   found <- predict_latent(fit$model, prior, fit$model$designs, list(variance = TRUE))$variance
-  expect_close(prior_variances(fit), found)
+  expect_close(prior_variances(fitted_model(fit), 1L), found)
+})
+
+test_that("a flat prior has an infinite variance where its column is not zero", {
+  d <- transform(loo_data(), positive = as.numeric(x > 0))
+  fit <- galvi(number ~ positive, data = d, prior = list(intercept = normal(0, 2), default = normal(0, Inf)))
+  expect_identical(drop(prior_variances(fit$model, 1L)), ifelse(d$positive == 0, 4, Inf))
 })
 
 test_that("a row of weight w is w rows, left out one at a time", {

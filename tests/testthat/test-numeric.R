@@ -23,12 +23,12 @@ positive_definite <- function(n) {
 }
 
 test_that("backend() knows its names and chooses one by itself", {
-  expect_identical(galvi:::probe_backend("blas"), "blas")
-  expect_identical(galvi:::probe_backend("eigen"), "eigen")
-  chosen <- galvi:::probe_backend("auto")
+  expect_identical(galvi_backend("blas"), "blas")
+  expect_identical(galvi_backend("eigen"), "eigen")
+  chosen <- galvi_backend("auto")
   expect_true(chosen %in% c("blas", "eigen"))
-  expect_identical(galvi:::probe_backend("auto"), chosen)
-  expect_error(galvi:::probe_backend("atlas"), "`backend` must be .* not \"atlas\"",
+  expect_identical(galvi_backend("auto"), chosen)
+  expect_error(galvi_backend("atlas"), "`backend` must be .* not \"atlas\"",
                class = "std::invalid_argument")
 })
 
@@ -38,12 +38,12 @@ test_that("the Cholesky factor, its inverse and the matrix's inverse are R's", {
     for (n in sizes) {
       A <- positive_definite(n)
       R <- chol(mirror(A))
-      factor <- galvi:::probe_cholesky(A, backend)
+      factor <- probe_cholesky(A, backend)
       expect_close(lower(factor$value), t(R))
       expect_identical(factor$value[upper.tri(A)], A[upper.tri(A)])
-      inverse <- galvi:::probe_invert(factor$value, "factor", backend)
+      inverse <- probe_invert(factor$value, "factor", backend)
       expect_close(lower(inverse$value), t(backsolve(R, diag(n))))
-      full <- galvi:::probe_invert(factor$value, "matrix", backend)
+      full <- probe_invert(factor$value, "matrix", backend)
       expect_close(mirror(full$value), chol2inv(R))
     }
   }
@@ -53,11 +53,11 @@ test_that("flops and factorisations are counted", {
   set.seed(2)
   for (backend in backends) {
     for (n in c(300, 600)) {
-      factor <- galvi:::probe_cholesky(positive_definite(n), backend)
+      factor <- probe_cholesky(positive_definite(n), backend)
       expect_identical(factor$factorisations, 1L)
       expect_lt(abs(factor$flops / (n^3 / 3) - 1), 0.05)
-      expect_lt(abs(galvi:::probe_invert(factor$value, "factor", backend)$flops / (n^3 / 3) - 1), 0.05)
-      full <- galvi:::probe_invert(factor$value, "matrix", backend)
+      expect_lt(abs(probe_invert(factor$value, "factor", backend)$flops / (n^3 / 3) - 1), 0.05)
+      full <- probe_invert(factor$value, "matrix", backend)
       expect_lt(abs(full$flops / (2 * n^3 / 3) - 1), 0.05)
       expect_identical(full$factorisations, 0L)
     }
@@ -67,13 +67,13 @@ test_that("flops and factorisations are counted", {
 test_that("a matrix that is not positive definite has no Cholesky factor", {
   set.seed(3)
   for (backend in backends) {
-    expect_null(galvi:::probe_cholesky(matrix(-1), backend))
-    expect_null(galvi:::probe_cholesky(matrix(0), backend))
+    expect_null(probe_cholesky(matrix(-1), backend))
+    expect_null(probe_cholesky(matrix(0), backend))
     for (n in c(3, 60, 600)) {
       for (bad in unique(c(1, n %/% 2, n))) {
         A <- positive_definite(n)
         A[bad, bad] <- -1
-        expect_null(galvi:::probe_cholesky(A, backend))
+        expect_null(probe_cholesky(A, backend))
       }
     }
   }
@@ -88,8 +88,8 @@ test_that("NaN, NA and infinities give no factor, wherever they stand", {
         for (at in unique(list(c(1, 1), c(n, 1), c(n, n), c(n, (n + 1) %/% 2)))) {
           A <- fine
           A[at[1], at[2]] <- value
-          expect_null(galvi:::probe_cholesky(A, backend))
-          expect_null(galvi:::probe_cholesky(A, backend, positive = n %/% 2))
+          expect_null(probe_cholesky(A, backend))
+          expect_null(probe_cholesky(A, backend, positive = n %/% 2))
         }
       }
     }
@@ -100,20 +100,20 @@ test_that("jitter is added when needed only, is reported, and has an end", {
   set.seed(5)
   for (backend in backends) {
     A <- positive_definite(70)
-    fine <- galvi:::probe_cholesky_with_jitter(A, backend)
+    fine <- probe_cholesky_with_jitter(A, backend)
     expect_identical(fine$jitter, 0)
-    expect_identical(fine$value, galvi:::probe_cholesky(A, backend)$value)
+    expect_identical(fine$value, probe_cholesky(A, backend)$value)
 
     # Smooth and noiseless: numerically singular.
     K <- 7 * exp(-outer(1:70, 1:70, "-")^2 / 2e4)
-    mended <- galvi:::probe_cholesky_with_jitter(K, backend)
+    mended <- probe_cholesky_with_jitter(K, backend)
     expect_gt(mended$jitter, 0)
     expect_lte(mended$jitter, 7 * 1e-8)
     expect_close(tcrossprod(lower(mended$value)), K + mended$jitter * diag(70))
     expect_identical(mended$factorisations, 1L)
 
     for (broken in list(-diag(3), matrix(NaN, 2, 2), matrix(c(1, 2, 2, 1), 2))) {
-      expect_error(galvi:::probe_cholesky_with_jitter(broken, backend), "not positive definite",
+      expect_error(probe_cholesky_with_jitter(broken, backend), "not positive definite",
                    class = "std::domain_error")
     }
   }
@@ -128,23 +128,23 @@ test_that("signed_cholesky() factors J + M and rejects another inertia", {
         M <- crossprod(random_matrix(n)) / n
         M <- 0.5 * M / max(eigen(M, symmetric = TRUE, only.values = TRUE)$values)
         right <- diag(signs, n) + M
-        factor <- galvi:::probe_cholesky(right, backend, positive = positive)
+        factor <- probe_cholesky(right, backend, positive = positive)
         L <- lower(factor$value)
         expect_close(L %*% (signs * t(L)), right)
         expect_true(all(diag(L) > 0))
         expect_identical(factor$factorisations, 1L)
-        inverse <- galvi:::probe_invert(factor$value, "matrix", backend, positive = positive)
+        inverse <- probe_invert(factor$value, "matrix", backend, positive = positive)
         expect_close(mirror(inverse$value), solve(right))
 
         if (positive < n) {  # so much added to the last row that its sign turns
           wrong <- right
           wrong[n, n] <- wrong[n, n] + 3
-          expect_null(galvi:::probe_cholesky(wrong, backend, positive = positive))
+          expect_null(probe_cholesky(wrong, backend, positive = positive))
         }
       }
     }
     A <- positive_definite(20)
-    expect_identical(galvi:::probe_cholesky(A, backend, positive = 20), galvi:::probe_cholesky(A, backend))
+    expect_identical(probe_cholesky(A, backend, positive = 20), probe_cholesky(A, backend))
   }
 })
 
@@ -157,8 +157,8 @@ test_that("triangular solves read the lower triangle and take any number of righ
       stored[upper.tri(L)] <- NaN
       for (columns in c(0, 1, 3, 70)) {
         B <- random_matrix(n, columns)
-        expect_close(galvi:::probe_solve(stored, B, FALSE, backend)$value, forwardsolve(L, B))
-        expect_close(galvi:::probe_solve(stored, B, TRUE, backend)$value, backsolve(t(L), B))
+        expect_close(probe_solve(stored, B, FALSE, backend)$value, forwardsolve(L, B))
+        expect_close(probe_solve(stored, B, TRUE, backend)$value, backsolve(t(L), B))
       }
     }
   }
@@ -179,10 +179,10 @@ test_that("multiply() is the matrix product in all its forms", {
           B <- random_matrix(k, n)
           stored_a <- if (ta) t(A) else A
           stored_b <- if (tb) t(B) else B
-          result <- galvi:::probe_multiply(ta, tb, 0.3, stored_a, stored_b, -2, C, backend)
+          result <- probe_multiply(ta, tb, 0.3, stored_a, stored_b, -2, C, backend)
           expect_close(result$value, 0.3 * A %*% B - 2 * C)
           expect_identical(result$flops, 2 * m * n * k)
-          overwritten <- galvi:::probe_multiply(ta, tb, 1, stored_a, stored_b, 0, C * NaN, backend)
+          overwritten <- probe_multiply(ta, tb, 1, stored_a, stored_b, 0, C * NaN, backend)
           expect_close(overwritten$value, A %*% B)
         }
       }
@@ -197,7 +197,7 @@ test_that("a product too large for one step is cut in every dimension, and polls
       A <- random_matrix(shape[1], shape[3])
       B <- random_matrix(shape[3], shape[2])
       C <- random_matrix(shape[1], shape[2])
-      result <- galvi:::probe_multiply(FALSE, FALSE, 1, A, B, 1, C, backend)
+      result <- probe_multiply(FALSE, FALSE, 1, A, B, 1, C, backend)
       expect_close(result$value, A %*% B + C, 1e-9)  # sums of 900 terms
       expect_gte(result$polls, 1)
     }
@@ -210,7 +210,7 @@ test_that("add_crossproduct() writes the lower triangle only", {
     for (shape in list(c(1, 1), c(20, 3), c(3, 20), c(0, 4), c(70, 257), c(20000, 130))) {
       A <- random_matrix(shape[1], shape[2])
       C <- random_matrix(shape[2])
-      result <- galvi:::probe_add_crossproduct(0.5, A, 2, C, backend)$value
+      result <- probe_add_crossproduct(0.5, A, 2, C, backend)$value
       expected <- 0.5 * crossprod(A) + 2 * C
       expect_close(result[lower.tri(C, diag = TRUE)], expected[lower.tri(C, diag = TRUE)], 1e-9)  # 2e4 terms
       expect_identical(result[upper.tri(C)], C[upper.tri(C)])
@@ -227,9 +227,9 @@ test_that("triangular products are right on either side", {
       B <- random_matrix(n, 21)
       for (transpose in c(FALSE, TRUE)) {
         op <- if (transpose) t(L) else L
-        left <- galvi:::probe_triangular_multiply(TRUE, transpose, -3, stored, B, backend)
+        left <- probe_triangular_multiply(TRUE, transpose, -3, stored, B, backend)
         expect_close(left, -3 * op %*% B)
-        right <- galvi:::probe_triangular_multiply(FALSE, transpose, -3, stored, t(B), backend)
+        right <- probe_triangular_multiply(FALSE, transpose, -3, stored, t(B), backend)
         expect_close(right, -3 * t(B) %*% op)
       }
     }
@@ -246,7 +246,7 @@ test_that("symmetric products equal the dense ones", {
     stored_b <- replace(B, upper.tri(B), NaN)
     for (what in c("plain", "squared", "hadamard")) {
       dense <- switch(what, plain = A, squared = A * A, hadamard = A * B)
-      result <- galvi:::probe_symmetric_product(what, stored_a, stored_b, x)
+      result <- probe_symmetric_product(what, stored_a, stored_b, x)
       expect_close(result$value, dense %*% x)
       expect_identical(result$products, 1L)
     }
@@ -258,39 +258,39 @@ test_that("threads change no bit of a symmetric product", {
   n <- 2100  # beyond the size from which on they are used
   A <- random_matrix(n)
   x <- rnorm(n)
-  one <- galvi:::probe_symmetric_product("squared", A, A, x)
+  one <- probe_symmetric_product("squared", A, A, x)
   expect_close(one$value, mirror(A)^2 %*% x, 1e-9)  # n = 2100
-  expect_identical(galvi:::probe_symmetric_product("squared", A, A, x, threads = 2)$value, one$value)
-  expect_identical(galvi:::probe_symmetric_product("hadamard", A, A, x, threads = 5)$value, one$value)
+  expect_identical(probe_symmetric_product("squared", A, A, x, threads = 2)$value, one$value)
+  expect_identical(probe_symmetric_product("hadamard", A, A, x, threads = 5)$value, one$value)
 })
 
 test_that("fill_upper() mirrors", {
   set.seed(12)
   for (n in c(1, 2, 31, 32, 33, 64, 100)) {
     A <- random_matrix(n)
-    expect_identical(galvi:::probe_fill_upper(A), mirror(A))
+    expect_identical(probe_fill_upper(A), mirror(A))
   }
 })
 
 test_that("an empty matrix is legal everywhere", {
   empty <- matrix(0, 0, 0)
   for (backend in backends) {
-    expect_identical(galvi:::probe_cholesky(empty, backend)$value, empty)
-    expect_identical(galvi:::probe_cholesky(empty, backend, positive = 0)$value, empty)
-    expect_identical(galvi:::probe_cholesky_with_jitter(empty, backend)$jitter, 0)
-    expect_identical(galvi:::probe_invert(empty, "factor", backend)$value, empty)
-    expect_identical(galvi:::probe_invert(empty, "matrix", backend)$value, empty)
-    expect_identical(galvi:::probe_solve(empty, matrix(0, 0, 2), FALSE, backend)$value, matrix(0, 0, 2))
+    expect_identical(probe_cholesky(empty, backend)$value, empty)
+    expect_identical(probe_cholesky(empty, backend, positive = 0)$value, empty)
+    expect_identical(probe_cholesky_with_jitter(empty, backend)$jitter, 0)
+    expect_identical(probe_invert(empty, "factor", backend)$value, empty)
+    expect_identical(probe_invert(empty, "matrix", backend)$value, empty)
+    expect_identical(probe_solve(empty, matrix(0, 0, 2), FALSE, backend)$value, matrix(0, 0, 2))
   }
-  expect_identical(galvi:::probe_symmetric_product("squared", empty, empty, numeric())$value, matrix(0, 0, 1))
+  expect_identical(probe_symmetric_product("squared", empty, empty, numeric())$value, matrix(0, 0, 1))
 })
 
 test_that("the monitor can stop a factorisation", {
   set.seed(13)
   A <- positive_definite(1200)
   for (backend in backends) {
-    expect_gte(galvi:::probe_cholesky(A, backend)$polls, 1)
-    expect_error(galvi:::probe_cholesky(A, backend, stop_at = 1), "stopped by the monitor")
+    expect_gte(probe_cholesky(A, backend)$polls, 1)
+    expect_error(probe_cholesky(A, backend, stop_at = 1), "stopped by the monitor")
   }
 })
 
@@ -298,37 +298,37 @@ test_that("factorisations do not depend on the number of threads", {
   set.seed(15)
   A <- positive_definite(1100)
   for (backend in c("eigen", "narrow")) {
-    one <- galvi:::probe_cholesky(A, backend)
+    one <- probe_cholesky(A, backend)
     expect_close(tcrossprod(lower(one$value)), mirror(A), 1e-9)  # n = 1100
-    expect_identical(galvi:::probe_cholesky(A, backend, threads = 3)$value, one$value)
-    expect_identical(galvi:::probe_invert(one$value, "matrix", backend, threads = 3)$value,
-                     galvi:::probe_invert(one$value, "matrix", backend)$value)
+    expect_identical(probe_cholesky(A, backend, threads = 3)$value, one$value)
+    expect_identical(probe_invert(one$value, "matrix", backend, threads = 3)$value,
+                     probe_invert(one$value, "matrix", backend)$value)
   }
 })
 
 test_that("parallel_for() gives the same bits on any number of threads", {
-  expected <- galvi:::probe_parallel(37, 1, integer())
-  for (threads in c(2, 3, 50)) expect_identical(galvi:::probe_parallel(37, threads, integer()), expected)
-  expect_identical(galvi:::probe_parallel(0, 2, integer()), numeric())
-  nested <- galvi:::probe_parallel(11, 1, integer(), nested = TRUE)
-  expect_identical(galvi:::probe_parallel(11, 2, integer(), nested = TRUE), nested)
+  expected <- probe_parallel(37, 1, integer())
+  for (threads in c(2, 3, 50)) expect_identical(probe_parallel(37, threads, integer()), expected)
+  expect_identical(probe_parallel(0, 2, integer()), numeric())
+  nested <- probe_parallel(11, 1, integer(), nested = TRUE)
+  expect_identical(probe_parallel(11, 2, integer(), nested = TRUE), nested)
 })
 
 test_that("parallel_for() rethrows the first failure in block order, and the monitor's", {
   for (threads in c(1, 2, 4)) {
     for (repeats in 1:20) {
-      expect_error(galvi:::probe_parallel(64, threads, c(40L, 7L, 8L)), "^block 7$")
+      expect_error(probe_parallel(64, threads, c(40L, 7L, 8L)), "^block 7$")
     }
-    expect_error(galvi:::probe_parallel(64, threads, integer(), stop_at = 1), "stopped by the monitor")
-    expect_identical(galvi:::probe_parallel(64, threads, integer()), galvi:::probe_parallel(64, 1, integer()))
+    expect_error(probe_parallel(64, threads, integer(), stop_at = 1), "stopped by the monitor")
+    expect_identical(probe_parallel(64, threads, integer()), probe_parallel(64, 1, integer()))
   }
 })
 
 test_that("a forked child computes on after its parent has used threads", {
   skip_on_os("windows")
-  skip_if_not(galvi:::probe_has_openmp())
-  expected <- galvi:::probe_parallel(16, 2, integer())
-  job <- parallel::mcparallel(galvi:::probe_parallel(16, 2, integer()))
+  skip_if_not(probe_has_openmp())
+  expected <- probe_parallel(16, 2, integer())
+  job <- parallel::mcparallel(probe_parallel(16, 2, integer()))
   result <- parallel::mccollect(job, wait = FALSE, timeout = 20)
   if (is.null(result)) tools::pskill(job$pid, tools::SIGKILL)
   expect_identical(unname(result), list(expected))

@@ -52,7 +52,7 @@ probe <- function(A, ..., B = diag(nrow(A)), pattern = A != 0, backend = "auto",
   matrices <- list(A, ...)
   at <- which(pattern & lower.tri(pattern, diag = TRUE), arr.ind = TRUE)
   x <- vapply(matrices, function(M) as.numeric(M[at]), numeric(nrow(at)))
-  galvi:::probe_sparse_cholesky(nrow(A), at[, 1], at[, 2], matrix(x, nrow(at)), B, backend, threads)
+  probe_sparse_cholesky(nrow(A), at[, 1], at[, 2], matrix(x, nrow(at)), B, backend, threads)
 }
 
 expect_factor <- function(result, A, pattern = A != 0) {
@@ -139,7 +139,7 @@ test_that("results do not depend on the number of threads", {
 
 test_that("a factorisation can be interrupted and its pattern is checked", {
   call <- function(i, j, n = 3, stop_at = -1) {
-    galvi:::probe_sparse_cholesky(n, i, j, matrix(1, length(i), 1), diag(n), stop_at = stop_at)
+    probe_sparse_cholesky(n, i, j, matrix(1, length(i), 1), diag(n), stop_at = stop_at)
   }
   expect_error(call(1:3, 1:3, stop_at = 1), "stopped by the monitor")
   expect_error(call(c(1, 3), c(1, 3)), "column 1 does not start", class = "std::invalid_argument")

@@ -1,0 +1,7 @@
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "quadrature/gaussian_rule.cpp"
+#include "quadrature/log_integral.cpp"
+#include "quadrature/log_normal_transform.cpp"
+#include "quadrature/sampled_function.cpp"
+#include "quadrature/softmax_lattice.cpp"
+#include "quadrature/tilted.cpp"

@@ -1,0 +1,228 @@
+// Probabilities of classes, averaged over eta.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "likelihood/composed.h"
+#include "predictive/predictive.h"
+#include "quadrature/log_integral.h"
+#include "quadrature/log_mean_exp.h"
+#include "quadrature/softmax_lattice.h"
+
+namespace galvi {
+namespace {
+
+/// A class's E p and E p^2, as logarithms: improbable classes keep their digits.
+struct LogMoments {
+  double first = 0.0, second = 0.0;
+};
+
+/// Of p = exp(L); `first` where it is known in closed form, the second on request.
+template <class Function>
+LogMoments log_moments(double mean, double variance, bool second, std::optional<double> first, Function L) {
+  LogMoments moments;
+  moments.first = first ? *first : log_mean_exp(L, mean, variance);
+  if (second) {
+    const auto twice = [&](double eta, double out[5]) {
+      L(eta, out);
+      for (int k = 0; k < 5; ++k) out[k] *= 2.0;
+    };
+    moments.second = log_mean_exp(twice, mean, variance);
+  }
+  return moments;
+}
+
+// K = 1
+void one_latent(const Likelihood& likelihood, double mean, double variance, std::vector<LogMoments>& classes,
+                bool second) {
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const Datum datum{static_cast<double>(c), 1.0};
+    const auto closed = likelihood.predictive_log_density(datum, mean, variance);
+    classes[c] = log_moments(mean, variance, second, closed,
+                             [&](double eta, double out[5]) { likelihood.derivatives(datum, eta, out); });
+  }
+}
+
+// The latents are independent: parts of different latents multiply. What classes share is computed once.
+void composed_classes(const Likelihood& likelihood, const double* mean, const double* variance,
+                      std::vector<LogMoments>& classes, bool second) {
+  const StandardFunction& f = *likelihood.standard_function();
+  std::map<std::vector<double>, LogMoments> known;
+  Composition sum;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    sum.clear();
+    likelihood.compose({static_cast<double>(c), 1.0}, sum);
+    classes[c] = {sum.constant, 2.0 * sum.constant};
+    for (Index k = 0; k < likelihood.latents(); ++k) {
+      std::vector<double> parts{static_cast<double>(k)};
+      for (const Composition::Part& part : sum.parts) {
+        if (part.latent == k) parts.insert(parts.end(), {part.weight, part.sign, part.shift});
+      }
+      if (parts.size() == 1) continue;
+      const auto [entry, fresh] = known.try_emplace(parts);
+      if (fresh) {
+        entry->second =
+            log_moments(mean[k], variance[k], second, std::nullopt, [&](double eta, double out[5]) {
+              std::fill(out, out + 5, 0.0);
+              for (std::size_t j = 1; j < parts.size(); j += 3) {
+                double at[5];
+                f.derivatives(parts[j + 1] * eta + parts[j + 2], at);
+                for (int i = 0; i < 5; ++i) out[i] += parts[j] * (i % 2 == 0 ? at[i] : parts[j + 1] * at[i]);
+              }
+            });
+      }
+      classes[c].first += entry->second.first;
+      classes[c].second += entry->second.second;
+    }
+  }
+}
+
+/// log of E[x^q exp(-x)] prod_{j != c} E exp(-exp(u + eta_j)), x = exp(u + eta_c), as a function of u. It is
+/// concave: the first factor is a log-concave function of u + eta_c averaged over a Gaussian, the others are
+/// survival functions of variables with log-concave densities.
+class ChosenClass final : public LogIntegrand {
+ public:
+  ChosenClass(const Softmax& classes, const double* mean, const double* variance, Index chosen, int power)
+      : classes_(classes), mean_(mean), variance_(variance), chosen_(chosen), power_(power) {}
+  double value(double u) const override {
+    double rise, fall;
+    logs(u, rise, fall);
+    return rise + fall;
+  }
+  // Both factors vary over lengths of 1 or more, so that differences over a short step are accurate.
+  double slope(double u, double& curvature) const override {
+    constexpr double step = 1e-2;
+    double rise, fall;
+    logs(u, rise, fall);
+    curvature = 1.0;
+    const Index k = classes_.latent_of(chosen_);
+    const bool left = u + (k < 0 ? 0.0 : mean_[k]) < 0.0;
+    if (rise == -infinity && left) return fall == -infinity ? 0.0 : 1.0;  // both underflow: no mass
+    if (rise == -infinity || fall == -infinity) return -1.0;
+    return (value(u + step) - value(u - step)) / (2.0 * step);
+  }
+
+ private:
+  void logs(double u, double& rise, double& fall) const {
+    fall = 0.0;
+    for (Index c = 0; c < classes_.classes; ++c) {
+      const Index k = classes_.latent_of(c);
+      double f[3], *const at[3] = {f, f + 1, f + 2};
+      thread_local LogNormalTransform transform;
+      transform.place(u + (k < 0 ? 0.0 : mean_[k]), one_node, k < 0 ? 0.0 : std::fabs(variance_[k]), true);
+      transform.evaluate(0, 1, 3, at);
+      const double l = std::log(std::max(0.0, f[c == chosen_ ? power_ : 0]));
+      c == chosen_ ? rise = l : fall += l;
+    }
+  }
+  static constexpr double one_node = 1e18;  // a lattice of which only one node is used
+  const Softmax& classes_;
+  const double *mean_, *variance_;
+  Index chosen_;
+  int power_;
+};
+
+/// E p_c and E p_c^2 = int E[x^2 exp(-x)] prod_{j != c} phi_j du, as 1 / S^2 = int x exp(-xS) dx.
+class SoftmaxMoments {
+ public:
+  void take(const Softmax& classes, const double* mean, const double* variance, bool second) {
+    lattice_.place(classes, mean, variance, true);
+    if (lattice_.nodes > longest) return integrate(classes, mean, variance, second);
+    // All terms are positive and unimodal in u; those of an improbable class may begin further left.
+    for (double extra = 0.0; extra < 2000.0; extra = 2.0 * extra + 32.0) {
+      lattice_.place(classes, mean, variance, true, extra);
+      first.setZero(classes.classes);
+      this->second.setZero(classes.classes);
+      Vector start;
+      do {
+        lattice_.next(second ? 3 : 2);
+        add(second);
+        if (start.size() == 0) start = (lattice_.weight[0] * lattice_.rate.row(0)).matrix().transpose();
+      } while (!finished());
+      bool covered = true;
+      for (Index c = 0; c < classes.classes; ++c) {
+        first[c] += lattice_.tail[c];
+        covered = covered && (lattice_.tail[c] > 0.0 || start[c] <= 1e-13 * first[c]);
+      }
+      if (covered) return;
+    }
+  }
+  Vector first, second;
+
+ private:
+  static constexpr double longest = 1 << 14;  // nodes, beyond which integrals are cheaper
+
+  void integrate(const Softmax& classes, const double* mean, const double* variance, bool with_second) {
+    double start = classes.reference < 0 ? infinity : 0.0, stride = 1.0;
+    for (Index k = 0; k < classes.latents(); ++k) {
+      start = std::min(start, -mean[k]);
+      stride = std::max(stride, std::sqrt(variance[k]));
+    }
+    thread_local LogIntegral integral;
+    auto moment = [&](Index c, int power) {
+      integral.concave(ChosenClass(classes, mean, variance, c, power), start, stride);
+      return std::exp(integral.log_mass());
+    };
+    first.setZero(classes.classes);
+    second.setZero(classes.classes);
+    for (Index c = 0; c < classes.classes; ++c) {
+      first[c] = moment(c, 1);
+      if (with_second) second[c] = moment(c, 2);
+    }
+  }
+  void add(bool with_second) {
+    for (Index c = 0; c < first.size(); ++c) first[c] += (lattice_.weight * lattice_.rate.col(c)).sum();
+    if (!with_second) return;
+    const SoftmaxLattice::Columns bend = (lattice_.rate > 0.0).select(lattice_.f[2] / lattice_.f[0], 0.0);
+    for (Index c = 0; c < first.size(); ++c) second[c] += (lattice_.weight * bend.col(c)).sum();
+  }
+  bool finished() const {
+    const Index last = SoftmaxLattice::block - 1;
+    for (Index c = 0; c < first.size(); ++c) {
+      if (lattice_.weight[last] * lattice_.rate(last, c) > 1e-17 * first[c]) return false;
+    }
+    return true;
+  }
+  SoftmaxLattice lattice_;
+};
+
+}  // namespace
+
+void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
+                        double* probability, double* second_moment) {
+  const Index C = likelihood.classes();
+  const bool second = second_moment != nullptr;
+  if (const auto softmax = likelihood.softmax()) {
+    thread_local SoftmaxMoments moments;
+    moments.take(*softmax, mean, variance, second);
+    std::copy_n(moments.first.data(), C, probability);
+    if (second) std::copy_n(moments.second.data(), C, second_moment);
+  } else {
+    if (C == 0) throw std::invalid_argument("this likelihood has no classes");
+    std::vector<LogMoments> classes(C);
+    if (likelihood.latents() == 1) {
+      one_latent(likelihood, *mean, *variance, classes, second);
+    } else if (likelihood.standard_function()) {
+      composed_classes(likelihood, mean, variance, classes, second);
+    } else {
+      throw std::invalid_argument(
+          "probabilities of classes need a softmax, a composed density or one latent value");
+    }
+    for (Index c = 0; c < C; ++c) {
+      probability[c] = std::exp(classes[c].first);
+      if (second) second_moment[c] = std::exp(classes[c].second);
+    }
+  }
+  double total = 0.0;
+  for (Index c = 0; c < C; ++c) total += probability[c];
+  for (Index c = 0; c < C; ++c) {
+    probability[c] /= total;
+    // E p^2 >= (E p)^2, also where both are rounded.
+    if (second)
+      second_moment[c] = std::max(second_moment[c] / (total * total), probability[c] * probability[c]);
+  }
+}
+
+}  // namespace galvi

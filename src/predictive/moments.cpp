@@ -1,0 +1,81 @@
+// Moments and densities of a new response: in closed form where the likelihood has one, else by quadrature.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "likelihood/standard_function.h"
+#include "predictive/predictive.h"
+#include "quadrature/gaussian_rule.h"
+#include "quadrature/log_mean_exp.h"
+#include "quadrature/tilted.h"
+
+namespace galvi {
+namespace {
+
+constexpr double small_share = 0.01;
+
+template <class Function>
+double gaussian_mean(const Likelihood& likelihood, double mean, double variance, Function function) {
+  thread_local GaussianRule rule;
+  rule.place(mean, variance, likelihood.smoothness());
+  return rule.mean_of(function);
+}
+
+/// log E exp(f(x)) under x ~ N(mean, variance), with the digits of small shares.
+double log_share(const StandardFunction& f, double mean, double variance) {
+  return log_mean_exp([&](double x, double out[5]) { f.derivatives(x, out); }, mean, variance);
+}
+
+}  // namespace
+
+double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign) {
+  if (sign > 0.0) {
+    if (const auto value = likelihood.predictive_log_mean(mean, variance)) return *value;
+  }
+  const StandardFunction* f = likelihood.log_inverse_link();
+  if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
+  if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
+  // Small shares are integrated on the log scale, which keeps their digits.
+  const double share =
+      gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
+  return share > small_share ? std::log(std::min(share, 1.0)) : log_share(*f, sign * mean, variance);
+}
+
+double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance) {
+  if (const auto value = likelihood.predictive_mean(size, mean, variance)) return *value;
+  if (likelihood.log_inverse_link()) {
+    // Normalised, so that both shares add up to one exactly.
+    const double share = std::exp(predictive_log_mean(likelihood, mean, variance, 1.0));
+    const double rest = std::exp(predictive_log_mean(likelihood, mean, variance, -1.0));
+    return size * (share / (share + rest));
+  }
+  return gaussian_mean(likelihood, mean, variance,
+                       [&](double eta) { return likelihood.conditional_mean(size, &eta); });
+}
+
+double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance) {
+  if (const auto value = likelihood.predictive_mean_variance(size, mean, variance)) return *value;
+  const double centre = predictive_mean(likelihood, size, mean, variance);
+  return gaussian_mean(likelihood, mean, variance, [&](double eta) {
+    const double difference = likelihood.conditional_mean(size, &eta) - centre;
+    return difference * difference;
+  });
+}
+
+double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance) {
+  const double explained = predictive_mean_variance(likelihood, size, mean, variance);
+  if (const auto noise = likelihood.predictive_noise(size, mean, variance)) return explained + *noise;
+  return explained + gaussian_mean(likelihood, mean, variance,
+                                   [&](double eta) { return likelihood.conditional_variance(size, &eta); });
+}
+
+double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean,
+                              double variance) {
+  if (const auto value = likelihood.predictive_log_density(datum, mean, variance)) return *value;
+  if (variance == 0.0) return likelihood.log_density(datum, &mean);
+  thread_local TiltedRule rule;
+  rule.place(likelihood, datum, 1.0, mean, variance);
+  return rule.log_mass();
+}
+
+}  // namespace galvi

@@ -1,0 +1,28 @@
+// Predictions of a new response, given the Gaussian marginals of eta: means, tails, quantiles, classes.
+#pragma once
+
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+/// Predictive quantities under eta ~ N(mean, variance), by quadrature to 1e-9 (absolute or relative). K = 1.
+double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance);
+/// log of E y of one trial, sign = 1, or of 1 - E y, sign = -1, where y lies between 0 and 1; of E y alone
+/// where y is positive.
+double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign);
+/// Var(E[y | eta]): the squared standard error of the response.
+double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance);
+/// Var(y), law of total variance.
+double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance);
+double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
+Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
+/// The smallest y (integer for a discrete response) with P(Y <= y) >= probability.
+double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
+                           double probability);
+
+/// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
+/// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()
+void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
+                        double* probability, double* second_moment);
+
+}  // namespace galvi

@@ -1,0 +1,207 @@
+// The distribution function of a new response and its complement, each with its own digits.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "likelihood/normal.h"
+#include "numeric/special_functions.h"
+#include "predictive/predictive.h"
+#include "quadrature/log_integral.h"
+
+namespace galvi {
+namespace {
+
+double or_nothing(double log_value) { return std::isnan(log_value) ? -infinity : log_value; }
+
+constexpr double needle = 1e-6;  // a threshold so narrow relative to 1 and eta's sd is treated as normal
+
+/// The density of the threshold T.
+class CrossingDensity final : public LogIntegrand {
+ public:
+  CrossingDensity(const Likelihood& likelihood, const Datum& datum)
+      : likelihood_(likelihood), datum_(datum) {}
+  double value(double t) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    return or_nothing(density[0]);
+  }
+  double slope(double t, double& curvature) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    curvature = -density[2];
+    return density[1];
+  }
+
+ private:
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+};
+
+/// The same times P(eta < T), side = 1, or P(eta > T), side = -1.
+class CrossingTail final : public LogIntegrand {
+ public:
+  CrossingTail(const Likelihood& likelihood, const Datum& datum, double mean, double sd, double side)
+      : likelihood_(likelihood), datum_(datum), mean_(mean), sd_(sd), side_(side) {}
+  double value(double t) const override {
+    double density[3];
+    likelihood_.crossing_density(datum_, t, density);
+    return or_nothing(density[0] + log_normal_cdf(argument(t)));
+  }
+  double slope(double t, double& curvature) const override {
+    double density[3], f[5];
+    likelihood_.crossing_density(datum_, t, density);
+    log_normal_cdf_derivatives(argument(t), f);
+    curvature = -density[2] - f[2] / (sd_ * sd_);
+    return density[1] + side_ * f[1] / sd_;
+  }
+  double rounding(double t) const override {
+    return 2e-16 * (std::fabs(datum_.y) + datum_.size) * (1.0 + std::fabs(t));
+  }
+
+ private:
+  double argument(double t) const { return side_ * (t - mean_) / sd_; }
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+  double mean_, sd_, side_;
+};
+
+double crossing_probability(const Likelihood& likelihood, const Datum& datum, double mean, double sd,
+                            double side) {
+  thread_local LogIntegral integral;
+  integral.concave(CrossingTail(likelihood, datum, mean, sd, side), mean, sd, mean);
+  return std::exp(integral.log_mass());
+}
+
+// Of two probabilities that add up to one the smaller (or one of about the same size) is integrated, so that
+// it keeps its digits.
+Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Crossing& crossing, double mean,
+                     double variance) {
+  const double sd = std::sqrt(variance);
+  const Peak threshold = concave_peak(CrossingDensity(likelihood, datum), mean, 1.0);
+  const double z = (threshold.at - mean) / std::hypot(sd, threshold.scale);
+  double below = normal_cdf(z), above = normal_cdf(-z);
+  if (!(threshold.scale < needle * std::min(1.0, sd))) {
+    const bool left = z < 0.0;
+    (left ? below : above) = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0);
+    (left ? above : below) = 1.0 - (left ? below : above);
+  }
+  return {crossing.left * below + crossing.right * above,
+          (1.0 - crossing.left) * below + (1.0 - crossing.right) * above};
+}
+
+/// P(Y <= y) given u = log tau times the density of u, for y at the distance r < 0 from eta's mean:
+///   shape (u - exp(u)) + constant + log Phi(z),   z = r / sqrt(V), V = variance + squared_scale / exp(u).
+class MixtureTail final : public LogIntegrand {
+ public:
+  MixtureTail(const NormalMixture& mixture, double r, double variance)
+      : shape_(mixture.shape),
+        log_squared_(std::log(mixture.squared_scale)),
+        log_r_(std::log(-r)),
+        log_variance_(std::log(variance)) {
+    // shape log shape - shape - log Gamma(shape)
+    constant_ = 0.5 * std::log(shape_) - log_sqrt_2pi - stirling_error(shape_);
+  }
+  double value(double u) const override {
+    return or_nothing(constant_ + shape_ * (u - std::expm1(u)) + log_normal_cdf(-std::exp(log_ratio(u))));
+  }
+  // z' = z share / 2 and share' = -share (1 - share), share that of the noise in V
+  double slope(double u, double& curvature) const override {
+    const double z = -std::exp(log_ratio(u)),
+                 share = 1.0 / (1.0 + std::exp(log_variance_ - log_squared_ + u));
+    double f[5];
+    log_normal_cdf_derivatives(z, f);
+    const double dz = 0.5 * z * share;
+    curvature = shape_ * std::exp(u) - f[2] * dz * dz - f[1] * dz * (1.5 * share - 1.0);
+    return -shape_ * std::expm1(u) + f[1] * dz;
+  }
+  /// Where the noise is as wide as everything else.
+  double turn() const { return std::min(0.0, log_squared_ - std::max(2.0 * log_r_, log_variance_)); }
+
+ private:
+  // log -z, where V may overflow
+  double log_ratio(double u) const {
+    const double noise = log_squared_ - u, top = std::max(noise, log_variance_);
+    return log_r_ - 0.5 * (top + std::log1p(std::exp(-std::fabs(noise - log_variance_))));
+  }
+  double shape_, log_squared_, log_r_, log_variance_, constant_;
+};
+
+Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, const Datum& datum,
+                    double mean, double variance) {
+  const double r = -std::fabs(datum.y - mean);
+  double far;
+  if (variance == 0.0) {
+    far = likelihood.conditional_cdf({mean + r, datum.size}, &mean);
+  } else {
+    const MixtureTail h(mixture, r, variance);
+    thread_local LogIntegral integral;
+    integral.two_peaks(h, 0.0, h.turn(), 1.0 / std::sqrt(mixture.shape));
+    far = std::exp(integral.log_mass());
+  }
+  return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
+}
+
+/// P(Y <= y | eta) times the density of eta; all that is known of the first is that it is monotone in eta.
+class MonotoneShare final : public LogIntegrand {
+ public:
+  MonotoneShare(const Likelihood& likelihood, const Datum& datum, double mean, double sd)
+      : likelihood_(likelihood), datum_(datum), mean_(mean), sd_(sd) {}
+  double probability(double eta) const { return likelihood_.conditional_cdf(datum_, &eta); }
+  double value(double eta) const override {
+    const double t = (eta - mean_) / sd_;
+    return std::log(probability(eta)) - 0.5 * t * t - log_sqrt_2pi - std::log(sd_);
+  }
+  double slope(double, double& curvature) const override { return curvature = 0.0; }
+  /// Where the probability crosses 1/2: bisects (low, high) until it changes by at most 1/2 between them.
+  void find_step(double& low, double& high) const {
+    const bool falls = probability(low) > probability(high);
+    for (int i = 0; i < 100 && std::fabs(probability(low) - probability(high)) > 0.5; ++i) {
+      const double middle = low + 0.5 * (high - low);
+      if (!(middle > low && middle < high)) break;
+      ((probability(middle) > 0.5) == falls ? low : high) = middle;
+    }
+  }
+
+ private:
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+  double mean_, sd_;
+};
+
+// The first panels are a few sds of eta long, and shorter near the step of the probability.
+double monotone_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
+  constexpr double ends[] = {-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0}, growth = 8.0;
+  const MonotoneShare h(likelihood, datum, mean, sd);
+  std::vector<double> breaks;
+  for (const double t : ends) breaks.push_back(mean + t * sd);
+  double low = breaks.front(), high = breaks.back();
+  h.find_step(low, high);
+  const double centre = low + 0.5 * (high - low);
+  breaks.push_back(centre);
+  for (double d = high - low; d > 0.0 && d < sd; d *= growth) {
+    if (centre - d > mean + ends[0] * sd) breaks.push_back(centre - d);
+    if (centre + d < mean - ends[0] * sd) breaks.push_back(centre + d);
+  }
+  thread_local LogIntegral integral;
+  integral.over(h, std::move(breaks));
+  return std::min(1.0, std::exp(integral.log_mass()));
+}
+
+}  // namespace
+
+Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
+  const Support support = likelihood.support(datum.size);
+  if (datum.y >= support.high) return {1.0, 0.0};
+  if (datum.y < support.low || datum.y == -infinity) return {0.0, 1.0};
+  if (const auto tails = likelihood.predictive_tails(datum, mean, variance)) return *tails;
+  if (const auto mixture = likelihood.normal_mixture())
+    return mixture_tails(likelihood, *mixture, datum, mean, variance);
+  if (!likelihood.discrete() && datum.y == support.low) return {0.0, 1.0};
+  if (const auto crossing = likelihood.crossing(datum); crossing && variance > 0.0)
+    return crossing_tails(likelihood, datum, *crossing, mean, variance);
+  const double lower = variance > 0.0 ? monotone_mean(likelihood, datum, mean, std::sqrt(variance))
+                                      : likelihood.conditional_cdf(datum, &mean);
+  return {lower, 1.0 - lower};
+}
+
+}  // namespace galvi

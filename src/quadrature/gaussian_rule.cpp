@@ -1,0 +1,138 @@
+#include "quadrature/gaussian_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "likelihood/normal.h"
+
+namespace galvi {
+namespace {
+
+constexpr double rule_reach = 7.5;  // in sds; beyond lies less than 1e-13
+constexpr double sinh_reach = 9.0;  // further, for narrow bends far from the mean, as it costs few nodes
+// Errors of exp(-30) times the growth of derivatives near a pole; smaller for the rule, where the pole may be
+// of high order.
+constexpr double table_exponent = 30;
+constexpr double rule_accuracy = 33;
+constexpr double two_pi = 6.28318530717958647692;
+constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
+constexpr double least_sinh_sd = 0.3;       // the sinh rule is considered from this sd, in widths
+constexpr double most_sinh_distance = 20;   // of the mean from the centre, in sds
+constexpr double sinh_cost = 1.2;           // of a node, relative to one of the trapezium sum
+// Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths off.
+constexpr double off_centre = 0.7;
+constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
+constexpr double most_nodes_per_sd = 2000;
+
+// The seven-point Gauss-Hermite rule for N(0, 1).
+constexpr double hermite_node[4] = {0.0, 1.1544053947399681, 2.3667594107345415, 3.7504397177257425};
+constexpr double hermite_weight[4] = {0.45714285714285714, 0.24012317860501271, 0.030757123967586497,
+                                      0.00054826885597221791};
+
+// With the line of integration shifted by d the error of the trapezium sum is
+// exp(-2 pi d / step + d^2 / (2 variance)).
+double shifted_step(double variance, double width, double exponent) {
+  const double d = std::min(width, std::sqrt(2.0 * exponent * variance));
+  return two_pi * d / (exponent + 0.5 * d * d / variance);
+}
+
+// The same for a Gaussian whose mean is `distance` from the singularities' real part: the line of
+// integration may be shifted beyond them, which adds the error of their share of the Gaussian,
+// exp(-2 pi width / step - (distance^2 - width^2) / (2 variance)).
+double distant_step(double variance, double width, double distance) {
+  const double free_step = two_pi * std::sqrt(0.5 * variance / rule_accuracy);
+  const double missing = rule_accuracy - 0.5 * (distance - width) * (distance + width) / variance;
+  return missing > 0.0 ? std::min(free_step, two_pi * width / missing) : free_step;
+}
+
+// The largest step in u, x = centre + a sinh(u), for a mean `distance` off the centre: with the line of
+// integration shifted by d the error of the sum is
+// exp(-2 pi d / step + [distance^2 / cos(2 d) + a^2] sin(d)^2 / (2 variance)).
+double sinh_step(double variance, double a, double distance, double largest_shift) {
+  double best = 0.0, before = -1.0;
+  for (double d = largest_shift; d > 0.04 && best > before; d *= 0.7) {
+    const double s2 = std::sin(d) * std::sin(d);
+    const double growth = 0.5 * (distance * distance / (1.0 - 2.0 * s2) + a * a) * s2 / variance;
+    before = best;
+    best = std::max(best, two_pi * d / (rule_accuracy + growth));
+  }
+  return best;
+}
+
+// Where in u the nodes end.
+double sinh_end(double distance, double sd, double a, double side) {
+  return std::asinh((distance + side * sinh_reach * sd) / a);
+}
+
+}  // namespace
+
+double trapezium_step(double variance, double width) { return shifted_step(variance, width, table_exponent); }
+
+void GaussianRule::place(double mean, double variance, const Smoothness& smoothness) {
+  nodes_.clear();
+  weights_.clear();
+  const double sd = std::sqrt(variance), width = smoothness.width;
+  if (smoothness.growth == 0.0 && sd <= hermite_share * std::min(width, 1e6)) return place_hermite(mean, sd);
+  if (sd == 0.0) return place_hermite(mean, sd);
+  double step = shifted_step(variance, width, rule_accuracy);
+  if (smoothness.growth == 0.0 && std::isfinite(width)) {
+    const double off = mean - smoothness.centre;
+    const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
+    if (distance > width) step = std::max(step, distant_step(variance, width, distance));
+    if (sd > least_sinh_sd * width && std::fabs(off) < most_sinh_distance * sd) {
+      const double a = std::max(1.1 * width, 0.7 * smoothness.spread);
+      double shift = largest_shift;
+      if (smoothness.spread > 0.0) {
+        const std::complex<double> nearest(smoothness.spread + off_centre * width, width);
+        shift = std::min(shift, std::asinh(nearest / a).imag());
+      }
+      const double u_step = sinh_step(variance, a, off, shift);
+      const double low = sinh_end(off, sd, a, -1.0), high = sinh_end(off, sd, a, 1.0);
+      if (sinh_cost * (high - low) / u_step < 2.0 * rule_reach * sd / step)
+        return place_sinh(mean, sd, smoothness.centre, a, u_step, low, high);
+    }
+  }
+  place_trapezium(mean, sd, std::max(step, sd / most_nodes_per_sd), smoothness.growth);
+}
+
+void GaussianRule::place_hermite(double mean, double sd) {
+  for (int j = -3; j <= 3; ++j) {
+    nodes_.push_back(mean + std::copysign(sd * hermite_node[std::abs(j)], j));
+    weights_.push_back(hermite_weight[std::abs(j)]);
+  }
+}
+
+void GaussianRule::place_trapezium(double mean, double sd, double step, double growth) {
+  // exp(growth |x|) times the Gaussian has its mass growth * variance further out.
+  const double t_step = step / sd;
+  const int last = static_cast<int>(std::ceil(std::min(rule_reach + growth * sd, 38.0) / t_step));
+  // From the mean outwards each weight is the last one times a ratio that shrinks by a constant factor.
+  const double shrink = std::exp(-t_step * t_step);
+  double weight = t_step * normal_density(0.0), ratio = std::sqrt(shrink);
+  nodes_.push_back(mean);
+  weights_.push_back(weight);
+  for (int j = 1; j <= last; ++j) {
+    weight *= ratio;
+    ratio *= shrink;
+    nodes_.push_back(mean + j * step);
+    nodes_.push_back(mean - j * step);
+    weights_.push_back(weight);
+    weights_.push_back(weight);
+  }
+}
+
+void GaussianRule::place_sinh(double mean, double sd, double centre, double a, double step, double low,
+                              double high) {
+  const double off = mean - centre, half = 0.5 * a, scale = step / sd * normal_density(0.0);
+  const double precision = 0.5 / (sd * sd), factor = std::exp(step);
+  const int first = static_cast<int>(std::floor(low / step)), last = static_cast<int>(std::ceil(high / step));
+  double e = half * std::exp(first * step);  // a exp(u) / 2
+  for (int j = first; j <= last; ++j, e *= factor) {
+    const double other = half * half / e, x = e - other;
+    nodes_.push_back(centre + x);
+    weights_.push_back(scale * (e + other) * std::exp(-precision * (x - off) * (x - off)));
+  }
+}
+
+}  // namespace galvi

@@ -1,0 +1,41 @@
+// Nodes and weights for the mean of a function under N(mean, variance).
+#pragma once
+
+#include <vector>
+
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+/// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is right to
+/// about 1e-11, for a function that has no singularity within `width` of the real line.
+double trapezium_step(double variance, double width);
+
+/// Chooses, by where the function's singularities are relative to the Gaussian, the cheapest of
+///   seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
+///   the trapezium sum, whose error falls exponentially with the number of nodes;
+///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
+///   function's bend at the centre needs denser nodes than its tails.
+class GaussianRule {
+ public:
+  void place(double mean, double variance, const Smoothness& smoothness);
+  const std::vector<double>& nodes() const { return nodes_; }
+  const std::vector<double>& weights() const { return weights_; }
+
+  /// Sum of weight times function(node).
+  template <class Function>
+  double mean_of(Function function) const {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < nodes_.size(); ++j) sum += weights_[j] * function(nodes_[j]);
+    return sum;
+  }
+
+ private:
+  void place_hermite(double mean, double sd);
+  void place_trapezium(double mean, double sd, double step, double growth);
+  void place_sinh(double mean, double sd, double centre, double a, double step, double low, double high);
+
+  std::vector<double> nodes_, weights_;
+};
+
+}  // namespace galvi

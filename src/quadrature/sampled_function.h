@@ -1,0 +1,32 @@
+// A standard function and its derivatives, tabulated once: its Gaussian means need no evaluation of it.
+#pragma once
+
+#include <vector>
+
+#include "likelihood/standard_function.h"
+
+namespace galvi {
+
+/// E f^(k)(x) under x ~ N(mean, variance) by the trapezium sum over nodes j * step that do not depend on mean
+/// and variance: only the Gaussian's weights are computed, each from the last by a multiplication. Steps
+/// shrink by sqrt(2) from table to table; the variance decides which one is fine enough.
+class SampledFunction {
+ public:
+  explicit SampledFunction(const StandardFunction& function);
+
+  /// out[k] = E f^(k), k = 0..2 (order 1) or 0..4 (order 2). False where the tables do not reach.
+  bool means(double mean, double variance, int order, double out[5]) const;
+
+ private:
+  struct Table {
+    double step;
+    double least_variance;           // for which this step is fine enough
+    Index first;                     // the first node is first * step
+    std::vector<double> samples[5];  // f^(k) at the nodes
+  };
+  Table sample(const StandardFunction& function, double step, double least_variance, double low) const;
+
+  std::vector<Table> tables_;  // the coarsest first
+};
+
+}  // namespace galvi

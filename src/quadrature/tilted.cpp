@@ -1,0 +1,65 @@
+#include "quadrature/tilted.h"
+
+#include <cmath>
+
+#include "likelihood/normal.h"
+
+namespace galvi {
+namespace {
+
+/// w log p(y | eta) - (eta - mean)^2 / (2 variance).
+class Tilted final : public LogIntegrand {
+ public:
+  Tilted(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance)
+      : likelihood_(likelihood), datum_(datum), weight_(weight), mean_(mean), variance_(variance) {}
+
+  // Closed forms at variance 0 keep digits where large counts cancel.
+  double value(double eta) const override {
+    const double log_density = likelihood_.has_closed_form() ? likelihood_.closed_form(datum_, eta, 0)->value
+                                                             : likelihood_.log_density(datum_, &eta);
+    const double value = weight_ * log_density - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
+    return std::isnan(value) ? -infinity : value;
+  }
+  double slope(double eta, double& curvature) const override {
+    double l[5];
+    likelihood_.derivatives(datum_, eta, l);
+    curvature = 1 / variance_ - weight_ * l[2];
+    return weight_ * l[1] - (eta - mean_) / variance_;
+  }
+  // log p is a sum of terms about as large as this, with their rounding errors.
+  double rounding(double eta) const override {
+    return 2e-16 * weight_ * (std::fabs(datum_.y) + datum_.size) * (1 + std::fabs(eta));
+  }
+
+ private:
+  const Likelihood& likelihood_;
+  const Datum& datum_;
+  double weight_, mean_, variance_;
+};
+
+}  // namespace
+
+void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double weight, double mean,
+                       double variance) {
+  const Tilted h(likelihood, datum, weight, mean, variance);
+  const double sd = std::sqrt(variance);
+  if (!likelihood.log_concave()) {
+    // One local maximum is near the Gaussian's, one near that of log p.
+    integral_.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
+  } else if (likelihood.smoothness(datum).width > 0) {
+    integral_.concave(h, mean, sd);
+  } else {
+    integral_.concave(h, mean, sd, likelihood.starting_eta(datum));  // log p is largest at its kink
+  }
+  if (const auto closed = likelihood.tilted(datum, weight, mean, variance)) {
+    log_mass_ = closed->log_mass;
+    mean_ = closed->mean;
+    variance_ = closed->variance;
+  } else {
+    log_mass_ = integral_.log_mass() - std::log(sd) - log_sqrt_2pi;
+    mean_ = integral_.mean();
+    variance_ = integral_.variance();
+  }
+}
+
+}  // namespace galvi

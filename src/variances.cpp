@@ -1,0 +1,41 @@
+// The border: prior variances.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "numeric/backend.h"
+#include "prior/field.h"
+
+using namespace galvi;
+
+//' Prior variances of a model's eta at its rows, infinite under flat priors: N x K
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, threads};
+  const Vector hyper = hyper_from_list(model).values();
+  const auto designs = designs_from_list(model);
+  Matrix out = Matrix::Zero(get_matrix(model, "offset").rows(), get_matrix(model, "offset").cols());
+  for (const PredictorSpec& spec : predictors_from_list(context, model)) {
+    spec.prior->update(hyper);
+    Vector variances = Vector::Zero(out.rows());
+    spec.prior->add_variances(context, *designs.at(spec.design), variances);
+    for (const Index k : spec.latents) out.col(k) = variances;
+  }
+  return to_r(out);
+}
+
+//' Marginal variances of a field whose only hyperparameter, a variance, is one
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector field_variances(Rcpp::List field) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor};
+  FieldSpec spec = field_from_list(field);
+  spec.hyper = {{"variance", {0}}};
+  Field core(spec);
+  core.update(Vector::Ones(1));
+  return to_r(core.variances(context));
+}

@@ -1,0 +1,7 @@
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "dual.cpp"
+#include "expectation.cpp"
+#include "kernel.cpp"
+#include "model.cpp"
+#include "numeric.cpp"
+#include "sparse.cpp"

@@ -1,0 +1,118 @@
+// The likelihood and expectation axes, row by row.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "expectation/expectation.h"
+#include "numeric/backend.h"
+#include "quadrature/tilted.h"
+
+namespace {
+
+// N x K from K columns below one another.
+galvi::Matrix rows_of(const Rcpp::NumericVector& x, R_xlen_t rows) {
+  const R_xlen_t latents = rows > 0 ? x.size() / rows : 1;
+  if (rows * latents != x.size()) Rcpp::stop("mean and variance must have a row for each response");
+  return Eigen::Map<const galvi::Matrix>(x.begin(), rows, latents);
+}
+
+Rcpp::NumericVector column(const galvi::Matrix& X) {
+  return Rcpp::NumericVector(X.data(), X.data() + X.size());
+}
+
+}  // namespace
+
+// Why this expectation cannot serve this likelihood; "" if it can.
+// [[Rcpp::export(rng = false)]]
+std::string probe_expectation_refuses(std::string expectation, Rcpp::List likelihood) {
+  const auto made = galvi::make_likelihood(galvi::likelihood_from_list(likelihood));
+  try {
+    return galvi::make_expectation(expectation, *made)->refuses(*made);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+// Row n: log p(y_n | eta_n), its four derivatives in eta, then d log p / d hyper.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                     Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  Rcpp::NumericMatrix out(y.size(), 6 + hyper.size());
+  for (int n = 0; n < y.size(); ++n) {
+    const galvi::Datum datum{y[n], size[n]};
+    double l[5];
+    made->derivatives(datum, eta[n], l);
+    out(n, 0) = made->log_density(datum, &eta[n]);
+    for (int k = 0; k < 5; ++k) out(n, k + 1) = l[k];
+    galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+    made->add_gradient(datum, &eta[n], 1.0, gradient);
+    for (int h = 0; h < hyper.size(); ++h) out(n, 6 + h) = gradient[h];
+  }
+  return out;
+}
+
+// What is known of a response given eta, and where inference starts.
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                  Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  Rcpp::NumericVector mean(y.size()), variance(y.size()), cdf(y.size()), start(y.size());
+  for (int n = 0; n < y.size(); ++n) {
+    mean[n] = made->conditional_mean(size[n], &eta[n]);
+    variance[n] = made->conditional_variance(size[n], &eta[n]);
+    cdf[n] = made->conditional_cdf({y[n], size[n]}, &eta[n]);
+    start[n] = made->starting_eta({y[n], size[n]});
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["mean"] = mean, Rcpp::_["variance"] = variance, Rcpp::_["cdf"] = cdf,
+                                 Rcpp::_["start"] = start);
+}
+
+// One sweep: value, d_m, d_v, d_mm, d_mv, d_vv per row, the gradient in hyper, and the seconds that it took.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
+                             Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
+                             Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads,
+                             int pieces = 20) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  const auto expected = galvi::make_expectation(expectation, *made, {pieces});
+  galvi::RMonitor monitor(R_NilValue);
+  galvi::Context context{galvi::backend("eigen"), monitor, threads};
+  const galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight), galvi::Vector()};
+  const galvi::Matrix m = rows_of(mean, y.size()), v = rows_of(variance, y.size());
+  galvi::Expectations out;
+  expected->evaluate(context, *made, data, m, v, order, out);
+  galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+  expected->add_gradient(context, *made, data, m, v, gradient);
+  return Rcpp::List::create(Rcpp::_["name"] = expected->name(), Rcpp::_["value"] = galvi::to_r(out.value),
+                            Rcpp::_["d_m"] = column(out.d_mean), Rcpp::_["d_v"] = column(out.d_variance),
+                            Rcpp::_["d_mm"] = column(out.d_mm), Rcpp::_["d_mv"] = column(out.d_mv),
+                            Rcpp::_["d_vv"] = column(out.d_vv), Rcpp::_["gradient"] = galvi::to_r(gradient),
+                            Rcpp::_["sweeps"] = context.cost.sweeps, Rcpp::_["exact"] = expected->exact(),
+                            Rcpp::_["is_bound"] = expected->is_bound(),
+                            Rcpp::_["one_optimum"] = expected->one_optimum(*made));
+}
+
+// Row n: log mass, mean and variance of p(y_n | eta)^weight_n N(eta | mean_n, variance_n), then the mean of
+// d log p / d hyper under it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                 Rcpp::NumericVector size, Rcpp::NumericVector weight,
+                                 Rcpp::NumericVector mean, Rcpp::NumericVector variance) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  Rcpp::NumericMatrix out(y.size(), 3 + hyper.size());
+  galvi::TiltedRule rule;
+  for (int n = 0; n < y.size(); ++n) {
+    const galvi::Datum datum{y[n], size[n]};
+    rule.place(*made, datum, weight[n], mean[n], variance[n]);
+    out(n, 0) = rule.log_mass();
+    out(n, 1) = rule.mean();
+    out(n, 2) = rule.variance();
+    galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+    for (std::size_t j = 0; j < rule.nodes().size(); ++j)
+      made->add_gradient(datum, &rule.nodes()[j], rule.weights()[j], gradient);
+    for (int h = 0; h < hyper.size(); ++h) out(n, 3 + h) = gradient[h];
+  }
+  return out;
+}

@@ -1,0 +1,84 @@
+// Solvers and bounds, so that their references can be readable R.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "numeric/backend.h"
+
+using namespace galvi;
+
+// Every verb of a model's first solver at the sites (lambda, b)
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_solver(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector b,
+                        Rcpp::NumericVector x, int threads, std::string backend_name,
+                        Rcpp::NumericVector changes) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend(backend_name), monitor, threads};
+  const Vector sites = from_r(lambda);
+  const Vector linear = from_r(b);
+  const Vector v = from_r(x);
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  spec.prior->update(hyper_from_list(model).values());
+  auto solver = make_solver(spec.solver, context, spec.prior, designs_from_list(model).at(spec.design));
+  solver->refresh();
+  const bool ok = solver->factorise(sites);
+  if (!ok) return Rcpp::List::create(Rcpp::_["ok"] = false);
+  // changes of lambda, applied by one sweep before anything is read; the variances that the sweep saw
+  Vector seen(changes.size());
+  if (changes.size() > 0)
+    solver->sweep([&](Index n, double variance) {
+      seen[n] = variance;
+      return changes[n];
+    });
+  const Vector variances = solver->marginal_variances();
+  const SiteMean site_mean = solver->posterior_mean(linear);
+  const Distance distance = solver->distance(v, linear);
+  return Rcpp::List::create(
+      Rcpp::_["ok"] = true, Rcpp::_["seen"] = to_r(seen), Rcpp::_["prior_mean"] = to_r(solver->prior_mean()),
+      Rcpp::_["prior_variances"] = to_r(solver->prior_variances()), Rcpp::_["log_det"] = solver->log_det(),
+      Rcpp::_["variances"] = to_r(variances), Rcpp::_["mean"] = to_r(site_mean.mean),
+      Rcpp::_["alpha"] = to_r(site_mean.alpha), Rcpp::_["kl"] = solver->prior_kl(site_mean),
+      Rcpp::_["apply_prior"] = to_r(solver->apply_prior(v)),
+      Rcpp::_["apply_covariance"] = to_r(solver->apply_covariance(v)),
+      Rcpp::_["apply_squared_covariance"] = to_r(solver->apply_squared_covariance(v)),
+      Rcpp::_["covariance"] = to_r(solver->covariance({0, sites.size() - 1})),
+      Rcpp::_["gap_bound"] = distance.gap_bound, Rcpp::_["squared_norm"] = distance.squared_norm,
+      Rcpp::_["jitter"] = solver->jitter());
+}
+
+// The bound and its gradient in all hyperparameters (natural scale): at the optimum of q by `method`, or at
+// the given sites if `sites` is a list(lambda, b), where q is not the optimum and the sites stay
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method = "auto",
+                       Rcpp::Nullable<Rcpp::List> sites = R_NilValue) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
+  HyperTable table = hyper_from_list(model);
+  core.update(table.values());
+  Posterior q;
+  Stationarity stationarity{};
+  if (sites.isNotNull()) {
+    const Rcpp::List s(sites.get());
+    auto found = core.at_sites({get_matrix(s, "lambda"), get_matrix(s, "b")}, 1);
+    if (!found) return Rcpp::List::create(Rcpp::_["elbo"] = R_NegInf);
+    q = std::move(*found);
+    stationarity = core.stationarity(q);
+  } else {
+    Trace trace(context);
+    InferenceResult result =
+        choose_algorithm(method, core).run(core, std::nullopt, inference_control(control), trace);
+    q = std::move(result.posterior);
+    stationarity = result.stationarity;
+  }
+  const Algorithm& algorithm = choose_algorithm(method, core);
+  const bool own = algorithm.gradient && sites.isNull();
+  const Vector gradient =
+      own ? algorithm.gradient(core, q, table.size()) : core.gradient(q, table.size(), sites.isNull());
+  return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
+                            Rcpp::_["gradient"] = to_r(gradient),
+                            Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
+                            Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
+                            Rcpp::_["gap"] = stationarity.certificate, Rcpp::_["norm"] = stationarity.norm);
+}
