@@ -18,7 +18,7 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
   const auto& rows = trace.rows();
   const int n = static_cast<int>(rows.size());
   Rcpp::IntegerVector iteration(n), start(n), step(n), factorisations(n), products(n), sweeps(n);
-  Rcpp::NumericVector seconds(n), flops(n), elbo(n), gap(n);
+  Rcpp::NumericVector seconds(n), flops(n), elbo(n), gap(n), visited(n);
   for (int i = 0; i < n; ++i) {
     iteration[i] = rows[i].iteration;
     start[i] = rows[i].start;
@@ -30,11 +30,12 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
     factorisations[i] = rows[i].cost.factorisations;
     products[i] = rows[i].cost.products;
     sweeps[i] = rows[i].cost.sweeps;
+    visited[i] = rows[i].cost.rows;
   }
   return Rcpp::DataFrame::create(Rcpp::_["iteration"] = iteration, Rcpp::_["seconds"] = seconds,
                                  Rcpp::_["flops"] = flops, Rcpp::_["elbo"] = elbo, Rcpp::_["gap"] = gap,
                                  Rcpp::_["factorisations"] = factorisations, Rcpp::_["products"] = products,
-                                 Rcpp::_["sweeps"] = sweeps, Rcpp::_["start"] = start,
+                                 Rcpp::_["sweeps"] = sweeps, Rcpp::_["rows"] = visited, Rcpp::_["start"] = start,
                                  Rcpp::_["step"] = step);
 }
 
@@ -182,7 +183,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
 
   const bool learn = hyper == "optimise" && table.learned() > 0;
-  if (learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
+  if (learn && !algorithm.learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();
   Matrix points(number, table.size());

@@ -219,6 +219,12 @@ InferenceControl inference_control(const Rcpp::List& control) {
   out.tol = get<double>(control, "tol");
   out.max_iterations = get<int>(control, "max_iterations");
   out.cold = has(control, "cold") && get<bool>(control, "cold");
+  if (has(control, "step_rule")) out.stochastic.rule = step_rule_from(get<std::string>(control, "step_rule"));
+  if (has(control, "batch_rows") && Rf_isNumeric(control["batch_rows"]))
+    out.stochastic.batch_rows = static_cast<Index>(get<double>(control, "batch_rows"));
+  if (has(control, "passes")) out.stochastic.passes = get<double>(control, "passes");
+  if (has(control, "step_size") && Rf_isNumeric(control["step_size"]))
+    out.stochastic.step_size = get<double>(control, "step_size");
   return out;
 }
 

@@ -19,6 +19,7 @@ class RMonitor final : public Monitor {
 
   void poll() override;
   void report(const Progress& progress) override;
+  double uniform() override { return R::unif_rand(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -53,6 +53,11 @@ void ReadRows::for_blocks(const LatentGaussianModel& model, Index size, const Bo
   read(partition, [&](const RowBlock& rows, Index first) { for_blocks_of(partition, rows, first, size, body); });
 }
 
+void ReadRows::for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) {
+  read(partition_of(model, rows_),
+       [&](const RowBlock& rows, Index) { for_batches_of(model, rows, size, body); });
+}
+
 Contribution WorkerRows::sum(const LatentGaussianModel& model, const Question& question) {
   const Rcpp::List answers(
       ask_(Rcpp::List::create(Rcpp::_["start"] = question.kind == Question::start,
@@ -69,7 +74,7 @@ Contribution WorkerRows::sum(const LatentGaussianModel& model, const Question& q
   return std::move(sum).total();
 }
 
-void WorkerRows::for_blocks(const LatentGaussianModel&, Index, const Body&) {
+void WorkerRows::refuse() {
   throw std::domain_error("blocks of rows that are with workers cannot be visited one after the other");
 }
 

@@ -15,6 +15,7 @@ class ReadRows final : public RowSource {
   Index rows() const override { return rows_; }
   Contribution sum(const LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
+  void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) override;
 
  private:
   /// body(block, its first part)
@@ -31,10 +32,13 @@ class WorkerRows final : public RowSource {
   WorkerRows(Index rows, Rcpp::Function ask) : rows_(rows), ask_(std::move(ask)) {}
   Index rows() const override { return rows_; }
   Contribution sum(const LatentGaussianModel& model, const Question& question) override;
-  void for_blocks(const LatentGaussianModel&, Index, const Body&) override;
+  void for_blocks(const LatentGaussianModel&, Index, const Body&) override { refuse(); }
+  void for_batches(const LatentGaussianModel&, Index, const BatchBody&) override { refuse(); }
   bool has_blocks() const override { return false; }
 
  private:
+  [[noreturn]] static void refuse();
+
   Index rows_;
   Rcpp::Function ask_;
 };

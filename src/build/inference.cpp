@@ -19,3 +19,4 @@
 #include "inference/registry.cpp"
 #include "inference/several_starts.cpp"
 #include "inference/start.cpp"
+#include "inference/stochastic.cpp"

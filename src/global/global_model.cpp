@@ -134,6 +134,17 @@ Vector GlobalModel::gradient(const GlobalPosterior& q) {
   return hyper_gradient(model_, rows().sum(model_, question), model_.hypers());
 }
 
+Contribution BlockModel::batch_sum(const GlobalPosterior& q, const RowBlock& batch,
+                                   const Wanted& wanted) const {
+  Question question;
+  question.q = &q;
+  question.wanted = wanted;
+  TreeSum<Contribution> sum;
+  // small parts, so that threads share the batch
+  add_parts(model(), question, Partition(batch.size(), 64), batch, 0, sum);
+  return std::move(sum).total();
+}
+
 Sites GlobalModel::sites_of(const GlobalPoint& point) const {
   if (source_) return {{}, {}, std::make_shared<const GlobalPosterior>(point.q)};
   const Expectations& e = point.rows.expectations;

@@ -65,6 +65,10 @@ class BlockModel : public GlobalModel {
   using GlobalModel::GlobalModel;
   /// All rows in order, in blocks of about `size` that are the same wherever rows are.
   void for_blocks(Index size, const RowSource::Body& body) { rows().for_blocks(model(), size, body); }
+  /// The same in random order.
+  void for_batches(Index size, const RowSource::BatchBody& body) { rows().for_batches(model(), size, body); }
+  /// The contribution of a minibatch.
+  Contribution batch_sum(const GlobalPosterior& q, const RowBlock& batch, const Wanted& wanted) const;
 };
 
 }  // namespace galvi

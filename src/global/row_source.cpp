@@ -1,5 +1,7 @@
 #include "global/row_source.h"
 
+#include <numeric>
+
 #include "numeric/parallel.h"
 
 namespace galvi {
@@ -67,6 +69,21 @@ void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first
       const Index from = i * n / blocks, to = (i + 1) * n / blocks;
       if (to > from) body(rows, begin - rows.first + from, to - from);
     }
+  }
+}
+
+void for_batches_of(const LatentGaussianModel& model, const RowBlock& rows, Index size,
+                    const RowSource::BatchBody& body) {
+  const Index N = rows.size(), batches = std::max<Index>(1, (N + size / 2) / size);
+  std::vector<Index> order(N);
+  std::iota(order.begin(), order.end(), 0);
+  for (Index n = N - 1; n > 0; --n)
+    std::swap(order[n], order[static_cast<Index>(model.context().monitor.uniform() * static_cast<double>(n + 1))]);
+  for (Index i = 0; i < batches; ++i) {
+    std::vector<Index> at(order.begin() + i * N / batches, order.begin() + (i + 1) * N / batches);
+    const RowBlock batch = rows.at(at);
+    for (Index& n : at) n += rows.first;
+    body(batch, at);
   }
 }
 

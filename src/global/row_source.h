@@ -25,7 +25,11 @@ class RowSource {
   /// Calls body for all rows in order, in blocks of about `size` rows, each within a part of the partition.
   using Body = std::function<void(const RowBlock& rows, Index begin, Index count)>;
   virtual void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) = 0;
-  /// Whether for_blocks() may be called: rows come here.
+  /// The same in random order: minibatches of all rows in memory; of those read at a time. `at`: the rows'
+  /// numbers.
+  using BatchBody = std::function<void(const RowBlock& batch, const std::vector<Index>& at)>;
+  virtual void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) = 0;
+  /// Whether for_blocks() and for_batches() may be called: rows come here.
   virtual bool has_blocks() const { return true; }
 };
 
@@ -35,6 +39,9 @@ void add_parts(const LatentGaussianModel& model, const Question& question, const
                const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
 void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
                    const RowSource::Body& body);
+/// A block's rows in random order, in minibatches of about `size`.
+void for_batches_of(const LatentGaussianModel& model, const RowBlock& rows, Index size,
+                    const RowSource::BatchBody& body);
 
 class MemoryRows final : public RowSource {
  public:
@@ -42,6 +49,9 @@ class MemoryRows final : public RowSource {
   Index rows() const override { return rows_.size(); }
   Contribution sum(const LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
+  void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) override {
+    for_batches_of(model, rows_, size, body);
+  }
 
  private:
   const RowBlock& rows_;

@@ -151,6 +151,12 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return {joint.sites, joint.converged};
 }
 
+/// The way that the algorithm has of its own.
+Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                           const InferenceControl& inference, Trace& trace) {
+  return {algorithm.learn(BlockModel(model), table, inference, trace), true};
+}
+
 }  // namespace
 
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
@@ -165,7 +171,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
     const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
-    const Search search = (together ? search_jointly : search_profile)(model, algorithm, table, start,
+    const Search search = algorithm.learn ? search_by_algorithm(model, algorithm, table, inference, trace) : (together ? search_jointly : search_profile)(model, algorithm, table, start,
                                                                        inference, control, trace);
     out.hyper_converged = search.converged;
     trace.stage("final inference");

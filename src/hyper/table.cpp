@@ -110,6 +110,12 @@ void HyperTable::set_unconstrained(const Vector& x) {
   }
 }
 
+Eigen::Array<bool, Eigen::Dynamic, 1> HyperTable::is_place() const {
+  Eigen::Array<bool, Eigen::Dynamic, 1> out(learned());
+  for (Index i = 0; i < learned(); ++i) out[i] = rows_[learned_[i]].transform == Transform::identity;
+  return out;
+}
+
 std::vector<bool> HyperTable::at_bound() const {
   const Vector x = unconstrained(), low = lower(), high = upper();
   std::vector<bool> out(size(), false);

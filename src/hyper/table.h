@@ -38,6 +38,8 @@ class HyperTable {
   Vector lower() const { return bounds(&Hyperparameter::lower); }
   Vector upper() const { return bounds(&Hyperparameter::upper); }
   void set_unconstrained(const Vector& x);
+  /// Which of the learned ones are places, not scales: their unconstrained scale is their own.
+  Eigen::Array<bool, Eigen::Dynamic, 1> is_place() const;
   /// Which entries of the whole table are learned and sit at a bound.
   std::vector<bool> at_bound() const;
 

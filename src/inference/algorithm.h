@@ -10,9 +10,23 @@
 
 namespace galvi {
 
+/// What moves q from minibatch to minibatch (inference/stochastic.h).
+enum class StepRule { natural, adadelta, adam, sag, svrg };
+/// Throws std::invalid_argument for an unknown name.
+StepRule step_rule_from(const std::string& name);
+std::vector<std::string> step_rules();
+
+struct StochasticControl {
+  StepRule rule = StepRule::natural;
+  Index batch_rows = 0;   // 0: a rule of thumb
+  double passes = 0;      // over the rows; 0: until the bound rises no more than by its noise
+  double step_size = 0;   // of the hyperparameters, and of q by adam and adadelta; 0: a rule of thumb
+};
+
 struct InferenceControl {
   double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
   int max_iterations = 500;
+  StochasticControl stochastic;
   bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
 };
 
@@ -43,6 +57,8 @@ struct Kinds {
   BlocksAlgorithm blocks = nullptr;
 };
 
+class HyperTable;
+
 /// One row of the registry.
 struct Algorithm {
   std::string name;
@@ -57,6 +73,9 @@ struct Algorithm {
   Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
   /// What expectation = "auto" stands for.
   std::string expectation = "auto";
+  /// Moves q and the learned hyperparameters together, where the algorithm has a way of its own to; the last
+  /// inference starts from the sites that it returns.
+  Sites (*learn)(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) = nullptr;
 
   InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,
                       const InferenceControl& control, Trace& trace) const;

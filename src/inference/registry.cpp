@@ -14,6 +14,7 @@
 #include "inference/natural_gradient.h"
 #include "inference/newton.h"
 #include "inference/opper_archambeau.h"
+#include "inference/stochastic.h"
 
 namespace galvi {
 
@@ -141,6 +142,9 @@ const std::vector<Algorithm>& algorithms() {
        "natural-gradient ascent with a line search, accelerated"},
       {"incremental", {nullptr, nullptr, incremental}, all_of<needs_noise, needs_sums, needs_blocks, needs_proper_prior>,
        "blocks of rows replace their own sites, then full passes (models of columns and inducing points)"},
+      {"stochastic", {nullptr, nullptr, stochastic}, all_of<needs_noise, needs_sums, needs_blocks, needs_proper_prior>,
+       "minibatches move q and hyperparameters, then full passes (models of columns and inducing points; "
+       "Hensman, Matthews and Ghahramani 2015)", nullptr, "auto", learn_stochastically},
       {"opper_archambeau", {opper_archambeau},
        all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},

@@ -17,13 +17,15 @@ struct Progress {
   double gap;
 };
 
-/// The core's only way to the world outside: progress goes out, an interrupt comes in.
+/// The core's only way to the world outside: progress goes out, interrupts and random numbers come in.
 class Monitor {
  public:
   virtual ~Monitor() = default;
   /// Called in every loop that can last 0.2 s. Throws to stop the computation.
   virtual void poll() = 0;
   virtual void report(const Progress& progress) = 0;
+  /// Uniform on (0, 1), from the one generator of everything random.
+  virtual double uniform() = 0;
 };
 
 /// What a fit has cost so far. Flops count multiply-adds as two.
@@ -32,6 +34,7 @@ struct Cost {
   int factorisations = 0;  // of an N x N or L x L matrix
   int products = 0;        // square matrix times vector
   int sweeps = 0;          // expectations of all rows
+  double rows = 0;         // that minibatches visited
 };
 
 struct Context {

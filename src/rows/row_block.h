@@ -18,6 +18,8 @@ struct RowBlock {
   Index first = 0;                                         // where they stand among all rows
 
   Index size() const { return offset.rows(); }
+  /// Some of the rows, by their places in the block.
+  RowBlock at(const std::vector<Index>& places) const;
 };
 
 }  // namespace galvi

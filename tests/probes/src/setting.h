@@ -15,6 +15,7 @@ class CountingMonitor final : public galvi::Monitor {
     if (++polls == stop_at_) throw std::runtime_error("stopped by the monitor");
   }
   void report(const galvi::Progress&) override {}
+  double uniform() override { return 0.5; }
   int polls = 0;
 
  private:

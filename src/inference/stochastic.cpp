@@ -1,0 +1,416 @@
+#include "inference/stochastic.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "global/numbers.h"
+#include "global/site_visit.h"
+#include "inference/incremental.h"
+#include "numeric/dense.h"
+
+namespace galvi {
+
+namespace {
+
+const std::map<std::string, StepRule>& rules() {
+  static const std::map<std::string, StepRule> table = {{"natural", StepRule::natural},
+                                                        {"adadelta", StepRule::adadelta},
+                                                        {"adam", StepRule::adam},
+                                                        {"sag", StepRule::sag},
+                                                        {"svrg", StepRule::svrg}};
+  return table;
+}
+
+void scale(double factor, Contribution& sums) {
+  sums.value *= factor;
+  sums.size *= factor;
+  for (Vector& x : sums.slope) x *= factor;
+  for (Matrix& x : sums.curvature) x *= factor;
+  sums.hyper *= factor;
+  for (Vector& x : sums.columns) x *= factor;
+}
+
+/// Kingma and Ba (2015): ascent along x.
+class Adam {
+ public:
+  void step(const Vector& gradient, const Vector& size, VectorRef x) {
+    constexpr double keep = 0.9, keep_square = 0.999, small = 1e-8;
+    if (mean_.size() == 0) mean_ = square_ = Vector::Zero(x.size());
+    ++count_;
+    mean_ = keep * mean_ + (1 - keep) * gradient;
+    square_ = keep_square * square_ + (1 - keep_square) * gradient.cwiseAbs2();
+    const double of_mean = 1 - std::pow(keep, count_), of_square = 1 - std::pow(keep_square, count_);
+    x.array() += size.array() * (mean_.array() / of_mean) / ((square_.array() / of_square).sqrt() + small);
+  }
+
+ private:
+  Vector mean_, square_;
+  int count_ = 0;
+};
+
+/// Zeiler (2012), with the settings of 002.
+class Adadelta {
+ public:
+  void step(const Vector& gradient, double size, VectorRef x) {
+    constexpr double keep = 0.9, small = 1e-4;
+    if (square_.size() == 0) square_ = moved_ = Vector::Zero(x.size());
+    square_ = keep * square_ + (1 - keep) * gradient.cwiseAbs2();
+    const Vector move =
+        ((moved_.array() + small).sqrt() / (square_.array() + small).sqrt() * gradient.array()).matrix();
+    moved_ = keep * moved_ + (1 - keep) * move.cwiseAbs2();
+    x += size * move;
+  }
+
+ private:
+  Vector square_, moved_;
+};
+
+/// A minibatch and how many times all rows are as many.
+struct Batch {
+  const RowBlock& rows;
+  const std::vector<Index>& at;
+  double scale;
+};
+
+/// q as a step rule keeps it.
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  virtual const GlobalPosterior& posterior() const = 0;
+  /// sums: of the batch at posterior(), scaled to all rows. t: of the step, from 1; share: from 1 to 0 as steps
+  /// are to become small.
+  virtual void step(const Batch& batch, const Contribution& sums, int t, double share) = 0;
+  virtual void begin_pass() {}
+};
+
+/// h = A m and G of the sums, which the natural gradient moves.
+class NaturalMover : public Mover {
+ public:
+  explicit NaturalMover(BlockModel& model) : model_(model), sums_(empty_sums(model.model(), 0)) {
+    q_ = *model.posterior_of(sums_, 1);
+  }
+  const GlobalPosterior& posterior() const override { return q_; }
+  void step(const Batch& batch, const Contribution& sums, int t, double share) override {
+    constexpr double least = 0.1;
+    if (t == 1) {  // E log p at the prior may say nothing of where the rows are
+      Contribution first = starting_sums(model_.model(), batch.rows, 0, batch.rows.size());
+      scale(batch.scale, first);
+      move(1, first);
+    } else {
+      move(share * std::max(least, 1.0 / t), target(sums));
+    }
+  }
+
+ protected:
+  /// W'(b - lambda f + ..): the sums of the sites that the rows ask for.
+  Contribution target(Contribution sums) const {
+    for (std::size_t k = 0; k < q_.size(); ++k) {
+      fill_upper(sums.curvature[k]);
+      sums.slope[k] += sums.curvature[k] * q_[k].mean;
+    }
+    return sums;
+  }
+  void move(double step, const Contribution& to) {
+    for (int i = 0; i < 20; ++i, step *= 0.5) {
+      Contribution next = sums_;
+      for (std::size_t k = 0; k < q_.size(); ++k) {
+        next.slope[k] += step * (to.slope[k] - sums_.slope[k]);
+        next.curvature[k] += step * (to.curvature[k] - sums_.curvature[k]);
+      }
+      if (auto q = model_.posterior_of(next, 1)) {
+        q_ = std::move(*q);
+        sums_ = std::move(next);
+        return;
+      }
+    }
+  }
+
+  BlockModel& model_;
+  Contribution sums_;
+  GlobalPosterior q_;
+};
+
+/// Johnson and Zhang (2013): all rows at an anchor, and of the minibatch only what has changed since.
+class AnchoredMover final : public NaturalMover {
+ public:
+  using NaturalMover::NaturalMover;
+  void begin_pass() override {
+    if (++passes_ == 1) return;  // the first is a plain one
+    anchor_ = q_;
+    if (auto point = model_.at(q_)) at_anchor_ = target(std::move(point->sums));
+  }
+  void step(const Batch& batch, const Contribution& sums, int t, double share) override {
+    constexpr double length = 0.1;
+    if (at_anchor_.slope.empty()) return NaturalMover::step(batch, sums, t, share);
+    Contribution to = target(sums);
+    Contribution before = contribution(model_.model(), anchor_, batch.rows, 0, batch.rows.size());
+    scale(batch.scale, before);
+    for (std::size_t k = 0; k < q_.size(); ++k) {
+      fill_upper(before.curvature[k]);
+      to.slope[k] += at_anchor_.slope[k] - before.slope[k] - before.curvature[k] * anchor_[k].mean;
+      to.curvature[k] += at_anchor_.curvature[k] - before.curvature[k];
+    }
+    move(share * length, to);
+  }
+
+ private:
+  int passes_ = 0;
+  GlobalPosterior anchor_;
+  Contribution at_anchor_;
+};
+
+/// Every row's site is remembered, and replaced as the row comes round.
+class RememberingMover final : public NaturalMover {
+ public:
+  explicit RememberingMover(BlockModel& model)
+      : NaturalMover(model),
+        sites_{Matrix::Zero(model.model().observations(), model.model().latents()),
+               Matrix::Zero(model.model().observations(), model.model().latents())},
+        seen_(model.model().observations(), false) {}
+  void step(const Batch& batch, const Contribution&, int, double) override {
+    const Index n = batch.rows.size();
+    const SiteVisit visit(model_.model(), batch.rows, 0, n, q_, !seen_[batch.at[0]]);
+    Sites old{Matrix(n, sites_.b.cols()), Matrix(n, sites_.b.cols())};
+    for (Index i = 0; i < n; ++i) {
+      old.lambda.row(i) = sites_.lambda.row(batch.at[i]);
+      old.b.row(i) = sites_.b.row(batch.at[i]);
+    }
+    const Contribution change = visit.change(old);
+    double step = 1;
+    for (int i = 0; i < 8; ++i) {
+      Contribution next = sums_;
+      for (std::size_t k = 0; k < q_.size(); ++k) {
+        next.slope[k] += step * change.slope[k];
+        next.curvature[k] += step * change.curvature[k];
+      }
+      auto q = model_.posterior_of(next, 1);
+      const double furthest = q ? visit.furthest_move(*q) : infinity;
+      if (furthest <= 1) {
+        q_ = std::move(*q);
+        sums_ = std::move(next);
+        for (Index j = 0; j < n; ++j) {
+          sites_.lambda.row(batch.at[j]) += step * (visit.sites().lambda.row(j) - old.lambda.row(j));
+          sites_.b.row(batch.at[j]) += step * (visit.sites().b.row(j) - old.b.row(j));
+          seen_[batch.at[j]] = true;
+        }
+        return;
+      }
+      step *= q ? std::clamp(0.8 / furthest, 0.1, 0.9) : 0.5;
+    }
+  }
+
+ private:
+  Sites sites_;
+  std::vector<bool> seen_;
+};
+
+/// Mean and log Cholesky factor in the prior's units, by their gradient.
+template <class Rule>
+class GradientMover final : public Mover {
+ public:
+  GradientMover(BlockModel& model, double size)
+      : model_(model), numbers_(*model.posterior_of(empty_sums(model.model(), 0), 1)), size_(size) {
+    x_ = Vector::Zero(numbers_.size());
+    q_ = *numbers_.read(model.model().context(), x_);
+  }
+  const GlobalPosterior& posterior() const override { return q_; }
+  void step(const Batch&, const Contribution& sums, int, double share) override {
+    Vector gradient(x_.size()), next = x_;
+    GlobalPoint point;
+    point.q = q_;
+    point.sums = sums;
+    numbers_.gradient(model_, point, x_, gradient);
+    if (!gradient.allFinite()) return;
+    move(gradient, share * size_, next);
+    if (auto q = numbers_.read(model_.model().context(), next)) {
+      x_ = std::move(next);
+      q_ = std::move(*q);
+    }
+  }
+
+ private:
+  void move(const Vector& gradient, double size, Vector& x) {
+    if constexpr (std::is_same_v<Rule, Adam>)
+      rule_.step(gradient, Vector::Constant(x.size(), size), x);
+    else
+      rule_.step(gradient, size, x);
+  }
+
+  BlockModel& model_;
+  LatentNumbers numbers_;
+  double size_;
+  Rule rule_;
+  Vector x_;
+  GlobalPosterior q_;
+};
+
+std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& control) {
+  const double given = control.step_size;
+  switch (control.rule) {
+    case StepRule::adam: return std::make_unique<GradientMover<Adam>>(model, given > 0 ? given : 0.03);
+    case StepRule::adadelta: return std::make_unique<GradientMover<Adadelta>>(model, given > 0 ? given : 0.1);
+    case StepRule::sag: return std::make_unique<RememberingMover>(model);
+    case StepRule::svrg: return std::make_unique<AnchoredMover>(model);
+    default: return std::make_unique<NaturalMover>(model);
+  }
+}
+
+/// When the sampled bound has stopped rising: its mean over windows of steps, with a standard error.
+class Windows {
+ public:
+  Windows(Index steps, double rows) : steps_(steps), rows_(rows) {}
+  /// True at the end of a window.
+  bool add(double value) {
+    sum_ += value;
+    squares_ += value * value;
+    if (++count_ < steps_) return false;
+    const double mean = sum_ / count_;
+    error_ = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean) / count_);
+    means_.push_back(mean);
+    // every row once: the rows' differences do not count as noise between passes
+    const double noise = std::max(2 * error_ / std::sqrt(10.0), 1e-4 * rows_);
+    const std::size_t n = means_.size();
+    still_ = n > 2 && means_[n - 1] - means_[n - 3] < noise ? still_ + 1 : 0;
+    sum_ = squares_ = 0;
+    count_ = 0;
+    return true;
+  }
+  bool settled() const { return still_ >= 2; }
+  double mean() const { return means_.back(); }
+  double error() const { return error_; }
+
+ private:
+  Index steps_, count_ = 0;
+  double rows_, sum_ = 0, squares_ = 0, error_ = 0;
+  std::vector<double> means_;
+  int still_ = 0;
+};
+
+/// How large steps are: full ones first, then falling to a hundredth.
+class Schedule {
+ public:
+  Schedule(double steps) : total_(steps) {}
+  /// The rest of the steps is the decay: three for every seven so far.
+  void decay_from(int t) {
+    if (total_ > 0) return;
+    total_ = std::max(t + 60.0, t / 0.7);
+    begin_ = t;
+  }
+  double share(int t) const {
+    if (total_ <= 0) return 1;
+    const double begin = begin_ > 0 ? begin_ : 0.7 * total_;
+    return t <= begin ? 1 : std::max(0.01, 1 - 0.99 * (t - begin) / (total_ - begin));
+  }
+  bool known() const { return total_ > 0; }
+  bool over(int t) const { return known() && t >= total_; }
+
+ private:
+  double total_, begin_ = 0;
+};
+
+Index batch_rows(const BlockModel& model, const StochasticControl& control) {
+  const Index N = model.model().observations();
+  return std::min(control.batch_rows > 0 ? control.batch_rows : std::max<Index>(50, std::min<Index>(1000, N / 10)),
+                  N);
+}
+
+struct Stop {};
+
+/// Minibatches until the schedule is over. table: null where hyperparameters stay.
+GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl& control, Trace& trace) {
+  constexpr double of_logs = 0.02, of_places = 0.01;  // step sizes of adam
+  constexpr int most = 200000;
+  constexpr Index window = 200;
+  LatentGaussianModel& core = model.model();
+  const StochasticControl& how = control.stochastic;
+  const Index N = core.observations(), B = batch_rows(model, how), steps = std::max<Index>(1, N / B);
+  const auto mover = make_mover(model, how);
+  Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);
+  // whole passes where they are short: every row is in a window as often as any other
+  Windows windows(steps < window ? (window + steps - 1) / steps * steps : window, static_cast<double>(N));
+  Adam adam;
+  Vector x, lower, upper, size;
+  if (table) {
+    x = table->unconstrained();
+    lower = table->lower();
+    upper = table->upper();
+    const double given = how.rule == StepRule::adam || how.rule == StepRule::adadelta ? 0 : how.step_size;
+    size = table->is_place().select(Vector::Constant(x.size(), given > 0 ? given / 2 : of_places),
+                                    Vector::Constant(x.size(), given > 0 ? given : of_logs));
+  }
+  int t = 0;
+  try {
+    while (true) {
+      mover->begin_pass();
+      model.for_batches(B, [&](const RowBlock& rows, const std::vector<Index>& at) {
+        core.context().monitor.poll();
+        if (schedule.over(t) || t >= most) throw Stop{};
+        ++t;
+        const Batch batch{rows, at, static_cast<double>(N) / static_cast<double>(rows.size())};
+        const double share = schedule.share(t);
+        Wanted wanted;
+        wanted.gradient = table != nullptr;
+        const GlobalPosterior& q = mover->posterior();
+        Contribution sums = model.batch_sum(q, rows, wanted);
+        scale(batch.scale, sums);
+        double bound = sums.value;
+        for (Index k = 0; k < core.latents(); ++k)
+          bound -= q[k].kl_of_mean(model.prior(k)) + q[k].kl_of_covariance(model.prior(k));
+        Vector slope;
+        if (table) slope = table->chain(hyper_gradient(core, sums, core.hypers()));
+        mover->step(batch, sums, t, share);
+        // the first minibatches move q alone
+        if (table && t > 10 && slope.allFinite()) {
+          adam.step(slope, share * size, x);
+          x = x.cwiseMax(lower).cwiseMin(upper);
+          const Vector before = table->values();
+          table->set_unconstrained(x);
+          try {
+            core.update(table->values());
+          } catch (const std::domain_error&) {  // no prior there
+            table->set_values(before);
+            core.update(before);
+            x = table->unconstrained();
+          }
+        }
+        core.context().cost.rows += static_cast<double>(rows.size());
+        if (std::isfinite(bound) && windows.add(bound)) {
+          trace.add(windows.mean(), std::numeric_limits<double>::quiet_NaN());
+          if (!schedule.known() && windows.settled()) schedule.decay_from(t);
+        }
+      });
+    }
+  } catch (const Stop&) {
+  }
+  return mover->posterior();
+}
+
+}  // namespace
+
+StepRule step_rule_from(const std::string& name) {
+  const auto found = rules().find(name);
+  if (found == rules().end()) throw std::invalid_argument("unknown step rule \"" + name + "\"");
+  return found->second;
+}
+
+std::vector<std::string> step_rules() {
+  std::vector<std::string> out;
+  for (const auto& rule : rules()) out.push_back(rule.first);
+  return out;
+}
+
+InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
+                           Trace& trace) {
+  if (start) return incremental(model, start, control, trace);
+  const Sites near{{}, {}, std::make_shared<const GlobalPosterior>(run(model, nullptr, control, trace))};
+  return incremental(model, near, control, trace);
+}
+
+Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
+                           Trace& trace) {
+  return {{}, {}, std::make_shared<const GlobalPosterior>(run(model, &table, control, trace))};
+}
+
+}  // namespace galvi

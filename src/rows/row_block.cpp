@@ -1,0 +1,32 @@
+#include "rows/row_block.h"
+
+namespace galvi {
+
+namespace {
+
+template <class T>
+T pick(const T& x, const std::vector<Index>& places) {
+  if (x.rows() == 0) return x;
+  T out(static_cast<Index>(places.size()), x.cols());
+  for (Index j = 0; j < x.cols(); ++j)
+    for (std::size_t i = 0; i < places.size(); ++i) out(static_cast<Index>(i), j) = x(places[i], j);
+  return out;
+}
+
+}  // namespace
+
+RowBlock RowBlock::at(const std::vector<Index>& places) const {
+  RowBlock out;
+  out.data = {pick(data.y, places), pick(data.size, places), pick(data.weight, places),
+              pick(data.spread, places)};
+  out.offset = pick(offset, places);
+  for (const auto& design : designs) {
+    auto own = std::make_shared<DesignRows>(*design);
+    for (TermRows& rows : own->terms)
+      TermRows::for_parts(rows, [&](const char*, auto& part) { part = pick(part, places); });
+    out.designs.push_back(std::move(own));
+  }
+  return out;
+}
+
+}  // namespace galvi
