@@ -14,8 +14,10 @@ void IndependentCoefficients::update(const ConstVectorRef& hyper) {
 }
 
 Vector IndependentCoefficients::row_variances(const ConstMatrixRef& W) const {
-  const auto shares = (W.cwiseAbs2() * variance_.asDiagonal()).array();
-  return (W.array() == 0.0).select(0.0, shares).rowwise().sum();
+  Vector out = Vector::Zero(W.rows());
+  for (Index j = 0; j < W.cols(); ++j)
+    out.array() += (W.col(j).array() == 0.0).select(0.0, W.col(j).array().square() * variance_[j]);
+  return out;
 }
 
 void IndependentCoefficients::chain(const ConstVectorRef& d_variance, VectorRef hyper) const {
