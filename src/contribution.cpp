@@ -10,29 +10,6 @@
 
 using namespace galvi;
 
-namespace {
-
-/// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them.
-LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent) {
-  const Vector mean = get_vector(latent, "mean");
-  const Matrix chol = get_matrix(latent, "chol");
-  const Index L = prior.columns();
-  if (mean.size() != L || chol.rows() != L || chol.cols() != L)
-    throw std::invalid_argument("q has other latent vectors than the model");
-  // coefficients of prior variance zero are whitened ones that say nothing
-  const auto known = prior.scale().array() == 0;
-  const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
-  Matrix inverse = whitening.asDiagonal() * chol;
-  inverse.diagonal() += known.cast<double>().matrix();
-  invert_lower(context, inverse);
-  auto out = make_latent_posterior(context, prior, whitening.cwiseProduct(mean - prior.coefficient_mean()),
-                                   inverse.transpose() * inverse.triangularView<Eigen::Lower>());
-  if (!out) throw std::invalid_argument("a covariance in q is not positive definite");
-  return std::move(*out);
-}
-
-}  // namespace
-
 //' The contribution of all rows of a model list (internal; see contribution())
 //' @noRd
 // [[Rcpp::export(rng = false)]]

@@ -246,6 +246,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["gradient_norm"] = s.norm;
   out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();
   out["rounding"] = s.rounding;
+  if (core.remembered()) out["penalty"] = core.remembered()->penalty;
   out["jitter"] = jitter;
   out["backend"] = context.backend.name();
   out["cost"] =

@@ -3,6 +3,8 @@
 #include "border/list_access.h"
 #include "border/r_sources.h"
 #include "expectation/averaged.h"
+#include "global/contribution.h"
+#include "numeric/dense.h"
 
 namespace galvi {
 
@@ -197,6 +199,62 @@ std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, cons
   return make_expectation(wanted == "auto" ? automatic : wanted, likelihood, control);
 }
 
+/// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them.
+LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent) {
+  const Vector mean = get_vector(latent, "mean");
+  const Matrix chol = get_matrix(latent, "chol");
+  const Index L = prior.columns();
+  if (mean.size() != L || chol.rows() != L || chol.cols() != L)
+    throw std::invalid_argument("q has other latent vectors than the model");
+  // coefficients of prior variance zero are whitened ones that say nothing
+  const auto known = prior.scale().array() == 0;
+  const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
+  Matrix inverse = whitening.asDiagonal() * chol;
+  inverse.diagonal() += known.cast<double>().matrix();
+  invert_lower(context, inverse);
+  auto out = make_latent_posterior(context, prior, whitening.cwiseProduct(mean - prior.coefficient_mean()),
+                                   inverse.transpose() * inverse.triangularView<Eigen::Lower>());
+  if (!out) throw std::invalid_argument("a covariance in q is not positive definite");
+  return std::move(*out);
+}
+
+namespace {
+
+/// `remembered`: list(model, hyper, latent, elbo) of a fit whose rows are gone.
+std::shared_ptr<const Remembered> remembered_from_list(Context& context, const LatentGaussianModel& model,
+                                                       const Rcpp::List& list) {
+  auto out = std::make_shared<Remembered>();
+  const Vector hyper = get_vector(list, "hyper");
+  const auto specs = predictors_from_list(context, list["model"]);
+  const Rcpp::List latents = get<Rcpp::List>(list, "latent");
+  out->G.resize(model.latents());
+  out->h.resize(model.latents());
+  out->constant = get<double>(list, "elbo");
+  for (const PredictorSpec& spec : specs) {
+    const Prior& old = *spec.prior;
+    spec.prior->update(hyper);
+    for (const Index k : spec.latents) {
+      const LatentPosterior q = latent_from_list(context, old, Rcpp::List(latents).at(k));
+      Matrix B, left;
+      Vector shift;
+      model.predictor(k).prior->recall(old, B, shift, left);
+      const Matrix G = q.curvature(old);
+      const Vector h = q.precision * q.mean;
+      // E log p of the old rows at the old q, less what the quadratic form says there
+      out->constant += q.kl_of_mean(old) + q.kl_of_covariance(old) - h.dot(q.mean) +
+                       0.5 * (q.mean.dot(G * q.mean) + (q.root * G).cwiseProduct(q.root).sum());
+      out->penalty -= 0.5 * G.cwiseProduct(left).sum();
+      out->constant += h.dot(shift) - 0.5 * shift.dot(G * shift);
+      out->G.at(k) = B.transpose() * G * B;
+      out->h.at(k) = B.transpose() * (h - G * shift);
+    }
+  }
+  out->constant += out->penalty;
+  return out;
+}
+
+}  // namespace
+
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   auto expectation = expectation_from_list(model, *likelihood, automatic);
@@ -211,6 +269,10 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   LatentGaussianModel out(context, std::move(rows), std::move(likelihood), std::move(expectation),
                           std::move(predictors), averaged);
   out.set_source(source_from_list(model));
+  if (has(model, "remembered")) {
+    out.update(hyper_from_list(model).values());
+    out.set_remembered(remembered_from_list(context, out, model["remembered"]));
+  }
   return out;
 }
 

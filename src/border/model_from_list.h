@@ -29,6 +29,10 @@ std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::Lis
 FieldSpec field_from_list(const Rcpp::List& field);
 KernelSpec kernel_from_list(const Rcpp::List& kernel);
 
+/// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them, at the prior's
+/// present hyperparameters.
+LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent);
+
 /// `automatic`: what expectation = "auto" stands for.
 std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, const Likelihood& likelihood,
                                                    const std::string& automatic = "auto");

@@ -101,6 +101,31 @@ Contribution& Contribution::operator+=(const Contribution& other) {
   return *this;
 }
 
+void Remembered::add(const GlobalPosterior& q, Contribution& sums) const {
+  sums.value += constant;
+  sums.size += std::abs(constant);
+  Index at = 0;
+  for (std::size_t k = 0; k < G.size(); ++k) {
+    const Vector Gm = G[k] * q[k].mean;
+    const double quadratic = q[k].mean.dot(Gm), linear = h[k].dot(q[k].mean);
+    const double trace = (q[k].root * G[k]).cwiseProduct(q[k].root).sum();  // of G A^-1
+    sums.value += linear - 0.5 * (quadratic + trace);
+    sums.size += std::abs(linear) + quadratic + std::abs(trace);
+    sums.slope[k] += h[k] - Gm;
+    sums.curvature[k] += G[k];
+    const Index L = h[k].size();
+    if (sums.joint.size() > 0) sums.joint.block(at, at, L, L) += G[k];
+    at += L;
+  }
+}
+
+void Remembered::add_sites(Contribution& sums) const {
+  for (std::size_t k = 0; k < G.size(); ++k) {
+    sums.slope[k] += h[k];
+    sums.curvature[k] += G[k];
+  }
+}
+
 void RowValues::resize(Index rows, Index latents) {
   for (Matrix* part : {&mean, &variance, &expectations.d_mean, &expectations.d_variance})
     part->resize(rows, latents);

@@ -44,6 +44,20 @@ struct Wanted {
 Contribution contribution(const LatentGaussianModel& model, const GlobalPosterior& q, const RowBlock& rows,
                           Index begin, Index count, const Wanted& wanted = {});
 
+/// What is left of rows that are no longer there: exp(h'u - u'G u / 2) of each predictor's latent vector, with
+/// a constant. It is added to sums of rows as if these rows were still among them.
+struct Remembered {
+  std::vector<Matrix> G;  // both triangles.   K
+  std::vector<Vector> h;  // K
+  double constant = 0;
+  double penalty = 0;  // of the constant: what the present points cannot tell of the old ones, <= 0
+
+  /// E_q[h'u - u'G u / 2] + constant, and its derivatives.
+  void add(const GlobalPosterior& q, Contribution& sums) const;
+  /// W'b = h and W' Lambda W = G.
+  void add_sites(Contribution& sums) const;
+};
+
 // Sums W' b and W' Lambda W of sites (b, lambda), which come as slope and curvature:
 /// of given sites, N x K each;
 Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, const RowBlock& rows,

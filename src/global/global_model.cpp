@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "global/chunk.h"
 #include "inference/start.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
@@ -61,6 +62,7 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   question.q = &q;
   question.wanted = wanted;
   out.sums = rows().sum(model_, question);
+  if (model_.remembered()) model_.remembered()->add(q, out.sums);
   const Contribution& sums = out.sums;
   double kl_of_covariance = 0;
   for (Index k = 0; k < model_.latents(); ++k) {
@@ -80,6 +82,18 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   return out;
 }
 
+Contribution GlobalModel::no_sites() const {
+  Contribution out = empty_sums(model_, 0);
+  if (model_.remembered()) model_.remembered()->add_sites(out);
+  return out;
+}
+
+Contribution GlobalModel::sum_of_sites(const Question& question) {
+  Contribution out = no_sites();
+  out += rows().sum(model_, question);
+  return out;
+}
+
 GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   Question question;
   std::optional<GlobalPoint> out;
@@ -90,11 +104,11 @@ GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
     question.kind = Question::sites;
     question.at = &*sites;
     if (sites->b.allFinite() && sites->lambda.allFinite())
-      out = at(posterior_of(rows().sum(model_, question), 1), joint);
+      out = at(posterior_of(sum_of_sites(question), 1), joint);
     if (out) return std::move(*out);
   }
   question.kind = Question::start;
-  const Contribution sums = rows().sum(model_, question);
+  const Contribution sums = sum_of_sites(question);
   find_finite_bound([&](double factor) {
     out = at(posterior_of(sums, factor), joint);
     return out.has_value();

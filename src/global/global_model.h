@@ -45,6 +45,8 @@ class GlobalModel {
   Sites sites_of(const GlobalPoint& point) const;
   /// The point as one of these sites; the model's solvers stand there.
   Posterior as_posterior(const GlobalPoint& point);
+  /// Sums of sites of no rows, but for what is remembered of others.
+  Contribution no_sites() const;
   /// The posterior of sites with these sums W' b and W' Lambda W, times `factor`.
   std::optional<GlobalPosterior> posterior_of(const Contribution& sums, double factor) const;
 
@@ -53,6 +55,8 @@ class GlobalModel {
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
+  /// Of sites of the rows, and what is remembered of others.
+  Contribution sum_of_sites(const Question& question);
 
   LatentGaussianModel& model_;
   MemoryRows memory_;

@@ -16,7 +16,7 @@ class Standing {
   explicit Standing(BlockModel& model) : model_(model) {
     const Index N = model.model().observations(), K = model.model().latents();
     sites_ = {Matrix::Zero(N, K), Matrix::Zero(N, K)};
-    sums_ = empty_sums(model.model(), 0);
+    sums_ = model.no_sites();
     q_ = *model.posterior_of(sums_, 1);
   }
 

@@ -166,7 +166,7 @@ const std::vector<Algorithm>& algorithms() {
 
 InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<Sites>& start,
                                const InferenceControl& control, Trace& trace) const {
-  if (model.source() && !kinds.sums && !kinds.blocks)
+  if (!model.has_all_rows() && !kinds.sums && !kinds.blocks)
     throw std::domain_error("method \"" + name +
                             "\" needs all rows in memory; use fixed_point, natural_gradient or incremental");
   if (model.sums_suffice()) {
@@ -193,7 +193,7 @@ const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianM
     const std::string best = model.full() ? model.likelihood().log_concave() ? "newton" : "natural_gradient"
                              : sweeps     ? "incremental"
                                           : "fixed_point";
-    const std::string first = model.source() ? best : "exact";
+    const std::string first = model.has_all_rows() ? "exact" : best;
     for (const std::string& candidate : {first, best, std::string("fixed_point")})
       for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == candidate && algorithm.refuses(model).empty()) return algorithm;

@@ -88,7 +88,7 @@ class Mover {
 /// h = A m and G of the sums, which the natural gradient moves.
 class NaturalMover : public Mover {
  public:
-  explicit NaturalMover(BlockModel& model) : model_(model), sums_(empty_sums(model.model(), 0)) {
+  explicit NaturalMover(BlockModel& model) : model_(model), sums_(model.no_sites()) {
     q_ = *model.posterior_of(sums_, 1);
   }
   const GlobalPosterior& posterior() const override { return q_; }
@@ -211,7 +211,7 @@ template <class Rule>
 class GradientMover final : public Mover {
  public:
   GradientMover(BlockModel& model, double size)
-      : model_(model), numbers_(*model.posterior_of(empty_sums(model.model(), 0), 1)), size_(size) {
+      : model_(model), numbers_(*model.posterior_of(model.no_sites(), 1)), size_(size) {
     x_ = Vector::Zero(numbers_.size());
     q_ = *numbers_.read(model.model().context(), x_);
   }

@@ -29,6 +29,7 @@ struct Predictor {
 };
 
 class RowSource;
+struct Remembered;
 
 class LatentGaussianModel {
  public:
@@ -45,6 +46,11 @@ class LatentGaussianModel {
   /// Who answers for all rows where they are not in memory; then the rows above are none. Null where they are.
   RowSource* source() const { return source_.get(); }
   void set_source(std::shared_ptr<RowSource> source);
+  /// What is left of observations that were seen before; null for nothing.
+  const Remembered* remembered() const { return remembered_.get(); }
+  void set_remembered(std::shared_ptr<const Remembered> remembered) { remembered_ = std::move(remembered); }
+  /// Whether all observations are in memory.
+  bool has_all_rows() const { return !source_ && !remembered_; }
   /// How many observations there are, in memory or not.
   Index observations() const { return observations_; }
   void set_observations(Index number) { observations_ = number; }
@@ -128,6 +134,7 @@ class LatentGaussianModel {
   Context& context_;
   RowBlock rows_;
   std::shared_ptr<RowSource> source_;
+  std::shared_ptr<const Remembered> remembered_;
   Index observations_;
   std::unique_ptr<Likelihood> likelihood_;
   std::unique_ptr<Expectation> expectation_;

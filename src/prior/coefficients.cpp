@@ -37,4 +37,16 @@ void CoefficientsTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyp
   coefficients_.chain(d_variance, hyper);
 }
 
+// The same coefficients in other units.
+bool CoefficientsTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const {
+  const auto* before = dynamic_cast<const CoefficientsTerm*>(&old);
+  if (!before || before->columns() != columns()) return false;
+  const auto known = before->coefficients_.scale().array() == 0;
+  const Vector unit = known.select(Vector::Zero(columns()), before->coefficients_.scale().cwiseInverse());
+  B = unit.cwiseProduct(coefficients_.scale()).asDiagonal();
+  shift = unit.cwiseProduct(coefficients_.mean() - before->coefficients_.mean());
+  left = Matrix::Zero(columns(), columns());
+  return true;
+}
+
 }  // namespace galvi

@@ -42,6 +42,7 @@ class CoefficientsTerm : public Term {
     sums += W.cwiseProduct(G).colwise().sum().transpose();
   }
   void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const final;
+  bool recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const final;
 
  protected:
   explicit CoefficientsTerm(const TermSpec& spec)

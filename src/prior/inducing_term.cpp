@@ -146,6 +146,29 @@ void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) 
       hyper[spec_.coordinates(kept_[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
 }
 
+// u_old = L_o^-1 f(Z_o), and f(Z_o) = W_o u + what the present points leave open there.
+bool InducingTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const {
+  const auto* before = dynamic_cast<const InducingTerm*>(&old);
+  if (!before || before->groups_ != groups_ || before->Z_.cols() != Z_.cols()) return false;
+  const Index M = points(), M_old = before->points(), rank = Z_.rows(), rank_old = before->Z_.rows();
+  Matrix W(rank_old, rank), K(rank_old, rank_old);
+  kernel_->value(before->Z_, Z_, W);
+  backend_.triangular_multiply(false, true, 1.0, inverse_chol_, W);
+  kernel_->value(before->Z_, before->Z_, K);
+  K -= W * W.transpose();
+  const auto L_inverse = before->inverse_chol_.triangularView<Eigen::Lower>();
+  const Matrix own = L_inverse * W;
+  const Matrix open = L_inverse * Matrix(K * before->inverse_chol_.transpose().triangularView<Eigen::Upper>());
+  B = Matrix::Zero(before->columns(), columns());
+  left = Matrix::Zero(before->columns(), before->columns());
+  shift = Vector::Zero(before->columns());
+  for (Index g = 0; g < groups_; ++g) {
+    B.block(g * M_old, g * M, rank_old, rank) = own;
+    left.block(g * M_old, g * M_old, rank_old, rank_old) = open;
+  }
+  return true;
+}
+
 // ---- as a covariance, W W' + diag(c) ----
 
 Matrix InducingTerm::columns_of(const TermRows& rows) const {

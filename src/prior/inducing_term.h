@@ -39,6 +39,8 @@ class InducingTerm final : public Term {
   void add_gradient(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
                     const ConstVectorRef& g, VectorRef sums) const override;
   void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const override;
+  /// Bui, Nguyen and Turner (2017): the process at the old points.
+  bool recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const override;
 
  private:
 

@@ -141,4 +141,21 @@ void Prior::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
       terms_[t]->finish_gradient(sums.segment(at, terms_[t]->gradient_size()), hyper);
 }
 
+void Prior::recall(const Prior& old, Matrix& B, Vector& shift, Matrix& left) const {
+  bool same = old.size() == size();
+  B = Matrix::Zero(old.columns(), columns());
+  shift = Vector::Zero(old.columns());
+  left = Matrix::Zero(old.columns(), old.columns());
+  for (Index t = 0; same && t < size(); ++t) {
+    Matrix own, own_left;
+    Vector own_shift;
+    same = terms_[t]->recall(old[t], own, own_shift, own_left);
+    if (!same) break;
+    B.block(old.first_column(t), first_column_[t], own.rows(), own.cols()) = own;
+    shift.segment(old.first_column(t), own.rows()) = own_shift;
+    left.block(old.first_column(t), old.first_column(t), own.rows(), own.rows()) = own_left;
+  }
+  if (!same) throw std::invalid_argument("the model has other terms than the one that it goes on from");
+}
+
 }  // namespace galvi

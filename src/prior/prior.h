@@ -53,6 +53,8 @@ class Prior {
   void add_gradient(const DesignRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
                     const ConstVectorRef& g, VectorRef sums) const;
   void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const;
+  /// Term::recall of all terms. Throws std::invalid_argument where they are not those of `old`.
+  void recall(const Prior& old, Matrix& B, Vector& shift, Matrix& left) const;
 
  private:
   std::vector<std::unique_ptr<Term>> terms_;

@@ -112,6 +112,12 @@ class Term {
   /// hyper[h] += d bound / dh (natural scale), linear in the sums.
   virtual void finish_gradient(const ConstVectorRef& /*sums*/, VectorRef /*hyper*/) const {}
 
+  /// The whitened coefficients of this term as it was, u_old, given those that it has now: u_old | u ~ N(B u + shift,
+  /// left). B: q_old x q, shift: q_old, left: q_old x q_old, both triangles. False where the terms are not of one kind.
+  virtual bool recall(const Term& /*old*/, Matrix& /*B*/, Vector& /*shift*/, Matrix& /*left*/) const {
+    return false;
+  }
+
   // The sparse view.
   /// The field that the term has beside its columns; null for none.
   virtual const Field* field() const { return nullptr; }
