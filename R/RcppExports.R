@@ -21,18 +21,64 @@ contribution_of_rows <- function(model, q, gradient, joint, threads) {
     .Call(`_galvi_contribution_of_rows`, model, q, gradient, joint, threads)
 }
 
-#' One row per registered likelihood
-#' @noRd
 likelihood_facts <- function() {
     .Call(`_galvi_likelihood_facts`)
 }
 
-expectation_types <- function() {
-    .Call(`_galvi_expectation_types`)
+expectation_facts <- function() {
+    .Call(`_galvi_expectation_facts`)
 }
 
-kernel_types <- function() {
-    .Call(`_galvi_kernel_types`)
+inference_facts <- function() {
+    .Call(`_galvi_inference_facts`)
+}
+
+solver_facts <- function() {
+    .Call(`_galvi_solver_facts`)
+}
+
+#' The solver of a prior with terms of these types
+#' @noRd
+choose_solver <- function(term_types) {
+    .Call(`_galvi_choose_solver`, term_types)
+}
+
+term_facts <- function() {
+    .Call(`_galvi_term_facts`)
+}
+
+#' By type: parameters (a data frame), constants, features, acts_on_columns, metric, operation
+#' @noRd
+kernel_facts <- function() {
+    .Call(`_galvi_kernel_facts`)
+}
+
+#' By model: a data frame with a row for each hyperparameter
+#' @noRd
+field_facts <- function() {
+    .Call(`_galvi_field_facts`)
+}
+
+transform_facts <- function() {
+    .Call(`_galvi_transform_facts`)
+}
+
+hyper_prior_facts <- function() {
+    .Call(`_galvi_hyper_prior_facts`)
+}
+
+#' Where a search starts that knows nothing but the prior
+#' @noRd
+prior_centre <- function(prior) {
+    .Call(`_galvi_prior_centre`, prior)
+}
+
+hyper_method_facts <- function() {
+    .Call(`_galvi_hyper_method_facts`)
+}
+
+backend_names <- function() {
+    .Call(`_galvi_backend_names`)
 }
 
 #' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
@@ -43,10 +89,6 @@ fit_model <- function(model, method, hyper, control, start = NULL, report = NULL
 
 galvi_backend <- function(name = "auto") {
     .Call(`_galvi_galvi_backend`, name)
-}
-
-inference_facts <- function() {
-    .Call(`_galvi_inference_facts`)
 }
 
 #' Why each method cannot fit this model; "" where it can
@@ -79,6 +121,12 @@ prior_variances <- function(model, threads) {
 #' @noRd
 field_variances <- function(field) {
     .Call(`_galvi_field_variances`, field)
+}
+
+#' Variances k(x, x) of a kernel at rows of X
+#' @noRd
+kernel_variances <- function(kernel, hyper, X) {
+    .Call(`_galvi_kernel_variances`, kernel, hyper, X)
 }
 
 #' The parts that a model's sums are taken along, as bounds from 0 (internal)

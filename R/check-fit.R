@@ -50,7 +50,8 @@ check_fit <- function(fit, draws = 1000) {
   draws <- check_whole(draws, "draws", 100)
   need_loo("check_fit()")
   check_no_inducing(fit)
-  out <- as_galvi_error(if (fit$method == "exact") exact_check(fit, draws) else importance_check(fit, draws))
+  exact <- evidence_kind(fit) == "exact"
+  out <- as_galvi_error(if (exact) exact_check(fit, draws) else importance_check(fit, draws))
   out$dimension <- latent_dimension(fit)
   out$family <- family_label(fit)
   out$formula <- fit$formula

@@ -92,7 +92,7 @@ effects_frame <- function(effects) {
 #' @noRd
 fixed_coefficients <- function(fit) {
   blocks <- fit$posterior$coefficients
-  at <- match("fixed", vapply(blocks, `[[`, "", "label"))
+  at <- match(fixed_label, vapply(blocks, `[[`, "", "label"))
   if (is.na(at)) {
     none <- matrix(numeric(), 0L, n_latents(fit))
     empty <- matrix(numeric(), 0L, 0L)

@@ -100,8 +100,7 @@ check_methods <- function(methods) {
   if (!is.character(methods) || !length(methods) || anyNA(methods)) {
     stop_galvi("method", sprintf("`methods` must be names of methods, not %s.", describe(methods)))
   }
-  available <- c("auto", inference_facts()$name)
-  unique(vapply(methods, check_available, "", "methods", method_names(), available, USE.NAMES = FALSE))
+  unique(vapply(methods, check_method, "", "methods", USE.NAMES = FALSE))
 }
 
 #' A function that fits the model with one method: the fit, or why there is none as text

@@ -53,15 +53,15 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     pieces = check_whole(pieces, "pieces", 3, 20),
     chunk_rows = if (identical(chunk_rows, "auto")) "auto" else check_chunk_rows(chunk_rows),
     threads = check_whole(threads, "threads"),
-    backend = check_choice(backend, c("auto", "blas", "eigen"), "backend"),
+    backend = check_choice(backend, c("auto", backend_names()), "backend"),
     keep_factor = check_flag(keep_factor, "keep_factor"),
     hyper_method = check_hyper_method(hyper_method, joint)
   ), class = "galvi_control")
 }
 
 check_hyper_method <- function(x, joint) {
-  check_choice(x, c("lbfgs", "newton"), "hyper_method")
-  if (x == "newton" && joint) {
+  check_choice(x, hyper_method_facts()$name, "hyper_method")
+  if (fact(hyper_method_facts(), x, "differences") && joint) {
     stop_galvi("argument", "`joint = TRUE` is a search by L-BFGS: leave `hyper_method` \"lbfgs\".")
   }
   x

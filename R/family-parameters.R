@@ -80,18 +80,16 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
   }
   labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
-    value <- list(value = values[j], learned = !is_held(given), prior = NULL)
+    value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
     if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity"))
     registry$add(family$family, labels[j], value, 1e-6, 1e3, "above")
   }, 1L)
 }
 
 # fixed(x) and x are both x.
-plain_numbers <- function(value) if (is_held(value)) value$value else value
+plain_numbers <- function(value) if (is_fixed(value)) value$value else value
 
-is_held <- function(value) is_value(value) && value$type == "fixed"
-
-has_held_thresholds <- function(family) is_held(family$parameters$thresholds)
+has_held_thresholds <- function(family) is_fixed(family$parameters$thresholds)
 
 # ---- starts from the data ----
 # y: the response, proportions for counts of trials. Half of what varies is the noise's share, half the

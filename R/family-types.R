@@ -6,24 +6,28 @@
 # example: a legal response of three rows. parameters: see family-parameters.R. options: what else the
 # constructor takes, name -> function(value) that checks and tidies it; of NA for the default.
 # Families of classes also have latents(levels, family), the names of their K latents where that is not one;
-# constants(levels, family), what the core must know; intercept(family), whether formulas have one. robust: do
-# wild responses count little, so that starts and default priors must not follow them either?
+# constants(levels, family), what the core must know; intercept(family), whether formulas have one.
+# robust: do wild responses count little, so that starts and default priors must not follow them either?
+# volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
+# on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
 family_types <- function() {
   list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
-      parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE))
+      parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE)),
+      sigma = function(parameters) sqrt(parameters$variance)
     ),
     student = list(
       links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
       parameters = list(
         df = positive(df_start, default = fixed(4)), scale = positive(spread_start, default = 1)
       ),
-      robust = TRUE
+      robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale
     ),
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE
+      parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE, location = "median",
+      sigma = function(parameters) parameters$scale
     ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit"), response = binomial_response,
@@ -36,7 +40,7 @@ family_types <- function() {
     ),
     Gamma = list(
       links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(shape = positive(shape_start))
+      parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative")
     ),
     exponential = list(links = c(log = "exponential"), response = positive_response, example = c(1, 2, 1)),
     beta_family = list(
@@ -44,7 +48,8 @@ family_types <- function() {
       parameters = list(precision = positive(precision_start, default = 1))
     ),
     stochastic_volatility = list(
-      links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0)
+      links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
+      volatility = TRUE
     ),
     cumulative = list(
       links = c(logit = "cumulative_logit", probit = "cumulative_probit"), response = ordered_response,
@@ -68,11 +73,21 @@ family_type <- function(family) {
   entry <- family_types()[[family$family]]
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
-    constants = function(levels, family) list(), intercept = function(family) TRUE,
-    robust = FALSE
+    constants = function(levels, family) list(), intercept = function(family) TRUE, robust = FALSE,
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character()
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
+
+# Of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
+# the logarithm of odds?
+link_types <- function() {
+  list(
+    identity = list(same_units = TRUE), log = list(rates = TRUE), logit = list(odds = TRUE), probit = list()
+  )
+}
+
+link_has <- function(family, what) isTRUE(link_types()[[family$link]][[what]])
 
 # ---- constructors ----
 # An argument that is not given is no parameter of the object: its start is read off the data.

@@ -251,18 +251,14 @@ family_by_name <- function(name, link, arg) {
 }
 
 refuse_link <- function(name, link, links) {
-  if (name == "Gamma" && identical(link, "inverse")) {
-    stop_galvi("family", paste(
-      "Gamma() with the inverse link is refused, as its mean could turn negative: use Gamma(\"log\")."
-    ))
-  }
-  base <- if (name %in% c("gaussian", "binomial", "poisson", "Gamma", "cumulative")) {
-    sprintf("%s(\"%s\")", name, links[1L])
-  } else {
-    sprintf("%s()", name)
+  takes_link <- "link" %in% names(formals(get(name, mode = "function")))
+  use <- sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
+  why <- if (is.character(link) && length(link) == 1L) family_type(list(family = name))$refused[link]
+  if (!is.null(why) && !is.na(why)) {
+    stop_galvi("family", sprintf("%s() with the %s link is refused, as %s: use %s.", name, link, why, use))
   }
   stop_galvi("family", sprintf(
     "The %s family has link%s %s here, not %s. Use %s.", name, if (length(links) > 1L) "s" else "",
-    quote_names(links, "\""), describe(link), base
+    quote_names(links, "\""), describe(link), use
   ))
 }

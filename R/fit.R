@@ -49,33 +49,31 @@ NULL
 
 #' Assemble a fit from what was asked for and what came back
 #'
-#' @param call,formula,family,prior,control,data What the user asked for, defaults filled in. `data`: model
-#'   frame.
-#' @param design How rows of data become rows of the model.
-#' @param model,result What went to `fit_model()` and what it returned.
+#' @param model From `galvi_model()`. core: the part of it that went to `fit_model()`; result: what that
+#'   returned.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
 #'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
-new_fit <- function(call, formula, family, design, model, result, control, prior, data) {
+new_fit <- function(call, model, core, result) {
   lost <- lost_digits(result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
   # Fields that do not apply are left out: package insight silently drops an object with a NULL element.
   fit <- structure(
     Filter(Negate(is.null), list(
-      call = call, formula = formula, family = family,
+      call = call, formula = model$formula, family = model$family,
       method = result$method, expectation = result$expectation,
-      prior = prior,
-      hyper = hyper_table(model$hyper, result), inducing = fitted_points(design, model, result$hyper),
+      prior = model$prior,
+      hyper = hyper_table(core$hyper, result), inducing = fitted_points(model$design, core, result$hyper),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-      nobs = length(model$y), backend = result$backend, cost = result$cost,
-      starts = starts_table(result$starts, model$hyper),
+      nobs = length(core$y), backend = result$backend, cost = result$cost,
+      starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
-      design = design, model = model, data = data,
-      na.action = attr(data, "na.action"), control = control
+      design = model$design, model = core, data = model$data,
+      na.action = attr(model$data, "na.action"), control = model$control
     )),
     class = "galvi"
   )
@@ -139,27 +137,31 @@ validate_fit <- function(fit) {
 #' range of a threshold after the first is that of its distance to the one before, which says nothing here.
 #' @noRd
 hyper_table <- function(hyper, result) {
+  # arrays are elsewhere, as inducing points are in fit$inducing
+  shown <- which(!in_array(hyper))
+  columns <- c("name", "term", "parameter", "transform", "learned", "lower", "upper")
+  hyper <- lapply(hyper[columns], `[`, shown)
   own <- hyper$term == fixed_label
   term <- ifelse(own, substr(hyper$name, 1L, nchar(hyper$name) - nchar(hyper$parameter) - 1L), hyper$term)
   status <- ifelse(hyper$learned, "learned", "fixed")
-  status[hyper$learned & result$at_bound] <- "at bound"
-  range <- function(x) ifelse(hyper$transform == "above", NA_real_, as.numeric(x))
-  table <- data.frame(
+  status[hyper$learned & result$at_bound[shown]] <- "at bound"
+  range <- function(x) ifelse(of_distance(hyper), NA_real_, as.numeric(x))
+  data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = as.numeric(result$hyper), lower = range(hyper$lower), upper = range(hyper$upper),
+    estimate = as.numeric(result$hyper[shown]), lower = range(hyper$lower), upper = range(hyper$upper),
     status = as.character(status)
   )
-  # inducing points are in fit$inducing, in the data's units
-  table[!is_point(hyper), ]
 }
 
 #' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one
 #' @noRd
 starts_table <- function(starts, hyper) {
   if (is.null(starts) || is.data.frame(starts)) return(starts)
-  values <- matrix(starts$hyper, length(starts$elbo), dimnames = list(NULL, hyper$name))
-  data.frame(start = seq_along(starts$elbo), elbo = starts$elbo, converged = starts$converged,
-    values[, !is_point(hyper), drop = FALSE], check.names = FALSE)
+  shown <- !in_array(hyper)
+  values <- starts$hyper[, shown, drop = FALSE]
+  colnames(values) <- hyper$name[shown]
+  data.frame(start = seq_along(starts$elbo), elbo = starts$elbo, converged = starts$converged, values,
+    check.names = FALSE)
 }
 
 warn_not_converged <- function(fit) {
@@ -200,15 +202,15 @@ response_levels <- function(fit) fit$design$response$levels
 #' Is the response one of several classes, by a likelihood of classes? Not so binomial ones, which count
 #' successes, of a single trial too.
 #' @noRd
-has_classes <- function(fit) !is.null(response_levels(fit)) && fit$family$family != "binomial"
+has_classes <- function(fit) facts_of(fit)$classes > 0L
 
 #' Have the classes an order?
 #' @noRd
-is_ordinal <- function(fit) has_classes(fit) && fit$family$family == "cumulative"
+is_ordinal <- function(fit) !is.null(fit$model$likelihood$hyper$thresholds)
 
 #' Is the response a noise of mean zero whose size is modelled?
 #' @noRd
-is_volatility <- function(fit) fit$family$family == "stochastic_volatility"
+is_volatility <- function(fit) family_type(fit$family)$volatility
 
 #' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative
 #' @noRd
@@ -239,7 +241,8 @@ family_label <- function(fit) paste0(fit$family$family, " (", fit$family$link, "
 #' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
-  if (fit$method == "exact" && is.null(fit$inducing)) return("exact")
-  if (fit$expectation == "taylor" || fit$method %in% c("laplace", "ep")) return("approximation")
-  "bound"
+  if (!fact(expectation_facts(), fit$expectation, "is_bound")) return("approximation")
+  evidence <- fact(inference_facts(), fit$method, "evidence")
+  # with inducing points that of another process, a bound on that of the full one
+  if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
 }

@@ -4,17 +4,22 @@
 # ---- the tables ----
 
 # One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and
-# training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows.
+# training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows;
+# panels(fit, spec, settings): its effects as plots. open: may new data have levels of its variable that the
+# observations have not? steps: is every level of it one, with observations or without? Fields have more, see
+# R/term-field.R.
 term_types <- function() {
   list(
-    gp = list(parse = parse_gp, design = design_gp, newdata = newdata_gp),
-    iid = list(parse = parse_iid, design = design_field, newdata = field_rows),
-    gmrf = list(parse = parse_gmrf, design = design_field, newdata = field_rows),
-    rw1 = list(parse = parse_rw1, design = design_field, newdata = field_rows),
-    rw2 = list(parse = parse_rw2, design = design_field, newdata = field_rows),
-    ar1 = list(parse = parse_ar1, design = design_field, newdata = field_rows)
+    gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
+    ar1 = ar1_type()
   )
 }
+
+# The entry of a term; fixed effects are a term that formulas do not name.
+term_type <- function(spec) if (spec$type == fixed_label) fixed_type() else term_types()[[spec$type]]
+
+# Have terms a capability that entries without it leave out?
+term_can <- function(specs, what) vapply(specs, function(spec) isTRUE(term_type(spec)[[what]]), NA)
 
 # Terms of other packages, and what to write here.
 foreign_terms <- function() {
@@ -98,8 +103,6 @@ find_term <- function(expr) {
 # What galvi's formulas and terms may call: kernels, values and priors. A call of one of these names means
 # ours, and so does the bare name where nothing else in the formula's environment has it.
 galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior_names())
-
-prior_names <- function() c("normal", "log_normal", "half_normal", "pc", "gamma_prior")
 
 eval_galvi <- function(expr, env) {
   words <- galvi_words()
@@ -208,7 +211,7 @@ check_fixed <- function(expr) {
     stop_galvi("formula", sprintf(
       "`%s` is a kernel, not a term: write gp(%s, kernel = %s(%s)).", deparse_one(expr),
       paste(vapply(as.list(expr)[-1L], deparse_one, ""), collapse = ", "), head,
-      if (head == "periodic") "1" else ""
+      paste(rep("1", count_required(get(head, mode = "function"))), collapse = ", ")
     ))
   }
   if (head %in% c("|", "||")) {
@@ -220,6 +223,9 @@ check_fixed <- function(expr) {
   invisible()
 }
 
+# Arguments of a function that have no default.
+count_required <- function(f) sum(vapply(formals(f), identical, NA, quote(expr = )))
+
 # s(x, by = g) -> gp(x, by = g): their variables in our term, where it is one.
 translated_term <- function(expr, ours) {
   own <- sub("\\(.*", "", ours)
@@ -230,7 +236,7 @@ translated_term <- function(expr, ours) {
   if (!grepl("^(gp|iid)\\([^)]*\\)$", ours) || !length(given) || !all(plain)) return(ours)
   # mgcv's name for a random effect
   if (identical(arguments$bs, "re")) own <- "iid"
-  variables <- paste(vapply(given, deparse_one, ""), collapse = if (own == "iid") ":" else ", ")
+  variables <- paste(vapply(given, deparse_one, ""), collapse = if (is_field(list(type = own))) ":" else ", ")
   by <- if (!is.null(arguments$by)) sprintf(", by = %s", deparse_one(arguments$by))
   sprintf("%s(%s%s)", own, variables, paste0(by, ""))
 }

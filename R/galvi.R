@@ -185,37 +185,18 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   )
 }
 
-# Formula and data -> fit. `call` is for the record and for the expressions of weights, offset and subset.
+# Formula and data -> fit, by the steps of ?modular. `call` is for the record and for the expressions of
+# weights, offset and subset.
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action) {
   call[[1L]] <- quote(galvi)
-  method <- check_method(method)
-  expectation <- check_expectation(expectation)
-  hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
+  check_method(method)
+  check_expectation(expectation)
   control <- as_control(check_evaluates(control, "control"))
-  verbose <- check_flag(verbose, "verbose")
-  built <- as_galvi_error(prepare_model(
-    formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action, prior, expectation,
-    start, control = control, held = hyper == "fixed"
-  ))
-  model <- built$model
-  method <- fitc_method(method, built$design$specs)
-  if (method == "laplace" && is_fitc(built$design$specs)) model$averaged <- TRUE
-  if (hyper == "fixed") model$hyper$learned[] <- FALSE
-  # the optimiser takes no steps at all for no limit
-  learn <- if (control$hyper_iterations == 0) "fixed" else hyper
-  pilot <- if (learn == "optimise" && !inherits(start, "galvi")) pilot_model(model)
-  result <- with_progress(verbose, function(report) {
-    model <- c(model, list(pilot = pilot, checked = checked_rows(model)))
-    with_memory(
-      fit_size(model, method, control), threads = control$threads,
-      fit_model(model, method, learn, control, warm_start(start, model), report)
-    )
-  })
-  new_fit(
-    call = call, formula = formula, family = built$design$family, design = built$design, model = model,
-    result = result, control = control, prior = built$prior, data = built$frame
-  )
+  design <- read_design(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action)
+  model <- galvi_model(design, prior, start, expectation, hyper, control)
+  posterior <- galvi_infer(model, method, start, verbose)
+  galvi_fit(model, posterior, call)
 }
 
 #' The core's refusals and numerical failures, and memory that runs out, with our classes
@@ -228,45 +209,7 @@ as_galvi_error <- function(expr, size = NULL) {
     if (!inherits(e, "C++Error")) stop(e)
     message <- conditionMessage(e)
     refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
-    stop_galvi(if (refused) "method" else "numeric", message)
+    what <- if (inherits(e, "std::range_error")) "response" else if (refused) "method" else "numeric"
+    stop_galvi(what, message)
   })
-}
-
-# Everything before the numbers: list(design, model, prior, frame).
-prepare_model <- function(formula, data, family = gaussian(), args = list(),
-                          na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
-                          control = galvi_control(), held = FALSE) {
-  formula <- check_formula(formula)
-  data <- check_data(check_evaluates(data, "data", "data"))
-  words <- c(names(family_types()), "galvi_family")
-  family <- as_galvi_family(check_evaluates(family, "family", "family", words))
-  na.action <- check_na_action(na.action)
-  prior <- check_evaluates(prior, "prior", "prior", prior_names())
-  start <- check_evaluates(start, "start")
-  args <- args[!vapply(args, is.null, NA)]
-  parsed <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
-  frame <- model_frame(frame_terms(parsed), data, args, na.action)
-  settings <- list(expectation = expectation, control = control, start = start, held = held)
-  c(build_model(parsed, frame, family, prior, args, settings), list(frame = frame))
-}
-
-check_formula <- function(formula) {
-  if (inherits(formula, "formula")) return(formula)
-  stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
-}
-
-check_data <- function(data) {
-  if (is.null(data)) return(NULL)
-  if (is.matrix(data) || (is.list(data) && !is.data.frame(data))) data <- as.data.frame(data)
-  if (!is.data.frame(data)) {
-    stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
-  }
-  if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows.")
-  data
-}
-
-# Sites of a fit to as many rows are a good place to start from.
-warm_start <- function(start, model) {
-  if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
-  start$posterior[c("lambda", "b")]
 }

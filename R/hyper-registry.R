@@ -1,56 +1,88 @@
 # The hyperparameter table while terms are built, and `start =`.
 
-# Collects the hyperparameter table while the terms are built. A closure, because kernels register by
-# callback; only its table leaves.
+#' The hyperparameter table, which terms fill while they are built
+#'
+#' A hyperparameter is a number or an array: one block with one name, of which only the shape says that it has
+#' many numbers. A closure, because kernels register by callback; only its table leaves.
+#' @return list(add, for_term, table)
+#' @noRd
 new_registry <- function() {
-  rows <- list()
-  # owner: whose parameter it is in its name, such as `x1` in x1.sd; term: the label of the term it belongs to
+  blocks <- list()
+  count <- 0L
+  # Adds a block -> the positions of its numbers, in its shape. owner: whose parameter it is in its name, such
+  # as `x1` in x1.sd; term: the label of the term it belongs to; value: list(value, learned, prior), where
+  # `learned` and the range may be one for all numbers of an array, as the prior is.
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner) {
-    rows[[length(rows) + 1L]] <<- list(
-      name = paste0(owner, ".", parameter), term = term, parameter = parameter, value = value$value,
-      transform = transform, learned = value$learned, lower = lower, upper = upper, prior = value$prior
+    size <- length(value$value)
+    blocks[[length(blocks) + 1L]] <<- list(
+      name = paste0(owner, ".", parameter), term = term, parameter = parameter,
+      value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
+      lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
+      shape = dim(value$value)
     )
-    length(rows)
+    positions <- count + seq_len(size)
+    count <<- count + size
+    if (is.null(dim(value$value))) positions else array(positions, dim(value$value))
   }
   # what kernel_spec() calls; see R/kernel.R. owner: the term, and the class where each has its own
   for_term <- function(label, owner = label) {
-    function(parameter, value, default, lower, upper, learned = TRUE, transform = "log") {
+    function(parameter, value, default, lower, upper, variance, learned) {
       shown <- paste0(owner, ".", parameter)
       entry <- if (is.null(value) && !learned) {
         list(value = default, learned = FALSE, prior = NULL)
       } else {
-        as_parameter(
-          value, shown, default, variance = grepl("variance", parameter), zero_ok = TRUE, what = "kernel"
-        )
+        as_parameter(value, shown, default, variance = variance, zero_ok = TRUE, what = "kernel")
       }
-      add(owner, parameter, entry, lower, upper, transform, term = label)
+      add(owner, parameter, entry, lower, upper, term = label)
     }
   }
-  table <- function() {
-    column <- function(field, type) vapply(rows, `[[`, type, field)
-    widen_ranges(list(
-      name = column("name", ""), term = column("term", ""), parameter = column("parameter", ""),
-      value = column("value", 0), transform = column("transform", ""),
-      learned = column("learned", NA), lower = column("lower", 0), upper = column("upper", 0),
-      prior = lapply(rows, `[[`, "prior")
-    ))
-  }
-  list(add = add, for_term = for_term, table = table)
+  list(add = add, for_term = for_term, table = function() expand_blocks(blocks))
 }
 
-# Ranges have the starts well inside. Numbers in order (transform "above") are ranged by their distances.
+#' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,
+#' transform, learned, lower, upper, prior; and `shape`, the dimensions of blocks that are arrays, by name
+#' @noRd
+expand_blocks <- function(blocks) {
+  sizes <- vapply(blocks, `[[`, 1L, "size")
+  once <- function(column) rep(vapply(blocks, `[[`, "", column), sizes)
+  each <- function(column, empty) c(empty, unlist(lapply(blocks, `[[`, column)))
+  names <- vapply(blocks, `[[`, "", "name")
+  arrays <- !vapply(blocks, function(block) is.null(block$shape), NA)
+  widen_ranges(list(
+    name = once("name"), term = once("term"), parameter = once("parameter"), value = each("value", numeric()),
+    transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
+    upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
+    shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])
+  ))
+}
+
+#' Which numbers of the table are parts of an array? Users see these where they belong, as fit$inducing.
+#' @noRd
+in_array <- function(hyper) hyper$name %in% names(hyper$shape)
+
+# Is a number that of the transform's argument, or is that its distance from the number before?
+of_distance <- function(hyper) fact(transform_facts(), hyper$transform, "of_distance")
+
+# Ranges have the starts well inside: half way to the ends of the transform's interval; where that has no
+# upper end a factor of ten away, without any end a distance of ten.
 widen_ranges <- function(hyper) {
-  above <- which(hyper$transform == "above")
-  size <- replace(hyper$value, above, hyper$value[above] - hyper$value[above - 1L])
-  free <- hyper$transform == "identity"
-  low <- ifelse(free, size - 10, size / 10)
-  high <- ifelse(free, size + 10, size * 10)
-  # between 0 or -1 and 1: half way to the ends
-  share <- hyper$transform %in% c("logit", "atanh")
-  high[share] <- (size[share] + 1) / 2
-  low[share] <- (size[share] + ifelse(hyper$transform[share] == "logit", 0, -1)) / 2
-  hyper$lower <- ifelse(hyper$learned, pmin(hyper$lower, low), hyper$lower)
-  hyper$upper <- ifelse(hyper$learned, pmax(hyper$upper, high), hyper$upper)
+  x <- hyper$value
+  distances <- which(of_distance(hyper))
+  x[distances] <- x[distances] - x[distances - 1L]
+  for (transform in unique(hyper$transform[hyper$learned])) {
+    at <- which(hyper$learned & hyper$transform == transform)
+    low <- fact(transform_facts(), transform, "lower")
+    high <- fact(transform_facts(), transform, "upper")
+    around <- if (is.finite(high)) {
+      list((low + x[at]) / 2, (x[at] + high) / 2)
+    } else if (is.finite(low)) {
+      list(low + (x[at] - low) / 10, low + (x[at] - low) * 10)
+    } else {
+      list(x[at] - 10, x[at] + 10)
+    }
+    hyper$lower[at] <- pmin(hyper$lower[at], around[[1L]])
+    hyper$upper[at] <- pmax(hyper$upper[at], around[[2L]])
+  }
   hyper
 }
 
@@ -59,8 +91,8 @@ apply_start <- function(hyper, start) {
   if (is.null(start)) return(hyper)
   from_fit <- inherits(start, "galvi")
   values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
-  # the points of a fit have been taken over as they were made (R/inducing.R)
-  shown <- hyper$name[!is_point(hyper)]
+  # the arrays of a fit have been taken over as they were made (R/inducing.R)
+  shown <- hyper$name[!in_array(hyper)]
   known <- names(values) %in% shown
   if (!all(known) && !from_fit) {
     name <- names(values)[!known][1L]
@@ -76,41 +108,42 @@ apply_start <- function(hyper, start) {
     ))
   }
   at <- match(hyper$name, names(values))
-  in_order <- hyper$transform %in% c("identity", "above") & !is_point(hyper)
   # thresholds between other classes than the fit's are of no use
+  distances <- which(of_distance(hyper))
+  in_order <- union(distances, distances - 1L)
   if (from_fit && anyNA(at[in_order])) at[in_order] <- NA
   set <- which(!is.na(at) & hyper$learned)
-  given <- as.numeric(values[at[set]])
-  legal <- start_limits(hyper$transform[set])
-  bad <- which(!is.finite(given) | given <= legal$lower | given >= legal$upper)[1L]
-  if (!is.na(bad)) {
-    stop_galvi("argument", sprintf(
-      "`start` must be %s, not %s (`%s`).", legal$words[bad], format(given[bad]), hyper$name[set[bad]]
-    ))
-  }
-  hyper$value[set] <- given
-  check_order(hyper)
+  hyper$value[set] <- as.numeric(values[at[set]])
+  check_values(hyper, set, "start")
   widen_ranges(hyper)
 }
 
-# What values of a transform's parameters may be, both ends excluded.
-start_limits <- function(transform) {
-  lower <- c(log = 0, logit = 0, atanh = -1, identity = -Inf, above = -Inf)
-  upper <- c(log = Inf, logit = 1, atanh = 1, identity = Inf, above = Inf)
-  words <- c(
-    log = "positive and finite", logit = "between 0 and 1", atanh = "between -1 and 1", identity = "finite",
-    above = "finite"
-  )
-  list(lower = lower[transform], upper = upper[transform], words = words[transform])
-}
-
-check_order <- function(hyper) {
-  above <- which(hyper$transform == "above")
-  bad <- above[hyper$value[above] <= hyper$value[above - 1L]]
-  if (!length(bad)) return(invisible())
+# Numbers outside of where their transform acts are no values; held ones may be at its ends. arg: where they
+# come from.
+check_values <- function(hyper, at, arg) {
+  values <- hyper$value[at]
+  distance <- of_distance(hyper)[at]
+  low <- replace(fact(transform_facts(), hyper$transform[at], "lower"), distance, -Inf)
+  high <- replace(fact(transform_facts(), hyper$transform[at], "upper"), distance, Inf)
+  inside <- is.finite(values) & values > low & values < high
+  inside <- inside | !hyper$learned[at] & !is.na(values) & values >= low & values <= high
+  bad <- which(!inside)[1L]
+  if (!is.na(bad)) {
+    must <- if (is.finite(high[bad])) {
+      sprintf("between %g and %g", low[bad], high[bad])
+    } else {
+      paste0(if (is.finite(low[bad])) "positive and ", "finite")
+    }
+    stop_galvi("argument", sprintf(
+      "`%s` must be %s, not %s (`%s`).", arg, must, format(values[bad]), hyper$name[at[bad]]
+    ))
+  }
+  above <- which(of_distance(hyper))
+  bad <- above[hyper$value[above] <= hyper$value[above - 1L]][1L]
+  if (is.na(bad)) return(invisible())
   stop_galvi("argument", sprintf(
-    "`start` must leave `%s` (%s) below `%s` (%s).", hyper$name[bad[1L] - 1L],
-    format(hyper$value[bad[1L] - 1L]), hyper$name[bad[1L]], format(hyper$value[bad[1L]])
+    "`%s` must leave `%s` (%s) below `%s` (%s).", arg, hyper$name[bad - 1L], format(hyper$value[bad - 1L]),
+    hyper$name[bad], format(hyper$value[bad])
   ))
 }
 

@@ -128,28 +128,21 @@ register_points <- function(spec, points, inputs, context) {
   scale <- unit_if_zero(column_sds(inputs$matrix, inputs$weights))
   free <- context$move_inducing & !is_indicator(spec)
   value <- (points - rep(centre, each = nrow(points))) / rep(scale, each = nrow(points))
-  at <- matrix(0L, nrow(points), ncol(points))
-  for (j in seq_len(ncol(points))) for (m in seq_len(nrow(points))) {
-    entry <- list(value = value[m, j], learned = free[j], prior = NULL)
-    at[m, j] <- context$registry$add(
-      spec$label, sprintf("inducing[%d,%d]", m, j), entry, entry$value - 10, entry$value + 10, "identity"
-    )
-  }
+  entry <- list(value = value, learned = rep(free, each = nrow(points)), prior = NULL)
+  at <- context$registry$add(spec$label, "inducing", entry, value - 10, value + 10, "identity")
   list(
     coordinates = at, centre = centre, scale = scale, groups = max(1L, length(spec$by_levels)),
     jitter = context$inducing_jitter
   )
 }
 
-# Which rows of a hyperparameter table are coordinates of points?
-is_point <- function(hyper) startsWith(hyper$parameter, "inducing[")
 
 # ---- in the fit ----
 
 # Named by term: the points in the data's units, a matrix with a column per input, or a data frame where
 # inputs are factors. NULL without any.
 fitted_points <- function(design, model, values) {
-  terms <- Filter(function(term) term$type == "inducing", prior_terms(model))
+  terms <- Filter(function(term) !is.null(term$inducing), prior_terms(model))
   if (!length(terms)) return(NULL)
   labels <- vapply(terms, `[[`, "", "label")
   specs <- design$specs[match(labels, vapply(design$specs, `[[`, "", "label"))]

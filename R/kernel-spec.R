@@ -4,9 +4,9 @@
 #'
 #' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of
 #'   variables, weights = how many rows each counts as)
-#' @param register function(parameter, value, default, lower, upper, learned, transform) that adds an entry to
+#' @param register function(parameter, value, default, lower, upper, variance, learned) that adds an entry to
 #'   the hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then
-#'   learning starts at `default`, or the entry is held there if `learned` is FALSE.
+#'   learning starts at `default`, or the entry is held there if `learned` is FALSE. `variance`: is it one?
 #' @return list(type, columns, hyper, constants, parts)
 #' @noRd
 kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
@@ -21,7 +21,7 @@ kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
       return(leaf_spec(node, inputs, named, variance, learned))
     }
     count <- length(node$parts)
-    if (node$type == "sum") {
+    if (is_sum(node)) {
       variances <- rep(variance / count, count)
       free <- rep(TRUE, count)
     } else {
@@ -49,36 +49,36 @@ leaf_types <- function(kernel) {
 }
 
 has_several_variances <- function(kernel) {
-  kernel$type == "sum" || kernel$type == "linear" && kernel$ard
+  if (length(kernel$parts)) return(is_sum(kernel))
+  kernel$ard && parameter_of(kernel, parameters_in_role(kernel, "variance"))$per_column
 }
 
 leaf_spec <- function(kernel, inputs, register, variance, learned) {
   used <- kernel_variables(kernel, inputs)
-  owner <- if (kernel$type == "constant") integer() else rep(seq_along(used), lengths(used))
+  facts <- facts_of_kernel(kernel)
+  owner <- if (facts$acts_on_columns) rep(seq_along(used), lengths(used)) else integer()
   columns <- as.integer(unlist(used))[seq_along(owner)]
   x <- inputs$matrix[, columns, drop = FALSE]
-  hyper <- lapply(stats::setNames(nm = names(kernel$settings)), function(parameter) {
-    per_variable <- kernel$ard && parameter %in% ard_parameters(kernel$type)
-    if (parameter == "period" && is_shared_period(kernel)) per_variable <- FALSE
+  hyper <- lapply(stats::setNames(nm = facts$parameters$name), function(name) {
+    parameter <- parameter_of(kernel, name)
+    given <- kernel$settings[[name]]
+    # one period serves all variables unless one for each was given
+    shared <- parameter$role == "period" && length(setting_elements(given)) == 1L
+    per_variable <- kernel$ard && parameter$per_column && !shared
     count <- if (per_variable) length(used) else 1L
-    values <- split_setting(kernel$settings[[parameter]], count, parameter, kernel)
-    if (!per_variable) {
-      start <- parameter_start(parameter, kernel, x, inputs$weights, variance, 1L)
-      return(register_parameter(register, parameter, parameter, values[[1L]], start, learned))
+    values <- split_setting(given, count, name, kernel)
+    add <- function(shown, x, value) {
+      start <- parameter_start(parameter, value, kernel, x, inputs$weights, variance, count)
+      register_parameter(register, parameter, shown, value, start, learned)
     }
+    if (!per_variable) return(add(name, x, values[[1L]]))
     positions <- vapply(seq_along(used), function(v) {
-      own <- x[, owner == v, drop = FALSE]
-      start <- parameter_start(parameter, kernel, own, inputs$weights, variance, count)
-      name <- sprintf("%s[%s]", parameter, names(used)[v])
-      register_parameter(register, parameter, name, values[[v]], start, learned)
+      add(sprintf("%s[%s]", name, names(used)[v]), x[, owner == v, drop = FALSE], values[[v]])
     }, 1L)
     positions[owner]
   })
   list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list())
 }
-
-# One period for all variables unless one for each was given.
-is_shared_period <- function(kernel) length(setting_elements(kernel$settings$period)) == 1L
 
 # The columns of the input matrix behind each variable that a kernel uses: a list named by variable.
 kernel_variables <- function(kernel, inputs) {
@@ -120,33 +120,36 @@ split_setting <- function(value, count, parameter, kernel) {
 # ---- starts and bounds ----
 
 # Where learning starts without a word from the user. `count`: variables that share the kernel's variance.
-parameter_start <- function(parameter, kernel, x, weights, variance, count) {
-  switch(parameter,
-    lengthscale = if (kernel$type == "periodic") {
-      median_distance(on_circle(x, known_start(kernel$settings$period)), weights)
-    } else {
-      median_distance(x, weights)
-    },
+parameter_start <- function(parameter, value, kernel, x, weights, variance, count) {
+  switch(parameter$role,
+    lengthscale = median_distance(kernel_space(kernel, x), weights),
     variance = variance / average_variance(kernel, x, weights) / count,
     # required, or with a default of their own in the constructor
-    known_start(kernel$settings[[parameter]])
+    known_start(value)
   )
+}
+
+# The inputs where the kernel takes its distances: those of a period are on a circle.
+kernel_space <- function(kernel, x) {
+  period <- parameters_in_role(kernel, "period")
+  if (!length(period)) return(x)
+  angle <- 2 * pi * x / known_start(kernel$settings[[period]])
+  cbind(cos(angle), sin(angle))
 }
 
 # The prior variance of a kernel with variance 1, averaged over the rows.
 average_variance <- function(kernel, x, weights) {
-  squares <- rowSums(x^2)
-  average <- switch(kernel$type,
-    linear = weighted_mean(squares, weights),
-    polynomial = weighted_mean(
-      (known_start(kernel$settings$constant) + squares)^kernel$constants$degree, weights
-    ),
-    1
+  starts <- lapply(kernel$settings, known_start)
+  starts[c(names(Filter(is.null, starts)), parameters_in_role(kernel, "variance"))] <- 1
+  positions <- stats::setNames(as.list(seq_along(starts)), names(starts))
+  spec <- list(
+    type = kernel$type, columns = seq_len(ncol(x)), hyper = positions, constants = kernel$constants
   )
-  if (kernel$type == "polynomial" && !is.finite(average)) {
+  average <- weighted_mean(kernel_variances(spec, unlist(starts), x), weights)
+  if (!is.finite(average) && length(kernel$constants)) {
     stop_galvi("kernel", sprintf(
-      "`degree` of polynomial() is too high for these inputs, %g: the variance at the data is no number.",
-      kernel$constants$degree
+      "`%s` of %s() is too high for these inputs, %g: the variance at the data is not finite.",
+      names(kernel$constants), kernel$type, kernel$constants[[1L]]
     ))
   }
   if (is.finite(average) && average > 0) average else 1
@@ -159,16 +162,17 @@ known_start <- function(value) {
   if (is_value(one)) as_parameter(one, "value", what = "kernel")$value else one
 }
 
+# The range of a shape is a matter of its own, that of other parameters one of where they start. A number of
+# the user's widens it, but for periods, which only the user can name.
 register_parameter <- function(register, parameter, name, value, start, learned) {
-  bounds <- switch(parameter,
-    lengthscale = start * c(1e-3, 1e3), variance = start * c(1e-6, 1e7), period = start * c(0.5, 2),
-    alpha = c(1e-2, 1e4), constant = c(1e-6, 1e6)
-  )
-  given <- known_start(value)
-  if (!is.null(given)) bounds <- range(bounds, given * if (parameter == "period") c(0.5, 2) else c(1e-2, 1e2))
+  unit <- if (parameter$role == "shape") 1 else start
+  bounds <- unit * c(parameter$lower, parameter$upper)
+  given <- if (parameter$role != "period") known_start(value)
+  if (!is.null(given)) bounds <- range(bounds, given * c(1e-2, 1e2))
+  is_variance <- parameter$role == "variance"
   register(
-    name, value, default = start, lower = bounds[1L], upper = bounds[2L],
-    learned = learned || parameter != "variance", transform = "log"
+    name, value, default = start, lower = bounds[1L], upper = bounds[2L], variance = is_variance,
+    learned = learned || !is_variance
   )
 }
 
@@ -189,21 +193,19 @@ median_distance <- function(x, weights) {
   if (is.finite(span) && span > 0) span else 1
 }
 
-on_circle <- function(x, period) {
-  angle <- 2 * pi * x / period
-  cbind(cos(angle), sin(angle))
-}
-
 # ---- kernels that are a finite set of columns ----
 
 # Sums of linear and constant kernels and their products, as long as no product takes columns times columns.
 is_finite_kernel <- function(kernel) {
-  if (kernel$type %in% c("linear", "constant")) return(TRUE)
-  if (!kernel$type %in% c("sum", "product") || !all(vapply(kernel$parts, is_finite_kernel, NA))) return(FALSE)
-  kernel$type == "sum" || sum(vapply(kernel$parts, has_linear, NA)) <= 1L
+  if (!length(kernel$parts)) return(facts_of_kernel(kernel)$features != "none")
+  all(vapply(kernel$parts, is_finite_kernel, NA)) &&
+    (is_sum(kernel) || sum(vapply(kernel$parts, has_input_features, NA)) <= 1L)
 }
 
-has_linear <- function(kernel) "linear" %in% leaf_types(kernel)
+has_input_features <- function(kernel) {
+  if (length(kernel$parts)) return(any(vapply(kernel$parts, has_input_features, NA)))
+  facts_of_kernel(kernel)$features == "inputs"
+}
 
 #' A finite kernel as columns W with independent coefficients
 #'
@@ -229,17 +231,20 @@ finite_columns <- function(kernel, inputs, register, default_variance = 1) {
 # -> one list(inputs, factors) per column
 expand_columns <- function(spec) {
   parts <- lapply(spec$parts, expand_columns)
-  switch(spec$type,
-    constant = list(list(inputs = integer(), factors = spec$hyper$variance)),
-    linear = Map(
-      function(column, position) list(inputs = column, factors = position),
-      spec$columns, rep_len(spec$hyper$variance, length(spec$columns))
-    ),
-    sum = do.call(c, parts),
-    product = Reduce(function(left, right) {
+  if (length(parts) && is_sum(spec)) return(do.call(c, parts))
+  if (length(parts)) {
+    return(Reduce(function(left, right) {
       pairs <- expand.grid(a = seq_along(left), b = seq_along(right))
       Map(function(a, b) Map(c, left[[a]], right[[b]]), pairs$a, pairs$b)
-    }, parts)
+    }, parts))
+  }
+  variance <- spec$hyper[[parameters_in_role(spec, "variance")]]
+  switch(facts_of_kernel(spec)$features,
+    constant = list(list(inputs = integer(), factors = variance)),
+    inputs = Map(
+      function(column, position) list(inputs = column, factors = position), spec$columns,
+      rep_len(variance, length(spec$columns))
+    )
   )
 }
 

@@ -77,42 +77,46 @@ new_kernel <- function(type, settings = list(), columns = NULL, ard = FALSE, con
     type = type, settings = settings, columns = check_kernel_columns(columns, type),
     ard = check_flag(ard, "ard", what = "kernel"), constants = constants, parts = parts, per_class = FALSE
   )
-  for (parameter in names(settings)) {
-    many <- kernel$ard && parameter %in% ard_parameters(type)
-    check_setting(settings[[parameter]], parameter, type, many)
-  }
+  for (name in names(settings)) check_setting(settings[[name]], parameter_of(kernel, name), kernel)
   structure(kernel, class = "galvi_kernel")
+}
+
+# A kernel from the arguments of its function, which are called as the core calls its parameters.
+kernel_from <- function(type, arguments) {
+  given <- as.list(arguments)
+  facts <- kernel_facts()[[type]]
+  ard <- if ("ard" %in% names(given)) given$ard else FALSE
+  new_kernel(type, given[facts$parameters$name], given$columns, ard, given[facts$constants])
 }
 
 #' @rdname kernels
 #' @export
 se <- function(variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
-  new_kernel("se", list(variance = variance, lengthscale = lengthscale), columns, ard)
+  kernel_from("se", environment())
 }
 
 #' @rdname kernels
 #' @export
 matern12 <- function(variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
-  new_kernel("matern12", list(variance = variance, lengthscale = lengthscale), columns, ard)
+  kernel_from("matern12", environment())
 }
 
 #' @rdname kernels
 #' @export
 matern32 <- function(variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
-  new_kernel("matern32", list(variance = variance, lengthscale = lengthscale), columns, ard)
+  kernel_from("matern32", environment())
 }
 
 #' @rdname kernels
 #' @export
 matern52 <- function(variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
-  new_kernel("matern52", list(variance = variance, lengthscale = lengthscale), columns, ard)
+  kernel_from("matern52", environment())
 }
 
 #' @rdname kernels
 #' @export
 rational_quadratic <- function(variance = NULL, lengthscale = NULL, alpha = 1, columns = NULL, ard = FALSE) {
-  settings <- list(variance = variance, lengthscale = lengthscale, alpha = alpha)
-  new_kernel("rational_quadratic", settings, columns, ard)
+  kernel_from("rational_quadratic", environment())
 }
 
 #' @rdname kernels
@@ -123,34 +127,27 @@ periodic <- function(period, variance = NULL, lengthscale = NULL, columns = NULL
       "`period` of periodic() is required:", "periodic(12) starts there, periodic(fixed(12)) holds it."
     ))
   }
-  settings <- list(variance = variance, lengthscale = lengthscale, period = period)
-  new_kernel("periodic", settings, columns, ard)
+  kernel_from("periodic", environment())
 }
 
 #' @rdname kernels
 #' @export
-linear <- function(variance = NULL, columns = NULL, ard = FALSE) {
-  new_kernel("linear", list(variance = variance), columns, ard)
-}
+linear <- function(variance = NULL, columns = NULL, ard = FALSE) kernel_from("linear", environment())
 
 #' @rdname kernels
 #' @export
 polynomial <- function(degree = 2, constant = 1, variance = NULL, columns = NULL) {
-  constants <- list(degree = check_whole(degree, "degree", what = "kernel"))
-  new_kernel("polynomial", list(variance = variance, constant = constant), columns, constants = constants)
+  degree <- check_whole(degree, "degree", what = "kernel")
+  kernel_from("polynomial", environment())
 }
 
 #' @rdname kernels
 #' @export
-constant <- function(variance = NULL) {
-  new_kernel("constant", list(variance = variance))
-}
+constant <- function(variance = NULL) kernel_from("constant", environment())
 
 #' @rdname kernels
 #' @export
-white <- function(variance = NULL, columns = NULL) {
-  new_kernel("white", list(variance = variance), columns)
-}
+white <- function(variance = NULL, columns = NULL) kernel_from("white", environment())
 
 #' @description `per_class(kernel)` gives each latent function of a multi-class family its own
 #'   hyperparameters; they are shared otherwise.
@@ -168,11 +165,30 @@ per_class <- function(kernel) {
 
 is_kernel <- function(x) inherits(x, "galvi_kernel")
 
+facts_of_kernel <- function(kernel) kernel_facts()[[kernel$type]]
+
+is_sum <- function(kernel) facts_of_kernel(kernel)$operation == "+"
+
+# One row of the facts: name, role, lower, upper, per_column.
+parameter_of <- function(kernel, name) {
+  parameters <- facts_of_kernel(kernel)$parameters
+  as.list(parameters[match(name, parameters$name), ])
+}
+
+# Names of the parameters of a kernel that have a role.
+parameters_in_role <- function(kernel, role) {
+  parameters <- facts_of_kernel(kernel)$parameters
+  parameters$name[parameters$role == role]
+}
+
+# Kernels that are not made of others; their functions are called like them.
+kernel_words <- function() names(Filter(function(facts) facts$operation == "", kernel_facts()))
+
 #' @rdname kernels
 #' @export
 Ops.galvi_kernel <- function(e1, e2) {
-  type <- switch(.Generic, `+` = "sum", `*` = "product")
-  if (is.null(type) || missing(e2)) {
+  type <- names(Filter(function(facts) facts$operation == .Generic, kernel_facts()))
+  if (!length(type) || missing(e2)) {
     stop_galvi("kernel", sprintf("Kernels can be added and multiplied; `%s` means nothing here.", .Generic))
   }
   parts <- unlist(lapply(list(e1, e2), operands, type, .Generic), recursive = FALSE)
@@ -202,9 +218,9 @@ format.galvi_kernel <- function(x, digits = NULL, ...) {
   refuse_dots(list(...), format.galvi_kernel, "format()")
   text <- if (length(x$parts)) {
     words <- vapply(x$parts, function(part) {
-      if (part$type == "sum") sprintf("(%s)", format(part, digits)) else format(part, digits)
+      if (is_sum(part)) sprintf("(%s)", format(part, digits)) else format(part, digits)
     }, "")
-    paste(words, collapse = if (x$type == "sum") " + " else " * ")
+    paste(words, collapse = sprintf(" %s ", facts_of_kernel(x)$operation))
   } else {
     given <- c(x$constants, Filter(Negate(is.null), x$settings))
     if (!is.null(x$columns)) given$columns <- x$columns
@@ -231,9 +247,6 @@ print.galvi_kernel <- function(x, digits = NULL, ...) {
 
 # ---- checks ----
 
-# The parameters that `ard = TRUE` gives to every variable.
-ard_parameters <- function(type) if (type == "linear") "variance" else c("lengthscale", "period")
-
 check_kernel_columns <- function(columns, type) {
   if (is.null(columns) || is.character(columns) && length(columns) && !anyNA(columns)) return(columns)
   whole <- is.numeric(columns) && length(columns) && all(is.finite(columns)) && all(columns >= 1) &&
@@ -244,27 +257,25 @@ check_kernel_columns <- function(columns, type) {
   ))
 }
 
-# A number, fixed(), learn() or a prior; with `many` also a vector or a list of these, one per variable.
-check_setting <- function(value, parameter, type, many) {
+# A number, fixed(), learn() or a prior; with `ard` also a vector or a list of these, one per variable.
+check_setting <- function(value, parameter, kernel) {
   values <- if (is.null(value)) return(invisible()) else setting_elements(value)
-  if (length(values) != 1L && !many) {
+  if (length(values) != 1L && !(kernel$ard && parameter$per_column)) {
     stop_galvi("kernel", sprintf(
-      "`%s` of %s() must be one value, not %d%s.", parameter, type, length(values),
-      if (parameter %in% ard_parameters(type)) " (a value per variable needs ard = TRUE)" else ""
+      "`%s` of %s() must be one value, not %d%s.", parameter$name, kernel$type, length(values),
+      if (parameter$per_column) " (a value per variable needs ard = TRUE)" else ""
     ))
   }
-  arg <- sprintf("%s` of `%s()", parameter, type)
+  arg <- sprintf("%s` of `%s()", parameter$name, kernel$type)
   for (one in values) {
     if (is.null(one)) next
-    as_parameter(one, arg, lower = 0, variance = parameter == "variance", what = "kernel")
+    as_parameter(one, arg, lower = 0, variance = parameter$role == "variance", what = "kernel")
   }
 }
 
 # One element per value that was given: c(1, 2), fixed(c(1, 2)) and list(1, fixed(2)) all have two.
 setting_elements <- function(value) {
-  if (is_value(value)) {
-    return(if (value$type == "fixed") lapply(value$value, fixed) else list(value))
-  }
+  if (is_fixed(value)) return(lapply(value$value, fixed))
   several <- (is.numeric(value) || is.list(value)) && !is.object(value) && length(value)
   if (several) as.list(unname(value)) else list(value)
 }

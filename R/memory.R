@@ -20,11 +20,10 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   n <- length(model$y)
   k <- ncol(model$offset)
   terms <- prior_terms(model)
-  if (predictor_of(model)$solver == "dense_kernel") {
+  if (is_full(model)) {
     squares <- 1 + 2 * k + 2 * k * control$keep_factor
-    # L-BFGS remembers twenty steps of a triangle
-    if (method == "cholesky_gradient") squares <- squares + 32 * k
-    label <- terms[[which(vapply(terms, function(term) term$type == "kernel", NA))[1L]]]$label
+    if (method != "auto") squares <- squares + k * fact(inference_facts(), method, "squares")
+    label <- Find(is_full_term, terms)$label
     advice <- sprintf("Use inducing points, %s, or fewer rows (`subset`).", with_inducing(label))
     what <- sprintf("the full Gaussian process %s", label)
     return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
@@ -40,7 +39,7 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
 }
 
 field_bytes <- function(term) {
-  if (term$type != "field") return(0)
+  if (is.null(term$field)) return(0)
   nodes <- term$field$precision[[1L]]$rows
   edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
   # the fill of a minimum degree order, as it is on a lattice
@@ -55,7 +54,7 @@ with_inducing <- function(label) sub("\\)( #[0-9]+)?$", ", inducing = 200)", lab
 prediction_size <- function(fit, n, covariance = FALSE) {
   seen <- fit$nobs
   k <- n_latents(fit)
-  full <- predictor_of(fit$model)$solver == "dense_kernel"
+  full <- is_full(fit$model)
   bytes <- 48 * n * k + if (full) 16 * seen * (seen + if (covariance) n else 1024) else 200 * seen
   if (covariance) {
     advice <- "Take fewer rows at a time (`newdata`)."

@@ -1,36 +1,12 @@
 # What combines: methods of inference, ways to take the expectation, families and priors. The facts are the
 # core's: each combination is put to it as a model of three rows.
 
-# Names of the interface; which of them this version has, the core knows.
-method_names <- function() {
-  c("auto", "newton", "exact", "fixed_point", "fixed_point_batch", "coordinate_ascent", "dual",
-    "opper_archambeau", "cholesky_gradient", "natural_gradient", "laplace", "ep", "mean_field", "incremental", "stochastic")
-}
-
-expectation_names <- function() {
-  c("auto", "closed_form", "quadrature", "piecewise", "log", "jaakkola", "bouchard", "bouchard_jaakkola",
-    "bouchard_piecewise", "taylor", "two_stage", "super_gaussian")
-}
-
-check_method <- function(method) {
-  check_available(method, "method", method_names(), c("auto", inference_facts()$name))
+check_method <- function(method, arg = "method") {
+  check_choice(method, c("auto", inference_facts()$name), arg, "method")
 }
 
 check_expectation <- function(expectation) {
-  check_available(expectation, "expectation", expectation_names(), c("auto", expectation_types()))
-}
-
-# Names of the interface that the core does not have yet: what serves instead.
-instead_of <- c(
-  stochastic = "use \"fixed_point\", whose few passes over the rows of columns hold one chunk at a time"
-)
-
-check_available <- function(x, arg, names, available) {
-  later <- is.character(x) && length(x) == 1L && x %in% setdiff(names, available)
-  if (!later) return(check_choice(x, union(intersect(names, available), available), arg, "method"))
-  use <- if (x %in% names(instead_of)) instead_of[[x]]
-  if (is.null(use)) use <- paste("use one of", quote_names(available, "\"", 30L))
-  stop_galvi("method", sprintf("%s = \"%s\" is not available in this version: %s.", arg, x, use))
+  check_choice(expectation, c("auto", expectation_facts()$name), "expectation", "method")
 }
 
 #' What combines
@@ -117,7 +93,7 @@ galvi_methods <- function() {
   }))
   rows <- lapply(seq_len(nrow(cases)), function(i) {
     model <- case_model(cases[i, ])
-    lapply(expectation_types(), function(expectation) {
+    lapply(expectation_facts()$name, function(expectation) {
       reasons <- case_refusals(model, expectation)
       data.frame(
         cases[i, c("family", "link", "prior")], expectation = expectation, method = names(reasons),
@@ -137,7 +113,7 @@ case_formulas <- list(
 case_model <- function(case) {
   family <- galvi_family(case$family, link = case$link)
   data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
-  prepare_model(case_formulas[[case$prior]], data, family)$model
+  galvi_model(galvi_design(case_formulas[[case$prior]], data, family))
 }
 
 # Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is
@@ -173,12 +149,6 @@ print.galvi_methods <- function(x, ...) {
       which <- vapply(lines, identical, NA, same)
       cat(sprintf("%s, %s", family, paste(priors[which], collapse = " or ")), same, sep = "\n")
     }
-  }
-  here <- c("auto", inference_facts()$name, expectation_types())
-  later <- setdiff(c(method_names(), expectation_names()), here)
-  if (length(later)) cat("Not in this version:\n")
-  for (name in later) {
-    cat(strwrap(paste0(name, ": ", instead_of[name]), 100L, indent = 2L, exdent = 4L), sep = "\n")
   }
   not <- unique(x[!x$runs, c("method", "reason")])
   if (nrow(not)) cat("Why not:\n")

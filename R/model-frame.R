@@ -21,7 +21,7 @@ frame_terms <- function(parsed) {
 
 # Variables that keep levels without observations: times of walks, where each level is a step.
 step_factors <- function(parsed) {
-  walks <- vapply(parsed$specs, function(spec) spec$type %in% c("rw1", "rw2", "ar1"), NA)
+  walks <- term_can(parsed$specs, "steps")
   setdiff(input_names(parsed$specs[walks]), c(input_names(parsed$specs[!walks]), fixed_names(parsed)))
 }
 

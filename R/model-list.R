@@ -25,23 +25,34 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   ))
 }
 
-#' Stops where the list is not what is written above: an error here is ours, not the user's
+#' Stops where the list is not what is written above, which users may have changed (?modular)
 #' @noRd
 check_model <- function(model) {
   n <- length(model$y)
+  numbers <- model[c("y", "size", "weights", "offset")]
+  finite <- vapply(numbers, function(x) is.numeric(x) && all(is.finite(x)), NA)
   rows <- unlist(lapply(model$designs, lapply, lapply, NROW))
   at <- vapply(model$predictors, `[[`, 1L, "design")
   own <- vapply(model$predictors, function(p) length(p$terms) == length(model$designs[[p$design]]), NA)
   latents <- sort(unlist(lapply(model$predictors, `[[`, "latents")))
-  stopifnot(
-    "y, size and weights must have N numbers" = lengths(model[c("size", "weights")]) == n,
+  hyper <- model$hyper
+  columns <- lengths(hyper[c("value", "learned", "lower", "upper", "transform", "prior")])
+  right <- c(
+    "y, size, weights and offset must be finite numbers" = all(finite),
+    "y, size and weights must have N numbers" = all(lengths(model[c("size", "weights")]) == n),
+    "weights must not be negative" = all(finite) && all(model$weights >= 0),
     "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
     "designs must have N rows" = all(rows == n),
     "a predictor must name a design" = all(at %in% seq_along(model$designs)),
     "a predictor must have the terms of its design" = all(own),
-    "predictors must share the latents" = identical(as.integer(latents), seq_len(ncol(model$offset)))
+    "predictors must share the latents" = identical(as.integer(latents), seq_len(NCOL(model$offset))),
+    "the columns of hyper must have the same length" = length(unique(columns)) == 1L,
+    "hyper's value, lower and upper must be numbers" =
+      all(vapply(hyper[c("value", "lower", "upper")], is.numeric, NA)),
+    "hyper's learned must be TRUE or FALSE" = is.logical(hyper$learned) && !anyNA(hyper$learned)
   )
-  model
+  if (all(right)) return(model)
+  stop_galvi("argument", sprintf("`model` is not what it should be: %s.", names(right)[!right][1L]))
 }
 
 #' The predictor that latent value k belongs to
@@ -52,6 +63,14 @@ predictor_of <- function(model, k = 1L) {
   }
   Find(function(predictor) k %in% predictor$latents, model$predictors)
 }
+
+#' Is latent value k's posterior computed with N x N matrices?
+#' @noRd
+is_full <- function(model, k = 1L) fact(solver_facts(), predictor_of(model, k)$solver, "full")
+
+#' Has a term a covariance of all rows with each other?
+#' @noRd
+is_full_term <- function(term) fact(term_facts(), term$type, "full")
 
 #' The terms of latent value k's prior: a list per term
 #' @noRd

@@ -1,9 +1,7 @@
 # New data -> rows of the model.
 
 # Rows of one term for any frame.
-spec_rows <- function(spec, frame) {
-  if (spec$type == fixed_label) newdata_fixed(spec, frame) else term_types()[[spec$type]]$newdata(spec, frame)
-}
+spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 
 #' Rows of the model for new data
 #'

@@ -6,16 +6,16 @@ effect_panels <- function(fit, labels, settings) {
   known <- fit$design$labels
   if (!is.null(labels)) for (label in labels) check_choice(label, known, "terms")
   chosen <- if (is.null(labels)) seq_along(known) else match(labels, known)
-  panels <- lapply(fit$design$specs[chosen], function(spec) term_panels(fit, spec, settings))
+  panels <- lapply(fit$design$specs[chosen], function(spec) term_type(spec)$panels(fit, spec, settings))
   panels <- unlist(panels, recursive = FALSE)
   if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
   names(panels) <- make.unique(vapply(panels, `[[`, "", "name"))
   list(data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")))
 }
 
-term_panels <- function(fit, spec, settings) {
-  if (spec$type == "fixed") return(coefficient_panels(fit, spec, settings))
-  if (spec$type %in% c("iid", "gmrf")) return(group_panels(fit, spec, settings))
+#' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
+#' @noRd
+input_panels <- function(fit, spec, settings) {
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
   varies <- vapply(variables, function(v) varies(get_variable(fit$data, v)), NA)
@@ -64,7 +64,7 @@ join_notes <- function(...) {
 panel_scale <- function(fit, settings, shown) {
   if (settings$scale != "auto") return(settings$scale)
   if (n_latents(fit) > 1L || is_volatility(fit)) return("response")
-  if (!is.null(response_levels(fit)) || fit$family$link == "identity") return("link")
+  if (!is.null(response_levels(fit)) || link_has(fit$family, "same_units")) return("link")
   if (others_held(fit, shown)) "link" else "response"
 }
 
@@ -106,7 +106,9 @@ stack_series <- function(pieces, names) {
 
 effect_axis <- function(fit, scale) {
   offset <- has_offset(fit)
-  if (fit$family$link == "identity") return(paste0(location_words(fit), if (offset) " without the offset"))
+  if (link_has(fit$family, "same_units")) {
+    return(paste0(location_words(fit), if (offset) " without the offset"))
+  }
   if (scale == "link") {
     return(paste0("linear predictor (", link_words(fit), if (offset) ", without the offset", ")"))
   }
@@ -114,7 +116,7 @@ effect_axis <- function(fit, scale) {
   if (is_volatility(fit)) return("sd of the response")
   event <- if (any(fit$model$size != 1)) "success" else response_levels(fit)[2L]
   if (!is.null(event)) return(paste("probability of", event))
-  exposed <- offset && fit$family$link == "log"
+  exposed <- offset && link_has(fit$family, "rates")
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
 
@@ -123,16 +125,13 @@ has_offset <- function(fit) any(fit$model$offset != 0)
 #' What becomes of the offset where the response is drawn
 #' @noRd
 offset_note <- function(fit, scale) {
-  if (!has_offset(fit) || scale == "link" || fit$family$link == "identity") return(NULL)
-  if (fit$family$link == "log") "rates per unit of exposure (offset 0)" else "at offset 0"
+  if (!has_offset(fit) || scale == "link" || link_has(fit$family, "same_units")) return(NULL)
+  if (link_has(fit$family, "rates")) "rates per unit of exposure (offset 0)" else "at offset 0"
 }
 
 #' On the identity link the linear predictor is what the response scatters around
 #' @noRd
-location_words <- function(fit) {
-  what <- c(student = "centre", laplace = "median")[fit$family$family]
-  paste(if (is.na(what)) "mean" else what, "of", fit$design$response$name)
-}
+location_words <- function(fit) paste(family_type(fit$family)$location, "of", fit$design$response$name)
 
 # ---- one input ----
 
@@ -148,11 +147,10 @@ is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 effect_grid <- function(fit, name, x, n, limits = NULL) {
   if (!is_continuous(x)) return(sort(unique(x)))
   fields <- Filter(function(spec) is_field(spec) && name %in% input_names(list(spec)), fit$design$specs)
-  types <- vapply(fields, `[[`, "", "type")
-  if (any(types %in% c("iid", "gmrf"))) return(sort(unique(x)))
+  if (!all(term_can(fields, "steps"))) return(sort(unique(x)))
   ends <- range(as.numeric(or_else(limits, x)))
   if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))
-  if (!length(types)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))
+  if (!length(fields)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))
   steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1), range(x))
   steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
 }

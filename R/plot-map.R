@@ -43,14 +43,15 @@ term_map <- function(fit, spec, levels, map) {
   if (is.null(map)) return(spec$outlines)
   variable <- variable_name(spec$inputs[[1L]])
   keys <- list(map$table[[variable]], map$names, as.character(seq_along(map$rings)))
-  if (spec$type == "gmrf" && length(levels) == length(map$rings)) keys <- c(keys[1:2], list(levels))
+  graph <- term_can(list(spec), "graph")
+  if (graph && length(levels) == length(map$rings)) keys <- c(keys[1:2], list(levels))
   for (key in keys) {
     at <- match(levels, as.character(key))
     if (anyNA(at)) next
     others <- setdiff(seq_along(map$rings), at)
     return(list(rings = map$rings[c(at, others)], aspect = map$aspect))
   }
-  if (spec$type == "iid") return(NULL)
+  if (!graph) return(NULL)
   stop_galvi("argument", sprintf(paste(
     "`map` has no region for each of the %s nodes of `%s` (%s): give it these as names (or a column `%s`),",
     "or as many regions as the graph has nodes, in its order."

@@ -50,7 +50,7 @@ partial_residuals <- function(fit, frame, scale) {
   if (is_volatility(fit)) y <- y^2
   mu <- family$linkinv(eta)
   if (scale == "link") return(f + (y - mu) / family$mu.eta(eta))
-  if (family$link != "log") return(family$linkinv(f) + y - mu)
+  if (!link_has(family, "rates")) return(family$linkinv(f) + y - mu)
   scaled <- y * exp(f - eta)
   if (is_volatility(fit)) sqrt(scaled) else scaled
 }
@@ -59,7 +59,7 @@ partial_residuals <- function(fit, frame, scale) {
 #' @noRd
 outlying <- function(fit) {
   outside <- stats::setNames(rep(FALSE, fit$nobs), row.names(fit$data))
-  if (!fit$family$family %in% c("student", "laplace")) return(unname(outside))
+  if (!family_type(fit$family)$robust) return(unname(outside))
   target <- loo_target(fit)
   below <- pit_limits(fit, target)$upper
   outside[target$names] <- below < 0.005 | below > 0.995

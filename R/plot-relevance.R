@@ -59,17 +59,16 @@ term_relevance <- function(fit) {
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
   labels <- fit$design$labels
   # An intercept alone is no term.
-  alone <- labels == "fixed" & !length(attr(fit$design$terms, "term.labels"))
-  stats::setNames(relevance, ifelse(labels == "fixed", "fixed effects", labels))[!alone]
+  alone <- labels == fixed_label & !length(attr(fit$design$terms, "term.labels"))
+  stats::setNames(relevance, ifelse(labels == fixed_label, "fixed effects", labels))[!alone]
 }
 
 #' @return For a term that is a sum of kernels: the sd over the data of each part's posterior mean, K_part
 #'   alpha. Each class has its own kernel where they differ in their hyperparameters.
 #' @noRd
 part_relevance <- function(fit, t) {
-  predictor <- predictor_of(fit$model)
-  term <- predictor$terms[[t]]
-  if (!identical(term$kernel$type, "sum") || predictor$solver != "dense_kernel") return(NULL)
+  term <- prior_terms(fit$model)[[t]]
+  if (is.null(term$kernel) || !is_sum(term$kernel) || !is_full(fit$model)) return(NULL)
   rows <- lapply(fit$model$designs, subset_rows, spread_rows(fit$nobs, relevance_rows))
   relevance <- vapply(seq_along(term$kernel$parts), function(part) {
     only <- fit
@@ -86,7 +85,7 @@ part_relevance <- function(fit, t) {
 
 kernel_phrase <- function(kernel) {
   if (!length(kernel$parts)) return(kernel$type)
-  mark <- if (kernel$type == "sum") " + " else " * "
+  mark <- sprintf(" %s ", facts_of_kernel(kernel)$operation)
   paste(vapply(kernel$parts, kernel_phrase, ""), collapse = mark)
 }
 

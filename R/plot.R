@@ -126,13 +126,13 @@ check_panel_arguments <- function(which, given) {
 }
 
 in_units <- function(what, fit) {
-  if (fit$family$link == "identity") what else paste0(what, " (", link_words(fit), ")")
+  if (link_has(fit$family, "same_units")) what else paste0(what, " (", link_words(fit), ")")
 }
 
 #' What a unit of eta is, where it is not the response's
 #' @noRd
 link_words <- function(fit) {
   if (is_volatility(fit)) return("log variance")
-  if (fit$family$link == "logit" && !has_classes(fit)) return("log odds")
+  if (link_has(fit$family, "odds") && !has_classes(fit)) return("log odds")
   paste(fit$family$link, "scale")
 }

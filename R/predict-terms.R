@@ -19,7 +19,7 @@ term_contributions <- function(fit, target) {
   k <- n_latents(fit)
   labels <- vapply(prior_terms(fit$model), `[[`, "", "label")
   whole <- latent_at(fit, target$rows, target$n, terms = TRUE)$terms
-  fixed <- match("fixed", labels)
+  fixed <- match(fixed_label, labels)
   keep <- setdiff(seq_along(labels), fixed)
   part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows[[1L]][[fixed]]$W, fixed)
   n_fixed <- length(part$labels)

@@ -30,8 +30,9 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
     print(beta, digits = digits)
     print_note(dependence_note(x))
   }
-  print_thresholds(threshold_table(x), digits)
-  print_hyper(with_roots(x$hyper), digits)
+  thresholds <- threshold_table(x)
+  print_thresholds(thresholds, digits)
+  print_hyper(with_roots(x$hyper), thresholds, digits)
   cat("\n")
   print_evidence(logLik.galvi(x), certificate(x), digits)
   print_message(x$convergence)
@@ -84,7 +85,7 @@ print_evidence <- function(value, certificate, digits) {
 #' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
-  if (fit$method == "exact") {
+  if (fact(inference_facts(), fit$method, "evidence") == "exact") {
     return(if (is.null(fit$inducing)) "the posterior is exact" else "the optimum at these hyperparameters")
   }
   gap <- fit$convergence$gap
@@ -103,7 +104,7 @@ why_no_certificate <- function(fit) {
 #' What the dual's own value proves, where it was minimised
 #' @noRd
 duality_gap <- function(fit) {
-  if (fit$method != "dual") return("")
+  if (!fact(inference_facts(), fit$method, "dual_value")) return("")
   paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
@@ -139,11 +140,11 @@ print_thresholds <- function(table, digits) {
   print(stats::setNames(table$estimate, table$between), digits = digits)
 }
 
-#' Thresholds have a block of their own
+#' @param thresholds From threshold_table(): they have been printed.
 #' @noRd
-print_hyper <- function(hyper, digits) {
+print_hyper <- function(hyper, thresholds, digits) {
   shown <- without_prior_sds(hyper)
-  shown <- shown[shown$term != "cumulative", ]
+  shown <- shown[!shown$parameter %in% thresholds$between, ]
   cat("\nHyperparameters", if (!nrow(shown)) ": none", "\n", sep = "")
   if (!nrow(shown)) return(invisible())
   root <- shown$sqrt_variance

@@ -38,15 +38,14 @@
 NULL
 
 new_value <- function(type, ...) {
-  hyper_prior <- if (type %in% c("log_normal", "half_normal", "pc", "gamma_prior")) "galvi_hyper_prior"
-  structure(list(type = type, ...), class = c(paste0("galvi_", type), hyper_prior, "galvi_value"))
+  structure(list(type = type, ...), class = c(paste0("galvi_", type), "galvi_value"))
 }
 
 #' @rdname priors
 #' @export
 normal <- function(mean = 0, sd = 1) {
   if (!is_value(sd)) check_number(sd, "sd", 0, open_lower = TRUE, infinite = TRUE, what = "prior")
-  if (is_value(sd) && sd$type == "normal") {
+  if (is_normal(sd)) {
     stop_galvi("prior", "`sd` must be a positive number, learn() or a prior of such numbers, not normal().")
   }
   new_value("normal", mean = check_number(mean, "mean", what = "prior"), sd = sd)
@@ -103,6 +102,15 @@ gamma_prior <- function(shape = 1, rate = 0.01) {
 
 is_value <- function(x) inherits(x, "galvi_value")
 
+is_fixed <- function(x) inherits(x, "galvi_fixed")
+
+is_learned <- function(x) inherits(x, "galvi_learn")
+
+is_normal <- function(x) inherits(x, "galvi_normal")
+
+# Names of the functions here that describe what is not known.
+prior_names <- function() c("normal", hyper_prior_facts()$type)
+
 #' @export
 format.galvi_value <- function(x, digits = NULL, ...) {
   refuse_dots(list(...), format.galvi_value, "format()")
@@ -120,21 +128,9 @@ print.galvi_value <- function(x, digits = NULL, ...) {
   invisible(x)
 }
 
-# Where MAP starts when only the prior is known. pc() and gamma_prior() speak of a variance; sd: the parameter
-# is its root.
-prior_centre <- function(prior, sd = FALSE) {
-  power <- if (sd) 0.5 else 1
-  switch(prior$type,
-    log_normal = exp(prior$meanlog),
-    half_normal = prior$sd,
-    pc = (-prior$upper / log(prior$prob))^(2 * power),
-    gamma_prior = (prior$rate / prior$shape)^power
-  )
-}
-
 #' What the user gave for one positive parameter -> list(value, learned, prior). A NULL means `default`; a
-#' number is a start, or held where `number = "hold"`. pc() and gamma_prior() need a variance or a standard
-#' deviation (`sd`).
+#' number is a start, or held where `number = "hold"`. Some priors need a variance or a standard deviation
+#' (`sd`).
 #' @noRd
 as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
                          variance = TRUE, sd = FALSE, infinite = FALSE, what = "prior") {
@@ -147,28 +143,26 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
     value <- check_number(x, arg, lower, open_lower = TRUE, infinite = infinite, what = what)
     return(list(value = value, learned = number == "start", prior = NULL))
   }
-  switch(x$type,
-    fixed = {
-      if (length(x$value) != 1L || x$value < lower || (x$value == lower && !zero_ok)) {
-        stop_galvi(what, sprintf(
-          "`%s` must be %s, not %s.", arg,
-          if (zero_ok) "a number that is not negative" else "a positive number", format(x)
-        ))
-      }
-      list(value = x$value, learned = FALSE, prior = NULL)
-    },
-    learn = list(value = x$value, learned = TRUE, prior = NULL),
-    normal = stop_galvi(what, sprintf(
-      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
-    )),
-    {
-      if (!variance && !sd && x$type %in% c("pc", "gamma_prior")) {
-        stop_galvi(what, sprintf(
-          "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().",
-          arg, x$type
-        ))
-      }
-      list(value = prior_centre(x, sd), learned = TRUE, prior = c(unclass(x), if (sd) list(quantity = "sd")))
+  if (is_fixed(x)) {
+    if (length(x$value) != 1L || x$value < lower || (x$value == lower && !zero_ok)) {
+      stop_galvi(what, sprintf(
+        "`%s` must be %s, not %s.", arg,
+        if (zero_ok) "a number that is not negative" else "a positive number", format(x)
+      ))
     }
-  )
+    return(list(value = x$value, learned = FALSE, prior = NULL))
+  }
+  if (is_learned(x)) return(list(value = x$value, learned = TRUE, prior = NULL))
+  if (is_normal(x)) {
+    stop_galvi(what, sprintf(
+      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
+    ))
+  }
+  if (!variance && !sd && fact(hyper_prior_facts(), x$type, "of_variance")) {
+    stop_galvi(what, sprintf(
+      "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  prior <- c(unclass(x), if (sd) list(quantity = "sd"))
+  list(value = prior_centre(prior), learned = TRUE, prior = prior)
 }

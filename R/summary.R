@@ -34,7 +34,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_note(x$note)
   print_thresholds(x$thresholds, digits)
-  print_hyper(x$hyper, digits)
+  print_hyper(x$hyper, x$thresholds, digits)
   cat("\n")
   print_evidence(x$logLik, x$certificate, digits)
   print_wrapped(sprintf(

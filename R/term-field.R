@@ -1,26 +1,32 @@
 # What the Markov fields have in common: iid(), gmrf(), rw1(), rw2(), ar1(). Each adds to a row the value of a
 # node (a level, a region, a time) of a Gaussian vector whose precision is sparse.
 
-#' One entry per field
+#' The entry of a field in the table of terms (R/formula.R)
 #'
-#' `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)` gives every
-#' value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many of these
-#' there are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes' names.
+#' @param definition The documented function of the term, for its arguments. Those that are called as a
+#'   hyperparameter of its models take a number, fixed() or a prior.
+#' @param flags Names of the arguments that are TRUE or FALSE.
+#' @param ... `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)`
+#'   gives every value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many
+#'   of these there are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes'
+#'   names. Where it differs from the others: `finish(spec, env)`, what else the call says; `basis(spec)`, the
+#'   direction that has a prior of its own: list(name, slope: is it one in time?); `layers(spec)`, how many
+#'   nodes of the structure a row touches; `scaling(spec)`, what scale = TRUE multiplies the precision by;
+#'   `unit_variance(spec)`, about the field's variance at variance 1; `graph`, TRUE where the nodes are a
+#'   graph's.
 #' @noRd
-field_kinds <- function() {
-  groups <- list(count = function(spec) length(spec$levels), names = function(spec) spec$levels)
-  times <- list(
-    learn = learn_times, find = find_times, structure = time_structure, count = count_times,
-    names = time_names
+field_type <- function(definition, flags = character(), ...) {
+  entry <- list(
+    parse = parse_field, design = design_field, newdata = field_rows, panels = input_panels,
+    definition = definition, flags = flags, finish = function(spec, env) spec, basis = function(spec) NULL,
+    layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1
   )
-  list(
-    iid = c(groups, learn = learn_groups, find = find_groups, structure = group_structure),
-    gmrf = c(groups, learn = learn_regions, find = find_regions, structure = graph_structure),
-    rw1 = times, rw2 = times, ar1 = times
-  )
+  own <- list(...)
+  entry[names(own)] <- own
+  entry
 }
 
-is_field <- function(spec) spec$type %in% names(field_kinds())
+is_field <- function(spec) !is.null(term_type(spec)$structure)
 
 stop_term <- function(name, example) {
   stop_galvi("formula", sprintf(
@@ -30,33 +36,31 @@ stop_term <- function(name, example) {
 
 # ---- parsing ----
 
-#' @param definition The documented function of the term, for its arguments.
-#' @param flags Names of the arguments that are TRUE or FALSE; those of `parameters` are a number, fixed() or
-#'   a prior.
-#' @return list(type, inputs, by, variables, shown, settings: what was given for `parameters`, and a field per
-#'   flag)
+#' @return list(type, model: the core's name of the field, inputs, by, variables, shown, settings: what was
+#'   given for hyperparameters, arguments: as they were written, and a field per flag)
 #' @noRd
-parse_field <- function(call, env, definition, parameters, flags = character()) {
+parse_field <- function(call, env) {
   type <- head_name(call)
-  arguments <- match_term(call, definition)
-  first <- names(formals(definition))[1L]
+  kind <- term_types()[[type]]
+  arguments <- match_term(call, kind$definition)
+  first <- names(formals(kind$definition))[1L]
   input <- arguments[[first]]
   if (is.null(input)) {
     stop_galvi("formula", sprintf("`%s` needs `%s`: write %s(%s).", deparse_one(call), first, type, first))
   }
   check_field_input(input, call)
-  spec <- c(list(type = type), field_input(input), list(by = arguments$by))
+  spec <- c(list(type = type, model = type), field_input(input), list(by = arguments$by))
   spec$variables <- c(spec$inputs, spec$by)
-  given <- intersect(parameters, names(arguments))
+  given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
   spec$settings <- lapply(stats::setNames(nm = given), function(name) {
     check_evaluates(eval_galvi(arguments[[name]], env), name, words = galvi_words())
   })
-  for (flag in flags) {
-    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(definition)[[flag]]
+  for (flag in kind$flags) {
+    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(kind$definition)[[flag]]
     spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
   }
   spec$arguments <- arguments
-  spec
+  kind$finish(spec, env)
 }
 
 # Arguments by their names in `definition`.
@@ -115,11 +119,11 @@ interacting <- function(expr) {
 
 # -> list(spec, rows, term), as every term's design
 design_field <- function(spec, frame, context) {
-  kind <- field_kinds()[[spec$type]]
+  kind <- term_type(spec)
   name <- variable_name(spec$inputs[[1L]])
   spec <- kind$learn(spec, check_field_variable(frame[[name]], spec, name), name)
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
-  spec$scaling <- field_scaling(spec, kind)
+  spec$scaling <- if (isTRUE(spec$scale)) kind$scaling(spec) else 1
   rows <- field_rows(spec, frame)
   spec$hyper <- field_hyper(spec, context)
   field <- spec_field(spec, kind$structure(spec))
@@ -138,7 +142,7 @@ copies_of <- function(spec) max(1L, length(spec$by_levels))
 #' Rows of a field for any frame: list(node, weight: NULL or numbers, extension)
 #' @noRd
 field_rows <- function(spec, frame) {
-  kind <- field_kinds()[[spec$type]]
+  kind <- term_type(spec)
   name <- variable_name(spec$inputs[[1L]])
   found <- kind$find(spec, check_field_variable(frame[[name]], spec, name), name)
   by <- by_rows(spec, frame)
@@ -149,16 +153,16 @@ field_rows <- function(spec, frame) {
   out
 }
 
-#' The nodes that rows touch, N x h. In bym2 a region is two nodes, its own effect and the one that its
-#' neighbours share; elsewhere it is one.
+#' The nodes that rows touch, one in each layer: N x h
 #' @noRd
 node_matrix <- function(spec, found, group) {
-  count <- field_kinds()[[spec$type]]$count(spec)
-  both <- field_model(spec) == "bym2"
-  at <- function(k) {
-    as.integer(copied_node(k, group, if (both) 2L * count else count, sum(found$more), copies_of(spec)))
-  }
-  cbind(at(found$at), if (both) at(found$at + count), deparse.level = 0)
+  kind <- term_type(spec)
+  count <- kind$count(spec)
+  layers <- kind$layers(spec)
+  nodes <- lapply(seq_len(layers) - 1L, function(layer) as.integer(copied_node(
+    found$at + layer * count, group, layers * count, sum(found$more), copies_of(spec)
+  )))
+  do.call(cbind, nodes)
 }
 
 check_field_variable <- function(x, spec, name) {
@@ -168,9 +172,9 @@ check_field_variable <- function(x, spec, name) {
   ))
 }
 
-field_scaling <- function(spec, kind) {
-  if (!isTRUE(spec$scale)) return(1)
-  if (spec$type == "gmrf") return(unit_scaling(neighbour_structure(spec$graph), spec$graph$component))
+# Of a field whose nodes are all connected.
+single_scaling <- function(spec) {
+  kind <- term_type(spec)
   spec$scaling <- 1
   unit_scaling(kind$structure(spec), rep(1L, kind$count(spec)))
 }
@@ -179,12 +183,12 @@ field_scaling <- function(spec, kind) {
 #' name in `prior =`, such as `rw2(t).slope`; NULL for none
 #' @noRd
 basis_name <- function(spec) {
-  what <- switch(spec$type, rw2 = if (!spec$cyclic) "slope", gmrf = if (!spec$constrain) "constant")
-  if (!is.null(what)) paste0(spec$label, ".", what)
+  basis <- if (is_field(spec)) term_type(spec)$basis(spec)
+  if (!is.null(basis)) paste0(spec$label, ".", basis$name)
 }
 
-#' The slope of rw2 has a slope's prior, the constants of gmrf(constrain = FALSE) have the intercept's; its mean
-#' is not counted twice where the formula has an intercept
+#' A slope has a slope's prior, constants have the intercept's, whose mean is not counted twice where the
+#' formula has an intercept
 #' @param q How many coefficients there are: copies and components share the prior.
 #' @return list(coefficients: mean and factors as the core reads them, priors: as `fit$prior` has them), both
 #'   NULL without such a direction
@@ -192,7 +196,7 @@ basis_name <- function(spec) {
 design_basis <- function(spec, rows, q, context) {
   name <- basis_name(spec)
   if (is.null(name) || q == 0L) return(NULL)
-  slope <- spec$type == "rw2"
+  slope <- term_type(spec)$basis(spec)$slope
   default <- if (slope) {
     time <- (rows$node[, 1L] - 1) %% count_times(spec)
     column <- if (is.null(rows$weight)) time else time * rows$weight
@@ -213,51 +217,45 @@ design_basis <- function(spec, rows, q, context) {
 
 # Registers them; -> their positions, named as C++ knows them.
 field_hyper <- function(spec, context) {
-  add <- function(name, entry, lower, upper, transform) {
-    context$registry$add(spec$label, name, entry, lower, upper, transform)
-  }
-  # learning that starts far below the response's variance finds the bound flat
-  default <- if (context$held) 1 else context$default_variance
-  variance <- as_parameter(spec$settings$variance, "variance", default = default, what = "argument")
-  size <- c(context$default_variance / unit_variance(spec), variance$value)
-  out <- list(variance = add("variance", variance, 1e-6 * min(size), 1e7 * max(size), "log"))
-  share <- switch(field_model(spec), bym2 = "mixing", proper = "dependence", ar1 = "correlation")
-  if (is.null(share)) return(out)
-  both <- share == "correlation"
-  entry <- as_share(spec$settings[[share]], share, default = if (share == "dependence") 0.9 else 0.5, both)
-  out[[share]] <- add(share, entry, if (both) -0.999 else 0.001, 0.999, if (both) "atanh" else "logit")
-  out
+  kind <- term_type(spec)
+  parameters <- field_facts()[[spec$model]]
+  lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
+    name <- parameter$name
+    given <- spec$settings[[name]]
+    add <- function(entry, unit) {
+      range <- range(unit) * c(parameter$lower, parameter$upper)
+      context$registry$add(spec$label, name, entry, range[1L], range[2L], parameter$transform)
+    }
+    if (!parameter$relative) {
+      share <- if (is.null(given)) formals(kind$definition)[[name]] else given
+      return(add(as_share(share, name, parameter$transform), 1))
+    }
+    # learning that starts far below the response's variance finds the bound flat
+    default <- if (context$held) 1 else context$default_variance
+    entry <- as_parameter(given, name, default, what = "argument")
+    add(entry, c(context$default_variance / kind$unit_variance(spec), entry$value))
+  })
 }
 
-# About the variance that a walk over its steps has at variance 1.
-unit_variance <- function(spec) {
-  if (isTRUE(spec$scale) || !spec$type %in% c("rw1", "rw2")) return(1)
-  count_times(spec)^(if (spec$type == "rw1") 1 else 3)
-}
-
-field_model <- function(spec) if (spec$type == "gmrf") spec$model else spec$type
-
-#' A number between 0 and 1 (with `signed` between -1 and 1), where learning starts, or fixed()
-#' -> list(value, learned, prior)
+#' A number in the interval of its transform, where learning starts, or fixed() -> list(value, learned, prior)
 #' @noRd
-as_share <- function(x, arg, default, signed) {
-  if (is.null(x)) x <- default
-  held <- is_value(x) && x$type == "fixed"
-  if (is_value(x) && !x$type %in% c("fixed", "learn")) {
+as_share <- function(x, arg, transform) {
+  if (is_value(x) && !is_fixed(x) && !is_learned(x)) {
     stop_galvi("argument", sprintf(
       "`%s` must be a number or fixed(), not %s: priors are for variances.", arg, format(x)
     ))
   }
   value <- if (is_value(x)) x$value else x
-  lower <- if (signed) -1 else 0
-  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < 1
+  lower <- fact(transform_facts(), transform, "lower")
+  upper <- fact(transform_facts(), transform, "upper")
+  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < upper
   if (!inside) {
     stop_galvi("argument", sprintf(
-      "`%s` must be a number between %d and 1, both excluded, not %s.", arg, lower,
+      "`%s` must be a number between %g and %g, both excluded, not %s.", arg, lower, upper,
       if (is_value(x)) format(x) else describe(x)
     ))
   }
-  list(value = as.numeric(value), learned = !held, prior = NULL)
+  list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL)
 }
 
 # ---- the posterior at the nodes ----
@@ -265,8 +263,7 @@ as_share <- function(x, arg, default, signed) {
 #' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by: of each node)
 #' @noRd
 field_posterior <- function(fit, spec) {
-  kind <- field_kinds()[[spec$type]]
-  names <- kind$names(spec)
+  names <- term_type(spec)$names(spec)
   count <- length(names)
   group <- rep(seq_len(copies_of(spec)), each = count)
   n <- length(group)

@@ -2,6 +2,8 @@
 
 fixed_label <- "fixed"
 
+fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels)
+
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {
   W <- plain_matrix(terms, frame)
@@ -146,7 +148,7 @@ slope_scale <- function(W, weights) {
 # NULL, normal() or a list of normal() -> a named list
 as_prior_list <- function(prior) {
   if (is.null(prior)) return(list())
-  if (inherits(prior, "galvi_normal")) return(list(default = prior))
+  if (is_normal(prior)) return(list(default = prior))
   if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
     stop_galvi("prior", sprintf(
       "`prior` must be normal(), or a list of normal() named by coefficients, `intercept` and `default`, not %s.",
@@ -154,7 +156,7 @@ as_prior_list <- function(prior) {
     ))
   }
   for (name in names(prior)) {
-    if (!inherits(prior[[name]], "galvi_normal")) {
+    if (!is_normal(prior[[name]])) {
       stop_galvi("prior", sprintf(
         "`prior$%s` must be normal(), not %s.", name,
         if (is_value(prior[[name]])) format(prior[[name]]) else describe(prior[[name]])
@@ -183,7 +185,7 @@ fixed_prior_columns <- function(priors, spec, registry) {
   seen <- list()
   for (j in seq_len(q)) {
     sd <- priors[[j]]$sd
-    learned <- is_value(sd) && sd$type != "fixed"
+    learned <- is_value(sd) && !is_fixed(sd)
     owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
     owner <- sub("^\\(Intercept\\)$", "intercept", owner)
     if (!is.null(seen[[owner]])) {

@@ -69,37 +69,68 @@ gmrf <- function(g, graph, model = c("besag", "bym2", "proper"), variance = 1, s
   stop_term("gmrf", "y ~ x + gmrf(g, graph)")
 }
 
-parse_gmrf <- function(call, env) {
-  spec <- parse_field(call, env, gmrf, c("variance", "mixing", "dependence"), c("scale", "constrain"))
+gmrf_type <- function() {
+  field_type(
+    gmrf, c("scale", "constrain"), finish = finish_gmrf, learn = learn_regions, find = find_regions,
+    structure = function(spec, more = 0L) graph_models()[[spec$model]]$structure(spec), panels = group_panels,
+    open = TRUE, graph = TRUE, count = function(spec) length(spec$levels),
+    names = function(spec) spec$levels,
+    basis = function(spec) if (!spec$constrain) list(name = "constant", slope = FALSE),
+    layers = function(spec) graph_models()[[spec$model]]$layers,
+    scaling = function(spec) unit_scaling(neighbour_structure(spec$graph), spec$graph$component)
+  )
+}
+
+# One entry per model. layers: nodes of the structure for each of the graph; scaled: is it always?
+# intrinsic: does it leave the constant of each component open?
+graph_models <- function() {
+  list(
+    besag = list(
+      structure = function(spec) neighbour_structure(spec$graph, spec$scaling, spec$constrain),
+      layers = 1L, scaled = FALSE, intrinsic = TRUE
+    ),
+    bym2 = list(
+      structure = function(spec) bym2_structure(spec$graph, spec$scaling, spec$constrain), layers = 2L,
+      scaled = TRUE, intrinsic = TRUE
+    ),
+    proper = list(
+      structure = function(spec) proper_structure(spec$graph), layers = 1L, scaled = FALSE, intrinsic = FALSE
+    )
+  )
+}
+
+finish_gmrf <- function(spec, env) {
   arguments <- spec$arguments
   if (is.null(arguments$graph)) {
     stop_galvi("formula", sprintf(
-      "`%s` needs `graph`: an adjacency matrix, a list of neighbours, polygons or an edge list.",
-      deparse_one(call)
+      "`gmrf(%s)` needs `graph`: an adjacency matrix, a list of neighbours, polygons or an edge list.",
+      deparse_one(arguments$g)
     ))
   }
-  models <- eval(formals(gmrf)$model)
+  models <- names(graph_models())
   model <- if (is.null(arguments$model)) models[1L] else eval(arguments$model, env)
   spec$model <- check_choice(check_evaluates(model, "model"), models, "model")
   check_gmrf_options(spec)
-  spec$scale <- spec$scale || spec$model == "bym2"
+  spec$scale <- spec$scale || graph_models()[[spec$model]]$scaled
   spec$graph <- as_graph(check_evaluates(eval(arguments$graph, env), "graph"))
   spec
 }
 
 # What the model does not have is not quietly left out.
 check_gmrf_options <- function(spec) {
-  has <- list(mixing = "bym2", dependence = "proper")
-  for (name in intersect(names(has), names(spec$settings))) {
-    if (spec$model == has[[name]]) next
+  models <- graph_models()
+  refuse <- function(name, able) {
     stop_galvi("argument", sprintf(
-      "`%s` belongs to model = \"%s\", not \"%s\".", name, has[[name]], spec$model
+      "`%s` belongs to model = %s, not \"%s\".", name, paste0("\"", able, "\"", collapse = " and "), spec$model
     ))
   }
-  if (spec$model != "proper") return(invisible())
-  for (name in c("scale", "constrain")) {
-    if (!name %in% names(spec$arguments)) next
-    stop_galvi("argument", sprintf("`%s` is for model = \"besag\" and \"bym2\", not \"proper\".", name))
+  has <- lapply(field_facts()[names(models)], `[[`, "name")
+  for (name in setdiff(names(spec$settings), has[[spec$model]])) {
+    refuse(name, names(Filter(function(own) name %in% own, has)))
+  }
+  if (models[[spec$model]]$intrinsic) return(invisible())
+  for (name in intersect(c("scale", "constrain"), names(spec$arguments))) {
+    refuse(name, names(Filter(function(model) model$intrinsic, models)))
   }
 }
 
@@ -119,12 +150,4 @@ find_regions <- function(spec, x, name) {
     ))
   }
   list(at = at)
-}
-
-graph_structure <- function(spec, more = 0L) {
-  switch(spec$model,
-    besag = neighbour_structure(spec$graph, spec$scaling, spec$constrain),
-    bym2 = bym2_structure(spec$graph, spec$scaling, spec$constrain),
-    proper = proper_structure(spec$graph)
-  )
 }

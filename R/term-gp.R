@@ -53,6 +53,10 @@ gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
+gp_type <- function() {
+  list(parse = parse_gp, design = design_gp, newdata = newdata_gp, panels = input_panels)
+}
+
 # call -> list(type, inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale)
 parse_gp <- function(call, env) {
   arguments <- as.list(call)[-1L]
@@ -115,21 +119,20 @@ gp_approximation <- function(options, inducing, env) {
   choice
 }
 
-# FITC averages each row's likelihood over the variance that the inducing points do not explain, which two
+# FITC averages each row's likelihood over the variance that the inducing points do not explain, which few
 # methods can do.
 is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
 
 fitc_method <- function(method, specs) {
-  if (!is_fitc(specs) || method %in% c("ep", "laplace")) return(method)
-  if (method == "auto") return("ep")
+  facts <- inference_facts()
+  able <- facts$name[facts$averaging != "none"]
+  if (!is_fitc(specs) || method %in% able) return(method)
+  if (method == "auto") return(facts$name[facts$averaging == "itself"][1L])
   stop_galvi("method", sprintf(paste(
-    "`approximation = \"fitc\"` goes with method = \"ep\" or \"laplace\", not \"%s\", which bounds the",
-    "evidence of the full Gaussian process: leave approximation = \"variational\"."
-  ), method))
+    "`approximation = \"fitc\"` goes with method = %s, not \"%s\", which bounds the evidence of the full",
+    "Gaussian process: leave approximation = \"variational\"."
+  ), paste0("\"", able, "\"", collapse = " or "), method))
 }
-
-# Constructors that a formula may call: the registry's kernels without the two operators.
-kernel_words <- function() setdiff(kernel_types(), c("sum", "product"))
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
@@ -275,7 +278,7 @@ input_moments <- function(spec, x, weights) {
   p <- ncol(x)
   moments <- list(centre = numeric(p), factor = rep(1, p))
   if (!spec$scale) return(moments)
-  numbers <- rep(vapply(spec$facts, `[[`, "", "kind") != "factor", fact_widths(spec))
+  numbers <- !is_indicator(spec)
   sd <- column_sds(x, weights)
   moments$centre[numbers] <- column_means(x, weights)[numbers]
   varies <- numbers & sd > 0
@@ -298,17 +301,18 @@ apply_moments <- function(x, moments) {
 
 has_isotropic_leaf <- function(kernel) {
   if (length(kernel$parts)) return(any(vapply(kernel$parts, has_isotropic_leaf, NA)))
-  !isTRUE(kernel$ard) && !kernel$type %in% c("constant", "white")
+  !isTRUE(kernel$ard) && facts_of_kernel(kernel)$metric
 }
 
 # A kernel with one lengthscale for columns of very different spread sees only the widest.
 inform_scales <- function(spec, kernel, x) {
   sd <- column_sds(x)
-  factors <- rep(vapply(spec$facts, `[[`, "", "kind") == "factor", fact_widths(spec))
+  factors <- is_indicator(spec)
   for (leaf in kernel_leaves(kernel)) {
-    shared <- leaf$hyper$lengthscale
-    if (is.null(shared)) shared <- if (leaf$type %in% c("linear", "polynomial")) leaf$hyper$variance
-    if (is.null(shared) || length(unique(shared)) > 1L) next
+    if (!facts_of_kernel(leaf)$metric) next
+    shared <- unlist(leaf$hyper[parameters_in_role(leaf, "lengthscale")])
+    if (is.null(shared)) shared <- unlist(leaf$hyper[parameters_in_role(leaf, "variance")])
+    if (length(unique(shared)) > 1L) next
     at <- leaf$columns[!factors[leaf$columns] & sd[leaf$columns] > 0]
     if (length(at) < 2L || max(sd[at]) < 100 * min(sd[at])) next
     wide <- spec$input_names[spec$variable[at[which.max(sd[at])]]]

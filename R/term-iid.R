@@ -29,7 +29,12 @@
 #' @export
 iid <- function(g, variance = 1, by = NULL) stop_term("iid", "y ~ x + iid(g)")
 
-parse_iid <- function(call, env) parse_field(call, env, iid, "variance")
+iid_type <- function() {
+  field_type(
+    iid, learn = learn_groups, find = find_groups, structure = group_structure, panels = group_panels,
+    open = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
+  )
+}
 
 learn_groups <- function(spec, x, name) {
   spec$levels <- if (is.factor(x)) levels(x)[tabulate(x, nlevels(x)) > 0L] else level_text(sort(unique(x)))

@@ -67,15 +67,33 @@ rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit 
 #' @export
 ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL) stop_term("ar1", "y ~ ar1(t)")
 
-parse_rw1 <- function(call, env) {
-  with_unit(parse_field(call, env, rw1, "variance", c("scale", "cyclic")), env)
+# order: of the differences that are independent.
+walk_type <- function(definition, order) {
+  time_type(
+    definition, c("scale", "cyclic"), least = function(spec) if (spec$cyclic) 3L else order + 1L,
+    structure = function(spec, more = c(0L, 0L)) {
+      walk_structure(order, count_times(spec), more[1L], more[2L], spec$cyclic, spec$scaling)
+    },
+    unit_variance = function(spec) if (spec$scale) 1 else count_times(spec)^(2 * order - 1),
+    # a line is a direction of second differences
+    basis = function(spec) if (order == 2L && !spec$cyclic) list(name = "slope", slope = TRUE)
+  )
 }
 
-parse_rw2 <- function(call, env) {
-  with_unit(parse_field(call, env, rw2, "variance", c("scale", "cyclic")), env)
+ar1_type <- function() {
+  time_type(
+    ar1, least = function(spec) 1L,
+    structure = function(spec, more = c(0L, 0L)) ar1_structure(count_times(spec), more[1L], more[2L])
+  )
 }
 
-parse_ar1 <- function(call, env) with_unit(parse_field(call, env, ar1, c("variance", "correlation")), env)
+# least(spec): the fewest steps.
+time_type <- function(definition, flags = character(), ...) {
+  field_type(
+    definition, flags, finish = with_unit, learn = learn_times, find = find_times, count = count_times,
+    names = time_names, steps = TRUE, ...
+  )
+}
 
 with_unit <- function(spec, env) {
   unit <- check_evaluates(eval(spec$arguments$unit, env), "unit")
@@ -148,7 +166,7 @@ learn_times <- function(spec, x, name) {
     spec$count <- as.integer(diff(span) + 1)
     if (without && !is.null(spec$unit)) tell_empty_steps(spec, x, name)
   }
-  least <- if (spec$type == "ar1") 1L else if (spec$type == "rw2" || spec$cyclic) 3L else 2L
+  least <- term_type(spec)$least(spec)
   if (count_times(spec) < least) {
     stop_galvi("data", sprintf(
       "`%s` must have at least %d steps for %s, not %d.", name, least, spec$label, count_times(spec)
@@ -207,14 +225,6 @@ find_times <- function(spec, x, name) {
     ))
   }
   list(at = as.integer(ifelse(at < 1, size + after + 1 - at, at)), more = as.integer(c(before, after)))
-}
-
-time_structure <- function(spec, more = NULL) {
-  if (is.null(more)) more <- c(0L, 0L)
-  size <- count_times(spec)
-  if (spec$type == "ar1") return(ar1_structure(size, more[1L], more[2L]))
-  order <- if (spec$type == "rw1") 1L else 2L
-  walk_structure(order, size, more[1L], more[2L], spec$cyclic, spec$scaling)
 }
 
 time_names <- function(spec) {

@@ -98,16 +98,17 @@ weights.galvi <- function(object, type = "prior", ...) {
 sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   refuse_dots(list(...), sigma.galvi, "sigma()")
   check_flag(use.fallback, "use.fallback")
-  own <- object$hyper[object$hyper$term == object$family$family, ]
-  if ("variance" %in% own$parameter) return(sqrt(own$estimate[own$parameter == "variance"]))
-  if ("scale" %in% own$parameter) return(own$estimate[own$parameter == "scale"])
-  1
+  parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
+  family_type(object$family)$sigma(parameters)
 }
 
 #' @rdname galvi-accessors
 #' @export
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
+  if (!identical(call[[1L]], quote(galvi))) {
+    stop_galvi("argument", "The fit was made step by step, see ?modular: there is no call to update.")
+  }
   if (!missing(formula.)) {
     if (!"formula" %in% names(call)) {
       stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")

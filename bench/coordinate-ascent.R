@@ -31,9 +31,10 @@ path <- function(case, kernel, method, expectation) {
   cold <- method == "opper_archambeau"
   most <- if (!cold) 500 else if (nrow(case[[2]]) > 500) 200 else 1000
   control <- galvi_control(threads = 1, max_iterations = most)
-  prepared <- galvi:::prepare_model(case[[1]], case[[2]], case[[3]], expectation = expectation, held = TRUE)
+  design <- galvi_design(case[[1]], case[[2]], case[[3]])
+  model <- galvi_model(design, expectation = expectation, hyper = "fixed")
   control$cold <- cold
-  galvi:::fit_model(prepared$model, method, "fixed", control, NULL)$trace
+  galvi:::fit_model(model, method, "fixed", control, NULL)$trace
 }
 
 cost <- function(trace, best, unit) {

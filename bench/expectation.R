@@ -48,7 +48,7 @@ sweep_seconds <- function(type, expectation, variance, order) {
 
 facts <- galvi:::likelihood_facts()
 cases <- expand.grid(
-  expectation = c("auto", setdiff(galvi:::expectation_types(), c("closed_form", "quadrature"))),
+  expectation = c("auto", setdiff(galvi:::expectation_facts()$name, c("closed_form", "quadrature"))),
   type = facts$type[facts$latents == 1], stringsAsFactors = FALSE
 )
 served <- mapply(function(expectation, type) {

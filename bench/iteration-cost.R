@@ -41,7 +41,8 @@ level3_rates <- function(n) {
 }
 
 at_size <- function(n) {
-  model <- galvi:::prepare_model(y ~ 0 + gp(x1, x2, kernel = kernel), counts(n), poisson(), held = TRUE)$model
+  design <- galvi_design(y ~ 0 + gp(x1, x2, kernel = kernel), counts(n), poisson())
+  model <- galvi_model(design, hyper = "fixed")
   rates <- level3_rates(n)
   repeats <- if (n <= 1000) 5 else 1
   do.call(rbind, lapply(methods, function(method) {

@@ -108,9 +108,8 @@ alternating <- function(model, q_steps, hyper_steps, wanted, rounds = 300) {
 schedules <- function(data, formula, expectation) {
   control <- galvi_control(threads = 1, move_inducing = FALSE)
   set.seed(3)
-  model <- galvi:::prepare_model(
-    formula, data$train, binomial(), expectation = expectation, control = control
-  )$model
+  design <- galvi_design(formula, data$train, binomial())
+  model <- galvi_model(design, expectation = expectation, control = control)
   nested <- galvi:::fit_model(model, "fixed_point", "optimise", unclass(control), NULL)
   # what is asked of the alternating schedule: to come within 0.01 nats of the nested search
   rbind(

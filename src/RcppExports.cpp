@@ -51,7 +51,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // likelihood_facts
-Rcpp::DataFrame likelihood_facts();
+Rcpp::List likelihood_facts();
 RcppExport SEXP _galvi_likelihood_facts() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -59,21 +59,113 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// expectation_types
-std::vector<std::string> expectation_types();
-RcppExport SEXP _galvi_expectation_types() {
+// expectation_facts
+Rcpp::List expectation_facts();
+RcppExport SEXP _galvi_expectation_facts() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(expectation_types());
+    rcpp_result_gen = Rcpp::wrap(expectation_facts());
     return rcpp_result_gen;
 END_RCPP
 }
-// kernel_types
-std::vector<std::string> kernel_types();
-RcppExport SEXP _galvi_kernel_types() {
+// inference_facts
+Rcpp::List inference_facts();
+RcppExport SEXP _galvi_inference_facts() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(kernel_types());
+    rcpp_result_gen = Rcpp::wrap(inference_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// solver_facts
+Rcpp::List solver_facts();
+RcppExport SEXP _galvi_solver_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(solver_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// choose_solver
+std::string choose_solver(std::vector<std::string> term_types);
+RcppExport SEXP _galvi_choose_solver(SEXP term_typesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type term_types(term_typesSEXP);
+    rcpp_result_gen = Rcpp::wrap(choose_solver(term_types));
+    return rcpp_result_gen;
+END_RCPP
+}
+// term_facts
+Rcpp::List term_facts();
+RcppExport SEXP _galvi_term_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(term_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// kernel_facts
+Rcpp::List kernel_facts();
+RcppExport SEXP _galvi_kernel_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(kernel_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// field_facts
+Rcpp::List field_facts();
+RcppExport SEXP _galvi_field_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(field_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// transform_facts
+Rcpp::List transform_facts();
+RcppExport SEXP _galvi_transform_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(transform_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// hyper_prior_facts
+Rcpp::List hyper_prior_facts();
+RcppExport SEXP _galvi_hyper_prior_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(hyper_prior_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// prior_centre
+double prior_centre(Rcpp::List prior);
+RcppExport SEXP _galvi_prior_centre(SEXP priorSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    rcpp_result_gen = Rcpp::wrap(prior_centre(prior));
+    return rcpp_result_gen;
+END_RCPP
+}
+// hyper_method_facts
+Rcpp::List hyper_method_facts();
+RcppExport SEXP _galvi_hyper_method_facts() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(hyper_method_facts());
+    return rcpp_result_gen;
+END_RCPP
+}
+// backend_names
+std::vector<std::string> backend_names();
+RcppExport SEXP _galvi_backend_names() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(backend_names());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -100,15 +192,6 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
     rcpp_result_gen = Rcpp::wrap(galvi_backend(name));
-    return rcpp_result_gen;
-END_RCPP
-}
-// inference_facts
-Rcpp::DataFrame inference_facts();
-RcppExport SEXP _galvi_inference_facts() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(inference_facts());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -187,6 +270,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kernel_variances
+Rcpp::NumericVector kernel_variances(Rcpp::List kernel, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X);
+RcppExport SEXP _galvi_kernel_variances(SEXP kernelSEXP, SEXP hyperSEXP, SEXP XSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    rcpp_result_gen = Rcpp::wrap(kernel_variances(kernel, hyper, X));
+    return rcpp_result_gen;
+END_RCPP
+}
 // partition_bounds
 Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows);
 RcppExport SEXP _galvi_partition_bounds(SEXP modelSEXP, SEXP rowsSEXP) {
@@ -229,17 +324,27 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 5},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
-    {"_galvi_expectation_types", (DL_FUNC) &_galvi_expectation_types, 0},
-    {"_galvi_kernel_types", (DL_FUNC) &_galvi_kernel_types, 0},
+    {"_galvi_expectation_facts", (DL_FUNC) &_galvi_expectation_facts, 0},
+    {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},
+    {"_galvi_solver_facts", (DL_FUNC) &_galvi_solver_facts, 0},
+    {"_galvi_choose_solver", (DL_FUNC) &_galvi_choose_solver, 1},
+    {"_galvi_term_facts", (DL_FUNC) &_galvi_term_facts, 0},
+    {"_galvi_kernel_facts", (DL_FUNC) &_galvi_kernel_facts, 0},
+    {"_galvi_field_facts", (DL_FUNC) &_galvi_field_facts, 0},
+    {"_galvi_transform_facts", (DL_FUNC) &_galvi_transform_facts, 0},
+    {"_galvi_hyper_prior_facts", (DL_FUNC) &_galvi_hyper_prior_facts, 0},
+    {"_galvi_prior_centre", (DL_FUNC) &_galvi_prior_centre, 1},
+    {"_galvi_hyper_method_facts", (DL_FUNC) &_galvi_hyper_method_facts, 0},
+    {"_galvi_backend_names", (DL_FUNC) &_galvi_backend_names, 0},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
-    {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 8},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
+    {"_galvi_kernel_variances", (DL_FUNC) &_galvi_kernel_variances, 3},
     {"_galvi_partition_bounds", (DL_FUNC) &_galvi_partition_bounds, 2},
     {"_galvi_new_worker", (DL_FUNC) &_galvi_new_worker, 5},
     {"_galvi_ask_worker", (DL_FUNC) &_galvi_ask_worker, 2},

@@ -1,35 +1,225 @@
-// The border: what the core has to offer, for R's tables of families, kernels and methods.
+// The border: what the core's registries have, as R reads it. R asks what a thing can, never for its name.
 #include <Rcpp/Lightest>
 
+#include "border/model_from_list.h"
 #include "expectation/expectation.h"
-#include "kernel/kernel.h"
-#include "likelihood/likelihood.h"
+#include "numeric/backend.h"
+#include "prior/field.h"
 
-//' One row per registered likelihood
-//' @noRd
-// [[Rcpp::export(rng = false)]]
-Rcpp::DataFrame likelihood_facts() {
-  std::vector<std::string> type;
-  std::vector<bool> log_concave, conjugate, closed_form, discrete, separable;
-  std::vector<int> latents, classes;
-  for (const galvi::LikelihoodFacts& facts : galvi::likelihood_facts()) {
-    type.push_back(facts.type);
-    log_concave.push_back(facts.log_concave);
-    conjugate.push_back(facts.conjugate);
-    closed_form.push_back(facts.closed_form);
-    discrete.push_back(facts.discrete);
-    separable.push_back(facts.separable);
-    latents.push_back(static_cast<int>(facts.latents));
-    classes.push_back(static_cast<int>(facts.classes));
+namespace {
+
+using namespace galvi;
+
+/// A data frame with a row for each of `rows`, filled column by column.
+template <class Row>
+class Table {
+ public:
+  explicit Table(const std::vector<Row>& rows) : rows_(rows) {}
+  /// `get`: what a row has in this column.
+  template <class Get>
+  Table& column(const char* name, const Get& get) {
+    using Value = std::decay_t<decltype(get(rows_.front()))>;
+    std::vector<Value> values;
+    for (const Row& row : rows_) values.push_back(get(row));
+    columns_.push_back(Rcpp::wrap(values), name);
+    return *this;
   }
-  return Rcpp::DataFrame::create(
-      Rcpp::_["type"] = type, Rcpp::_["log_concave"] = log_concave, Rcpp::_["conjugate"] = conjugate,
-      Rcpp::_["closed_form"] = closed_form, Rcpp::_["discrete"] = discrete, Rcpp::_["separable"] = separable,
-      Rcpp::_["latents"] = latents, Rcpp::_["classes"] = classes, Rcpp::_["stringsAsFactors"] = false);
+  Rcpp::List frame() const {
+    Rcpp::List out = columns_;
+    out.attr("class") = "data.frame";
+    out.attr("row.names") = Rcpp::IntegerVector::create(NA_INTEGER, -static_cast<int>(rows_.size()));
+    return out;
+  }
+
+ private:
+  const std::vector<Row>& rows_;
+  Rcpp::List columns_;
+};
+
+std::string word(Evidence evidence) {
+  switch (evidence) {
+    case Evidence::bound:
+      return "bound";
+    case Evidence::exact:
+      return "exact";
+    case Evidence::approximation:
+      break;
+  }
+  return "approximation";
+}
+
+std::string word(Averaging averaging) {
+  switch (averaging) {
+    case Averaging::none:
+      return "none";
+    case Averaging::itself:
+      return "itself";
+    case Averaging::likelihood:
+      break;
+  }
+  return "likelihood";
+}
+
+std::string word(KernelParameter::Role role) {
+  switch (role) {
+    case KernelParameter::Role::variance:
+      return "variance";
+    case KernelParameter::Role::lengthscale:
+      return "lengthscale";
+    case KernelParameter::Role::period:
+      return "period";
+    case KernelParameter::Role::shape:
+      break;
+  }
+  return "shape";
+}
+
+std::string word(KernelFacts::Features features) {
+  switch (features) {
+    case KernelFacts::Features::none:
+      return "none";
+    case KernelFacts::Features::constant:
+      return "constant";
+    case KernelFacts::Features::inputs:
+      break;
+  }
+  return "inputs";
+}
+
+Rcpp::List kernel_to_r(const KernelFacts& facts) {
+  Table<KernelParameter> parameters(facts.parameters);
+  parameters.column("name", [](const auto& p) { return p.name; })
+      .column("role", [](const auto& p) { return word(p.role); })
+      .column("lower", [](const auto& p) { return p.lower; })
+      .column("upper", [](const auto& p) { return p.upper; })
+      .column("per_column", [](const auto& p) -> bool { return p.per_column; });
+  return Rcpp::List::create(Rcpp::_["parameters"] = parameters.frame(),
+                            Rcpp::_["constants"] = facts.constants,
+                            Rcpp::_["features"] = word(facts.features),
+                            Rcpp::_["acts_on_columns"] = facts.acts_on_columns,
+                            Rcpp::_["metric"] = facts.metric, Rcpp::_["operation"] = facts.operation);
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List likelihood_facts() {
+  const auto rows = galvi::likelihood_facts();
+  return Table<LikelihoodFacts>(rows)
+      .column("type", [](const auto& l) { return l.type; })
+      .column("log_concave", [](const auto& l) { return l.log_concave; })
+      .column("conjugate", [](const auto& l) { return l.conjugate; })
+      .column("closed_form", [](const auto& l) { return l.closed_form; })
+      .column("discrete", [](const auto& l) { return l.discrete; })
+      .column("separable", [](const auto& l) { return l.separable; })
+      .column("latents", [](const auto& l) { return static_cast<int>(l.latents); })
+      .column("classes", [](const auto& l) { return static_cast<int>(l.classes); })
+      .frame();
 }
 
 // [[Rcpp::export(rng = false)]]
-std::vector<std::string> expectation_types() { return galvi::expectation_types(); }
+Rcpp::List expectation_facts() {
+  const auto rows = galvi::expectation_facts();
+  return Table<ExpectationFacts>(rows)
+      .column("name", [](const auto& e) { return e.name; })
+      .column("exact", [](const auto& e) { return e.exact; })
+      .column("is_bound", [](const auto& e) { return e.is_bound; })
+      .frame();
+}
 
 // [[Rcpp::export(rng = false)]]
-std::vector<std::string> kernel_types() { return galvi::kernel_types(); }
+Rcpp::List inference_facts() {
+  return Table<Algorithm>(algorithms())
+      .column("name", [](const auto& a) { return a.name; })
+      .column("description", [](const auto& a) { return a.description; })
+      .column("evidence", [](const auto& a) { return word(a.facts.evidence); })
+      .column("averaging", [](const auto& a) { return word(a.facts.averaging); })
+      .column("dual_value", [](const auto& a) { return a.facts.dual_value; })
+      .column("squares", [](const auto& a) { return a.facts.squares; })
+      .frame();
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List solver_facts() {
+  const auto rows = galvi::solver_facts();
+  return Table<SolverFacts>(rows)
+      .column("name", [](const auto& s) { return s.name; })
+      .column("full", [](const auto& s) { return s.full; })
+      .frame();
+}
+
+//' The solver of a prior with terms of these types
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+std::string choose_solver(std::vector<std::string> term_types) { return galvi::choose_solver(term_types); }
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List term_facts() {
+  const auto rows = galvi::term_facts();
+  return Table<TermFacts>(rows)
+      .column("type", [](const auto& t) { return t.type; })
+      .column("full", [](const auto& t) { return t.full; })
+      .column("fields", [](const auto& t) { return t.fields; })
+      .frame();
+}
+
+//' By type: parameters (a data frame), constants, features, acts_on_columns, metric, operation
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List kernel_facts() {
+  Rcpp::List out;
+  for (const auto& [type, facts] : galvi::kernel_facts()) out.push_back(kernel_to_r(facts), type);
+  return out;
+}
+
+//' By model: a data frame with a row for each hyperparameter
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List field_facts() {
+  Rcpp::List out;
+  for (const auto& [model, parameters] : galvi::field_facts())
+    out.push_back(Table<FieldParameter>(parameters)
+                      .column("name", [](const auto& p) { return p.name; })
+                      .column("transform", [](const auto& p) { return p.transform; })
+                      .column("lower", [](const auto& p) { return p.lower; })
+                      .column("upper", [](const auto& p) { return p.upper; })
+                      .column("relative", [](const auto& p) { return p.relative; })
+                      .frame(),
+                  model);
+  return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List transform_facts() {
+  return Table<Transform>(transforms())
+      .column("name", [](const auto& t) { return t.name; })
+      .column("lower", [](const auto& t) { return t.lower; })
+      .column("upper", [](const auto& t) { return t.upper; })
+      .column("of_distance", [](const auto& t) { return t.of_distance; })
+      .frame();
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hyper_prior_facts() {
+  const auto rows = prior_density_facts();
+  return Table<PriorDensityFacts>(rows)
+      .column("type", [](const auto& p) { return p.type; })
+      .column("of_variance", [](const auto& p) { return p.of_variance; })
+      .frame();
+}
+
+//' Where a search starts that knows nothing but the prior
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+double prior_centre(Rcpp::List prior) { return prior_density_from_list(prior)->centre(); }
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hyper_method_facts() {
+  return Table<HyperMethod>(hyper_methods())
+      .column("name", [](const auto& m) { return m.name; })
+      .column("differences", [](const auto& m) { return m.differences; })
+      .frame();
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> backend_names() { return galvi::backend_names(); }

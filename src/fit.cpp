@@ -1,4 +1,4 @@
-// The border: fit_model() and the facts that R's galvi_methods() reads.
+// The border: fit_model(), and why methods refuse a model.
 #include <Rcpp/Lightest>
 
 #include <cmath>
@@ -261,16 +261,6 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
 
 // [[Rcpp::export(rng = false)]]
 std::string galvi_backend(std::string name = "auto") { return galvi::backend(name).name(); }
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::DataFrame inference_facts() {
-  Rcpp::CharacterVector name, description;
-  for (const auto& algorithm : algorithms()) {
-    name.push_back(algorithm.name);
-    description.push_back(algorithm.description);
-  }
-  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["description"] = description);
-}
 
 //' Why each method cannot fit this model; "" where it can
 //' @noRd

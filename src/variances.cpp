@@ -39,3 +39,14 @@ Rcpp::NumericVector field_variances(Rcpp::List field) {
   core.update(Vector::Ones(1));
   return to_r(core.variances(context));
 }
+
+//' Variances k(x, x) of a kernel at rows of X
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector kernel_variances(Rcpp::List kernel, Rcpp::NumericVector hyper, Rcpp::NumericMatrix X) {
+  const auto core = make_kernel(kernel_from_list(kernel));
+  core->update(from_r(hyper));
+  Vector out(X.nrow());
+  core->diagonal(from_r(X), out);
+  return to_r(out);
+}

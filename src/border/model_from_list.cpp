@@ -1,5 +1,8 @@
 #include "border/model_from_list.h"
 
+#include <cmath>
+#include <functional>
+
 #include "border/list_access.h"
 #include "border/r_sources.h"
 #include "expectation/averaged.h"
@@ -104,6 +107,11 @@ std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Ve
   return made;
 }
 
+std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior) {
+  return make_prior_density({get<std::string>(prior, "type"), numbers(prior),
+                             has(prior, "quantity") && get<std::string>(prior, "quantity") == "sd"});
+}
+
 HyperTable hyper_from_list(const Rcpp::List& model) {
   const Rcpp::List table = get<Rcpp::List>(model, "hyper");
   const Vector value = get_vector(table, "value");
@@ -115,12 +123,8 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
     const Rcpp::List priors = get<Rcpp::List>(table, "prior");
     for (Index h = 0; h < value.size(); ++h) {
       std::shared_ptr<const PriorDensity> prior;
-      if (!Rf_isNull(priors[h])) {
-        const Rcpp::List p = priors[h];
-        prior = make_prior_density({get<std::string>(p, "type"), numbers(p),
-                                    has(p, "quantity") && get<std::string>(p, "quantity") == "sd"});
-      }
-      rows.push_back({value[h], transform_from(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior});
+      if (!Rf_isNull(priors[h])) prior = prior_density_from_list(priors[h]);
+      rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior});
     }
   }
   return HyperTable(std::move(rows));
@@ -141,7 +145,43 @@ void read(SEXP from, Eigen::VectorXi& to) {
 }
 void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 
-std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term) {
+// What the likelihood has no density for would be a number without meaning.
+void check_responses(const Data& data, const Likelihood& likelihood) {
+  for (Index n = 0; n < data.y.size(); ++n) {
+    const Support support = likelihood.support(data.size[n]);
+    const double y = data.y[n];
+    if (y >= support.low && y <= support.high && (!likelihood.discrete() || y == std::floor(y))) continue;
+    throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
+                            ", is none that the family has");
+  }
+}
+
+// Positions in the table of hyperparameters, -1 for none, and of input columns: what points outside would be
+// read from anywhere.
+void check_positions(const TermSpec& spec, Index hypers) {
+  const auto check = [&](Index at, Index lowest, Index size) {
+    if (at < lowest || at >= size)
+      throw std::invalid_argument("term " + spec.label + ": a position points outside of what is there");
+  };
+  const auto check_all = [&](const std::map<std::string, std::vector<Index>>& hyper) {
+    for (const auto& [name, positions] : hyper)
+      for (const Index at : positions) check(at, 0, hypers);
+  };
+  const std::function<void(const KernelSpec&)> check_kernel = [&](const KernelSpec& kernel) {
+    check_all(kernel.hyper);
+    for (const Index column : kernel.columns) check(column, 0, spec.inputs);
+    for (const KernelSpec& part : kernel.parts) check_kernel(part);
+  };
+  check_kernel(spec.kernel);
+  check_all(spec.field.hyper);
+  const auto check_matrix = [&](const Eigen::MatrixXi& positions, Index lowest) {
+    for (Index i = 0; i < positions.size(); ++i) check(positions.data()[i], lowest, hypers);
+  };
+  check_matrix(spec.factors, -1);
+  check_matrix(spec.inducing.coordinates, 0);
+}
+
+std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term, Index hypers) {
   TermSpec spec;
   spec.type = get<std::string>(term, "type");
   spec.label = get<std::string>(term, "label");
@@ -153,7 +193,9 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
-  return make_term(spec, context.backend);
+  auto made = make_term(spec, context.backend);
+  check_positions(spec, hypers);
+  return made;
 }
 
 }  // namespace
@@ -180,11 +222,12 @@ std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::Lis
 
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model) {
   std::vector<PredictorSpec> out;
+  const Index hypers = Rf_length(field(get<Rcpp::List>(model, "hyper"), "value"));
   for (const auto& entry : get<Rcpp::List>(model, "predictors")) {
     const Rcpp::List predictor = entry;
     std::vector<std::unique_ptr<Term>> terms;
     for (const auto& term : get<Rcpp::List>(predictor, "terms"))
-      terms.push_back(term_from_list(context, term));
+      terms.push_back(term_from_list(context, term, hypers));
     out.push_back({std::make_shared<Prior>(std::move(terms)), get<std::string>(predictor, "solver"),
                    get<int>(predictor, "design") - 1, positions(field(predictor, "latents"))});
   }
@@ -257,10 +300,11 @@ std::shared_ptr<const Remembered> remembered_from_list(Context& context, const L
 
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
+  RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
+  check_responses(rows.data, *likelihood);
   auto expectation = expectation_from_list(model, *likelihood, automatic);
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
-  RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
   std::vector<Predictor> predictors(rows.offset.cols());
   for (const PredictorSpec& spec : predictors_from_list(context, model))
     for (const Index k : spec.latents)
@@ -296,7 +340,7 @@ HyperControl hyper_control(const Rcpp::List& control) {
   out.max_iterations = get<int>(control, "hyper_iterations");
   out.freeze = get<int>(control, "freeze");
   out.joint = get<bool>(control, "joint");
-  out.newton = get<std::string>(control, "hyper_method") == "newton";
+  out.method = &find_hyper_method(get<std::string>(control, "hyper_method"));
   return out;
 }
 

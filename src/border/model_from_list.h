@@ -15,6 +15,7 @@ LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
 /// With its hyperparameters at the values of the table.
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper);
 HyperTable hyper_from_list(const Rcpp::List& model);
+std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior);
 /// What R says about a linear predictor, or about several that share prior and design.
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;

@@ -81,6 +81,12 @@ struct ExpectationControl {
 /// with the reason, where the expectation does not serve the likelihood.
 std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
                                               const ExpectationControl& control = {});
-std::vector<std::string> expectation_types();
+
+/// One row of the registry, which R reads as expectation_facts().
+struct ExpectationFacts {
+  std::string name;
+  bool exact, is_bound;
+};
+std::vector<ExpectationFacts> expectation_facts();
 
 }  // namespace galvi

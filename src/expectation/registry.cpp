@@ -96,10 +96,20 @@ std::unique_ptr<Expectation> make_expectation(const std::string& name, const Lik
   throw std::invalid_argument("unknown expectation \"" + name + "\"; known are " + known);
 }
 
-std::vector<std::string> expectation_types() {
-  std::vector<std::string> names;
-  for (const Entry& entry : registry()) names.push_back(entry.name);
-  return names;
+// Of each entry made for a likelihood that it serves.
+std::vector<ExpectationFacts> expectation_facts() {
+  std::vector<std::unique_ptr<Likelihood>> likelihoods;
+  for (const LikelihoodFacts& facts : likelihood_facts())
+    likelihoods.push_back(make_likelihood(facts.example));
+  std::vector<ExpectationFacts> out;
+  for (const Entry& entry : registry())
+    for (const auto& likelihood : likelihoods) {
+      const auto expectation = entry.make(*likelihood, {});
+      if (!expectation->refuses(*likelihood).empty()) continue;
+      out.push_back({entry.name, expectation->exact(), expectation->is_bound()});
+      break;
+    }
+  return out;
 }
 
 }  // namespace galvi

@@ -9,7 +9,6 @@
 #include "hyper/joint.h"
 #include "hyper/projected_newton.h"
 #include "inference/several_starts.h"
-#include "numeric/lbfgs.h"
 
 namespace galvi {
 
@@ -98,15 +97,16 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
                       const std::optional<Sites>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
   constexpr Index many = 50;
-  if (control.newton && table.learned() > many)
+  if (control.method->differences && table.learned() > many)
     throw std::domain_error(
-        "hyper_method = \"newton\" takes as many gradients for each step as hyperparameters are learned, " +
+        "hyper_method = \"" + control.method->name +
+        "\" takes as many gradients for each step as hyperparameters are learned, " +
         std::to_string(table.learned()) + " here and " + std::to_string(many) +
         " at most: use hyper_method = \"lbfgs\", or hold some (inducing points by move_inducing = FALSE)");
   // Differences of gradients ask for more digits than a line search.
   InferenceControl warm = inference;
-  warm.tol = control.newton ? 0.01 * inference.tol : std::max(inference.tol, 0.1 * control.tol);
-  Profile profile(model, algorithm, table, warm, trace, control.newton ? 0 : 1e-3);
+  warm.tol = control.method->differences ? 0.01 * inference.tol : std::max(inference.tol, 0.1 * control.tol);
+  Profile profile(model, algorithm, table, warm, trace, control.method->differences ? 0 : 1e-3);
   if (start) profile.warm(*start);
   LbfgsControl search;
   search.max_iterations = control.max_iterations;
@@ -118,8 +118,7 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   search.patience = 20;  // every one is an inference
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
-  const LbfgsResult result =
-      (control.newton ? minimise_by_newton : minimise)(objective, x0, lower, upper, search);
+  const LbfgsResult result = control.method->minimise(objective, x0, lower, upper, search);
   if (!std::isfinite(result.value)) {
     table.set_unconstrained(x0);
     Profile(model, algorithm, table, inference, trace).infer(start);  // throws the reason
@@ -158,6 +157,20 @@ Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorith
 }
 
 }  // namespace
+
+const std::vector<HyperMethod>& hyper_methods() {
+  static const std::vector<HyperMethod> table = {
+      {"lbfgs", minimise, false},             // L-BFGS-B
+      {"newton", minimise_by_newton, true},  // projected Newton
+  };
+  return table;
+}
+
+const HyperMethod& find_hyper_method(const std::string& name) {
+  for (const HyperMethod& method : hyper_methods())
+    if (method.name == name) return method;
+  throw std::invalid_argument("unknown hyper_method \"" + name + "\"");
+}
 
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
               const std::optional<Sites>& start, const InferenceControl& inference,

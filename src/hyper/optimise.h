@@ -3,15 +3,27 @@
 
 #include "hyper/table.h"
 #include "inference/algorithm.h"
+#include "numeric/lbfgs.h"
 
 namespace galvi {
+
+/// How the bound's maximum in the hyperparameters is searched for.
+struct HyperMethod {
+  std::string name;
+  LbfgsResult (*minimise)(const Objective& objective, const Vector& start, const Vector& lower,
+                          const Vector& upper, const LbfgsControl& control);
+  bool differences;  // takes a gradient for each hyperparameter in each step, and needs their digits
+};
+const std::vector<HyperMethod>& hyper_methods();
+/// Throws std::invalid_argument for an unknown name.
+const HyperMethod& find_hyper_method(const std::string& name);
 
 struct HyperControl {
   double tol = 1e-6;  // nats of the objective
   int max_iterations = 200;
   int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
   bool joint = false;  // optimise q and hyperparameters together
-  bool newton = false;  // projected Newton instead of L-BFGS-B
+  const HyperMethod* method = &hyper_methods().front();
 };
 
 /// A fit from one starting point.

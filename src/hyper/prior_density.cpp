@@ -9,10 +9,13 @@ namespace {
 
 const double log_two_pi = std::log(2 * M_PI);
 
+// Each is made from its numbers, in the order of the registry, for a variance or its root.
+using Numbers = std::vector<double>;
+
 /// log theta ~ N(meanlog, sdlog^2).
 class LogNormal final : public PriorDensity {
  public:
-  LogNormal(double meanlog, double sdlog) : meanlog_(meanlog), sdlog_(sdlog) {}
+  LogNormal(const Numbers& x, bool) : meanlog_(x[0]), sdlog_(x[1]) {}
   double log_density(double theta) const override {
     const double z = (std::log(theta) - meanlog_) / sdlog_;
     return -0.5 * (z * z + log_two_pi) - std::log(sdlog_ * theta);
@@ -20,6 +23,7 @@ class LogNormal final : public PriorDensity {
   double derivative(double theta) const override {
     return -(1 + (std::log(theta) - meanlog_) / (sdlog_ * sdlog_)) / theta;
   }
+  double centre() const override { return std::exp(meanlog_); }
 
  private:
   double meanlog_, sdlog_;
@@ -28,12 +32,13 @@ class LogNormal final : public PriorDensity {
 /// theta = |x|, x ~ N(0, sd^2).
 class HalfNormal final : public PriorDensity {
  public:
-  explicit HalfNormal(double sd) : sd_(sd) {}
+  HalfNormal(const Numbers& x, bool) : sd_(x[0]) {}
   double log_density(double theta) const override {
     const double z = theta / sd_;
     return std::log(2.0) - 0.5 * (z * z + log_two_pi) - std::log(sd_);
   }
   double derivative(double theta) const override { return -theta / (sd_ * sd_); }
+  double centre() const override { return sd_; }
 
  private:
   double sd_;
@@ -42,8 +47,7 @@ class HalfNormal final : public PriorDensity {
 /// Penalised complexity prior: the standard deviation s is exponential with P(s > upper) = prob.
 class PenalisedComplexity final : public PriorDensity {
  public:
-  PenalisedComplexity(double upper, double prob, bool is_sd)
-      : rate_(-std::log(prob) / upper), is_sd_(is_sd) {}
+  PenalisedComplexity(const Numbers& x, bool is_sd) : rate_(-std::log(x[1]) / x[0]), is_sd_(is_sd) {}
   double log_density(double theta) const override {
     if (is_sd_) return std::log(rate_) - rate_ * theta;
     const double s = std::sqrt(theta);
@@ -53,6 +57,7 @@ class PenalisedComplexity final : public PriorDensity {
     if (is_sd_) return -rate_;
     return -0.5 * (rate_ / std::sqrt(theta) + 1 / theta);
   }
+  double centre() const override { return std::pow(rate_, is_sd_ ? -1 : -2); }
 
  private:
   double rate_;
@@ -62,7 +67,7 @@ class PenalisedComplexity final : public PriorDensity {
 /// The precision (1 / variance) is gamma(shape, rate).
 class GammaPrecision final : public PriorDensity {
  public:
-  GammaPrecision(double shape, double rate, bool is_sd) : shape_(shape), rate_(rate), power_(is_sd ? 2 : 1) {}
+  GammaPrecision(const Numbers& x, bool is_sd) : shape_(x[0]), rate_(x[1]), power_(is_sd ? 2 : 1) {}
   double log_density(double theta) const override {
     const double log_tau = -power_ * std::log(theta);
     // |d tau / d theta| = power tau / theta
@@ -73,27 +78,54 @@ class GammaPrecision final : public PriorDensity {
     const double tau = std::pow(theta, -power_);
     return (-power_ * (shape_ - rate_ * tau) - 1) / theta;
   }
+  double centre() const override { return std::pow(rate_ / shape_, 1 / power_); }
 
  private:
   double shape_, rate_, power_;
 };
 
+struct Entry {
+  PriorDensityFacts facts;
+  std::vector<std::string> numbers;
+  std::unique_ptr<PriorDensity> (*make)(const Numbers& numbers, bool is_sd);
+};
+
+template <class T>
+std::unique_ptr<PriorDensity> make(const Numbers& numbers, bool is_sd) {
+  return std::make_unique<T>(numbers, is_sd);
+}
+
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> table = {
+      {{"log_normal", false}, {"meanlog", "sdlog"}, make<LogNormal>},
+      {{"half_normal", false}, {"sd"}, make<HalfNormal>},
+      {{"pc", true}, {"upper", "prob"}, make<PenalisedComplexity>},
+      {{"gamma_prior", true}, {"shape", "rate"}, make<GammaPrecision>},
+  };
+  return table;
+}
+
 }  // namespace
 
 std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec) {
-  const auto number = [&](const char* name) {
-    const auto found = spec.numbers.find(name);
-    if (found == spec.numbers.end())
-      throw std::invalid_argument("prior \"" + spec.type + "\" lacks the number \"" + name + "\"");
-    return found->second;
-  };
-  if (spec.type == "log_normal") return std::make_unique<LogNormal>(number("meanlog"), number("sdlog"));
-  if (spec.type == "half_normal") return std::make_unique<HalfNormal>(number("sd"));
-  if (spec.type == "pc")
-    return std::make_unique<PenalisedComplexity>(number("upper"), number("prob"), spec.is_sd);
-  if (spec.type == "gamma_prior")
-    return std::make_unique<GammaPrecision>(number("shape"), number("rate"), spec.is_sd);
+  for (const Entry& entry : registry()) {
+    if (entry.facts.type != spec.type) continue;
+    std::vector<double> numbers;
+    for (const std::string& name : entry.numbers) {
+      const auto found = spec.numbers.find(name);
+      if (found == spec.numbers.end())
+        throw std::invalid_argument("prior \"" + spec.type + "\" lacks the number \"" + name + "\"");
+      numbers.push_back(found->second);
+    }
+    return entry.make(numbers, spec.is_sd);
+  }
   throw std::invalid_argument("unknown prior \"" + spec.type + "\"");
+}
+
+std::vector<PriorDensityFacts> prior_density_facts() {
+  std::vector<PriorDensityFacts> out;
+  for (const Entry& entry : registry()) out.push_back(entry.facts);
+  return out;
 }
 
 }  // namespace galvi

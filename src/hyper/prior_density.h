@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace galvi {
 
@@ -20,9 +21,18 @@ class PriorDensity {
   virtual ~PriorDensity() = default;
   virtual double log_density(double theta) const = 0;
   virtual double derivative(double theta) const = 0;
+  /// Where a search starts that knows nothing else.
+  virtual double centre() const = 0;
 };
 
 /// Throws std::invalid_argument for an unknown type or a missing number.
 std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec);
+
+/// One row of the registry, which R reads as hyper_prior_facts().
+struct PriorDensityFacts {
+  std::string type;
+  bool of_variance;  // says something of a variance or its root, and of nothing else
+};
+std::vector<PriorDensityFacts> prior_density_facts();
 
 }  // namespace galvi

@@ -10,17 +10,27 @@
 
 namespace galvi {
 
-/// above: the log of the distance from the value in the row before, for numbers in order.
-enum class Transform { log, identity, logit, atanh, above };
-/// "log", "identity", "logit" (0 to 1), "atanh" (-1 to 1) or "above". Throws std::invalid_argument for
-/// anything else.
-Transform transform_from(const std::string& name);
+/// A one-to-one map from the interval of a hyperparameter theta to all real numbers x, where the optimiser
+/// moves.
+struct Transform {
+  std::string name;
+  double lower, upper;                           // of theta, both excluded
+  double (*forward)(double theta);
+  double (*backward)(double x);
+  double (*slope)(double theta);                 // d theta / d x
+  double (*log_slope_derivative)(double theta);  // d log|d theta / d x| / d x
+  /// For numbers in order: theta is the distance from the value in the row before.
+  bool of_distance = false;
+};
+const std::vector<Transform>& transforms();
+/// Throws std::invalid_argument for an unknown name.
+const Transform& find_transform(const std::string& name);
 
 struct Hyperparameter {
   double value;
-  Transform transform;
+  const Transform* transform;
   bool learned;
-  double lower, upper;                        // natural scale, for learned ones; of the distance for `above`
+  double lower, upper;                        // the range of theta that is searched, for learned ones
   std::shared_ptr<const PriorDensity> prior;  // null for none
 };
 

@@ -59,6 +59,21 @@ struct Kinds {
 
 class HyperTable;
 
+/// What the objective is to the log evidence, where the expectation leaves it a bound.
+enum class Evidence { bound, exact, approximation };
+
+/// Who averages a row's likelihood over what inducing points leave open there (generalised FITC): nobody, the
+/// algorithm itself, or the likelihood (expectation/averaged.h).
+enum class Averaging { none, itself, likelihood };
+
+/// What R asks of an algorithm, never by its name.
+struct AlgorithmFacts {
+  Evidence evidence = Evidence::bound;
+  Averaging averaging = Averaging::none;
+  bool dual_value = false;  // the gap in its trace is that of its own dual value
+  int squares = 0;          // N x N matrices per latent value that it holds beside the solver's
+};
+
 /// One row of the registry.
 struct Algorithm {
   std::string name;
@@ -73,6 +88,7 @@ struct Algorithm {
   Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
   /// What expectation = "auto" stands for.
   std::string expectation = "auto";
+  AlgorithmFacts facts = {};
   /// Moves q and the learned hyperparameters together, where the algorithm has a way of its own to; the last
   /// inference starts from the sites that it returns.
   Sites (*learn)(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) = nullptr;

@@ -123,11 +123,31 @@ std::string needs_moments(const Model& model) {
   return "";
 }
 
+AlgorithmFacts evidence(Evidence evidence, Averaging averaging = Averaging::none) {
+  AlgorithmFacts facts;
+  facts.evidence = evidence;
+  facts.averaging = averaging;
+  return facts;
+}
+
+AlgorithmFacts dual_value() {
+  AlgorithmFacts facts;
+  facts.dual_value = true;
+  return facts;
+}
+
+AlgorithmFacts holds_squares(int number) {
+  AlgorithmFacts facts;
+  facts.squares = number;
+  return facts;
+}
+
 }  // namespace
 
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
-      {"exact", {exact}, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)"},
+      {"exact", {exact}, needs_gaussian, "the Gaussian posterior in one step (gaussian likelihood)", nullptr,
+       "auto", evidence(Evidence::exact)},
       {"newton", {newton}, all_of<needs_noise, needs_cheap_products, needs_alpha, needs_consistent>,
        "Newton's method on a first-order model of the variances; 2 to 6 factorisations (full gp() terms)"},
       {"fixed_point", {fixed_point, fixed_point_by_sums}, needs_noise,
@@ -144,19 +164,24 @@ const std::vector<Algorithm>& algorithms() {
        "blocks of rows replace their own sites, then full passes (models of columns and inducing points)"},
       {"stochastic", {nullptr, nullptr, stochastic}, all_of<needs_noise, needs_sums, needs_blocks, needs_proper_prior>,
        "minibatches move q and hyperparameters, then full passes (models of columns and inducing points; "
-       "Hensman, Matthews and Ghahramani 2015)", nullptr, "auto", learn_stochastically},
+       "Hensman, Matthews and Ghahramani 2015)", nullptr, "auto", {}, learn_stochastically},
       {"opper_archambeau", {opper_archambeau},
        all_of<needs_noise, needs_alpha, needs_consistent, needs_positive_sites>,
        "L-BFGS over the 2N parameters alpha and lambda (Opper and Archambeau 2009)"},
       {"dual", {dual}, all_of<needs_noise, dual_refuses>,
-       "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)"},
-      {"cholesky_gradient", {cholesky_gradient, cholesky_gradient_by_sums}, all_of<needs_noise, needs_whitening, needs_consistent>,
+       "quasi-Newton minimisation of the dual, whose value certifies the bound (Khan et al. 2013)", nullptr,
+       "auto", dual_value()},
+      {"cholesky_gradient", {cholesky_gradient, cholesky_gradient_by_sums},
+       all_of<needs_noise, needs_whitening, needs_consistent>,
        "L-BFGS over mean and Cholesky factor of the whitened posterior (Challis and Barber 2013); stopped "
-       "early, its trace may be above the bound of the fit"},
+       "early, its trace may be above the bound of the fit",
+       nullptr, "auto", holds_squares(32)},  // L-BFGS remembers twenty steps of a triangle
       {"laplace", {laplace}, all_of<needs_noise, needs_taylor>,
-       "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor"},
+       "Newton's method for the mode, with the curvature there (taylor)", nullptr, "taylor",
+       evidence(Evidence::approximation, Averaging::likelihood)},
       {"ep", {ep}, all_of<needs_noise, needs_moments>,
-       "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient},
+       "expectation propagation, a yardstick: an estimate of the log evidence, no bound", ep_gradient, "auto",
+       evidence(Evidence::approximation, Averaging::itself)},
       {"mean_field", {mean_field}, all_of<needs_noise, mean_field_refuses>,
        "probit by independent truncated Gaussians, one factorisation (Hensman, Matthews and Ghahramani 2015)",
        mean_field_gradient},

@@ -16,12 +16,19 @@ class Composite : public Kernel {
   }
 
  protected:
+  static KernelFacts composite(const char* operation) {
+    KernelFacts facts;
+    facts.operation = operation;
+    return facts;
+  }
+
   std::vector<std::unique_ptr<Kernel>> parts_;
 };
 
 class Sum final : public Composite {
  public:
   using Composite::Composite;
+  static KernelFacts facts() { return composite("+"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
     parts_[0]->value(X, Z, out);
@@ -51,6 +58,7 @@ class Sum final : public Composite {
 class Product final : public Composite {
  public:
   using Composite::Composite;
+  static KernelFacts facts() { return composite("*"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
     parts_[0]->value(X, Z, out);

@@ -8,6 +8,12 @@ namespace galvi {
 class Constant final : public Kernel {
  public:
   explicit Constant(const KernelSpec& spec) : variance_at_(position(spec, "variance")) {}
+  static KernelFacts facts() {
+    KernelFacts facts{{KernelParameter::variance()}};
+    facts.features = KernelFacts::Features::constant;
+    facts.acts_on_columns = facts.metric = false;
+    return facts;
+  }
 
   void update(const ConstVectorRef& hyper) override {
     variance_ = non_negative(hyper, variance_at_, "variance");

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numeric/types.h"
@@ -20,6 +21,38 @@ struct KernelSpec {
   std::map<std::string, std::vector<Index>> hyper;
   std::map<std::string, double> constants;
   std::vector<KernelSpec> parts;
+};
+
+/// A hyperparameter of a kernel, as R has to know it: to check it, to start it and to range it.
+struct KernelParameter {
+  /// variance: k is proportional to it. lengthscale: a distance. period: a length that only the user can
+  /// name. shape: a number without units.
+  enum class Role { variance, lengthscale, period, shape };
+  std::string name;
+  Role role;
+  double lower, upper;      // the range that is searched: of a shape itself, else in units of where it starts
+  bool per_column = false;  // whether columns may have values of their own (`ard`)
+
+  static KernelParameter variance(bool per_column = false) {
+    return {"variance", Role::variance, 1e-6, 1e7, per_column};
+  }
+  static KernelParameter lengthscale() { return {"lengthscale", Role::lengthscale, 1e-3, 1e3, true}; }
+  static KernelParameter period() { return {"period", Role::period, 0.5, 2, true}; }
+  static KernelParameter shape(const char* name, double lower, double upper) {
+    return {name, Role::shape, lower, upper};
+  }
+};
+
+/// What R asks of a kernel, never by its name.
+struct KernelFacts {
+  /// A finite set of columns with independent coefficients: the inputs, or a single one that is constant.
+  enum class Features { none, constant, inputs };
+  std::vector<KernelParameter> parameters;
+  std::vector<std::string> constants = {};  // numbers that are never learned
+  Features features = Features::none;
+  bool acts_on_columns = true;
+  bool metric = true;           // the size of differences between inputs counts, and so do their units
+  std::string operation = "";  // of parts: "+" or "*"
 };
 
 /// A covariance function. Hyperparameters are read from the model's table (natural scale) by update() and
@@ -43,6 +76,7 @@ class Kernel {
 
 /// Throws std::invalid_argument for an unknown type or a missing parameter.
 std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec);
-std::vector<std::string> kernel_types();
+/// By type, in the registry's order.
+std::vector<std::pair<std::string, KernelFacts>> kernel_facts();
 
 }  // namespace galvi

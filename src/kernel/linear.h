@@ -11,6 +11,11 @@ class Linear final : public Kernel {
       : columns_(spec.columns),
         variance_at_(positions(spec, "variance", true)),
         variance_(Vector::Ones(static_cast<Index>(spec.columns.size()))) {}
+  static KernelFacts facts() {
+    KernelFacts facts{{KernelParameter::variance(true)}};
+    facts.features = KernelFacts::Features::inputs;
+    return facts;
+  }
 
   void update(const ConstVectorRef& hyper) override {
     for (Index d = 0; d < variance_.size(); ++d) variance_[d] = non_negative(hyper, at(d), "variance");

@@ -17,6 +17,9 @@ class Periodic final : public Kernel {
         period_at_(positions(spec, "period", true)),
         lengthscale_(Vector::Ones(static_cast<Index>(spec.columns.size()))),
         period_(lengthscale_) {}
+  static KernelFacts facts() {
+    return {{KernelParameter::variance(), KernelParameter::lengthscale(), KernelParameter::period()}};
+  }
 
   void update(const ConstVectorRef& hyper) override {
     variance_ = non_negative(hyper, variance_at_, "variance");

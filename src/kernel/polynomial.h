@@ -18,6 +18,9 @@ class Polynomial final : public Kernel {
     }
     degree_ = static_cast<int>(degree->second);
   }
+  static KernelFacts facts() {
+    return {{KernelParameter::variance(), KernelParameter::shape("constant", 1e-6, 1e6)}, {"degree"}};
+  }
 
   void update(const ConstVectorRef& hyper) override {
     variance_ = non_negative(hyper, variance_at_, "variance");

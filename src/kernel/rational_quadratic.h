@@ -8,6 +8,11 @@ namespace galvi {
 class RationalQuadratic final : public Stationary {
  public:
   explicit RationalQuadratic(const KernelSpec& spec) : Stationary(spec), alpha_at_(position(spec, "alpha")) {}
+  static KernelFacts facts() {
+    KernelFacts facts = Stationary::facts();
+    facts.parameters.push_back(KernelParameter::shape("alpha", 1e-2, 1e4));
+    return facts;
+  }
 
  protected:
   void update_shape(const ConstVectorRef& hyper) override { alpha_ = positive(hyper, alpha_at_, "alpha"); }

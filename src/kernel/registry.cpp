@@ -22,21 +22,27 @@ std::unique_ptr<Kernel> make(const KernelSpec& spec) {
 struct Entry {
   const char* type;
   std::unique_ptr<Kernel> (*make)(const KernelSpec&);
+  KernelFacts (*facts)();
 };
 
+template <class T>
+Entry entry(const char* type) {
+  return {type, make<T>, T::facts};
+}
+
 const Entry registry[] = {
-    {"se", make<SquaredExponential>},
-    {"matern12", make<Matern12>},
-    {"matern32", make<Matern32>},
-    {"matern52", make<Matern52>},
-    {"rational_quadratic", make<RationalQuadratic>},
-    {"periodic", make<Periodic>},
-    {"linear", make<Linear>},
-    {"polynomial", make<Polynomial>},
-    {"constant", make<Constant>},
-    {"white", make<White>},
-    {"sum", make<Sum>},
-    {"product", make<Product>},
+    entry<SquaredExponential>("se"),
+    entry<Matern12>("matern12"),
+    entry<Matern32>("matern32"),
+    entry<Matern52>("matern52"),
+    entry<RationalQuadratic>("rational_quadratic"),
+    entry<Periodic>("periodic"),
+    entry<Linear>("linear"),
+    entry<Polynomial>("polynomial"),
+    entry<Constant>("constant"),
+    entry<White>("white"),
+    entry<Sum>("sum"),
+    entry<Product>("product"),
 };
 
 }  // namespace
@@ -48,10 +54,10 @@ std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec) {
   throw std::invalid_argument("unknown kernel '" + spec.type + "'");
 }
 
-std::vector<std::string> kernel_types() {
-  std::vector<std::string> types;
-  for (const Entry& entry : registry) types.push_back(entry.type);
-  return types;
+std::vector<std::pair<std::string, KernelFacts>> kernel_facts() {
+  std::vector<std::pair<std::string, KernelFacts>> out;
+  for (const Entry& entry : registry) out.emplace_back(entry.type, entry.facts());
+  return out;
 }
 
 }  // namespace galvi

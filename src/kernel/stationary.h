@@ -10,6 +10,7 @@ namespace galvi {
 class Stationary : public Kernel {
  public:
   explicit Stationary(const KernelSpec& spec);
+  static KernelFacts facts() { return {{KernelParameter::variance(), KernelParameter::lengthscale()}}; }
 
   void update(const ConstVectorRef& hyper) override;
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override;

@@ -8,6 +8,11 @@ namespace galvi {
 class White final : public Kernel {
  public:
   explicit White(const KernelSpec& spec) : columns_(spec.columns), variance_at_(position(spec, "variance")) {}
+  static KernelFacts facts() {
+    KernelFacts facts{{KernelParameter::variance()}};
+    facts.metric = false;
+    return facts;
+  }
 
   void update(const ConstVectorRef& hyper) override {
     variance_ = non_negative(hyper, variance_at_, "variance");

@@ -218,6 +218,7 @@ std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec);
 /// One row of the registry, which R reads as likelihood_facts().
 struct LikelihoodFacts {
   std::string type;
+  LikelihoodSpec example;
   bool log_concave;
   bool conjugate;
   bool closed_form;

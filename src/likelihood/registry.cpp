@@ -74,7 +74,7 @@ std::vector<LikelihoodFacts> likelihood_facts() {
   std::vector<LikelihoodFacts> facts;
   for (const Entry& entry : registry()) {
     const auto likelihood = entry.make(entry.example);
-    facts.push_back({entry.type, likelihood->log_concave(), likelihood->conjugate(),
+    facts.push_back({entry.type, entry.example, likelihood->log_concave(), likelihood->conjugate(),
                      likelihood->has_closed_form(), likelihood->discrete(), likelihood->separable(),
                      likelihood->latents(), likelihood->classes()});
   }

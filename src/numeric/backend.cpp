@@ -32,18 +32,31 @@ Backend& faster(Backend& first, Backend& second) {
   return best_first <= best_second ? first : second;
 }
 
+const std::vector<Backend*>& registry() {
+  static BlasBackend blas;
+  static EigenBackend eigen(has_avx2());
+  static const std::vector<Backend*> table = {&blas, &eigen};
+  return table;
+}
+
 }  // namespace
 
 Backend& backend(const std::string& name) {
-  static BlasBackend blas;
-  static EigenBackend eigen(has_avx2());
-  if (name == "blas") return blas;
-  if (name == "eigen") return eigen;
+  for (Backend* entry : registry())
+    if (entry->name() == name) return *entry;
   if (name == "auto") {
-    static Backend& chosen = faster(blas, eigen);
+    static Backend& chosen = faster(*registry()[0], *registry()[1]);
     return chosen;
   }
-  throw std::invalid_argument("`backend` must be \"auto\", \"blas\" or \"eigen\", not \"" + name + "\"");
+  std::string known = "\"auto\"";
+  for (const std::string& other : backend_names()) known += ", \"" + other + "\"";
+  throw std::invalid_argument("`backend` must be one of " + known + ", not \"" + name + "\"");
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const Backend* entry : registry()) names.push_back(entry->name());
+  return names;
 }
 
 }  // namespace galvi

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "numeric/types.h"
 
@@ -42,8 +43,9 @@ class Backend {
   virtual void gram(MatrixRef L) const = 0;
 };
 
-/// "auto" (trial of a few milliseconds at first use, remembered), "blas" or "eigen".
-/// Throws std::invalid_argument for any other name.
+/// One of backend_names(), or "auto": what a trial of a few milliseconds at first use finds faster,
+/// remembered. Throws std::invalid_argument for any other name.
 Backend& backend(const std::string& name);
+std::vector<std::string> backend_names();
 
 }  // namespace galvi

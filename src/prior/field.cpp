@@ -7,13 +7,13 @@
 
 namespace galvi {
 
-namespace {
-
 /// The coefficients of the parts and their derivatives (part x hyperparameter).
 struct Mixture {
   Vector coefficient;
   Matrix slope;
 };
+
+namespace {
 
 Mixture scaled(const Vector& h) {
   const double v = h[0];
@@ -80,26 +80,41 @@ std::vector<Index> components(const SparseMatrix& lower) {
 
 }  // namespace
 
-struct Field::Model {
+struct FieldModel {
   std::string name;
-  std::vector<std::string> hyper;
+  std::vector<FieldParameter> hyper;
   Index parts;
   Mixture (*mix)(const Vector& hyper);
 };
 
-const Field::Model& Field::find_model(const std::string& name) {
-  static const std::vector<Model> models = {
-      {"iid", {"variance"}, 1, scaled},
-      {"besag", {"variance"}, 1, scaled},
-      {"rw1", {"variance"}, 1, scaled},
-      {"rw2", {"variance"}, 1, scaled},
-      {"proper", {"variance", "dependence"}, 2, proper},
-      {"bym2", {"variance", "mixing"}, 2, bym2},
-      {"ar1", {"variance", "correlation"}, 3, ar1},
+namespace {
+
+const std::vector<FieldModel>& models() {
+  static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true};
+  static const std::vector<FieldModel> table = {
+      {"iid", {variance}, 1, scaled},
+      {"besag", {variance}, 1, scaled},
+      {"rw1", {variance}, 1, scaled},
+      {"rw2", {variance}, 1, scaled},
+      {"proper", {variance, {"dependence", "logit", 0.001, 0.999}}, 2, proper},
+      {"bym2", {variance, {"mixing", "logit", 0.001, 0.999}}, 2, bym2},
+      {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
   };
-  for (const Model& model : models)
+  return table;
+}
+
+const FieldModel& find_model(const std::string& name) {
+  for (const FieldModel& model : models())
     if (model.name == name) return model;
   throw std::invalid_argument("unknown field model \"" + name + "\"");
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts() {
+  std::vector<std::pair<std::string, std::vector<FieldParameter>>> out;
+  for (const FieldModel& model : models()) out.emplace_back(model.name, model.hyper);
+  return out;
 }
 
 SparseRows node_design(const TermRows& rows, Index L) {
@@ -124,10 +139,11 @@ Index position(const SparseMatrix& lower, Index i, Index j) {
 }
 
 Field::Field(const FieldSpec& spec) : model_(find_model(spec.model)), pins_(spec.pins) {
-  for (const std::string& name : model_.hyper) {
-    const auto found = spec.hyper.find(name);
+  for (const FieldParameter& parameter : model_.hyper) {
+    const auto found = spec.hyper.find(parameter.name);
     if (found == spec.hyper.end() || found->second.size() != 1)
-      throw std::invalid_argument("field model \"" + spec.model + "\" needs one hyperparameter " + name);
+      throw std::invalid_argument("field model \"" + spec.model + "\" needs one hyperparameter " +
+                                  parameter.name);
     hyper_.push_back(found->second[0]);
   }
   if (static_cast<Index>(spec.precision.size()) != model_.parts)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "numeric/sparse_cholesky.h"
 #include "prior/term.h"
@@ -16,6 +17,18 @@ SparseRows node_design(const TermRows& rows, Index L);
 
 /// Where (i, j) or (j, i) is among the values of a lower triangle, -1 for nowhere.
 Index position(const SparseMatrix& lower, Index i, Index j);
+
+/// A hyperparameter of a field: how it moves (hyper/table.h) and the range that is searched, of the variance
+/// (`relative`) in units of where it starts.
+struct FieldParameter {
+  std::string name, transform;
+  double lower, upper;
+  bool relative = false;
+};
+/// What R reads: the hyperparameters of each model.
+std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts();
+
+struct FieldModel;
 
 /// z ~ N(0, Q^-) with Q = sum_p coefficient_p(hyper) part_p. Of an intrinsic field Q has a null space, as
 /// many directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
@@ -61,14 +74,11 @@ class Field {
   void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
 
  private:
-  struct Model;
-  static const Model& find_model(const std::string& name);
-
   void factorise(Context& context) const;
   Matrix gauge_transposed(const ConstMatrixRef& X) const;  // P' X
   void chain(const Vector& d_coefficient, VectorRef hyper) const;
 
-  const Model& model_;
+  const FieldModel& model_;
   std::vector<Index> hyper_;  // where the model's hyperparameters are in the table
   Matrix constraints_;
   std::vector<Index> pins_;

@@ -1,5 +1,4 @@
 // Every prior term, one line each.
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -24,12 +23,17 @@ std::unique_ptr<Term> make(const TermSpec& spec, const Backend& backend) {
 
 using Maker = std::unique_ptr<Term> (*)(const TermSpec&, const Backend&);
 
-const std::map<std::string, Maker>& registry() {
-  static const std::map<std::string, Maker> terms = {
-      {"kernel", make<KernelTerm>},
-      {"columns", make<ColumnsTerm>},
-      {"field", make<FieldTerm>},
-      {"inducing", make<InducingTerm>},
+struct Entry {
+  TermFacts facts;
+  Maker make;
+};
+
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> terms = {
+      {{"kernel", true, false}, make<KernelTerm>},
+      {{"columns", false, false}, make<ColumnsTerm>},
+      {{"field", false, true}, make<FieldTerm>},
+      {{"inducing", false, false}, make<InducingTerm>},
   };
   return terms;
 }
@@ -37,9 +41,15 @@ const std::map<std::string, Maker>& registry() {
 }  // namespace
 
 std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend) {
-  const auto found = registry().find(spec.type);
-  if (found == registry().end()) throw std::invalid_argument("unknown prior term \"" + spec.type + "\"");
-  return found->second(spec, backend);
+  for (const Entry& entry : registry())
+    if (entry.facts.type == spec.type) return entry.make(spec, backend);
+  throw std::invalid_argument("unknown prior term \"" + spec.type + "\"");
+}
+
+std::vector<TermFacts> term_facts() {
+  std::vector<TermFacts> out;
+  for (const Entry& entry : registry()) out.push_back(entry.facts);
+  return out;
 }
 
 void Term::check_width(const char* part, Index found, Index wanted) const {

@@ -135,4 +135,12 @@ class Term {
 /// Throws std::invalid_argument for an unknown type.
 std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend);
 
+/// What kind of prior a type of term has, which decides which solver serves it.
+struct TermFacts {
+  std::string type;
+  bool full;    // infinite-dimensional: a covariance of all rows with each other
+  bool fields;  // has nodes with a sparse precision
+};
+std::vector<TermFacts> term_facts();
+
 }  // namespace galvi

@@ -1,5 +1,5 @@
 // Every solver, one line each.
-#include <map>
+#include <algorithm>
 #include <stdexcept>
 
 #include "solver/dense_kernel.h"
@@ -19,11 +19,19 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
 using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
                                           std::shared_ptr<const DesignRows>);
 
-const std::map<std::string, Maker>& registry() {
-  static const std::map<std::string, Maker> solvers = {
-      {"dense_kernel", make<DenseKernelSolver>},
-      {"projected", make<ProjectedSolver>},
-      {"sparse", make<SparseSolver>},
+struct Entry {
+  SolverFacts facts;
+  Maker make;
+  bool (*serves)(bool full, bool fields);  // terms of which some are infinite-dimensional, or have fields
+};
+
+// The first that serves is chosen: a full covariance makes the sum of all terms one; else Markov fields keep
+// it sparse.
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> solvers = {
+      {{"dense_kernel", true}, make<DenseKernelSolver>, [](bool full, bool) { return full; }},
+      {{"sparse", false}, make<SparseSolver>, [](bool, bool fields) { return fields; }},
+      {{"projected", false}, make<ProjectedSolver>, [](bool, bool) { return true; }},
   };
   return solvers;
 }
@@ -32,9 +40,27 @@ const std::map<std::string, Maker>& registry() {
 
 std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, std::shared_ptr<Prior> prior,
                                     std::shared_ptr<const DesignRows> design) {
-  const auto found = registry().find(kind);
-  if (found == registry().end()) throw std::invalid_argument("unknown solver \"" + kind + "\"");
-  return found->second(context, std::move(prior), std::move(design));
+  for (const Entry& entry : registry())
+    if (entry.facts.name == kind) return entry.make(context, std::move(prior), std::move(design));
+  throw std::invalid_argument("unknown solver \"" + kind + "\"");
+}
+
+std::string choose_solver(const std::vector<std::string>& term_types) {
+  bool full = false, fields = false;
+  for (const TermFacts& facts : term_facts()) {
+    if (std::find(term_types.begin(), term_types.end(), facts.type) == term_types.end()) continue;
+    full = full || facts.full;
+    fields = fields || facts.fields;
+  }
+  for (const Entry& entry : registry())
+    if (entry.serves(full, fields)) return entry.facts.name;
+  throw std::logic_error("no solver serves these terms");
+}
+
+std::vector<SolverFacts> solver_facts() {
+  std::vector<SolverFacts> out;
+  for (const Entry& entry : registry()) out.push_back(entry.facts);
+  return out;
 }
 
 }  // namespace galvi

@@ -187,4 +187,13 @@ class Solver {
 std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, std::shared_ptr<Prior> prior,
                                     std::shared_ptr<const DesignRows> design);
 
+/// One row of the registry, which R reads as solver_facts().
+struct SolverFacts {
+  std::string name;
+  bool full;  // holds N x N matrices
+};
+std::vector<SolverFacts> solver_facts();
+/// The solver of a prior with terms of these types.
+std::string choose_solver(const std::vector<std::string>& term_types);
+
 }  // namespace galvi

@@ -247,7 +247,7 @@ draw_method <- function(model) {
   call <- model$call
   built <- if (chance(0.7)) tryCatch(built_model(model), error = function(e) NULL)
   if (is.null(built)) return(call)
-  expectations <- c("auto", galvi:::expectation_types())
+  expectations <- c("auto", galvi:::expectation_facts()$name)
   refusals <- lapply(stats::setNames(nm = expectations), galvi:::case_refusals, model = built)
   serving <- expectations[vapply(refusals, function(reasons) any(reasons == ""), NA)]
   if (!length(serving)) return(call)
@@ -262,10 +262,16 @@ draw_method <- function(model) {
 built_model <- function(model) {
   args <- as.list(model$call)[-1L]
   value <- function(name) eval(args[[name]], model$env)
-  suppressWarnings(suppressMessages(galvi:::prepare_model(
-    eval(args$formula, model$env), value("data"), value("family"), args[c("weights", "offset", "subset")],
-    prior = value("prior"), control = value("control"), held = identical(args$hyper, "fixed")
-  )$model))
+  suppressWarnings(suppressMessages({
+    design <- galvi:::read_design(
+      eval(args$formula, model$env), value("data"), value("family"), args[c("weights", "offset", "subset")],
+      galvi:::default_na_action()
+    )
+    galvi_model(
+      design, prior = value("prior"), control = galvi:::or_else(value("control"), galvi_control()),
+      hyper = galvi:::or_else(value("hyper"), "optimise")
+    )
+  }))
 }
 
 # ---- data ----

@@ -45,11 +45,11 @@ reference_covariance <- function(spec, hyper, X, Z = X) {
 new_register <- function() {
   table <- data.frame()
   list(
-    register = function(parameter, value, default, lower, upper, learned = TRUE, transform = "log") {
+    register = function(parameter, value, default, lower, upper, variance, learned) {
       known <- if (is.null(value)) default else known_start(value)
       table <<- rbind(table, data.frame(
         parameter = parameter, value = known, lower = lower, upper = upper,
-        learned = if (is.null(value)) learned else !inherits(value, "galvi_fixed"), transform = transform
+        learned = if (is.null(value)) learned else !inherits(value, "galvi_fixed")
       ))
       nrow(table)
     },

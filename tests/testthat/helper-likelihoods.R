@@ -88,6 +88,6 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
 served_expectations <- function(type) {
   set.seed(1)
   likelihood <- likelihood_model(type, "gp", 3)$likelihood
-  names <- expectation_types()
+  names <- expectation_facts()$name
   names[vapply(names, function(name) probe_expectation_refuses(name, likelihood) == "", NA)]
 }

@@ -21,8 +21,7 @@ hyper_table <- function(hyper, settings = list()) {
 new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep(1, length(y)),
                       weights = rep(1, length(y)), offset = numeric(length(y)), settings = list()) {
   if (is.null(names(hyper))) names(hyper) <- paste0("h", seq_along(hyper))
-  types <- vapply(terms, `[[`, "", "type")
-  solver <- if ("kernel" %in% types) "dense_kernel" else if ("field" %in% types) "sparse" else "projected"
+  solver <- choose_solver(vapply(terms, `[[`, "", "type"))
   spec <- list(type = likelihood, hyper = list(), constants = list())
   if (likelihood == "gaussian") spec$hyper <- list(variance = match("noise", names(hyper)))
   K <- NCOL(offset)
@@ -30,6 +29,15 @@ new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep
     list(y = as.numeric(y), size = size, weights = weights), matrix(offset, length(y)), list(list()),
     list(list(terms = list(), solver = solver, design = 1L, latents = seq_len(K))), spec, hyper_table(hyper, settings)
   ), terms)
+}
+
+# What galvi() hands to the core, and what it keeps besides. held: at their defaults, but marked as learned.
+prepare_model <- function(formula, data, family = gaussian(), args = list(),
+                          na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
+                          control = galvi_control(), held = FALSE) {
+  design <- read_design(formula, data, family, args, na.action)
+  model <- build_model(design, as_prior_list(prior), start, expectation, held, as_control(control))
+  list(design = model$design, model = core_model(model, "auto"), prior = model$prior, frame = model$data)
 }
 
 # Here a term has its rows beside its prior; the model list has them in its design.

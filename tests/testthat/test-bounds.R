@@ -2,7 +2,7 @@
 # all pairs that the registries allow.
 
 bound_pairs <- function() {
-  pairs <- expand.grid(expectation = expectation_types(), type = likelihood_facts()$type,
+  pairs <- expand.grid(expectation = expectation_facts()$name, type = likelihood_facts()$type,
                        stringsAsFactors = FALSE)
   refusal <- mapply(function(expectation, type) probe_expectation_refuses(expectation, likelihood_spec(type)),
                     pairs$expectation, pairs$type)

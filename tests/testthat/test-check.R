@@ -8,6 +8,7 @@ method_examples <- function() {
     galvi = fit, summary.galvi = summary(fit), galvi_logLik = logLik(fit), galvi_priors = fit$prior,
     galvi_family = family(fit), galvi_control = galvi_control(), galvi_kernel = se(), galvi_value = fixed(1),
     galvi_compare = compared, summary.galvi_compare = summary(compared),
+    galvi_step = galvi_design(am ~ wt, mtcars, binomial()),
     galvi_methods = structure(data.frame(method = "newton"), class = c("galvi_methods", "data.frame")),
     formula = y ~ x, data.frame = cars["speed"], matrix = as.matrix(cars["speed"])
   )

@@ -213,7 +213,7 @@ test_that("the expected gradient in hyperparameters is that of the value", {
 })
 
 test_that("what an expectation is, and what it refuses", {
-  expect_identical(expectation_types()[1:2], c("closed_form", "quadrature"))
+  expect_identical(expectation_facts()$name[1:2], c("closed_form", "quadrature"))
   expect_match(probe_expectation_refuses("closed_form", likelihood_spec("binomial_logit")), "quadrature")
   expect_identical(probe_expectation_refuses("quadrature", likelihood_spec("poisson")), "")
   expect_match(probe_expectation_refuses("quadratur", likelihood_spec("poisson")), "known are auto")

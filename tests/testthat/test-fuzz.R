@@ -14,7 +14,7 @@ test_that("every family, link, term, kernel, method and expectation is drawn", {
   drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+", calls))))
   links <- unlist(lapply(family_types(), function(type) names(type$links)[-1]))
   wanted <- c(names(family_types()), links, names(term_types()), kernel_words(), inference_facts()$name,
-              expectation_types())
+              expectation_facts()$name)
   expect_identical(setdiff(wanted, drawn), character())
 })
 

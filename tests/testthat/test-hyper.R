@@ -1,7 +1,7 @@
 # Hyperparameters: gradients, priors, bounds and the ways to learn them.
 
 test_that("every registered kernel has a gradient case", {
-  expect_setequal(names(kernel_cases()), setdiff(kernel_types(), "sum"))  # sums are in most of them
+  expect_setequal(names(kernel_cases()), setdiff(names(kernel_facts()), "sum"))  # sums are in most of them
 })
 
 test_that("the bound's gradient at the optimum is that of the re-optimised bound, for every kernel", {

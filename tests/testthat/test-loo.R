@@ -100,6 +100,9 @@ test_that("prior variances are those of an empty posterior", {
   prior$alpha[] <- prior$lambda[] <- 0
   found <- predict_latent(fit$model, prior, fit$model$designs, list(variance = TRUE))$variance
   expect_close(prior_variances(fitted_model(fit), 1L), found)
+  d <- loo_data()
+  fields <- fit_held(class ~ 0 + x + iid(weight, fixed(3)), categorical(refcat = "u"), d, prior = normal(0, 2))
+  expect_close(prior_variances(fitted_model(fields), 1L), matrix(4 * d$x^2 + 3, 30, 2))
 })
 
 test_that("a flat prior has an infinite variance where its column is not zero", {

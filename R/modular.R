@@ -1,0 +1,153 @@
+# The steps of galvi(): each arrow of the data flow as a function from plain values to plain values.
+
+#' Fit a model step by step
+#'
+#' [galvi()] is these four functions, one after the other: the formula meets the data, the model is set up,
+#' inference finds the posterior, and the fit is put together. Called one at a time they show what is passed
+#' along, as plain lists, and let it be changed on the way: weights, offsets, starts and ranges of
+#' hyperparameters.
+#'
+#' What comes later is computed from what a step returned. A weight that is changed in the design counts in
+#' default priors and starts too, as if it had been given to `galvi()`; one that is changed in the model does
+#' not.
+#'
+#' @inheritParams galvi
+#' @param design What `galvi_design()` returned.
+#' @param model What `galvi_model()` returned.
+#' @param posterior What `galvi_infer()` returned for this model.
+#' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. In `galvi_infer()` a fit
+#'   to as many rows: its sites are where inference starts.
+#' @param call The call that the fit keeps.
+#' @return `galvi_design()`: a list with, for N rows and K latent values per row, `formula` and `family`;
+#'   `data`, the model frame; `y`, the response as the likelihood has it (classes are 0, 1, ... in the order
+#'   of `levels`), `size` (trials of counts of successes, 1 elsewhere) and `weights`, N numbers each;
+#'   `offset`, N x K; `levels` of the response and names of the `latents`, NULL where it has none; `parts` of
+#'   the formula and `args`, what `weights`, `offset` and `subset` were given as.
+#'
+#'   `galvi_model()`: a list with `y`, `size`, `weights` and `offset` as before; `designs`, what the terms see
+#'   of the rows, such as the columns `W` of fixed effects; `predictors`, the terms' priors, with the `solver`
+#'   and the `latents` that have them; `likelihood`; `expectation`; `hyper`, a list of columns with an entry
+#'   for each hyperparameter: `name`, `value` (where learning starts), `learned` (or held at it?), `lower` and
+#'   `upper` (the range that is searched), `transform`, `prior`; inducing points are one hyperparameter, all
+#'   of whose entries have its name, and `shape` has its dimensions. Besides, what the fit is to have:
+#'   `formula`, `family`, `prior`, `data`, `design` (how new data become rows) and `control`.
+#'
+#'   `galvi_infer()`: a list with `mean` and `variance` of the linear predictor, N x K; the sites `alpha`,
+#'   `lambda`, `b`, N x K; `hyper`, the values of all hyperparameters, and `at_bound`; `coefficients`,
+#'   `latent`, `extra` and `factor` as in the fit; `elbo`, `log_prior`, `trace`; `converged`, `message`,
+#'   `gradient_norm`, `gap`, `rounding`, `jitter`; `method`, `expectation`, `backend`, `cost` and, if there
+#'   were several, `starts`.
+#'
+#'   `galvi_fit()`: a fit, see [galvi-fit].
+#' @seealso [galvi()]
+#' @examples
+#' # a row that counts for nothing, without changing the data
+#' design <- galvi_design(dist ~ gp(speed), data = cars)
+#' design$weights[49] <- 0
+#'
+#' # a hyperparameter that is held
+#' model <- galvi_model(design)
+#' at <- model$hyper$name == "gp(speed).lengthscale"
+#' model$hyper$value[at] <- 10
+#' model$hyper$learned[at] <- FALSE
+#'
+#' posterior <- galvi_infer(model)
+#' posterior$elbo
+#' galvi_fit(model, posterior)
+#' @name modular
+NULL
+
+#' @rdname modular
+#' @export
+galvi_design <- function(formula, data = NULL, family = gaussian(), weights, offset, subset, na.action) {
+  call <- written_call(match.call(), environment())
+  na.action <- if (missing(na.action)) default_na_action() else na.action
+  read_design(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action)
+}
+
+#' @rdname modular
+#' @export
+galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto", hyper = "optimise",
+                        control = galvi_control()) {
+  design <- check_design(design)
+  prior <- as_prior_list(check_evaluates(prior, "prior", "prior", prior_names()))
+  start <- check_evaluates(start, "start")
+  held <- check_choice(hyper, c("optimise", "fixed"), "hyper") == "fixed"
+  control <- as_control(check_evaluates(control, "control"))
+  model <- as_galvi_error(
+    build_model(design, prior, start, check_expectation(expectation), held, control)
+  )
+  if (held) model$hyper$learned[] <- FALSE
+  model
+}
+
+#' @rdname modular
+#' @export
+galvi_infer <- function(model, method = "auto", start = NULL, verbose = interactive()) {
+  check_step(model, "galvi_model", "model")
+  method <- fitc_method(check_method(method), model$design$specs)
+  verbose <- check_flag(verbose, "verbose")
+  control <- as_control(model$control)
+  core <- core_model(model, method)
+  # the optimiser takes no steps at all for no limit
+  learn <- any(core$hyper$learned) && control$hyper_iterations > 0
+  pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core)
+  result <- with_progress(verbose, function(report) {
+    given <- c(core, list(pilot = pilot, checked = checked_rows(core)))
+    with_memory(
+      fit_size(core, method, control), threads = control$threads, fit_model(
+        given, method, if (learn) "optimise" else "fixed", control, warm_start(start, core), report
+      )
+    )
+  })
+  new_step("galvi_infer", result)
+}
+
+#' @rdname modular
+#' @export
+galvi_fit <- function(model, posterior, call = match.call()) {
+  check_step(model, "galvi_model", "model")
+  check_step(posterior, "galvi_infer", "posterior")
+  core <- core_model(model, posterior$method)
+  if (!identical(dim(posterior$mean), dim(core$offset)) ||
+    length(posterior$hyper) != length(core$hyper$value)) {
+    stop_galvi("argument", "`posterior` is not that of `model`: they differ in rows or hyperparameters.")
+  }
+  new_fit(call, model, core, posterior)
+}
+
+# ---- what the steps share ----
+
+# maker: the step that returns them.
+new_step <- function(maker, fields) structure(fields, maker = maker, class = "galvi_step")
+
+check_step <- function(x, maker, arg) {
+  if (inherits(x, "galvi_step") && identical(attr(x, "maker"), maker)) return(invisible())
+  stop_galvi("argument", sprintf("`%s` must be what %s() returns, not %s.", arg, maker, describe(x)))
+}
+
+#' The part of a model that the core reads (R/model-list.R), checked, as it may have been changed
+#' @noRd
+core_model <- function(model, method) {
+  own <- c("formula", "family", "prior", "data", "design", "control")
+  core <- check_model(unclass(model)[setdiff(names(model), own)])
+  check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
+  core$hyper <- widen_ranges(core$hyper)
+  by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
+  if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
+  core
+}
+
+# Sites of a fit to as many rows are a good place to start from.
+warm_start <- function(start, model) {
+  if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
+  start$posterior[c("lambda", "b")]
+}
+
+#' @export
+print.galvi_step <- function(x, ...) {
+  refuse_print_dots(list(...), print.galvi_step)
+  cat("From ", attr(x, "maker"), "():\n", sep = "")
+  utils::str(unclass(x), max.level = 1L, give.attr = FALSE, no.list = TRUE)
+  invisible(x)
+}
