@@ -81,6 +81,12 @@ backend_names <- function() {
     .Call(`_galvi_backend_names`)
 }
 
+#' Names of what moves q from minibatch to minibatch
+#' @noRd
+step_rule_names <- function() {
+    .Call(`_galvi_step_rule_names`)
+}
+
 #' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
 #' @noRd
 fit_model <- function(model, method, hyper, control, start = NULL, report = NULL) {

@@ -20,8 +20,8 @@
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the
 #'   linear predictor. None is needed: points that say nothing new are left out.
 #' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
-#' @param chunk_rows Rows taken at a time where N exceeds the number of columns; `"auto"` or a positive whole
-#'   number. Results do not depend on it beyond rounding.
+#' @param chunk_rows Rows read at a time from data that are not in memory; `"auto"` or a positive whole number.
+#'   Results do not depend on it.
 #' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all.
 #' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
 #' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
@@ -29,6 +29,15 @@
 #' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
 #'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
 #'   steps, for at most 50 of them.
+#' @param batch_rows Rows of a minibatch for `method = "stochastic"`; `"auto"` or a positive whole number.
+#' @param passes How often `method = "stochastic"` goes through the rows by minibatches; `NULL` stops where the
+#'   bound rises no more than its sampling noise. Positive.
+#' @param step_rule How `method = "stochastic"` moves the posterior from one minibatch to the next:
+#'   `"natural"` (natural gradient), `"adadelta"` or `"adam"` (mean and Cholesky factor by their gradient),
+#'   `"sag"` (the rows of the minibatch replace what they contributed before) or `"svrg"` (natural gradient
+#'   with the noise of the minibatch taken off).
+#' @param step_size Of the steps of hyperparameters and, by `"adam"` and `"adadelta"`, of the posterior;
+#'   `"auto"` or a positive number.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @return A list of class `galvi_control`.
 #' @examples
@@ -38,7 +47,8 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
                           threads = getOption("galvi.threads", 2), backend = "auto",
-                          keep_factor = FALSE, hyper_method = "lbfgs", ...) {
+                          keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
+                          step_rule = "natural", step_size = "auto", ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -51,11 +61,17 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     move_inducing = check_flag(move_inducing, "move_inducing"),
     inducing_jitter = check_number(inducing_jitter, "inducing_jitter", 0),
     pieces = check_whole(pieces, "pieces", 3, 20),
-    chunk_rows = if (identical(chunk_rows, "auto")) "auto" else check_chunk_rows(chunk_rows),
+    chunk_rows = check_auto(chunk_rows, "chunk_rows", "a positive whole number", check_whole),
     threads = check_whole(threads, "threads"),
     backend = check_choice(backend, c("auto", backend_names()), "backend"),
     keep_factor = check_flag(keep_factor, "keep_factor"),
-    hyper_method = check_hyper_method(hyper_method, joint)
+    hyper_method = check_hyper_method(hyper_method, joint),
+    batch_rows = check_auto(batch_rows, "batch_rows", "a positive whole number", check_whole),
+    passes = if (!is.null(passes)) check_number(passes, "passes", 0, open_lower = TRUE),
+    step_rule = check_choice(step_rule, step_rule_names(), "step_rule"),
+    step_size = check_auto(step_size, "step_size", "a positive number", function(x, arg) {
+      check_number(x, arg, 0, open_lower = TRUE)
+    })
   ), class = "galvi_control")
 }
 
@@ -67,11 +83,10 @@ check_hyper_method <- function(x, joint) {
   x
 }
 
-check_chunk_rows <- function(x) {
-  if (is.numeric(x)) return(check_whole(x, "chunk_rows"))
-  stop_galvi("argument", sprintf(
-    "`chunk_rows` must be \"auto\" or a positive whole number, not %s.", describe(x)
-  ))
+check_auto <- function(x, arg, accepted, check) {
+  if (identical(x, "auto")) return(x)
+  if (is.numeric(x)) return(check(x, arg))
+  stop_galvi("argument", sprintf("`%s` must be \"auto\" or %s, not %s.", arg, accepted, describe(x)))
 }
 
 # galvi(control = ): what galvi_control() makes, perhaps changed since, or a list of its arguments.

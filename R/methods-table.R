@@ -19,8 +19,8 @@ check_expectation <- function(expectation) {
 #' has inducing points, and `"columns"` where all terms are fixed effects or finite-dimensional kernels. What
 #' fields have is listed for few nodes. `method = "auto"` takes `"exact"` for the gaussian family;
 #' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
-#' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run. With several
-#' latent values per observation the choice is the same.
+#' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run;
+#' `"incremental"` for columns and inducing points where there are a hundred rows or more for each.
 #'
 #' Expectations of log p(y | eta):
 #'

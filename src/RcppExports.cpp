@@ -169,6 +169,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// step_rule_names
+std::vector<std::string> step_rule_names();
+RcppExport SEXP _galvi_step_rule_names() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(step_rule_names());
+    return rcpp_result_gen;
+END_RCPP
+}
 // fit_model
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control, Rcpp::Nullable<Rcpp::List> start, SEXP report);
 RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP) {
@@ -336,6 +345,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_prior_centre", (DL_FUNC) &_galvi_prior_centre, 1},
     {"_galvi_hyper_method_facts", (DL_FUNC) &_galvi_hyper_method_facts, 0},
     {"_galvi_backend_names", (DL_FUNC) &_galvi_backend_names, 0},
+    {"_galvi_step_rule_names", (DL_FUNC) &_galvi_step_rule_names, 0},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},

@@ -223,3 +223,8 @@ Rcpp::List hyper_method_facts() {
 
 // [[Rcpp::export(rng = false)]]
 std::vector<std::string> backend_names() { return galvi::backend_names(); }
+
+//' Names of what moves q from minibatch to minibatch
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> step_rule_names() { return galvi::step_rules(); }
