@@ -37,7 +37,8 @@ reference_gap <- function(model, fit) {
 # Is the posterior one of a short latent vector, found from sums over rows, and not one of sites?
 is_global_method <- function(model) {
   projected <- all(vapply(model$predictors, `[[`, "", "solver") == "projected")
-  function(method) projected && method %in% c("fixed_point", "natural_gradient", "cholesky_gradient", "incremental")
+  by_sums <- c("fixed_point", "natural_gradient", "cholesky_gradient", "incremental", "stochastic")
+  function(method) projected && method %in% by_sums
 }
 
 # Such a posterior in whitened coordinates: its columns W, mean m and covariance S, and its certificate, half

@@ -4,7 +4,8 @@ test_that("defaults are those of the interface", {
   expect_equal(unclass(galvi_control()), list(
     tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200, starts = 1, freeze = 10,
     joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20, chunk_rows = "auto", threads = 2,
-    backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs"
+    backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
+    step_rule = "natural", step_size = "auto"
   ))
 })
 
@@ -19,7 +20,8 @@ test_that("illegal values are errors that say what is legal", {
     tol = 0, tol = "a", max_iterations = 0, max_iterations = 2.5, hyper_tol = -1, hyper_iterations = -1,
     starts = 0, freeze = -1, joint = NA, move_inducing = 1, inducing_jitter = -1, pieces = 2, pieces = 21,
     chunk_rows = 0, chunk_rows = "all", threads = 0, backend = "gpu", keep_factor = "yes",
-    hyper_method = "bfgs", tol = c(1, 2), tol = NA_real_
+    hyper_method = "bfgs", batch_rows = 0, batch_rows = "some", passes = 0, step_rule = "sgd", step_size = 0,
+    tol = c(1, 2), tol = NA_real_
   )
   for (i in seq_along(bad)) {
     expect_error(do.call(galvi_control, bad[i]), names(bad)[i], class = "galvi_error_argument")

@@ -7,8 +7,9 @@ source_case <- function(n = 6000, formula = y ~ x + gp(x, z, inducing = points),
   d$class <- factor(sample(c("a", "b", "c"), n, TRUE))
   points <- as.matrix(expand.grid(x = seq(-3, 3, length.out = 5), z = seq(-3, 3, length.out = 4)))
   environment(formula) <- environment()
-  fit <- galvi(formula, d, family, hyper = "fixed", control = galvi_control(tol = 1e-4))
-  list(model = fit$model, control = unclass(fit$control), n = n)
+  control <- galvi_control(tol = 1e-4)
+  model <- galvi_model(galvi_design(formula, d, family), control = control)
+  list(model = core_model(model, "fixed_point"), control = unclass(control), n = n)
 }
 
 block_of <- function(model, at) model_of_rows(model, at)[c("y", "size", "weights", "offset", "designs")]
@@ -108,13 +109,13 @@ test_that("every step rule of minibatches ends at the optimum", {
   optimum <- run_model(case$model, "fixed_point", "fixed", case$control)$elbo
   for (rule in c("natural", "adadelta", "adam", "sag", "svrg")) {
     set.seed(1)
-    control <- c(case$control, list(step_rule = rule, passes = 3, batch_rows = 100))
+    control <- utils::modifyList(case$control, list(step_rule = rule, passes = 3, batch_rows = 100))
     fit <- run_model(case$model, "stochastic", "fixed", control)
     expect_true(fit$converged, label = rule)
     expect_equal(fit$elbo, optimum, tolerance = 1e-7, label = rule)
   }
   set.seed(1)
-  control <- c(case$control, list(passes = 3, batch_rows = 100))
+  control <- utils::modifyList(case$control, list(passes = 3, batch_rows = 100))
   fit <- run_model(read_model(case), "stochastic", "fixed", control)
   expect_equal(fit$elbo, optimum, tolerance = 1e-7)
 })
@@ -124,7 +125,7 @@ test_that("minibatches come near to the hyperparameters that full passes learn",
   learned <- run_model(case$model, "fixed_point", "optimise", case$control)
   held <- run_model(case$model, "fixed_point", "fixed", case$control)
   set.seed(1)
-  control <- c(case$control, list(passes = 40, batch_rows = 100))
+  control <- utils::modifyList(case$control, list(passes = 40, batch_rows = 100))
   fit <- run_model(case$model, "stochastic", "optimise", control)
   expect_gt(fit$elbo, learned$elbo - 0.2 * (learned$elbo - held$elbo))
 })

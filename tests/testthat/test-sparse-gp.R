@@ -109,7 +109,7 @@ test_that("all methods meet on a sparse model", {
     elbo <- vapply(fits, `[[`, 0, "elbo")
     wanted <- c(
       "newton", "fixed_point", "fixed_point_batch", "coordinate_ascent", "natural_gradient",
-      "opper_archambeau", "cholesky_gradient", "incremental", if (likelihood == "poisson") "dual"
+      "opper_archambeau", "cholesky_gradient", "incremental", "stochastic", if (likelihood == "poisson") "dual"
     )
     expect_setequal(names(elbo), wanted)
     expect_lt(diff(range(elbo)), tol$elbo)
