@@ -6,7 +6,8 @@
 namespace galvi {
 
 /// Works on B = D + T C T with T = diag(sqrt|lambda|) and D = diag(sign lambda), so that C is never inverted.
-/// Rows with negative lambda come last in B, which is then L J L' (ARCHITECTURE.md, "Sites"). Where lambda is
+/// Rows with negative lambda come last in B, which is then L J L' with J = diag(+1, -1): two Cholesky
+/// factorisations and nothing indefinite, which fail exactly where no posterior exists. Where lambda is
 /// infinite (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
 class DenseKernelSolver final : public Solver {
  public:

@@ -1,5 +1,19 @@
 // Sparse fields beside dense columns: z has as many elements as there are nodes, and nothing is ever N x N or
-// L x L.
+// L x L. One bordered system holds everything:
+//
+//   M = [A' E; E' G]     A' = Q + kappa sum e_pin e_pin' + W' Lambda W, sparse
+//
+// The border has the dense columns (fixed effects, inducing points), one unknown per pinned node that takes its
+// pin out again, and one Lagrange multiplier per constraint of an intrinsic field. A' is analysed once and
+// refactored; its inverse is computed on the pattern of the factor only (Takahashi's recursions), and the
+// border's Schur complement adds a correction of low rank. The prior is the same object with Lambda = 0. A
+// field whose null space has a prior of its own (the slope of rw2) brings it as columns. Rows with negative
+// lambda join the border where A' has no factor though the constraints make the posterior proper. Distances of
+// more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's.
+//
+// dense_columns has all whitened columns by chunks (shared with the projected solver), field_stack all fields
+// as one z, bordered_factor is M at one lambda, sparse.cpp the verbs, sparse_gradient and sparse_prediction
+// what follows from them.
 #pragma once
 
 #include <optional>
