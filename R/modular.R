@@ -54,10 +54,18 @@
 #' posterior <- galvi_infer(model)
 #' posterior$elbo
 #' galvi_fit(model, posterior)
+#'
+#' # the expected log likelihood of the first ten rows and of all
+#' columns <- galvi_model(galvi_design(dist ~ speed, data = cars))
+#' q <- galvi_infer(columns)
+#' contribution(columns, q, 1:10)$value
+#' contribution(columns, q)$value
+#' @order 1
 #' @name modular
 NULL
 
 #' @rdname modular
+#' @order 2
 #' @export
 galvi_design <- function(formula, data = NULL, family = gaussian(), weights, offset, subset, na.action) {
   call <- written_call(match.call(), environment())
@@ -66,6 +74,7 @@ galvi_design <- function(formula, data = NULL, family = gaussian(), weights, off
 }
 
 #' @rdname modular
+#' @order 3
 #' @export
 galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto", hyper = "optimise",
                         control = galvi_control()) {
@@ -82,6 +91,7 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 }
 
 #' @rdname modular
+#' @order 4
 #' @export
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = interactive()) {
   check_step(model, "galvi_model", "model")
@@ -104,6 +114,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
 }
 
 #' @rdname modular
+#' @order 5
 #' @export
 galvi_fit <- function(model, posterior, call = match.call()) {
   check_step(model, "galvi_model", "model")

@@ -81,7 +81,7 @@ void HyperTable::set_unconstrained(const Vector& x) {
 
 Eigen::Array<bool, Eigen::Dynamic, 1> HyperTable::is_place() const {
   Eigen::Array<bool, Eigen::Dynamic, 1> out(learned());
-  for (Index i = 0; i < learned(); ++i) out[i] = rows_[learned_[i]].transform == &find_transform("identity");
+  for (Index i = 0; i < learned(); ++i) out[i] = rows_[learned_[i]].transform->lower == -unbounded;
   return out;
 }
 

@@ -118,6 +118,15 @@ test_that("a fit is where inference may start", {
   expect_same_fit(stepwise(y ~ gp(x), d, poisson(), start = first), again)
 })
 
+test_that("contributions are of what the steps return", {
+  d <- steps_data()
+  model <- galvi_model(galvi_design(y ~ z + x, d, poisson()))
+  posterior <- galvi_infer(model, verbose = FALSE)
+  all <- contribution(model, posterior)
+  expect_equal(contribution(model, posterior, 1:10) + contribution(model, posterior, 11:40), all)
+  expect_identical(contribution(galvi_fit(model, posterior), posterior), all)
+})
+
 test_that("steps refuse what is not theirs", {
   d <- steps_data()
   design <- galvi_design(y ~ z + gp(x), d, poisson())
