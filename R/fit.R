@@ -35,10 +35,10 @@
 #'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset
 #'     included (N x K); `extra`, the part of the variance that inducing points leave to each observation
 #'     alone (N x K, or NULL); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
-#'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `mean` (columns x
-#'     K) and `covariance` (a matrix per latent); `latent` and `factor`, what predictions need of the latent
-#'     vector, or NULL. Any term's posterior, at the observations or elsewhere, is [predict()][predict.galvi]
-#'     with `type = "terms"`.}
+#'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `latents` (which
+#'     linear predictors have it), `mean` (columns x those) and `covariance` (a matrix for each); `latent` and
+#'     `factor`, what predictions need of the latent vector, or NULL. Any term's posterior, at the
+#'     observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
 #'     the model frame.}
 #'   \item{`na.action`, `control`}{what was left out for missing values; the settings used.}

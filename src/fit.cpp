@@ -76,14 +76,37 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q,
   return out;
 }
 
+/// Coefficients of columns, by prior and term; `latents` says whose they are.
+Rcpp::List coefficients_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
+  Rcpp::List out;
+  for (std::size_t p = 0; p < model.priors().size(); ++p) {
+    Rcpp::IntegerVector latents;
+    std::vector<std::vector<Coefficients>> columns;
+    for (Index k = 0; k < model.latents(); ++k) {
+      if (model.prior_index(k) != static_cast<Index>(p)) continue;
+      latents.push_back(static_cast<int>(k) + 1);
+      columns.push_back(model.solver(k).coefficients(states[k]));
+    }
+    for (std::size_t t = 0; t < columns[0].size(); ++t) {
+      Matrix mean(columns[0][t].mean.size(), latents.size());
+      Rcpp::List covariance(latents.size());
+      for (Index i = 0; i < latents.size(); ++i) {
+        mean.col(i) = columns[i][t].mean;
+        covariance[i] = to_r(columns[i][t].covariance);
+      }
+      out.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label, Rcpp::_["latents"] = latents,
+                                       Rcpp::_["mean"] = to_r(mean), Rcpp::_["covariance"] = covariance));
+    }
+  }
+  return out;
+}
+
 /// What is kept of every latent's solver: latent vectors, factors and the coefficients of columns.
 Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
-  Rcpp::List latent(model.latents()), factor(model.latents()), coefficients;
+  Rcpp::List latent(model.latents()), factor(model.latents());
   bool has_latent = false, has_factor = false;
-  std::vector<std::vector<Coefficients>> columns(model.latents());
   for (Index k = 0; k < model.latents(); ++k) {
     const SolverState& state = states[k];
-    columns[k] = model.solver(k).coefficients(state);
     if (state.latent_mean.size() > 0) {
       has_latent = true;
       latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean),
@@ -94,28 +117,22 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState
       factor[k] = to_r(state.factor);
     }
   }
-  for (std::size_t t = 0; t < columns[0].size(); ++t) {
-    Matrix mean(columns[0][t].mean.size(), model.latents());
-    Rcpp::List covariance(model.latents());
-    for (Index k = 0; k < model.latents(); ++k) {
-      mean.col(k) = columns[k][t].mean;
-      covariance[k] = to_r(columns[k][t].covariance);
-    }
-    coefficients.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label,
-                                              Rcpp::_["mean"] = to_r(mean),
-                                              Rcpp::_["covariance"] = covariance));
-  }
-  return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients,
+  return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients_to_r(model, states),
                             Rcpp::_["latent"] = has_latent ? SEXP(latent) : R_NilValue,
                             Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
 }
 
 // c of the rows, N x K; NULL where there is none.
 SEXP extra_variances(const LatentGaussianModel& model) {
-  if (model.solver(0).extra_variances().size() == 0) return R_NilValue;
-  Matrix out(model.rows(), model.latents());
-  for (Index k = 0; k < model.latents(); ++k) out.col(k) = model.solver(k).extra_variances();
-  return to_r(out);
+  Matrix out = Matrix::Zero(model.rows(), model.latents());
+  bool any = false;
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Vector& c = model.solver(k).extra_variances();
+    if (c.size() == 0) continue;
+    any = true;
+    out.col(k) = c;
+  }
+  return any ? SEXP(to_r(out)) : R_NilValue;
 }
 
 std::string digits(double x) {

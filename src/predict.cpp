@@ -10,18 +10,22 @@ using namespace galvi;
 
 namespace {
 
+// What a fit keeps of latent k's solver under this name; NULL where it has none.
+SEXP kept(const Rcpp::List& posterior, const char* name, Index k) {
+  return has(posterior, name) ? SEXP(Rcpp::List(posterior[name])[k]) : R_NilValue;
+}
+
 SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   SolverState state;
   state.alpha = get_matrix(posterior, "alpha").col(k);
   state.lambda = get_matrix(posterior, "lambda").col(k);
   state.b = get_matrix(posterior, "b").col(k);
-  if (has(posterior, "latent")) {
-    const Rcpp::List latent = Rcpp::List(posterior["latent"])[k];
+  if (const SEXP latent = kept(posterior, "latent", k); !Rf_isNull(latent)) {
     state.latent_mean = get_vector(latent, "mean");
     state.latent_chol = get_matrix(latent, "chol");
   }
-  if (has(posterior, "factor"))
-    state.factor = from_r(Rcpp::NumericMatrix(Rcpp::List(posterior["factor"])[k]));
+  if (const SEXP factor = kept(posterior, "factor", k); !Rf_isNull(factor))
+    state.factor = from_r(Rcpp::NumericMatrix(factor));
   return state;
 }
 
@@ -41,13 +45,6 @@ void check_rows(const Prior& prior, const DesignRows& rows, Index number) {
     if (rows[t].size() != number) throw std::invalid_argument("terms differ in their number of new rows");
     prior[t].check(rows[t]);
   }
-}
-
-std::vector<std::shared_ptr<const DesignRows>> without_rows(const std::vector<DesignRows>& designs) {
-  std::vector<std::shared_ptr<const DesignRows>> out;
-  for (const DesignRows& design : designs)
-    out.push_back(std::make_shared<const DesignRows>(design.slice(0, 0)));
-  return out;
 }
 
 Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
@@ -72,7 +69,12 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   for (const auto& design : rows) others.push_back(design_from_list(design));
   const std::vector<PredictorSpec> predictors = predictors_from_list(context, model);
   // A short latent vector determines the predictions: no training rows are needed.
-  const auto designs = has(posterior, "latent") ? without_rows(others) : designs_from_list(model);
+  const auto short_vector = [&](const PredictorSpec& spec) {
+    return !Rf_isNull(kept(posterior, "latent", spec.latents.at(0)));
+  };
+  const bool all_short = std::all_of(predictors.begin(), predictors.end(), short_vector);
+  std::vector<std::shared_ptr<const DesignRows>> designs;
+  if (!all_short) designs = designs_from_list(model);
   Index K = 0, T = 0, number = 0;
   for (const PredictorSpec& spec : predictors) {
     K += static_cast<Index>(spec.latents.size());
@@ -80,7 +82,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     number = others.at(spec.design).size();
   }
 
-  const Index N = has(posterior, "latent") ? 0 : get_matrix(posterior, "b").rows();
+  const Index N = all_short ? 0 : get_matrix(posterior, "b").rows();
   const Vector hyper = get_vector(posterior, "hyper");
   const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(N);
   Matrix mean(number, K), variance(number, K);
@@ -94,8 +96,10 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     const DesignRows& own = others[spec.design];
     check_rows(*spec.prior, own, number);
     spec.prior->update(hyper);
+    const auto fitted = short_vector(spec) ? std::make_shared<const DesignRows>(own.slice(0, 0))
+                                        : designs.at(spec.design);
     for (const Index k : spec.latents) {
-      auto solver = make_solver(spec.solver, context, spec.prior, designs.at(spec.design));
+      auto solver = make_solver(spec.solver, context, spec.prior, fitted);
       solver->refresh();
       const SolverState state = state_from_list(posterior, k);
       for (Index begin = 0; begin < number; begin += block) {
@@ -105,8 +109,9 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
         mean.col(k).segment(begin, count) = out.mean;
         variance.col(k).segment(begin, count) = out.variance;
         if (request.terms) {
-          part(term_mean, k).middleRows(begin, count) = out.term_mean;
-          part(term_variance, k).middleRows(begin, count) = out.term_variance;
+          const Index terms = spec.prior->size();  // predictors may differ in their number
+          part(term_mean, k).block(begin, 0, count, terms) = out.term_mean;
+          part(term_variance, k).block(begin, 0, count, terms) = out.term_variance;
         }
         if (request.covariance) covariance[k] = to_r(out.covariance);
       }

@@ -14,7 +14,9 @@ namespace {
 using galvi::Likelihood;
 
 struct Row {
-  double size, y, mean, variance, probability;
+  double size, y;
+  const double *mean, *variance;  // K
+  double probability;
 };
 using Quantity = std::function<double(const Likelihood&, const Row&)>;
 
@@ -53,9 +55,9 @@ const std::map<std::string, Quantity>& quantities() {
 
 }  // namespace
 
-// `size`, `y`, `mean`, `variance` and `probability` are recycled to the length of `mean`; y is used by
-// "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row gives
-// NA, and so does a mean or variance that is not finite.
+// `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
+// used by "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row
+// gives NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,
@@ -65,14 +67,21 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
   const auto l = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
-  Rcpp::NumericVector out(mean.size());
+  const R_xlen_t K = l->latents(), N = mean.size() / K;
+  if (N * K != mean.size()) throw std::invalid_argument("mean must be N x K");
+  Rcpp::NumericVector out(N);
   auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
+  galvi::Vector m(K), v(K);
   galvi::RMonitor monitor(R_NilValue);
-  for (R_xlen_t n = 0; n < out.size(); ++n) {
+  for (R_xlen_t n = 0; n < N; ++n) {
     monitor.poll();
-    const Row row{at(size, n), at(y, n), mean[n], at(variance, n), at(probability, n)};
-    const bool missing = !std::isfinite(row.mean) || !(row.variance >= 0.0 && std::isfinite(row.variance)) ||
-                         std::isnan(row.y) || std::isnan(row.size) || std::isnan(row.probability);
+    for (R_xlen_t k = 0; k < K; ++k) {
+      m[k] = mean[n + k * N];
+      v[k] = at(variance, n + k * N);
+    }
+    const Row row{at(size, n), at(y, n), m.data(), v.data(), at(probability, n)};
+    const bool missing = !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.y) ||
+                         std::isnan(row.size) || std::isnan(row.probability);
     out[n] = missing ? NA_REAL : quantity->second(*l, row);
   }
   return out;

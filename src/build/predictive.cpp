@@ -1,5 +1,6 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "predictive/classes.cpp"
+#include "predictive/distributional.cpp"
 #include "predictive/moments.cpp"
 #include "predictive/quantile.cpp"
 #include "predictive/tails.cpp"

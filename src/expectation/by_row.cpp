@@ -89,17 +89,12 @@ void ScalarByRow::evaluate_row(const Likelihood& likelihood, const Datum& datum,
                                const double* variance, int order, RowExpectation& out) const {
   PointExpectation point{};
   evaluate_point(likelihood, datum, *mean, *variance, order, point);
-  out.value = point.value;
-  *out.d_m = point.d_m;
-  *out.d_v = point.d_v;
-  *out.d_mm = point.d_mm;
-  *out.d_mv = point.d_mv;
-  *out.d_vv = point.d_vv;
+  out.add(point);
 }
 
 void ScalarByRow::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                    const double* variance, double weight, VectorRef gradient) const {
-  if (likelihood.add_expected_gradient(datum, *mean, *variance, weight, gradient)) return;
+  if (likelihood.add_expected_gradient(datum, mean, variance, weight, gradient)) return;
   thread_local GaussianRule rule;
   rule.place(*mean, *variance, likelihood.smoothness(datum));
   for (std::size_t j = 0; j < rule.nodes().size(); ++j)

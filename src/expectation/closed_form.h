@@ -5,7 +5,7 @@
 
 namespace galvi {
 
-class ClosedForm final : public ScalarByRow {
+class ClosedForm final : public ByRow {
  public:
   std::string name() const override { return "closed_form"; }
   std::string refuses(const Likelihood& likelihood) const override {
@@ -31,9 +31,13 @@ class ClosedForm final : public ScalarByRow {
   }
 
  protected:
-  void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
-                      int /*order*/, PointExpectation& out) const override {
-    out = *likelihood.closed_form(datum, mean, variance);
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                    const double* variance, int /*order*/, RowExpectation& out) const override {
+    likelihood.add_closed_form(datum, mean, variance, out);
+  }
+  void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                        const double* variance, double weight, VectorRef gradient) const override {
+    likelihood.add_expected_gradient(datum, mean, variance, weight, gradient);
   }
 };
 

@@ -19,14 +19,6 @@ struct Expectations {
   Matrix d_mm, d_mv, d_vv;  // N x K^2
 };
 
-/// E log p of one row and its derivatives. Blocks of second derivatives are K x K, column-major: entry k + K
-/// l of d_mv is d^2 E / dm_k dv_l. All are zero when handed to an expectation, which adds to them.
-struct RowExpectation {
-  double value;
-  double *d_m, *d_v;           // K
-  double *d_mm, *d_mv, *d_vv;  // K x K, for order = 2
-};
-
 /// Fenchel conjugate of one row's -E and its derivatives in x (DualLine).
 struct RowConjugate {
   double value;
@@ -47,8 +39,8 @@ class Expectation {
   /// finite, as after a step that went too far, is NaN and so is its sum: such a step is to be refused.
   virtual void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                         const Matrix& variance, int order, Expectations& out) const = 0;
-  /// One row, without its weight; mean and variance: K. Second derivatives for order = 2 only. Called from
-  /// threads.
+  /// Adds one row, without its weight; mean and variance: K. Second derivatives for order = 2 only. Called
+  /// from threads.
   virtual void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                             const double* variance, int order, RowExpectation& out) const = 0;
   /// gradient[h] += d sum_n value_n / d hyper_h of the likelihood, natural scale.

@@ -13,8 +13,9 @@ class Taylor final : public ScalarByRow {
   std::string name() const override { return "taylor"; }
   std::string refuses(const Likelihood& likelihood) const override {
     if (likelihood.latents() != 1)
-      return "expectation = \"taylor\" serves likelihoods with one latent value per observation; "
-             "use \"log\" or \"bouchard\".";
+      return std::string("expectation = \"taylor\" serves likelihoods with one latent value per observation; "
+                         "use ") +
+             (likelihood.distributional() ? "\"auto\"." : "\"log\" or \"bouchard\".");
     if (likelihood.smoothness().width == 0.0)
       return "The log density has a kink, where no Taylor series exists: use expectation = \"closed_form\".";
     return "";

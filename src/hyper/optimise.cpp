@@ -139,7 +139,7 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   if (algorithm.gradient)
     throw std::domain_error("joint = TRUE climbs the bound of Gaussian posteriors, which is not what \"" +
                             algorithm.name + "\" is after: leave it FALSE");
-  if (!model.likelihood().log_concave() || !model.expectation().consistent())
+  if (!model.likelihood().concave_in_each() || !model.expectation().consistent())
     throw std::domain_error(
         "joint = TRUE keeps lambda positive and climbs the bound, which this likelihood or "
         "expectation does not allow: leave it FALSE");

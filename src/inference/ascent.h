@@ -25,6 +25,13 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 /// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
+/// Is newton_target() the better target? Where classes compete for one response, and with bounds, whose
+/// lambda is not the curvature in the mean.
+inline bool moves_means_together(const LatentGaussianModel& model) {
+  const bool compete = model.latents() > 1 && !model.likelihood().distributional();
+  return compete || !model.expectation().exact();
+}
+
 /// Is there a posterior after the step, and its merit not lower but for rounding?
 inline bool holds(std::optional<Posterior>& next, const Posterior& current) {
   return next && next->holds_after(current);

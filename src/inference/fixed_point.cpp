@@ -35,12 +35,11 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
 
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
-  // Coefficients that all rows share, and classes that compete for one response, make the plain iteration
-  // slow; so do bounds, whose lambda is not the curvature in the mean.
+  // Coefficients that all rows share make the plain iteration slow.
   const bool full = model.full() && model.null_dimension() == 0;
+  const bool joint = moves_means_together(model);
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
-  const bool joint = model.latents() > 1 || !model.expectation().exact();
   if (!plain) return climb(model, start, control, trace, {joint});
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);
@@ -55,7 +54,7 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
 
 InferenceResult fixed_point_by_sums(GlobalModel model, const std::optional<Sites>& start,
                                     const InferenceControl& control, Trace& trace) {
-  const bool joint = model.model().latents() > 1 || !model.model().expectation().exact();
+  const bool joint = moves_means_together(model.model());
   return global_climb(model, model.start(start, joint), control, trace, joint);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "global/site_visit.h"
+#include "inference/ascent.h"
 #include "inference/global_climb.h"
 #include "numeric/dense.h"
 
@@ -76,7 +77,7 @@ InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace) {
   constexpr int least = 2, most = 20;
   const LatentGaussianModel& core = model.model();
-  const bool joint = core.latents() > 1 || !core.expectation().exact();
+  const bool joint = moves_means_together(core);
   if (start) return global_climb(model, model.start(start, joint), control, trace, joint);
   Standing standing(model);
   int sweeps = 0;

@@ -81,7 +81,7 @@ class FrozenModel {
         v0_(at.variance),
         scale_(at.variance.cwiseSqrt()),
         floor_(model.lambda_floor()),
-        sites_(model.one_optimum(), v0_, floor_) {}
+        sites_(model.likelihood().concave_in_each(), v0_, floor_) {}
 
   /// Empty where the modelled variance is not positive or the expectation overflows.
   std::optional<Point> at(const Matrix& alpha, const Matrix& x, const Matrix& mean) const;
@@ -242,7 +242,7 @@ bool fallback_step(LatentGaussianModel& model, Sites target, bool positive, Post
 
 InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
                        const InferenceControl& control, Trace& trace) {
-  const bool positive = model.one_optimum();
+  const bool positive = model.likelihood().concave_in_each();
   const bool bends = !model.expectation().exact();
   InferenceResult out;
   Posterior& current = out.posterior;

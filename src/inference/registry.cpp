@@ -46,7 +46,7 @@ std::string needs_consistent(const Model& model) {
 }
 
 std::string needs_positive_sites(const Model& model) {
-  if (!model.likelihood().log_concave())
+  if (!model.likelihood().concave_in_each())
     return "its steps keep lambda positive, which a likelihood that is not log-concave does not; use "
            "fixed_point";
   return "";
@@ -208,14 +208,15 @@ std::string automatic_expectation(const std::string& method) {
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not
-  // log-concave, whose bends newton's model of the variances misjudges, the natural gradient. Else the
-  // fixed point, which keeps its digits where coefficients have wide priors; where rows are very many,
-  // incremental sweeps are there first.
+  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not concave,
+  // whose bends newton's model of the variances misjudges, the natural gradient. Else the fixed point, which
+  // keeps its digits where coefficients have wide priors; where rows are very many, incremental sweeps are
+  // there first.
   if (name == "auto") {
     constexpr Index many = 100;  // rows for each column (bench/incremental.R)
     const bool sweeps = model.latents() == 1 && model.observations() >= many * model.latent_dimension();
-    const std::string best = model.full() ? model.likelihood().log_concave() ? "newton" : "natural_gradient"
+    const bool concave = model.likelihood().concave_in_each();
+    const std::string best = model.full() ? concave ? "newton" : "natural_gradient"
                              : sweeps     ? "incremental"
                                           : "fixed_point";
     const std::string first = model.has_all_rows() ? "exact" : best;

@@ -38,7 +38,7 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
     } catch (const std::domain_error&) {
       continue;  // no posterior there
     }
-    bounds.push_back(other.posterior.elbo);
+    if (other.converged) bounds.push_back(other.posterior.elbo);
     if (other.posterior.elbo > best.posterior.elbo + agreement) best = std::move(other);
   }
   if (best.posterior.elbo > first.posterior.elbo)

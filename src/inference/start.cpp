@@ -3,9 +3,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "likelihood/distributional.h"
+
 namespace galvi {
 
 namespace {
+
+constexpr double widest_marginal = 1e4;  // a wider one says nothing about where the data are
 
 struct Site {
   double lambda, b;
@@ -20,10 +24,46 @@ Site expand_at_datum(const Likelihood& likelihood, const Datum& datum, double we
   return {lambda, weight * l[1] + lambda * (eta - prior_mean)};
 }
 
+// The sites of a distributional likelihood with eta_2 at these values, and with eta_1 where each row alone
+// has it then and as uncertain as that leaves it.   second: N
+Sites sites_given(Context& context, const LatentGaussianModel& model, const Data& data,
+                  const Matrix& prior_mean, const Vector& second) {
+  const Likelihood& likelihood = model.likelihood();
+  const Index N = second.size();
+  Matrix mean(N, 2), variance = Matrix::Zero(N, 2);
+  mean.col(1) = second;
+  for (Index n = 0; n < N; ++n) {
+    const auto given = likelihood.distributional()->given(second[n]);
+    double l[5];
+    mean(n, 0) = given->starting_eta(data[n]);
+    given->derivatives(data[n], mean(n, 0), l);
+    if (l[2] < 0) variance(n, 0) = -1 / l[2];
+  }
+  Expectations e;
+  model.expectation().evaluate(context, likelihood, data, mean, variance, 1, e);
+  const Matrix lambda = (-2.0 * e.d_variance).cwiseMax(0.0);
+  return {lambda, e.d_mean + lambda.cwiseProduct(mean - prior_mean)};
+}
+
+// The eta_2 that fits each row while eta_1 is known no better than in the prior: all is noise.   N
+Vector noisy_second(const Distributional& likelihood, const Data& data, const Matrix& prior_mean,
+                    const Matrix& prior_variance) {
+  Vector out = prior_mean.col(1);
+  for (Index n = 0; n < out.size(); ++n) {
+    const double own =
+        likelihood.second_of(data[n], prior_mean(n, 0), std::min(prior_variance(n, 0), widest_marginal));
+    if (std::isfinite(own)) out[n] = own;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Sites> other_starts(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
+  // starting_sites() take responses for noise; with eta_2 at its prior mean they may be signal
+  if (model.likelihood().distributional())
+    return {sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean().col(1))};
   Sites start{Matrix::Zero(N, K), Matrix::Zero(N, K)};
   if (K > 1) return {start};
   for (Index n = 0; n < N; ++n) {
@@ -41,12 +81,14 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
                      const Matrix& prior_mean, const Matrix& prior_variance) {
   const Index N = prior_mean.rows(), K = prior_mean.cols();
   const Likelihood& likelihood = model.likelihood();
+  if (const Distributional* form = likelihood.distributional())
+    return sites_given(context, model, data, prior_mean,
+                       noisy_second(*form, data, prior_mean, prior_variance));
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
   // says.
   const bool narrow = model.observations() > 2 * model.latent_dimension();
-  // A flat or very wide marginal says nothing about where the data are; of classes that compete the widest
-  // would take all.
-  const double widest = K == 1 ? 1e4 : narrow ? 0 : 4;
+  // Of classes that compete the widest would take all.
+  const double widest = K == 1 ? widest_marginal : narrow ? 0 : 4;
   const Matrix v0 = prior_variance.cwiseMin(widest);
   Expectations e;
   model.expectation().evaluate(context, likelihood, data, prior_mean, v0, 1, e);

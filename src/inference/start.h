@@ -16,7 +16,8 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
                      const Matrix& prior_mean, const Matrix& prior_variance);
 
 /// Other places to start from, for bounds with several optima: every observation taken at its word, and with
-/// a hundredth of its weight, which is a smoother fit. The prior for K > 1.
+/// a hundredth of its weight, which is a smoother fit. With two linear predictors, where starting_sites()
+/// take responses for noise, the second predictor at its prior mean; with classes the prior.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
 /// Calls attempt(factor) for multiples of starting sites until one succeeds. Throws std::domain_error if none

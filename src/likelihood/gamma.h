@@ -16,12 +16,13 @@ class Gamma final : public GammaResponse {
 
   // d log p / d shape = log a - psi(a) + 1 + d - exp(d), d = log y - eta
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    add_expected_gradient(datum, *eta, 0.0, weight, gradient);
+    const double known = 0.0;
+    add_expected_gradient(datum, eta, &known, weight, gradient);
   }
-  bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
-    const double d = std::log(datum.y) - mean;
-    gradient[parameter_.position()] += weight * (log_less_digamma_ + d - std::expm1(d + 0.5 * variance));
+    const double d = std::log(datum.y) - *mean;
+    gradient[parameter_.position()] += weight * (log_less_digamma_ + d - std::expm1(d + 0.5 * *variance));
     return true;
   }
   bool has_hyper() const override { return true; }

@@ -92,13 +92,14 @@ class Gaussian final : public IdentityLink {
 
   // d log p / d variance = ((y - eta)^2 / variance - 1) / (2 variance)
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    add_expected_gradient(datum, *eta, 0.0, weight, gradient);
+    const double known = 0.0;
+    add_expected_gradient(datum, eta, &known, weight, gradient);
   }
-  bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
     if (variance_ == 0.0) return true;  // noise-free observations: the variance is held
-    const double residual = datum.y - mean;
-    gradient[position_] += weight * ((residual * residual + variance) / variance_ - 1.0) / (2.0 * variance_);
+    const double residual = datum.y - *mean, square = residual * residual + *variance;
+    gradient[position_] += weight * (square / variance_ - 1.0) / (2.0 * variance_);
     return true;
   }
   bool has_hyper() const override { return true; }

@@ -106,9 +106,9 @@ class Laplace final : public IdentityLink {
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     gradient[parameter_.position()] += weight * (std::fabs(datum.y - *eta) / scale_ - 1.0) / scale_;
   }
-  bool add_expected_gradient(const Datum& datum, double mean, double variance, double weight,
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
-    const double residual = datum.y - mean, sd = std::sqrt(variance);
+    const double residual = datum.y - *mean, sd = std::sqrt(*variance);
     const double d = sd > 0.0 ? residual / sd : infinity;
     const double distance = mean_distance(residual, sd, d, normal_density(d));
     gradient[parameter_.position()] += weight * (distance / scale_ - 1.0) / scale_;

@@ -42,6 +42,26 @@ struct PointExpectation {
   double d_mm, d_mv, d_vv;
 };
 
+/// The same of one row with K latent values, independent under q. Blocks of second derivatives are K x K,
+/// column-major: entry k + K l of d_mv is d^2 E / dm_k dv_l. Whoever fills one adds to zeros. Without
+/// variance they are log p and its derivatives: d_m the gradient, d_mm the Hessian, 2 d_v its diagonal h, and
+/// in (k, l) 2 d_mv is dh_l / d eta_k, 4 d_vv is d^2 h_l / d eta_k^2.
+struct RowExpectation {
+  double value;
+  double *d_m, *d_v;           // K
+  double *d_mm, *d_mv, *d_vv;  // K x K
+
+  /// K = 1
+  void add(const PointExpectation& point) {
+    value += point.value;
+    *d_m += point.d_m;
+    *d_v += point.d_v;
+    *d_mm += point.d_mm;
+    *d_mv += point.d_mv;
+    *d_vv += point.d_vv;
+  }
+};
+
 /// Where the Fenchel conjugate of f = -E log p, a convex function of mean and variance, is finite:
 ///   f*(alpha, lambda) = sup over (m, v) of E log p - alpha m + lambda v / 2
 /// on a line alpha = alpha0 + alpha1 x, lambda = lambda0 + lambda1 x, lower < x < upper, for each latent; a
@@ -70,6 +90,7 @@ struct Smoothness {
   double spread = 0.0;
 };
 
+class Distributional;
 class StandardFunction;
 struct Composition;
 struct CompositionAdjoint;
@@ -142,12 +163,16 @@ class Likelihood {
   }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }
-  /// The expectation in closed form, where there is one.
+  /// The expectation in closed form, where there is one; of a row with K > 1 latents the second alone.
+  virtual bool has_closed_form() const { return false; }
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
                                                       double /*variance*/) const {
     return std::nullopt;
   }
-  virtual bool has_closed_form() const { return false; }
+  virtual void add_closed_form(const Datum& datum, const double* mean, const double* variance,
+                               RowExpectation& out) const {
+    out.add(*closed_form(datum, *mean, *variance));
+  }
   /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).
   /// K = 1
   virtual bool has_fenchel_conjugate() const { return false; }
@@ -155,11 +180,17 @@ class Likelihood {
   virtual PointConjugate fenchel_conjugate(const Datum&, double /*x*/) const { return {}; }
   /// log p is concave in eta: the bound has one optimum.
   virtual bool log_concave() const = 0;
+  /// log p is concave in each latent value with the others fixed, so that no site has a negative precision.
+  /// The bound is then concave in the posterior of each latent, but may have several optima.
+  virtual bool concave_in_each() const { return log_concave(); }
   /// log p is a sum of functions of one latent value each, so latents that are independent in the prior are
   /// independent in the posterior.
   bool separable() const { return latents() == 1 || standard_function() != nullptr; }
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
+  /// The second of two latents is the linear predictor of a parameter (likelihood/distributional.h); null
+  /// elsewhere, where several latents are those of classes.
+  virtual const Distributional* distributional() const { return nullptr; }
 
   /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
@@ -182,6 +213,7 @@ class Likelihood {
   virtual Support support(double size) const = 0;
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
+  /// K = 1
   virtual std::optional<double> predictive_log_mean(double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
@@ -205,9 +237,10 @@ class Likelihood {
   /// gradient[h] += d log p(y | eta) / d hyper_h, natural scale. Only for likelihoods with hyperparameters.
   virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/,
                             VectorRef /*gradient*/) const {}
-  /// The same under eta ~ N(mean, variance) in closed form; false where quadrature must be used.
-  virtual bool add_expected_gradient(const Datum&, double /*mean*/, double /*variance*/, double /*weight*/,
-                                     VectorRef /*gradient*/) const {
+  /// The same under eta ~ N(mean, variance) in closed form, which goes with a closed form of the expectation;
+  /// false where quadrature must be used. mean, variance: K values.
+  virtual bool add_expected_gradient(const Datum&, const double* /*mean*/, const double* /*variance*/,
+                                     double /*weight*/, VectorRef /*gradient*/) const {
     return false;
   }
   virtual bool has_hyper() const { return false; }

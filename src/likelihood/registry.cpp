@@ -10,6 +10,7 @@
 #include "likelihood/exponential.h"
 #include "likelihood/gamma.h"
 #include "likelihood/gaussian.h"
+#include "likelihood/gaussian_log_sd.h"
 #include "likelihood/laplace.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/negbinomial.h"
@@ -41,6 +42,7 @@ std::unique_ptr<Likelihood> from_spec(const LikelihoodSpec& spec) {
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
+      {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, plain<GaussianLogSd>},
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},

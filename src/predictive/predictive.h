@@ -20,6 +20,22 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
                            double probability);
 
+/// The same of a likelihood with one latent value or with two linear predictors, under independent
+/// eta_k ~ N(mean_k, variance_k).   mean, variance: K
+double predictive_mean(const Likelihood& likelihood, double size, const double* mean, const double* variance);
+double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
+                           double sign);
+double predictive_mean_variance(const Likelihood& likelihood, double size, const double* mean,
+                                const double* variance);
+double predictive_variance(const Likelihood& likelihood, double size, const double* mean,
+                           const double* variance);
+double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                              const double* variance);
+Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                       const double* variance);
+double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
+                           const double* variance, double probability);
+
 /// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
 /// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,

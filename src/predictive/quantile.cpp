@@ -142,23 +142,49 @@ class QuantileSearch {
   int side_ = 0, slow_ = 0;
 };
 
+// The search begins at the mean of the response at `eta`.   eta: K
+template <class TailsOf>
+double search_from(const Likelihood& likelihood, double size, const double* eta, double probability,
+                   TailsOf tails) {
+  const Support support = likelihood.support(size);
+  if (probability == 0.0) return support.low;
+  if (probability == 1.0) return support.high;
+  QuantileSearch search(tails, support, likelihood.discrete(), probability);
+  return search(likelihood.conditional_mean(size, eta),
+                std::sqrt(likelihood.conditional_variance(size, eta)));
+}
+
+void check_probability(double probability) {
+  if (!(probability >= 0.0 && probability <= 1.0))
+    throw std::invalid_argument("`probability` must lie between 0 and 1");
+}
+
+// Means rise with eta.
+double eta_at(double probability, double mean, double variance) {
+  return mean + std::sqrt(variance) * normal_quantile(probability);
+}
+
 }  // namespace
 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
                            double probability) {
-  if (!(probability >= 0.0 && probability <= 1.0)) {
-    throw std::invalid_argument("`probability` must lie between 0 and 1");
-  }
+  check_probability(probability);
   if (const auto value = likelihood.predictive_quantile(size, mean, variance, probability)) return *value;
-  const Support support = likelihood.support(size);
-  if (probability == 0.0) return support.low;
-  if (probability == 1.0) return support.high;
-  auto tails = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
-  // Means rise with eta.
-  const double eta = mean + std::sqrt(variance) * normal_quantile(probability);
-  QuantileSearch search(tails, support, likelihood.discrete(), probability);
-  return search(likelihood.conditional_mean(size, &eta),
-                std::sqrt(likelihood.conditional_variance(size, &eta)));
+  const double eta = eta_at(probability, mean, variance);
+  return search_from(likelihood, size, &eta, probability, [&](double y) {
+    return predictive_tails(likelihood, {y, size}, mean, variance);
+  });
+}
+
+double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
+                           const double* variance, double probability) {
+  if (!likelihood.distributional())
+    return predictive_quantile(likelihood, size, *mean, *variance, probability);
+  check_probability(probability);
+  const double eta[] = {eta_at(probability, mean[0], variance[0]), mean[1]};
+  return search_from(likelihood, size, eta, probability, [&](double y) {
+    return predictive_tails(likelihood, {y, size}, mean, variance);
+  });
 }
 
 }  // namespace galvi

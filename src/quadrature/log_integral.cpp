@@ -205,8 +205,8 @@ void LogIntegral::integrate(const LogIntegrand& h, const Peak& peak) {
   nodes_.clear();
   weights_.clear();
   std::sort(breaks_.begin(), breaks_.end());
-  thread_local std::vector<Panel> open;
-  open.clear();
+  std::vector<Panel> open;  // not shared with integrals that h may take in turn
+  open.reserve(breaks_.size());
   Moments rough, sum;
   for (std::size_t i = 0; i + 1 < breaks_.size(); ++i) {
     if (!(breaks_[i + 1] > breaks_[i])) continue;

@@ -8,6 +8,7 @@ likelihood_example <- function(y, size = rep(1, length(y)), parameters = list(),
 }
 likelihood_examples <- list(
   gaussian = likelihood_example(c(-3, 0, 1.5), parameters = list(variance = 0.7)),
+  gaussian_log_sd = likelihood_example(c(-3, 0, 1.5), latents = 2L),
   binomial_logit = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   binomial_probit = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   poisson = likelihood_example(c(0, 1, 7, 400)),

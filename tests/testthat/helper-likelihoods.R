@@ -11,6 +11,7 @@ draw_cell <- function(eta, thresholds, g) {
 
 likelihood_cases <- list(
   gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) rnorm(length(eta), eta, sqrt(h))),
+  gaussian_log_sd = list(latents = 2, draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
   binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
   binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
   poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),

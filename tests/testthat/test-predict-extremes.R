@@ -1,8 +1,13 @@
 # Predictions at extreme marginals of eta: in time, in order, and right.
 
-# One row per likelihood with one latent value: parameters, responses in increasing order, trials.
+# One row per likelihood with one latent value: parameters, responses in increasing order, trials; `second`:
+# mean and variance of a second linear predictor.
 extreme_cases <- list(
   list("gaussian", list(variance = 0.7), c(-1e9, 0, 1e300)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e300), second = c(-300, 1e4)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), second = c(0.3, 0)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), second = c(2, 3)),
+  list("gaussian_log_sd", list(), c(-1e90, 0, 1e90), second = c(200, 25)),
   list("binomial_logit", list(), 0:1), list("binomial_logit", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("binomial_probit", list(), 0:1), list("binomial_probit", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("poisson", list(), c(0, 1, 40, 1e6, 1e15)),
@@ -31,7 +36,12 @@ extreme_spec <- function(case) {
   list(type = case[[1]], hyper = positions, constants = constants)
 }
 extreme_prediction <- function(case, what, mean, variance, y = 0, probability = 0.5) {
-  size <- if (length(case) > 3L && is.null(case$constants)) case[[4]] else 1
+  size <- if (length(case) > 3L && is.null(names(case))) case[[4]] else 1
+  if (!is.null(case$second)) {
+    n <- max(length(mean), length(probability))
+    mean <- cbind(rep_len(mean, n), case$second[1])
+    variance <- cbind(rep_len(variance, n), case$second[2])
+  }
   hyper <- as.numeric(unlist(case[[2]]))
   predict_response(extreme_spec(case), hyper, size, y, mean, variance, what, probability)
 }

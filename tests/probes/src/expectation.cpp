@@ -53,19 +53,24 @@ Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector 
   return out;
 }
 
-// What is known of a response given eta, and where inference starts.
+// What is known of a response given eta, N x K, and where inference starts with K = 1.
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
                                   Rcpp::NumericVector size, Rcpp::NumericVector eta) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
-  Rcpp::NumericVector mean(y.size()), variance(y.size()), cdf(y.size()), start(y.size());
-  for (int n = 0; n < y.size(); ++n) {
-    mean[n] = made->conditional_mean(size[n], &eta[n]);
-    variance[n] = made->conditional_variance(size[n], &eta[n]);
-    cdf[n] = made->conditional_cdf({y[n], size[n]}, &eta[n]);
-    start[n] = made->starting_eta({y[n], size[n]});
+  const galvi::Matrix rows = rows_of(eta, y.size()).transpose();
+  const auto N = y.size();
+  Rcpp::NumericVector log_density(N), mean(N), variance(N), cdf(N), start(N);
+  for (int n = 0; n < N; ++n) {
+    const double* at = rows.col(n).data();
+    log_density[n] = made->log_density({y[n], size[n]}, at);
+    mean[n] = made->conditional_mean(size[n], at);
+    variance[n] = made->conditional_variance(size[n], at);
+    cdf[n] = made->conditional_cdf({y[n], size[n]}, at);
+    start[n] = made->latents() == 1 ? made->starting_eta({y[n], size[n]}) : NA_REAL;
   }
-  return Rcpp::DataFrame::create(Rcpp::_["mean"] = mean, Rcpp::_["variance"] = variance, Rcpp::_["cdf"] = cdf,
+  return Rcpp::DataFrame::create(Rcpp::_["log_density"] = log_density, Rcpp::_["mean"] = mean,
+                                 Rcpp::_["variance"] = variance, Rcpp::_["cdf"] = cdf,
                                  Rcpp::_["start"] = start);
 }
 

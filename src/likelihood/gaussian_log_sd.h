@@ -1,0 +1,101 @@
+// A Gaussian response whose log standard deviation has a linear predictor of its own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/distributional.h"
+#include "likelihood/identity_link.h"
+#include "likelihood/normal.h"
+
+namespace galvi {
+
+/// y ~ N(eta, exp(2 s)) for a known s, in logarithms, so that exp(2 s) may overflow.   K = 1
+class GaussianKnownSd final : public IdentityLink {
+ public:
+  explicit GaussianKnownSd(double log_sd) : log_sd_(log_sd) {}
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return *predictive_log_density(datum, *eta, 0.0);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const double precision = std::exp(-2.0 * log_sd_);
+    out[0] = log_density(datum, &eta);
+    out[1] = (datum.y - eta) * precision;
+    out[2] = -precision;
+    out[3] = out[4] = 0.0;
+  }
+  Smoothness smoothness() const override { return {infinity, 0.0}; }
+  bool log_concave() const override { return true; }
+  double starting_eta(const Datum& datum) const override { return datum.y; }
+
+  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
+    return std::exp(2.0 * log_sd_);
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return predictive_tails(datum, *eta, 0.0)->lower;
+  }
+  std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
+    return conditional_variance(size, &mean);
+  }
+  std::optional<double> predictive_log_density(const Datum& datum, double mean,
+                                               double variance) const override {
+    const double half = log_sd(variance), z = std::exp(std::log(std::fabs(datum.y - mean)) - half);
+    return -log_sqrt_2pi - half - 0.5 * z * z;
+  }
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
+    const double z = std::exp(std::log(std::fabs(datum.y - mean)) - log_sd(variance));
+    const Tails above{normal_cdf(z), normal_cdf(-z)};
+    return datum.y < mean ? Tails{above.upper, above.lower} : above;
+  }
+
+ private:
+  // log sqrt(variance + exp(2 s))
+  double log_sd(double variance) const {
+    const double other = 0.5 * std::log(variance), top = std::max(log_sd_, other);
+    return top + 0.5 * std::log1p(std::exp(-2.0 * std::fabs(log_sd_ - other)));
+  }
+  double log_sd_;
+};
+
+/// y ~ N(eta_1, exp(2 eta_2)):  log p(y | eta) = -log(2 pi) / 2 - eta_2 - (y - eta_1)^2 exp(-2 eta_2) / 2.
+/// Concave in eta_1 and in eta_2, not in both together.
+class GaussianLogSd final : public Distributional {
+ public:
+  std::unique_ptr<Likelihood> given(double second) const override {
+    return std::make_unique<GaussianKnownSd>(second);
+  }
+  double second_of(const Datum& datum, double mean, double variance) const override {
+    return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
+  }
+  double second_of_variance(double mean, double variance) const override { return mean + variance; }
+
+  // With r = y - m_1, A = E (y - eta_1)^2 = r^2 + v_1 and w = E exp(-2 eta_2) = exp(-2 m_2 + 2 v_2):
+  // E = -log(2 pi) / 2 - m_2 - A w / 2. A w is formed in logarithms, as either factor may overflow.
+  bool has_closed_form() const override { return true; }
+  void add_closed_form(const Datum& datum, const double* mean, const double* variance,
+                       RowExpectation& out) const override {
+    const double r = datum.y - mean[0], log_w = 2.0 * (variance[1] - mean[1]), w = std::exp(log_w);
+    const double Aw = std::exp(2.0 * std::log(std::hypot(r, std::sqrt(variance[0]))) + log_w);
+    const double rw = std::copysign(std::exp(std::log(std::fabs(r)) + log_w), r);
+    out.value -= log_sqrt_2pi + mean[1] + 0.5 * Aw;
+    out.d_m[0] += rw;
+    out.d_m[1] += Aw - 1.0;
+    out.d_v[0] -= 0.5 * w;
+    out.d_v[1] -= Aw;
+    out.d_mm[0] -= w;
+    out.d_mm[1] -= 2.0 * rw;
+    out.d_mm[2] -= 2.0 * rw;
+    out.d_mm[3] -= 2.0 * Aw;
+    out.d_mv[1] += w;
+    out.d_mv[2] += 2.0 * rw;
+    out.d_mv[3] += 2.0 * Aw;
+    out.d_vv[1] -= w;
+    out.d_vv[2] -= w;
+    out.d_vv[3] -= 2.0 * Aw;
+  }
+  bool log_concave() const override { return false; }
+  bool concave_in_each() const override { return true; }
+};
+
+}  // namespace galvi
