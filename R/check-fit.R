@@ -48,6 +48,7 @@ check_fit <- function(fit, draws = 1000) {
     stop_galvi("argument", sprintf("`fit` must be a fit of galvi(), not %s.", describe(fit)))
   }
   draws <- check_whole(draws, "draws", 100)
+  check_has_rows(fit, "its check needs them all; give a data frame to galvi()")
   need_loo("check_fit()")
   check_no_inducing(fit)
   exact <- evidence_kind(fit) == "exact"

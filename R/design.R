@@ -2,13 +2,21 @@
 
 #' What galvi_design() returns, from the user's expressions of weights, offset and subset
 #' @noRd
-read_design <- function(formula, data, family, args, na.action) as_galvi_error({
+read_design <- function(formula, data, family, args, na.action, chunk_rows = "auto") as_galvi_error({
   formula <- check_formula(formula)
-  data <- check_data(check_evaluates(data, "data", "data"))
+  data <- check_evaluates(data, "data", "data")
   words <- c(names(family_types()), "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words))
   na.action <- check_na_action(na.action)
   args <- Filter(Negate(is.null), args)
+  if (is_row_source(data)) {
+    design_of_source(formula, row_source(data), family, args, na.action, chunk_rows)
+  } else {
+    design_of_data(formula, check_data(data), family, args, na.action)
+  }
+})
+
+design_of_data <- function(formula, data, family, args, na.action) {
   parts <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parts), data, args, na.action)
   response <- family_response(
@@ -20,7 +28,7 @@ read_design <- function(formula, data, family, args, na.action) as_galvi_error({
     weights = response$weights, offset = frame_offset(frame, latents), levels = response$levels,
     latents = latents, parts = parts, args = args
   ))
-})
+}
 
 check_formula <- function(formula) {
   if (inherits(formula, "formula")) return(formula)

@@ -5,7 +5,7 @@
 
 family_response <- function(family, y, weights, name, levels = NULL) {
   n <- NROW(y)
-  weights <- check_weights(weights, n)
+  weights <- check_weights(weights, n, all = is.null(levels))
   if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
   if (inherits(y, "Surv")) survival_error(name)
   response <- family_type(family)$response(y, weights, name, levels, family)
@@ -30,7 +30,8 @@ survival_error <- function(name) {
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
 
-check_weights <- function(weights, n) {
+# all: are these the weights of all rows, of which one must count?
+check_weights <- function(weights, n, all = TRUE) {
   if (is.null(weights)) return(rep(1, n))
   if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
     stop_galvi("argument", sprintf("`weights` must be numbers, not %s.", describe(weights)))
@@ -42,7 +43,7 @@ check_weights <- function(weights, n) {
       "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
     ))
   }
-  if (n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
+  if (all && n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
   weights
 }
 

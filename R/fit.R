@@ -26,7 +26,8 @@
 #'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
 #'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
 #'     what was added to a diagonal (0 if nothing was).}
-#'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
+#'   \item{`nobs`, `omitted`}{N; of rows from a source also how many were left out for missing values.}
+#'   \item{`backend`, `cost`}{ the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
 #' }
@@ -40,7 +41,8 @@
 #'     `factor`, what predictions need of the latent vector, or NULL. Any term's posterior, at the
 #'     observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
-#'     the model frame.}
+#'     the model frame. Of rows from a source ([row_source()]) `model`, `data` and the posterior's `mean`,
+#'     `variance` are those of a sample, and there are no sites.}
 #'   \item{`na.action`, `control`}{what was left out for missing values; the settings used.}
 #' }
 #' @name galvi-fit
@@ -67,13 +69,13 @@ new_fit <- function(call, model, core, result) {
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-      nobs = length(core$y), backend = result$backend, cost = result$cost,
+      nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
       design = model$design, model = core, data = model$data,
-      na.action = attr(model$data, "na.action"), control = model$control
+      na.action = if (!is_streamed(model)) attr(model$data, "na.action"), control = model$control
     )),
     class = "galvi"
   )
@@ -115,18 +117,18 @@ warn_lost_digits <- function(lost, call) {
 #' Stop if a fit is not what its readers rely on: an error here is ours, not the user's
 #' @noRd
 validate_fit <- function(fit) {
-  n <- fit$nobs
+  n <- nrow(fit$data)
   k <- n_latents(fit)
   shaped <- function(x) is.matrix(x) && nrow(x) == n && ncol(x) == k
   stopifnot(
     "the posterior's mean and variance must be N x K" =
       shaped(fit$posterior$mean) && shaped(fit$posterior$variance),
-    "the sites must be N x K" = shaped(fit$posterior$alpha) && shaped(fit$posterior$lambda),
+    "the sites must be N x K" = !has_rows(fit) || shaped(fit$posterior$alpha) && shaped(fit$posterior$lambda),
     "the posterior must be finite" = all(is.finite(fit$posterior$mean), is.finite(fit$posterior$variance)),
     "one value per hyperparameter is needed" = length(fit$posterior$hyper) == length(fit$model$hyper$name),
     "the bound must be a number" = is.numeric(fit$elbo) && length(fit$elbo) == 1L && !is.nan(fit$elbo),
     "the fit must say whether it converged" = is.logical(fit$convergence$converged),
-    "the model frame must have one row per observation" = nrow(fit$data) == n
+    "the model frame must have one row per observation" = nrow(fit$data) == length(fit$model$y)
   )
   invisible(fit)
 }
@@ -181,6 +183,19 @@ warn_not_converged <- function(fit) {
 # ---- what other files ask of a fit ----
 
 n_latents <- function(fit) ncol(fit$model$offset)
+
+#' Has it the rows that it was made from? If they were not in memory its data and model are a sample of them.
+#' @noRd
+has_rows <- function(fit) nrow(fit$data) == fit$nobs
+
+#' @param cure What to do, after "The fit does not keep them".
+#' @noRd
+check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the source again") {
+  if (has_rows(fit)) return(invisible())
+  stop_galvi("data", sprintf(
+    "The rows of this fit were read from a source, and the fit does not keep them: %s.", cure
+  ))
+}
 
 #' A row of likelihood_facts() for the fit's likelihood
 #' @noRd

@@ -28,7 +28,8 @@
 #' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
 #'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
 #' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()].
-#' @param data A data frame. Variables that it does not have are looked up where the formula was written.
+#' @param data A data frame. Variables that it does not have are looked up where the formula was written. Or
+#'   rows that are not in memory, such as a table in a database: what [row_source()] takes.
 #' @param y The response, for `x` without a formula.
 #' @param kernel,inducing The kernel of the one `gp()` over all columns of `x`, and its inducing points.
 #' @param intercept Is there an intercept beside `x`'s Gaussian process?
@@ -193,7 +194,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   check_method(method)
   check_expectation(expectation)
   control <- as_control(check_evaluates(control, "control"))
-  design <- read_design(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action)
+  args <- as.list(call)[c("weights", "offset", "subset")]
+  design <- read_design(formula, data, family, args, na.action, control$chunk_rows)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
   posterior <- galvi_infer(model, method, start, verbose)
   galvi_fit(model, posterior, call)

@@ -64,6 +64,7 @@ loo.galvi <- function(x, ...) {
 #' @return list(mean, variance: N x K, NA where improper; leverage: N; improper: rows).
 #' @noRd
 cavities <- function(fit) {
+  check_has_rows(fit, "leave-one-out prediction needs them all; give a data frame to galvi()")
   q <- fit$posterior
   share <- 1 / pmax(fit$model$weights, 1)
   inner <- determined_variance(fit)

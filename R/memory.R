@@ -52,7 +52,7 @@ with_inducing <- function(label) sub("\\)( #[0-9]+)?$", ", inducing = 200)", lab
 #' Predictions at n rows, block by block; a joint covariance in one, and then named, in two more copies
 #' @noRd
 prediction_size <- function(fit, n, covariance = FALSE) {
-  seen <- fit$nobs
+  seen <- length(fit$model$y)
   k <- n_latents(fit)
   full <- is_full(fit$model)
   bytes <- 48 * n * k + if (full) 16 * seen * (seen + if (covariance) n else 1024) else 200 * seen

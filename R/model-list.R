@@ -15,7 +15,8 @@
 #' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: of the
 #'   piecewise bound. `averaged`: is the extra variance of inducing points the likelihood's to average over?
 #' * `hyper`: the table of hyperparameters (R/hyper-registry.R).
-#' * For `fit_model()` alone: `pilot`, a model list of part of the rows, and `checked` (checked_rows()).
+#' * For `fit_model()` alone: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`,
+#'   who has the rows where the model has none (src/border/r_sources.h).
 #' @noRd
 new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
                            pieces = 20L) {
@@ -116,10 +117,11 @@ spread_over <- function(n, count, turn = 1L) {
 }
 
 #' The model of part of its rows, from which learning starts: NULL without inducing points or with few rows
+#' @param all How many rows will be learned from; the model may have a sample of them.
 #' @noRd
-pilot_model <- function(model) {
+pilot_model <- function(model, all = length(model$y)) {
   points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
   rows <- max(2000L, 20L * points)
-  if (!points || length(model$y) < 3L * rows) return(NULL)
+  if (!points || all < 3L * rows) return(NULL)
   model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
 }

@@ -22,7 +22,9 @@
 #'   `data`, the model frame; `y`, the response as the likelihood has it (classes are 0, 1, ... in the order
 #'   of `levels`), `size` (trials of counts of successes, 1 elsewhere) and `weights`, N numbers each;
 #'   `offset`, N x K; `levels` of the response and names of the `latents`, NULL where it has none; `parts` of
-#'   the formula and `args`, what `weights`, `offset` and `subset` were given as.
+#'   the formula and `args`, what `weights`, `offset` and `subset` were given as. Of rows from a source
+#'   ([row_source()]) all this is of a sample, and `stream` says how they are read; what is changed in the
+#'   sample's rows does not reach the others.
 #'
 #'   `galvi_model()`: a list with `y`, `size`, `weights` and `offset` as before; `designs`, what the terms see
 #'   of the rows, such as the columns `W` of fixed effects; `predictors`, the terms' priors, with the `solver`
@@ -83,10 +85,11 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
   start <- check_evaluates(start, "start")
   held <- check_choice(hyper, c("optimise", "fixed"), "hyper") == "fixed"
   control <- as_control(check_evaluates(control, "control"))
-  model <- as_galvi_error(
-    build_model(design, prior, start, check_expectation(expectation), held, control)
-  )
+  model <- as_galvi_error(in_sampled_rows(
+    design, build_model(design, prior, start, check_expectation(expectation), held, control)
+  ))
   if (held) model$hyper$learned[] <- FALSE
+  if (!is.null(design$stream)) model$stream <- counted_stream(design$stream, model, control)
   model
 }
 
@@ -101,15 +104,19 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
   core <- core_model(model, method)
   # the optimiser takes no steps at all for no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
-  pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core)
+  pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core, all_rows(model))
+  passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
+  on.exit(if (!is.null(passes)) passes$close())
+  given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
   result <- with_progress(verbose, function(report) {
-    given <- c(core, list(pilot = pilot, checked = checked_rows(core)))
     with_memory(
-      fit_size(core, method, control), threads = control$threads, fit_model(
-        given, method, if (learn) "optimise" else "fixed", control, warm_start(start, core), report
+      fit_size(given, method, control), threads = control$threads, fit_model(
+        c(given, list(pilot = pilot)), method, if (learn) "optimise" else "fixed", control,
+        if (is.null(passes)) warm_start(start, core), report
       )
     )
   })
+  if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
   new_step("galvi_infer", result)
 }
 
@@ -140,7 +147,7 @@ check_step <- function(x, maker, arg) {
 #' The part of a model that the core reads (R/model-list.R), checked, as it may have been changed
 #' @noRd
 core_model <- function(model, method) {
-  own <- c("formula", "family", "prior", "data", "design", "control")
+  own <- c("formula", "family", "prior", "data", "design", "control", "stream")
   core <- check_model(unclass(model)[setdiff(names(model), own)])
   check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
   core$hyper <- widen_ranges(core$hyper)

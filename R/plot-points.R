@@ -10,7 +10,7 @@ data_points <- function(fit, variable, splits, settings) {
   x <- get_variable(fit$data, variable)
   own <- lapply(splits, function(split) get_variable(fit$data, split$variable))
   places <- Map(function(split, x) match(as.character(x), as.character(split$values)), splits, own)
-  shown <- which(!Reduce(`|`, lapply(places, is.na), rep(FALSE, fit$nobs)))
+  shown <- which(!Reduce(`|`, lapply(places, is.na), rep(FALSE, nrow(fit$data))))
   if (has_classes(fit) || has_two_classes(fit)) {
     held <- others_held(fit, c(variable$name, vapply(splits, `[[`, "", "name")))
     in_cells <- is_ordinal(fit) && settings$scale == "link" && !held && !length(splits)
@@ -18,7 +18,7 @@ data_points <- function(fit, variable, splits, settings) {
       note = if (in_cells) "points: observations, at any height in the cell of their level"))
   }
   if (n_latents(fit) > 1L) return(NULL)
-  frame <- set_variable(typical_frame(fit, fit$nobs), variable, x)
+  frame <- set_variable(typical_frame(fit, nrow(fit$data)), variable, x)
   for (i in seq_along(splits)) frame <- set_variable(frame, splits[[i]]$variable, own[[i]])
   y <- partial_residuals(fit, frame, settings$scale)
   outlying <- outlying(fit)
@@ -58,7 +58,7 @@ partial_residuals <- function(fit, frame, scale) {
 #' Observations that a robust family takes for outliers: outside the 99% interval that the others predict
 #' @noRd
 outlying <- function(fit) {
-  outside <- stats::setNames(rep(FALSE, fit$nobs), row.names(fit$data))
+  outside <- stats::setNames(rep(FALSE, nrow(fit$data)), row.names(fit$data))
   if (!family_type(fit$family)$robust) return(unname(outside))
   target <- loo_target(fit)
   below <- pit_limits(fit, target)$upper

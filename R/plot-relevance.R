@@ -23,7 +23,7 @@ relevance_rows <- 200L
 #' @return One number per variable: sqrt(mean((eta(x) - eta(x'))^2) / 2)
 #' @noRd
 input_relevance <- function(fit, variables) {
-  i <- spread_rows(fit$nobs, relevance_rows)
+  i <- spread_rows(nrow(fit$data), relevance_rows)
   frame <- fit$data[i, , drop = FALSE]
   # Two low-discrepancy permutations: no random numbers, so that a plot leaves the generator alone.
   partners <- lapply(c(0.6180339887, 0.4142135624), function(step) order((seq_along(i) * step) %% 1))
@@ -54,7 +54,7 @@ bind_rows <- function(blocks) {
 #' @return One number per term: the sd over the data of its posterior mean
 #' @noRd
 term_relevance <- function(fit) {
-  rows <- lapply(fit$model$designs, subset_rows, spread_rows(fit$nobs, relevance_rows))
+  rows <- lapply(fit$model$designs, subset_rows, spread_rows(nrow(fit$data), relevance_rows))
   means <- term_means(fit, rows)
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
   labels <- fit$design$labels
@@ -69,7 +69,7 @@ term_relevance <- function(fit) {
 part_relevance <- function(fit, t) {
   term <- prior_terms(fit$model)[[t]]
   if (is.null(term$kernel) || !is_sum(term$kernel) || !is_full(fit$model)) return(NULL)
-  rows <- lapply(fit$model$designs, subset_rows, spread_rows(fit$nobs, relevance_rows))
+  rows <- lapply(fit$model$designs, subset_rows, spread_rows(nrow(fit$data), relevance_rows))
   relevance <- vapply(seq_along(term$kernel$parts), function(part) {
     only <- fit
     only$model <- change_terms(fit$model, function(term, at) {

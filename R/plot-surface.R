@@ -90,7 +90,7 @@ surface_points <- function(fit, x, variables, scale) {
   if (has_classes(fit) || has_two_classes(fit)) {
     return(list(kind = "classes", x = x[[1L]], y = x[[2L]], class = fit$model$y))
   }
-  frame <- typical_frame(fit, fit$nobs)
+  frame <- typical_frame(fit, nrow(fit$data))
   for (j in 1:2) frame <- set_variable(frame, variables[[j]], x[[j]])
   list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(fit, frame, scale))
 }

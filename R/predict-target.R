@@ -5,6 +5,7 @@
 #' The observations themselves. Their marginals are stored in the fit.
 #' @noRd
 training_target <- function(fit) {
+  check_has_rows(fit)
   model <- fit$model
   list(
     rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,

@@ -5,7 +5,8 @@
 #'
 #' @param object A fit of [galvi()].
 #' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's
-#'   variables if the formula has an offset. Without it, predictions are for the observations.
+#'   variables if the formula has an offset. Without it, predictions are for the observations. Or rows that are
+#'   not in memory, see [row_source()], which are read some at a time.
 #' @param type
 #' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
 #'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there. With a log
@@ -37,6 +38,9 @@
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
 #' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
 #'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
+#' @param into For `newdata` from a [row_source()]: NULL to return all predictions, or a function that is called
+#'   with those of each chunk of rows (`galvi_control(chunk_rows = )` of the fit), so that they need not be in
+#'   memory together; then nothing is returned.
 #' @param ... Must be empty.
 #' @return One element or row per row of `newdata`, in its order and with its row names. A vector; or a
 #'   matrix, with a column per class for `"prob"` and for `"response"` where it has classes, per latent value
@@ -53,8 +57,16 @@
 predict.galvi <- function(object, newdata,
                           type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
-                          probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass, ...) {
+                          probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
+                          into = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
+  if (!missing(newdata) && is_row_source(newdata)) {
+    if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
+    return(by_chunks(object, newdata, into, function(chunk) {
+      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action)
+    }))
+  }
+  check_no_into(into)
   types <- predict_types()
   type <- first_choice(type, names(types), "type")
   options <- list(

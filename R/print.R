@@ -23,7 +23,7 @@ NULL
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
-  print_heading(x$formula, family_label(x), x$nobs, x$na.action)
+  print_heading(x$formula, family_label(x), x$nobs, left_out(x))
   beta <- coef.galvi(x)
   if (length(beta)) {
     cat("\nFixed effects (posterior means):\n")
@@ -39,9 +39,12 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   invisible(x)
 }
 
-print_heading <- function(formula, family, nobs, na.action) {
+# How many rows were left out for missing values.
+left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
+
+print_heading <- function(formula, family, nobs, omitted) {
   cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
-    if (length(na.action)) paste0(" (", length(na.action), " left out for missing values)"), "\n", sep = "")
+    if (omitted) paste0(" (", omitted, " left out for missing values)"), "\n", sep = "")
   print_wrapped(deparse_one(formula), 4L)
 }
 

@@ -24,8 +24,9 @@
 #' @param object A fit of [galvi()].
 #' @param type Kind of residual; for `fitted`, `"response"` (the mean response) or `"link"` (the linear
 #'   predictor).
-#' @param newdata A data frame to take instead of the observations; for `residuals` with the response (and the
-#'   trials, where weights tell them).
+#' @param newdata A data frame, or what [row_source()] takes, instead of the observations; for `residuals` with
+#'   the response (and the trials, where weights tell them).
+#' @param into As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
 #'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of
@@ -38,8 +39,12 @@
 #' summary(residuals(fit, "pearson"))
 #' @export
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), newdata = NULL,
-                            ...) {
+                            into = NULL, ...) {
   refuse_dots(list(...), residuals.galvi, "residuals()")
+  if (is_row_source(newdata)) {
+    return(by_chunks(object, newdata, into, function(chunk) residuals.galvi(object, type, chunk)))
+  }
+  check_no_into(into)
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
   if (has_classes(object) && type %in% c("response", "pearson")) {
     stop_galvi("argument", sprintf(paste(
@@ -59,9 +64,9 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
 
 #' @rdname residuals.galvi
 #' @export
-fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, ...) {
+fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, into = NULL, ...) {
   refuse_dots(list(...), fitted.galvi, "fitted()")
-  predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"))
+  predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"), into = into)
 }
 
 #' @rdname residuals.galvi

@@ -12,7 +12,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
   structure(
     list(
       call = object$call, formula = object$formula, family = family_label(object),
-      nobs = object$nobs, na.action = object$na.action,
+      nobs = object$nobs, na.action = object$na.action, omitted = object$omitted,
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
       note = if (!is.null(coefficients)) dependence_note(object),
@@ -29,7 +29,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
 #' @export
 print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.summary.galvi)
-  print_heading(x$formula, x$family, x$nobs, x$na.action)
+  print_heading(x$formula, x$family, x$nobs, left_out(x))
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_note(x$note)

@@ -68,6 +68,7 @@ family.galvi <- function(object, ...) {
 #' @export
 model.frame.galvi <- function(formula, ...) {
   refuse_dots(list(...), model.frame.galvi, "model.frame()")
+  check_has_rows(formula, "a sample of them is `fit$data`")
   formula$data
 }
 
@@ -76,6 +77,7 @@ model.frame.galvi <- function(formula, ...) {
 #' @export
 model.matrix.galvi <- function(object, ...) {
   refuse_dots(list(...), model.matrix.galvi, "model.matrix()")
+  check_has_rows(object, "there is no model matrix of all rows")
   at <- match(fixed_label, vapply(prior_terms(object$model), `[[`, "", "label"))
   W <- if (is.na(at)) matrix(0, object$nobs, 0L) else term_rows(object$model)[[at]]$W
   rownames(W) <- row.names(object$data)
@@ -89,6 +91,7 @@ model.matrix.galvi <- function(object, ...) {
 weights.galvi <- function(object, type = "prior", ...) {
   refuse_dots(list(...), weights.galvi, "weights()")
   check_choice(type, "prior", "type")
+  check_has_rows(object, "read the weights from the source")
   stats::naresid(object$na.action, stats::setNames(object$model$weights, row.names(object$data)))
 }
 

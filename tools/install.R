@@ -4,7 +4,10 @@ source("tools/packages.R")
 wanted <- described(c("Imports", "LinkingTo"))
 suggested <- described("Suggests")
 if ("test" %in% commandArgs(TRUE)) {
-  wanted <- c(wanted, suggested[c("testthat", "numDeriv", "generics", "processx", "MASS", "mgcv")])
+  tests <- c(
+    "testthat", "numDeriv", "generics", "processx", "MASS", "mgcv", "DBI", "RSQLite", "nanoparquet"
+  )
+  wanted <- c(wanted, suggested[tests])
 }
 if ("bench" %in% commandArgs(TRUE)) wanted <- c(wanted, suggested["MASS"])
 library <- install_missing(wanted)

@@ -1,0 +1,49 @@
+# Predictions and residuals at rows that are not in memory: chunk by chunk.
+
+#' @param into NULL, or a function of what `of(chunk)` gives for each chunk.
+#' @param of function(data frame) -> a vector, matrix or array with a row per row, or a list of such.
+#' @return All of them as one, or nothing where `into` took them.
+#' @noRd
+by_chunks <- function(fit, source, into, of) {
+  if (!is.null(into) && !is.function(into)) {
+    stop_galvi("argument", sprintf("`into` must be a function or NULL, not %s.", describe(into)))
+  }
+  source <- row_source(source)
+  design <- fit$design
+  used <- lapply(c(attr(design$frame_terms, "variables"), design$weights, design$offset), looked_up)
+  reader <- read_rows(source, columns_among(source, unlist(used)), rows_at_a_time(fit$control$chunk_rows))
+  on.exit(reader$close())
+  parts <- list()
+  while (!is.null(chunk <- reader$read())) {
+    row.names(chunk) <- attr(chunk, "before") + seq_len(nrow(chunk))
+    part <- of(chunk)
+    if (is.null(into)) parts[[length(parts) + 1L]] <- part else into(part)
+  }
+  if (!is.null(into)) return(invisible())
+  if (!length(parts)) stop_no_rows(source$label)
+  bind_rows_of(parts)
+}
+
+# Vectors, factors, matrices and arrays whose first index is the row, or lists of these.
+bind_rows_of <- function(parts) {
+  first <- parts[[1L]]
+  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_rows_of(list(...))), parts)))
+  shape <- dim(first)
+  if (is.null(shape)) return(do.call(c, parts))
+  if (length(shape) == 2L) {
+    out <- do.call(rbind, parts)
+  } else {
+    # rows last, so that one array follows the other
+    names <- unlist(lapply(parts, function(x) dimnames(x)[[1L]]))
+    out <- aperm(array(
+      unlist(lapply(parts, aperm)), c(rev(shape[-1L]), length(names)), c(rev(dimnames(first)[-1L]), list(names))
+    ))
+  }
+  attr(out, "constant") <- attr(first, "constant")
+  out
+}
+
+check_no_into <- function(into) {
+  if (is.null(into)) return(invisible())
+  stop_galvi("argument", "`into` is for `newdata` from a row source: a data frame has all its rows in memory.")
+}

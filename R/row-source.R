@@ -1,0 +1,339 @@
+# Where rows come from that are not in memory. R/source-scan.R reads them for the first time, R/source-passes.R
+# again and again.
+
+#' Rows that are not in memory
+#'
+#' `row_source()` says how rows are read, some at a time. [galvi()] takes one as `data`, or anything that has
+#' a method here, and fits without ever holding the table: rows are read once for every pass of inference.
+#'
+#' A first pass finds the levels of factors and text and takes a sample of up to 50,000 rows, spread over the
+#' table, with every level and both ends of every number among them. Default priors, starts of hyperparameters
+#' and inducing points come from the sample, and so does what expressions such as `scale(x)` learn. A second
+#' pass checks all rows and counts them. A table of up to 50,000 rows is all sample: its fit is that of a data
+#' frame.
+#'
+#' Larger tables are for models of fixed effects and of `gp()` with `inducing`. Inference then reads all rows
+#' in every pass; `galvi_control(chunk_rows = )` says how many at a time, which changes no number. Rows must
+#' come back the same, in the same order, in every pass: give a query an `ORDER BY` where its database does not
+#' promise that. `weights`, `offset` and `subset` are evaluated in each chunk, so `subset` must be TRUE or FALSE
+#' for each row.
+#'
+#' Such a fit keeps the sample, for plots, and no connection. [predict()][predict.galvi],
+#' [fitted()][fitted.galvi] and [residuals()][residuals.galvi] take a source as `newdata`; without `newdata`
+#' they are errors, as is what needs all rows, such as [loo()][loo.galvi].
+#'
+#' @param x Where the rows are:
+#' * a data frame;
+#' * a function in biglm's convention: `f(reset = TRUE)` starts over, `f(reset = FALSE)` gives the next data
+#'   frame, NULL after the last;
+#' * a connection of package DBI, with `from`; the result is fetched some rows at a time (RPostgres leaves the
+#'   others with the server, RPostgreSQL does not);
+#' * a lazy table of dbplyr;
+#' * an `arrow::open_dataset()`;
+#' * paths of Parquet files (package arrow or nanoparquet; the latter reads a row group at a time) or of CSV
+#'   files with a header, one after the other. The files must have the same columns.
+#' @param from The name of a table, or an SQL query that begins with `SELECT` or `WITH`.
+#' @param ... For CSV files, arguments of [utils::read.csv()], such as `colClasses = c(id = "character")` where
+#'   a text column has rows that look like numbers. Else empty.
+#' @return A list of class `galvi_row_source` with `label`, the names of the `columns`, and `open(columns,
+#'   rows)`, which begins a pass: a list of `read()`, the next data frame, of about that many rows, or NULL, and
+#'   `close()`.
+#' @examples
+#' # a function that makes its rows
+#' chunk <- 0
+#' rows <- function(reset) {
+#'   if (reset) return(chunk <<- 0)
+#'   if (chunk == 60) return(NULL)
+#'   chunk <<- chunk + 1
+#'   x <- seq(-1, 1, length.out = 1000)
+#'   data.frame(x = x, y = as.numeric(x + sin(1e3 * chunk * x) > 0))
+#' }
+#' fit <- galvi(y ~ x, data = rows, family = binomial())
+#' nobs(fit)
+#' coef(fit)
+#' @examplesIf requireNamespace("RSQLite", quietly = TRUE)
+#'
+#' # a table in a database
+#' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+#' DBI::dbWriteTable(con, "cars", cars)
+#' galvi(dist ~ speed, data = row_source(con, "cars"))
+#' galvi(dist ~ speed, data = row_source(con, "SELECT * FROM cars WHERE speed > 5 ORDER BY speed"))
+#' DBI::dbDisconnect(con)
+#' @export
+row_source <- function(x, ...) {
+  UseMethod("row_source")
+}
+
+#' @export
+row_source.default <- function(x, ...) {
+  stop_galvi("data", sprintf("`data` must be a data frame or what row_source() takes, not %s.", describe(x)))
+}
+
+#' @export
+row_source.galvi_row_source <- function(x, ...) {
+  refuse_dots(list(...), row_source.galvi_row_source, "row_source()")
+  x
+}
+
+#' @rdname row_source
+#' @export
+row_source.data.frame <- function(x, ...) {
+  refuse_dots(list(...), row_source.data.frame, "row_source()")
+  new_row_source("the data frame", names(x), function(columns, rows) whole_tables(list(function() x)))
+}
+
+#' @rdname row_source
+#' @export
+row_source.function <- function(x, ...) {
+  refuse_dots(list(...), row_source.function, "row_source()")
+  if (!"reset" %in% names(formals(args(x)))) {
+    stop_galvi("data", paste(
+      "`data` must be a data frame or what row_source() takes, not a function without the argument `reset`."
+    ))
+  }
+  first <- reading("the function", {
+    x(reset = TRUE)
+    x(reset = FALSE)
+  })
+  if (is.null(first)) stop_no_rows("the function")
+  if (!is.data.frame(first)) {
+    stop_galvi("data", sprintf("`data(reset = FALSE)` must be a data frame or NULL, not %s.", describe(first)))
+  }
+  new_row_source("the function", names(first), function(columns, rows) {
+    x(reset = TRUE)
+    list(read = function() x(reset = FALSE), close = function() NULL)
+  })
+}
+
+#' @rdname row_source
+#' @exportS3Method row_source DBIConnection
+row_source.DBIConnection <- function(x, from, ...) {
+  refuse_dots(list(...), row_source.DBIConnection, "row_source()")
+  if (missing(from) || !is.character(from) || length(from) != 1L || is.na(from)) {
+    stop_galvi("data", paste(
+      "A connection needs the name of a table or an SQL query too: `row_source(con, \"table\")`, or",
+      "`row_source(con, \"SELECT ...\")`."
+    ))
+  }
+  is_query <- grepl("^[[:space:](]*(SELECT|WITH)[[:space:]]", from, ignore.case = TRUE)
+  query_source(x, if (is_query) sprintf("(%s)", sub(";[[:space:]]*$", "", from)) else {
+    as.character(DBI::dbQuoteIdentifier(x, from))
+  }, if (is_query) "the query" else sprintf("the table `%s`", from))
+}
+
+#' @exportS3Method row_source tbl_lazy
+row_source.tbl_lazy <- function(x, ...) {
+  refuse_dots(list(...), row_source.tbl_lazy, "row_source()")
+  query_source(dbplyr::remote_con(x), sprintf("(%s)", dbplyr::remote_query(x)), "the lazy table")
+}
+
+#' @exportS3Method row_source Dataset
+row_source.Dataset <- function(x, ...) {
+  refuse_dots(list(...), row_source.Dataset, "row_source()")
+  new_row_source("the arrow dataset", names(x), function(columns, rows) {
+    batches <- arrow::Scanner$create(x, projection = columns, batch_size = rows)$ToRecordBatchReader()
+    list(read = function() {
+      batch <- batches$read_next_batch()
+      if (!is.null(batch)) as.data.frame(batch)
+    }, close = function() NULL)
+  })
+}
+
+#' @rdname row_source
+#' @export
+row_source.character <- function(x, ...) {
+  missing <- x[!file.exists(x)]
+  if (length(missing) || !length(x)) {
+    stop_galvi("data", sprintf(
+      "`data` must be a data frame or what row_source() takes; %s is not a file.",
+      if (length(x)) dQuote(missing[1L], FALSE) else "character()"
+    ))
+  }
+  kind <- unique(tolower(sub(".*[.]", "", sub("[.]gz$", "", x))))
+  if (identical(kind, "csv")) return(csv_source(x, list(...)))
+  refuse_dots(list(...), row_source.character, "row_source()")
+  if (!identical(kind, "parquet")) {
+    stop_galvi("data", sprintf(
+      "Paths in `data` must all end in .parquet or all in .csv; %s does not.", dQuote(x[1L], FALSE)
+    ))
+  }
+  if (has_package("arrow")) return(row_source(arrow::open_dataset(x)))
+  if (has_package("nanoparquet")) return(parquet_source(x))
+  stop_galvi("data", "Parquet files need the package arrow or nanoparquet: install one of them.")
+}
+
+#' @export
+print.galvi_row_source <- function(x, ...) {
+  refuse_print_dots(list(...), print.galvi_row_source)
+  print_wrapped(sprintf("Rows of %s: %s", x$label, quote_names(x$columns)))
+  invisible(x)
+}
+
+# ---- the object ----
+
+#' @param label In errors: "the table `flights`".
+#' @param open function(columns, rows) -> list(read, close), see ?row_source. read() may give more columns
+#'   and rows than were asked for.
+#' @noRd
+new_row_source <- function(label, columns, open) {
+  structure(list(label = label, columns = columns, open = open), class = "galvi_row_source")
+}
+
+#' Does galvi(data = ) read this by row_source()? Data frames and what becomes one are in memory.
+#' @noRd
+is_row_source <- function(x) {
+  known <- c("galvi_row_source", "function", "character", "DBIConnection", "tbl_lazy", "ArrowObject")
+  inherits(x, known) && !is.matrix(x)
+}
+
+has_package <- function(package) requireNamespace(package, quietly = TRUE)
+
+stop_no_rows <- function(label) stop_galvi("data", sprintf("`data` is empty: %s has no rows.", label))
+
+# What goes wrong while rows are read is an error about data.
+reading <- function(label, expr, rows = 0) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    stop_galvi("data", sprintf(
+      "Reading %s failed%s: %s", label, if (rows > 0) sprintf(" after row %s", row_number(rows)) else "",
+      conditionMessage(e)
+    ))
+  })
+}
+
+row_number <- function(n) format(n, big.mark = ",", scientific = FALSE)
+
+# One table after the other, each made when it is asked for.
+whole_tables <- function(tables) {
+  at <- 0L
+  list(read = function() if (at < length(tables)) tables[[at <<- at + 1L]](), close = function() NULL)
+}
+
+# ---- databases ----
+
+# table: SQL, quoted. Results are fetched as they are asked for.
+query_source <- function(con, table, label) {
+  send <- function(what, condition = "") {
+    DBI::dbSendQuery(con, sprintf("SELECT %s FROM %s AS galvi_rows%s", what, table, condition))
+  }
+  columns <- reading(label, {
+    result <- send("*", " WHERE 1 = 0")
+    tryCatch(DBI::dbColumnInfo(result)$name, finally = DBI::dbClearResult(result))
+  })
+  new_row_source(label, columns, function(columns, rows) {
+    result <- send(paste(DBI::dbQuoteIdentifier(con, columns), collapse = ", "))
+    list(
+      read = function() if (!DBI::dbHasCompleted(result)) DBI::dbFetch(result, n = rows),
+      # of a connection that was dropped there is nothing left to clear
+      close = function() suppressWarnings(try(DBI::dbClearResult(result), silent = TRUE))
+    )
+  })
+}
+
+# ---- files ----
+
+#' Parquet files by package nanoparquet
+#'
+#' It exports no reader of row groups; where it has one, files of several are read a group at a time.
+#' @noRd
+parquet_source <- function(paths) {
+  group_reader <- get0("read_parquet_row_group", asNamespace("nanoparquet"), mode = "function")
+  tables <- function(columns) unlist(lapply(paths, function(path) {
+    groups <- if (is.null(group_reader)) 1L else nanoparquet::read_parquet_info(path)$num_row_groups
+    if (groups < 2L) return(list(function() nanoparquet::read_parquet(path, col_select = columns)))
+    lapply(seq_len(groups) - 1L, function(group) function() group_reader(path, group)[columns])
+  }))
+  schema <- reading("the Parquet files", nanoparquet::read_parquet_schema(paths[1L]))
+  leaves <- schema$name[is.na(schema$num_children)]
+  new_row_source("the Parquet files", leaves, function(columns, rows) whole_tables(tables(columns)))
+}
+
+csv_source <- function(paths, options) {
+  own <- c("file", "header", "nrows", "skip", "col.names")
+  check_no_dots(options[names(options) %in% own], setdiff(names(formals(utils::read.table)), own), "row_source()")
+  columns <- reading(paths[1L], {
+    names(do.call(utils::read.csv, c(list(paths[1L], nrows = 1L), options)))
+  })
+  new_row_source("the CSV files", columns, function(columns, rows) csv_reader(paths, columns, rows, options))
+}
+
+# Rows of an open connection, some at a time; the header once for each file.
+csv_reader <- function(paths, columns, rows, options) {
+  con <- NULL
+  header <- NULL
+  file <- 0L
+  close_file <- function() {
+    if (!is.null(con)) close(con)
+    con <<- NULL
+  }
+  open_file <- function() {
+    file <<- file + 1L
+    con <<- file(paths[file], "rt")
+    header <<- names(utils::read.csv(text = readLines(con, 1L), check.names = !isFALSE(options$check.names)))
+  }
+  read <- function() {
+    repeat {
+      if (is.null(con)) {
+        if (file == length(paths)) return(NULL)
+        open_file()
+      }
+      line <- readLines(con, 1L)
+      if (length(line)) break
+      close_file()
+    }
+    pushBack(line, con)
+    arguments <- utils::modifyList(options, list(
+      file = con, header = FALSE, nrows = rows, col.names = header,
+      colClasses = ifelse(header %in% columns, NA_character_, "NULL"), check.names = FALSE
+    ))
+    wanted <- options$colClasses
+    if (!is.null(wanted)) {
+      named <- if (is.null(names(wanted))) stats::setNames(rep_len(wanted, length(header)), header) else wanted
+      at <- intersect(intersect(names(named), header), columns)
+      arguments$colClasses[match(at, header)] <- named[at]
+    }
+    do.call(utils::read.csv, arguments)
+  }
+  list(read = read, close = close_file)
+}
+
+# ---- reading any source ----
+
+#' Chunks of a source as data frames of the columns that are wanted
+#'
+#' @return list(read: the next data frame of 1 to `rows` rows, or NULL; close). read() counts: its result has
+#'   the number of rows before it as attribute `before`.
+#' @noRd
+read_rows <- function(source, columns, rows) {
+  chunks <- reading(source$label, source$open(columns, rows))
+  table <- NULL
+  taken <- 0L  # of the table
+  seen <- 0    # of all rows
+  next_table <- function() {
+    table <<- reading(source$label, chunks$read(), seen)
+    taken <<- 0L
+    if (is.null(table)) return(invisible())
+    if (!is.data.frame(table)) {
+      stop_galvi("data", sprintf("%s must give data frames, not %s.", source$label, describe(table)))
+    }
+    missing <- setdiff(columns, names(table))
+    if (!length(missing)) return(table <<- as.data.frame(table)[columns])
+    stop_galvi("data", sprintf(
+      "The rows of %s after row %s have no column `%s`, which those before have.", source$label,
+      row_number(seen), missing[1L]
+    ))
+  }
+  read <- function() {
+    while (is.null(table) || taken == nrow(table)) {
+      next_table()
+      if (is.null(table)) return(NULL)
+    }
+    count <- min(rows, nrow(table) - taken)
+    out <- if (count == nrow(table)) table else table[taken + seq_len(count), , drop = FALSE]
+    taken <<- taken + count
+    attr(out, "before") <- seen
+    seen <<- seen + count
+    out
+  }
+  list(read = read, close = function() chunks$close())
+}

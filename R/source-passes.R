@@ -1,0 +1,214 @@
+# Passes over a row source that the core asks for: chunks of rows become blocks of the model's rows.
+
+# Rows of a block, about: whole parts of the core's partition. Not what is read at a time, on which no result
+# may depend.
+block_rows <- 65536
+
+#' Rows of the model, block by block, as src/border/r_sources.h wants them
+#'
+#' @param stream From scan_source(), with `rows`, their number, from count_rows().
+#' @param design How new data become rows of the model, from row_design().
+#' @return list(rows, open; close: ends a pass that was left, by an error or an interrupt).
+#' @noRd
+source_passes <- function(stream, design, chunk_rows) {
+  reader <- NULL
+  first_sums <- list()  # of each block in the first pass
+  close <- function() {
+    if (!is.null(reader)) reader$close()
+    reader <<- NULL
+  }
+  open <- function(bounds) {
+    close()
+    reader <<- read_blocks(stream, design, chunk_rows)
+    sizes <- diff(bounds[block_bounds(bounds)])
+    at <- 0L
+    waiting <- NULL  # rows that were read and not handed over
+    function() {
+      if (at == length(sizes)) {
+        while (!block_size(waiting) && !is.null(waiting <<- reader$read())) NULL
+        if (block_size(waiting)) stop_other_rows(stream)
+        close()
+        return(NULL)
+      }
+      at <<- at + 1L
+      read <- list(waiting)
+      count <- block_size(waiting)
+      while (count < sizes[at]) {
+        following <- reader$read()
+        if (is.null(following)) stop_other_rows(stream)
+        read[[length(read) + 1L]] <- following
+        count <- count + block_size(following)
+      }
+      all <- bind_blocks(Filter(block_size, read))
+      out <- model_of_rows(all, seq_len(sizes[at]))
+      waiting <<- model_of_rows(all, sizes[at] + seq_len(count - sizes[at]))
+      sums <- block_sums(out)
+      if (length(first_sums) < at) first_sums[[at]] <<- sums
+      if (!identical(first_sums[[at]], sums)) stop_other_rows(stream)
+      out
+    }
+  }
+  list(rows = stream$rows, open = open, close = close)
+}
+
+stop_other_rows <- function(stream) {
+  stop_galvi("data", sprintf(paste(
+    "The rows of %s are not those of the first pass: it must give the same rows in the same order each time.",
+    "A query keeps its order by ORDER BY."
+  ), stream$source$label))
+}
+
+# Which of the bounds are those of blocks: as many whole parts as block_rows has, one at least.
+block_bounds <- function(bounds) {
+  out <- 1L
+  while (out[length(out)] < length(bounds)) {
+    from <- out[length(out)]
+    out <- c(out, max(from + 1L, findInterval(bounds[from] + block_rows, bounds)))
+  }
+  out
+}
+
+block_size <- function(block) length(block$y)
+
+#' Blocks as one, the rows of one after those of the other
+#' @noRd
+bind_blocks <- function(blocks) {
+  first <- blocks[[1L]]
+  if (length(blocks) == 1L) return(first)
+  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_blocks(list(...))), blocks)))
+  do.call(if (is.matrix(first)) rbind else c, blocks)
+}
+
+# What tells a block from one of other rows, or of the same in another order.
+block_sums <- function(block) {
+  terms <- unlist(block$designs, recursive = FALSE)
+  place <- seq_along(block$y)
+  vapply(c(block[c("y", "weights", "offset")], unlist(terms, recursive = FALSE)), function(x) sum(place * x), 0)
+}
+
+# ---- in the steps of ?modular ----
+
+is_streamed <- function(model) !is.null(model$stream)
+
+# Of the model that galvi_model() returns.
+all_rows <- function(model) {
+  if (!is_streamed(model)) return(length(model$y))
+  rows <- model$stream$rows
+  if (rows <= .Machine$integer.max) as.integer(rows) else rows
+}
+
+#' The stream with the number of its rows, `rows`, and of those left out, `omitted`; stops where a model needs
+#' its rows in memory
+#' @noRd
+counted_stream <- function(stream, model, control) {
+  needing <- Find(function(term) is_full_term(term) || !is.null(term$field), prior_terms(model))
+  if (!is.null(needing)) {
+    stop_galvi("data", sprintf(
+      "`%s` needs all rows in memory, and %s has more than %s: %s.", needing$label, stream$source$label,
+      row_number(sample_rows), if (is_full_term(needing)) {
+        sprintf("use inducing points, %s, or give a data frame", with_inducing(needing$label))
+      } else {
+        "give a data frame, or use fixed effects or gp() with `inducing =`"
+      }
+    ))
+  }
+  c(stream, as_galvi_error(count_rows(stream, model$design, control$chunk_rows)))
+}
+
+#' What the core is given: the model without rows, and who reads them
+#' @noRd
+streamed_model <- function(core, passes) {
+  c(model_of_rows(core, integer()), list(source = passes[c("rows", "open")]))
+}
+
+#' The posterior of eta at the sample's rows, N x K
+#' @noRd
+sample_marginals <- function(core, posterior, control) {
+  want <- list(variance = TRUE, terms = FALSE, covariance = FALSE, threads = control$threads)
+  latent <- predict_latent(core, posterior, core$designs, want)
+  list(mean = latent$mean + core$offset, variance = latent$variance)
+}
+
+#' How many rows the model has; reads and checks them all
+#' @return list(rows, omitted): numbers of those used and of those left out for missing values.
+#' @noRd
+count_rows <- function(stream, design, chunk_rows) {
+  reader <- read_blocks(stream, design, chunk_rows)
+  on.exit(reader$close())
+  rows <- omitted <- 0
+  while (!is.null(block <- reader$read())) {
+    rows <- rows + block_size(block)
+    omitted <- omitted + attr(block, "omitted")
+  }
+  list(rows = rows, omitted = omitted)
+}
+
+#' Chunks of a source as blocks of the model's rows: list(y, size, weights, offset, designs)
+#' @noRd
+read_blocks <- function(stream, design, chunk_rows) {
+  reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
+  list(
+    read = function() {
+      chunk <- reader$read()
+      if (!is.null(chunk)) checked_block(chunk, stream, design)
+    },
+    close = reader$close
+  )
+}
+
+#' A chunk as a block. What is wrong with it is an error that names the row.
+#' @noRd
+checked_block <- function(chunk, stream, design) {
+  tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
+    at <- first_bad_row(chunk, stream, design)
+    number <- row_number(attr(chunk, "before") + at)
+    row <- chunk[at, , drop = FALSE]
+    message <- tryCatch(as_block(row, stream, design), galvi_error = conditionMessage)
+    stop_galvi("data", in_source_row(message, number))
+  })
+}
+
+# By bisection: the first row with which the rows up to it are no block.
+first_bad_row <- function(chunk, stream, design) {
+  good <- 0L
+  bad <- nrow(chunk)
+  while (bad - good > 1L) {
+    middle <- (good + bad) %/% 2L
+    fails <- tryCatch({
+      as_block(chunk[good + seq_len(middle - good), , drop = FALSE], stream, design)
+      FALSE
+    }, galvi_error = function(e) TRUE)
+    if (fails) bad <- middle else good <- middle
+  }
+  bad
+}
+
+# An error about a single row of new data, in words about that row of the source.
+in_source_row <- function(message, number) {
+  message <- gsub("`newdata`", "`data`", sub("^In `newdata`: ", "", message))
+  named <- sub("\\brow 1\\b", paste("row", number), message)
+  if (named != message) named else sprintf("Row %s of `data`: %s", number, message)
+}
+
+as_block <- function(chunk, stream, design) {
+  if (!is.null(stream$args$subset)) chunk <- chunk[in_subset(chunk, stream), , drop = FALSE]
+  rows <- design_rows(design, chunk, response = TRUE)
+  if (length(rows$omitted) && !omits_rows(stream$na.action)) {
+    stop_galvi("data", sprintf(
+      "Missing values in row %d: na.action = na.omit leaves such rows out.", rows$omitted[1L]
+    ))
+  }
+  if (!is.null(design$weights) && is.null(rows$frame[["(weights)"]])) {
+    stop_galvi("data", "`weights` must have one value per row of `data`.")
+  }
+  structure(
+    list(y = rows$y, size = rows$size, weights = rows$weights, offset = rows$offset, designs = rows$rows),
+    omitted = length(rows$omitted)
+  )
+}
+
+# na.omit and na.exclude
+omits_rows <- function(na.action) {
+  probe <- tryCatch(na.action(data.frame(x = c(1, NA))), error = function(e) NULL)
+  identical(nrow(probe), 1L)
+}

@@ -1,0 +1,196 @@
+# The first pass over a row source: levels, types and a sample of its rows.
+
+# Rows that are sampled at most, and read at a time unless galvi_control(chunk_rows = ) says so.
+sample_rows <- 50000L
+
+#' The design of a source's sample. `stream` is how all rows are read, where the sample has not got them.
+#' @noRd
+design_of_source <- function(formula, source, family, args, na.action, chunk_rows) {
+  read <- scan_source(source, formula, args, na.action, chunk_rows)
+  design <- in_numbered_rows(read$numbers, design_of_data(formula, read$sample, family, args, na.action))
+  design$stream <- read$stream
+  design
+}
+
+#' Reads all rows once
+#'
+#' @param args The user's expressions for weights, offset and subset.
+#' @return list(sample: a data frame; numbers: of those of its rows that `subset` and missing values leave;
+#'   stream: how all rows are read again, NULL where the sample has them all).
+#' @noRd
+scan_source <- function(source, formula, args, na.action, chunk_rows) {
+  stream <- list(
+    source = source, columns = needed_columns(source, formula, args), args = args,
+    environment = environment(formula), na.action = na.action
+  )
+  reader <- read_rows(source, stream$columns, rows_at_a_time(chunk_rows))
+  on.exit(reader$close())
+  kinds <- new_column_kinds(source$label)
+  sample <- new_sample()
+  ends <- NULL
+  while (!is.null(chunk <- reader$read())) {
+    kinds$add(chunk)
+    chunk$.used <- is_used(chunk, stream)
+    chunk$.number <- attr(chunk, "before") + seq_len(nrow(chunk))
+    sample$add(chunk)
+    ends <- landmarks(rbind(ends, landmarks(chunk[chunk$.used, ], stream$columns)), stream$columns)
+  }
+  rows <- sample$rows()
+  if (!NROW(rows)) stop_no_rows(source$label)
+  if (!sample$whole()) rows <- with_landmarks(rows, ends)
+  row.names(rows) <- if (sample$whole()) NULL else rows$.number
+  list(
+    sample = kinds$apply(rows[stream$columns]), numbers = rows$.number[rows$.used],
+    stream = if (!sample$whole()) stream
+  )
+}
+
+rows_at_a_time <- function(chunk_rows) if (identical(chunk_rows, "auto")) sample_rows else chunk_rows
+
+# Columns that the formula and the arguments name; all where there is a dot.
+needed_columns <- function(source, formula, args) {
+  named <- c(all.vars(formula), unlist(lapply(args, all.vars)))
+  if ("." %in% named) source$columns else columns_among(source, named)
+}
+
+# Rows are counted by a column even where none is named.
+columns_among <- function(source, names) {
+  used <- intersect(source$columns, names)
+  if (length(used)) used else source$columns[1L]
+}
+
+#' Rows that `subset` chooses and that are complete
+#' @noRd
+is_used <- function(chunk, stream) in_subset(chunk, stream) & stats::complete.cases(chunk[stream$columns])
+
+in_subset <- function(chunk, stream) {
+  if (is.null(stream$args$subset)) return(rep(TRUE, nrow(chunk)))
+  chosen <- tryCatch(eval(stream$args$subset, chunk, stream$environment), error = function(e) {
+    stop_galvi("data", sprintf("`subset` cannot be evaluated: %s.", conditionMessage(e)))
+  })
+  if (is.logical(chosen) && length(chosen) == nrow(chunk)) return(chosen & !is.na(chosen))
+  stop_galvi("argument", sprintf(
+    "`subset` must be TRUE or FALSE for each row of a row source, not %s.", describe(chosen)
+  ))
+}
+
+#' Rows that between them have every level and both ends of every number
+#' @noRd
+landmarks <- function(frame, columns) {
+  at <- lapply(frame[columns], function(x) {
+    if (!is.null(dim(x))) return(NULL)
+    if (is.numeric(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
+  })
+  frame[sort(unique(unlist(at))), , drop = FALSE]
+}
+
+with_landmarks <- function(rows, landmarks) {
+  all <- rbind(rows, landmarks[!landmarks$.number %in% rows$.number, , drop = FALSE])
+  all[order(all$.number), , drop = FALSE]
+}
+
+#' A sample that is spread over rows whose number is not known beforehand
+#'
+#' Row n has the place n phi (mod 1), which is out of step with any period of the data; the rows below a share
+#' are kept, and the share is halved when they are too many. What is chosen depends on no random numbers and
+#' not on how rows are read.
+#' @noRd
+new_sample <- function(most = sample_rows) {
+  share <- 1
+  kept <- list()
+  count <- 0L
+  place <- function(number) (number * 0.6180339887498949) %% 1
+  take <- function(rows) rows[place(rows$.number) < share, , drop = FALSE]
+  list(
+    add = function(rows) {
+      rows <- take(rows)
+      kept[[length(kept) + 1L]] <<- rows
+      count <<- count + nrow(rows)
+      while (count > most) {
+        share <<- share / 2
+        kept <<- list(take(bind_rows(kept)))
+        count <<- nrow(kept[[1L]])
+      }
+    },
+    rows = function() bind_rows(kept),
+    whole = function() share == 1
+  )
+}
+
+bind_rows <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.call(rbind, frames)
+
+#' What kind of variable every column is, the same in all chunks, and the levels of its factors
+#'
+#' @return list(add: sees a chunk; apply: gives a data frame's factors all levels that were seen).
+#' @noRd
+new_column_kinds <- function(label) {
+  kinds <- list()
+  levels <- list()
+  one_order <- list()  # were the levels the same in all chunks?
+  list(
+    add = function(chunk) {
+      for (name in names(chunk)) {
+        x <- chunk[[name]]
+        kind <- column_kind(x)
+        if (is.null(kind)) next
+        known <- kinds[[name]]
+        if (!is.null(known) && known != kind) {
+          stop_galvi("data", sprintf(
+            "`%s` of %s is %s after row %s and %s before%s.", name, label, kind,
+            row_number(attr(chunk, "before")), known,
+            if (label == "the CSV files") sprintf(": give row_source() `colClasses = c(%s = )`", name) else ""
+          ))
+        }
+        kinds[[name]] <<- kind
+        if (!is.factor(x)) next
+        before <- levels[[name]]
+        levels[[name]] <<- union(before, base::levels(x))
+        one_order[[name]] <<- is.null(before) || !isFALSE(one_order[[name]]) && identical(before, base::levels(x))
+      }
+    },
+    apply = function(frame) {
+      for (name in names(levels)) {
+        all <- levels[[name]]
+        ordered <- kinds[[name]] == "an ordered factor"
+        if (!one_order[[name]]) {
+          if (ordered) {
+            stop_galvi("data", sprintf("The ordered factor `%s` of %s has other levels in some rows.", name, label))
+          }
+          all <- sort(all)
+        }
+        contrasts <- attr(frame[[name]], "contrasts")
+        frame[[name]] <- factor(as.character(frame[[name]]), all, ordered = ordered)
+        attr(frame[[name]], "contrasts") <- contrasts
+      }
+      frame
+    }
+  )
+}
+
+# In words; NULL of a column of NA alone, which can be anything.
+column_kind <- function(x) {
+  if (is.ordered(x)) return("an ordered factor")
+  if (is.factor(x) || is.character(x)) return("text")
+  if (is.logical(x)) return(if (!all(is.na(x))) "TRUE or FALSE")
+  if (is.numeric(x) && is.null(attr(x, "class"))) return("numbers")
+  paste("of class", class(x)[1L])
+}
+
+#' Errors about rows of a sample that is the data of a design, in numbers of the source's rows
+#' @noRd
+in_sampled_rows <- function(design, expr) {
+  if (is.null(design$stream)) expr else in_numbered_rows(as.numeric(row.names(design$data)), expr)
+}
+
+#' @param numbers Of the rows of the model frame.
+#' @noRd
+in_numbered_rows <- function(numbers, expr) {
+  tryCatch(expr, galvi_error = function(e) {
+    named <- regmatches(e$message, regexpr("\\brow [0-9]+", e$message))
+    if (length(named)) {
+      number <- row_number(numbers[as.integer(sub("row ", "", named))])
+      e$message <- sub(named, paste("row", number), e$message)
+    }
+    stop(e)
+  })
+}

@@ -1,0 +1,33 @@
+# Shared by the measurements of databases: 1e6 rows in a table, fitted from the table and from the data frame.
+# Not run by itself.
+source("bench/_helper.R")
+
+database_table <- function(n = 1e6) {
+  set.seed(1)
+  d <- as.data.frame(matrix(rnorm(4 * n), n, dimnames = list(NULL, paste0("x", 1:4))))
+  d$g <- sample(c("a", "b", "c"), n, TRUE)
+  d$y <- as.integer(runif(n) < plogis(sin(2 * d$x1) + d$x2 - d$x3 * d$x4 + (d$g == "b")))
+  d$id <- seq_len(n)
+  d
+}
+
+# The same bits whichever way the rows come, as only levels and these priors are known beforehand.
+database_fit <- function(data) {
+  seconds <- system.time(fit <- galvi(
+    y ~ (x1 + x2 + x3 + x4)^2 + g, data, binomial(), hyper = "fixed", verbose = FALSE,
+    prior = list(intercept = normal(0, 3), default = normal(0, 3))
+  ))[["elapsed"]]
+  list(fit = fit, seconds = seconds)
+}
+
+compare_database <- function(con, name, d) {
+  DBI::dbWriteTable(con, name, d, row.names = FALSE)
+  by_query <- sprintf("SELECT * FROM %s ORDER BY id", DBI::dbQuoteIdentifier(con, name))
+  database <- database_fit(row_source(con, by_query))
+  memory <- database_fit(d)
+  cat(sprintf(
+    "%g rows: %.1f s from the database (%d passes), %.1f s from the data frame; same bits: %s\n", nrow(d),
+    database$seconds, database$fit$cost$sweeps, memory$seconds,
+    identical(database$fit$elbo, memory$fit$elbo) && identical(coef(database$fit), coef(memory$fit))
+  ))
+}

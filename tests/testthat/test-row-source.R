@@ -1,0 +1,317 @@
+# Row sources: tables that are read some rows at a time give the fit of the data frame.
+
+# More rows than the sample has.
+source_table <- function(n = 60000) {
+  set.seed(4)
+  d <- data.frame(
+    x = runif(n, -3, 3), z = rnorm(n), g = sample(c("u", "v", "w"), n, TRUE), o = rnorm(n) / 10,
+    w = sample(1:2, n, TRUE)
+  )
+  d$y <- rbinom(n, 1, plogis(sin(d$x) + d$z / 2 + (d$g == "v")))
+  d
+}
+
+# biglm's convention; `rows` of each chunk, over and over again.
+as_function <- function(d, rows = 17000) {
+  at <- 0
+  function(reset = FALSE) {
+    if (reset) return(at <<- 0)
+    if (at >= nrow(d)) return(NULL)
+    out <- d[seq(at + 1, min(nrow(d), at + rows)), , drop = FALSE]
+    at <<- at + rows
+    out
+  }
+}
+
+# Nothing here is read off the sample but levels.
+held_fit <- function(data, formula = y ~ z * g + x, ..., family = binomial()) {
+  galvi(formula, data, family, ..., hyper = "fixed", prior = list(intercept = normal(0, 3), default = normal(0, 2)),
+    verbose = FALSE)
+}
+
+expect_same_fit <- function(fit, reference) {
+  expect_identical(fit$elbo, reference$elbo)
+  expect_identical(coef(fit), coef(reference))
+  expect_identical(vcov(fit), vcov(reference))
+  expect_identical(fit$posterior$latent, reference$posterior$latent)
+  expect_identical(nobs(fit), nobs(reference))
+}
+
+test_that("a table of more rows than the sample gives the data frame's fit, to the last bit", {
+  d <- source_table()
+  for (method in c("fixed_point", "incremental")) {
+    reference <- held_fit(d, method = method, weights = w, offset = o)
+    expect_true(reference$convergence$converged)
+    for (chunk_rows in list("auto", 3333)) {
+      control <- galvi_control(chunk_rows = chunk_rows)
+      fit <- held_fit(as_function(d), method = method, weights = w, offset = o, control = control)
+      expect_same_fit(fit, reference)
+    }
+  }
+})
+
+test_that("inducing points differ in rounding alone, as their units are the sample's sds", {
+  d <- source_table()
+  points <- cbind(x = seq(-3, 3, length.out = 7))
+  formula <- y ~ z + g + gp(x, kernel = se(1, 1), inducing = points)
+  reference <- held_fit(d, formula)
+  fit <- held_fit(as_function(d), formula)
+  expect_equal(fit$elbo, reference$elbo, tolerance = tol$identity)
+  new <- data.frame(x = c(-2, 0, 2), z = 0, g = "u")
+  expect_equal(predict(fit, new), predict(reference, new), tolerance = tol$identity)
+})
+
+test_that("minibatches do not depend on how rows are read", {
+  d <- source_table()
+  fits <- lapply(list("auto", 777), function(chunk_rows) {
+    set.seed(1)
+    control <- galvi_control(chunk_rows = chunk_rows, passes = 1, tol = 1e-3)
+    held_fit(as_function(d), y ~ z, method = "stochastic", control = control)
+  })
+  expect_same_fit(fits[[1]], fits[[2]])
+})
+
+test_that("a table that fits into the sample is a data frame, full processes and fields included", {
+  d <- source_table(300)
+  for (formula in list(y ~ z * g, y ~ gp(x), y ~ z + iid(g), y ~ .)) {
+    fit <- galvi(formula, as_function(d, 70), binomial(), verbose = FALSE)
+    reference <- galvi(formula, d, binomial(), verbose = FALSE)
+    expect_same_fit(fit, reference)
+    expect_identical(fitted(fit), fitted(reference))
+    expect_identical(fit$data, reference$data, ignore_attr = TRUE)
+  }
+})
+
+test_that("databases: tables, queries, names that need quotes", {
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  on.exit(DBI::dbDisconnect(con))
+  d <- source_table()
+  names(d)[2] <- "the \"z\""
+  formula <- y ~ `the "z"` + g
+  DBI::dbWriteTable(con, "a 'table'; --", d)
+  expect_same_fit(held_fit(row_source(con, "a 'table'; --"), formula), held_fit(d, formula))
+  query <- "SELECT * FROM \"a 'table'; --\" WHERE g <> 'w' ORDER BY x;"
+  expect_same_fit(
+    held_fit(row_source(con, query), formula), held_fit(subset(d[order(d$x), ], g != "w"), formula)
+  )
+  expect_error(row_source(con), "name of a table", class = "galvi_error_data")
+  expect_error(row_source(con, "nowhere"), "nowhere", class = "galvi_error_data")
+  DBI::dbWriteTable(con, "none", d[0, ])
+  expect_error(held_fit(row_source(con, "none"), formula), "no rows", class = "galvi_error_data")
+})
+
+test_that("a lazy table of dbplyr is a query", {
+  skip_if_not_installed("dbplyr")
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  on.exit(DBI::dbDisconnect(con))
+  d <- source_table(500)
+  DBI::dbWriteTable(con, "d", d)
+  expect_same_fit(held_fit(dplyr::tbl(con, "d"), y ~ z), held_fit(d, y ~ z))
+})
+
+test_that("results are cleared, whatever happens, and a connection that drops is an error about data", {
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  DBI::dbWriteTable(con, "d", transform(source_table(), y = replace(y, 55555, 2)))
+  rows <- row_source(con, "d")
+  expect_error(held_fit(rows, y ~ z), class = "galvi_error")
+  # a result that is still open would be named in a warning
+  expect_silent(DBI::dbClearResult(DBI::dbSendQuery(con, "SELECT 1")))
+  DBI::dbDisconnect(con)
+  expect_error(held_fit(rows, y ~ z), "Reading the table `d` failed", class = "galvi_error_data")
+})
+
+test_that("files: CSV, and Parquet by row groups", {
+  d <- source_table()
+  reference <- held_fit(d)
+  folder <- tempfile()
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  parts <- split(d, rep(1:2, c(25000, 35000)))
+  csv <- file.path(folder, c("a.csv", "b.csv"))
+  for (i in 1:2) {
+    # all digits of a double
+    digits <- parts[[i]]
+    for (v in c("x", "z", "o")) digits[[v]] <- sprintf("%.17g", digits[[v]])
+    write.csv(digits, csv[i], row.names = FALSE, quote = FALSE)
+  }
+  expect_same_fit(held_fit(csv), reference)
+  expect_error(held_fit(file.path(folder, "c.csv")), "not a file", class = "galvi_error_data")
+  skip_if_not_installed("nanoparquet")
+  parquet <- file.path(folder, c("a.parquet", "b.parquet"))
+  for (i in 1:2) nanoparquet::write_parquet(parts[[i]], parquet[i], row_groups = c(1L, 9001L))
+  expect_same_fit(held_fit(parquet), reference)
+  expect_error(row_source(c(csv, parquet)), "end in .parquet", class = "galvi_error_data")
+})
+
+test_that("subset and missing values are dealt with in each chunk", {
+  d <- source_table()
+  d$z[c(5, 40000:52000)] <- NA
+  reference <- held_fit(d, weights = w, subset = x > -2 & g != "w")
+  fit <- held_fit(as_function(d), weights = w, subset = x > -2 & g != "w")
+  expect_same_fit(fit, reference)
+  expect_equal(fit$omitted, length(reference$na.action))
+  expect_error(held_fit(as_function(d), na.action = na.fail), "Missing values", class = "galvi_error_data")
+  expect_error(held_fit(as_function(d), subset = 1:10), "TRUE or FALSE", class = "galvi_error_argument")
+})
+
+test_that("levels that come late, and rare classes, are known before the fit", {
+  d <- source_table()
+  d$g[59999] <- "late"
+  d$y <- 0
+  d$y[54321] <- 1
+  fit <- held_fit(as_function(d), y ~ g)
+  expect_identical(fit$design$xlevels$g, c("late", "u", "v", "w"))
+  expect_same_fit(fit, held_fit(d, y ~ g))
+  d$g <- factor(d$g, c("w", "late", "v", "u"))
+  expect_same_fit(held_fit(as_function(d), y ~ g), held_fit(d, y ~ g))
+  classes <- transform(d, y = ifelse(y == 1, "rare", as.character(g)))
+  expect_same_fit(
+    held_fit(as_function(classes), y ~ z, family = categorical("w")), held_fit(classes, y ~ z, family = categorical("w"))
+  )
+})
+
+test_that("default priors, starts and points come from the sample", {
+  d <- transform(source_table(), y = 3 + 2 * z + sin(x) + rnorm(60000))
+  learned <- function(data) {
+    galvi(y ~ z + gp(x, inducing = 8), data, verbose = FALSE, control = galvi_control(move_inducing = FALSE))
+  }
+  fit <- learned(as_function(d))
+  reference <- learned(d)
+  expect_true(fit$convergence$converged)
+  expect_equal(coef(fit)[["z"]], coef(reference)[["z"]], tolerance = 1e-3)
+  expect_equal(sigma(fit), sigma(reference), tolerance = 1e-3)
+  new <- data.frame(x = seq(-2, 2), z = 0)
+  expect_equal(predict(fit, new), predict(reference, new), tolerance = 1e-3)
+})
+
+test_that("a bad value is named by its row in the source", {
+  count <- transform(source_table(), y = rpois(60000, 2))
+  bad <- transform(count, y = replace(y, 54321, -1))
+  expect_error(held_fit(as_function(bad), y ~ z, family = poisson()), "row 54,321 has -1", class = "galvi_error")
+  bad <- transform(count, w = replace(w, 54321, -1))
+  expect_error(
+    held_fit(as_function(bad), y ~ z, family = poisson(), weights = w), "row 54,321 has -1", class = "galvi_error"
+  )
+  bad <- transform(count, z = replace(z, 2, Inf))
+  expect_error(held_fit(as_function(bad), y ~ z, family = poisson()), "row 2 has Inf", class = "galvi_error")
+})
+
+test_that("a source that changes says so", {
+  d <- source_table()
+  changing <- function(change, from) {
+    pass <- 0
+    inner <- as_function(d)
+    function(reset = FALSE) {
+      if (reset) {
+        pass <<- pass + 1
+        inner <<- as_function(if (pass >= from) change(d) else d)
+        return(inner(reset = TRUE))
+      }
+      inner(reset = FALSE)
+    }
+  }
+  shuffled <- function(d) d[rev(seq_len(nrow(d))), ]
+  expect_error(held_fit(changing(shuffled, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
+  shorter <- function(d) d[-1, ]
+  expect_error(held_fit(changing(shorter, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
+  longer <- function(d) rbind(d, d[1, ])
+  expect_error(held_fit(changing(longer, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
+  level <- function(d) transform(d, g = replace(g, 50001, "new"))
+  expect_error(held_fit(changing(level, 3), y ~ g), "Row 50,001 .*\"new\"", class = "galvi_error_data")
+  column <- function(d) d["y"]
+  expect_error(held_fit(changing(column, 3), y ~ z), "no column `z`", class = "galvi_error_data")
+  gone <- function(d) stop("the line is dead")
+  expect_error(held_fit(changing(gone, 5), y ~ z), "the line is dead", class = "galvi_error_data")
+})
+
+test_that("columns that are missing, empty sources and what is no source are errors about data", {
+  d <- source_table(200)
+  expect_error(held_fit(as_function(d), y ~ nowhere), "`nowhere`", class = "galvi_error_data")
+  expect_error(held_fit(function(reset) NULL, y ~ z), "no rows", class = "galvi_error_data")
+  expect_error(held_fit(as_function(d[0, ]), y ~ z), "no rows", class = "galvi_error_data")
+  expect_error(held_fit(sum, y ~ z), "`reset`", class = "galvi_error_data")
+  expect_error(held_fit(function(reset) 7, y ~ z), "data frame or NULL", class = "galvi_error_data")
+  mixed <- list(d, transform(d, z = "text"))
+  at <- 0
+  chunks <- function(reset) if (reset) at <<- 0 else if (at < 2) mixed[[at <<- at + 1]]
+  expect_error(held_fit(chunks, y ~ z), "`z` .* text after row 200", class = "galvi_error_data")
+})
+
+test_that("models that need all rows say what to do", {
+  d <- source_table()
+  expect_error(held_fit(as_function(d), y ~ gp(x)), "inducing", class = "galvi_error_data")
+  expect_error(held_fit(as_function(d), y ~ z + iid(g)), "data frame", class = "galvi_error_data")
+  expect_error(held_fit(as_function(d), y ~ z, method = "coordinate_ascent"), class = "galvi_error")
+  expect_error(held_fit(as_function(d), y ~ z, expectation = "taylor"), class = "galvi_error")
+})
+
+test_that("a fit without rows keeps no connection, and predicts chunk by chunk", {
+  d <- source_table()
+  reference <- held_fit(d)
+  fit <- held_fit(as_function(d), control = galvi_control(chunk_rows = 20000))
+  file <- tempfile()
+  on.exit(unlink(file))
+  saveRDS(fit, file)
+  again <- readRDS(file)
+  expect_equal(again$posterior, fit$posterior)
+  expect_output(print(fit), "60000 observations")
+  expect_output(print(summary(fit)), "Fixed effects")
+  expect_equal(confint(fit), confint(reference))
+  for (question in expression(
+    fitted(fit), residuals(fit), predict(fit), simulate(fit), deviance(fit), weights(fit), model.matrix(fit),
+    model.frame(fit), plot(fit, "calibration")
+  )) {
+    expect_error(eval(question), "does not keep them", class = "galvi_error_data")
+  }
+  expect_equal(fitted(fit, newdata = as_function(d)), fitted(reference))
+  expect_equal(residuals(again, "pearson", newdata = as_function(d)), residuals(reference, "pearson"))
+  with_sd <- predict(fit, as_function(d), se.fit = TRUE)
+  expect_equal(with_sd, predict(reference, se.fit = TRUE))
+  expect_equal(predict(fit, as_function(d), type = "terms"), predict(fit, d, type = "terms"))
+  seen <- list()
+  expect_null(predict(fit, as_function(d), into = function(chunk) seen[[length(seen) + 1]] <<- chunk))
+  expect_lte(max(lengths(seen)), 20000)
+  expect_equal(unlist(seen), fitted(reference))
+  expect_error(predict(fit, d, into = print), "`into`", class = "galvi_error_argument")
+  expect_error(predict(fit, as_function(d), into = 3), "`into`", class = "galvi_error_argument")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off(), add = TRUE)
+  expect_named(plot(fit), names(plot(reference)))
+  expect_equal(plot(fit, "relevance")$relevance, plot(reference, "relevance")$relevance, tolerance = 0.1)
+})
+
+test_that("predictions of several classes are joined too", {
+  d <- source_table(500)
+  fit <- held_fit(d, g ~ z, family = categorical())
+  for (type in c("prob", "class", "link", "terms")) {
+    expect_equal(predict(fit, as_function(d, 99), type = type), predict(fit, d, type = type))
+  }
+})
+
+test_that("the steps take a source, and a fit to start from", {
+  d <- source_table()
+  design <- galvi_design(y ~ z, as_function(d), binomial())
+  model <- galvi_model(design, prior = list(intercept = normal(0, 3), default = normal(0, 2)), hyper = "fixed")
+  posterior <- galvi_infer(model, verbose = FALSE)
+  fit <- galvi_fit(model, posterior)
+  expect_same_fit(fit, held_fit(d, y ~ z))
+  expect_true(galvi_infer(model, start = fit, verbose = FALSE)$converged)
+})
+
+test_that("a sample has any period of the table, whatever the chunks", {
+  sampled <- function(n, rows) {
+    sample <- new_sample(100)
+    for (from in seq(1, n, rows)) sample$add(data.frame(.number = from:min(n, from + rows - 1)))
+    sample$rows()$.number
+  }
+  for (n in c(99, 100, 101, 1000, 12345)) {
+    at <- sampled(n, 7)
+    expect_identical(at, sampled(n, 1000))
+    expect_lte(length(at), 100)
+    if (n <= 100) expect_length(at, n) else expect_gte(length(at), 45)
+    for (period in 2:5) expect_gt(min(tabulate(at %% period + 1, period)), 0.7 * length(at) / period)
+  }
+})
