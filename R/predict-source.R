@@ -36,7 +36,8 @@ bind_rows_of <- function(parts) {
     # rows last, so that one array follows the other
     names <- unlist(lapply(parts, function(x) dimnames(x)[[1L]]))
     out <- aperm(array(
-      unlist(lapply(parts, aperm)), c(rev(shape[-1L]), length(names)), c(rev(dimnames(first)[-1L]), list(names))
+      unlist(lapply(parts, aperm)), c(rev(shape[-1L]), length(names)),
+      c(rev(dimnames(first)[-1L]), list(names))
     ))
   }
   attr(out, "constant") <- attr(first, "constant")
@@ -45,5 +46,5 @@ bind_rows_of <- function(parts) {
 
 check_no_into <- function(into) {
   if (is.null(into)) return(invisible())
-  stop_galvi("argument", "`into` is for `newdata` from a row source: a data frame has all its rows in memory.")
+  stop_galvi("argument", "`into` is for `newdata` from a row source: a data frame is all in memory.")
 }

@@ -1,5 +1,5 @@
-# Where rows come from that are not in memory. R/source-scan.R reads them for the first time, R/source-passes.R
-# again and again.
+# Where rows come from that are not in memory. R/source-scan.R reads them for the first time,
+# R/source-passes.R again and again.
 
 #' Rows that are not in memory
 #'
@@ -17,6 +17,8 @@
 #' come back the same, in the same order, in every pass: give a query an `ORDER BY` where its database does not
 #' promise that. `weights`, `offset` and `subset` are evaluated in each chunk, so `subset` must be TRUE or FALSE
 #' for each row.
+#'
+#' Levels of an expression such as `factor(k)` are those in the sample: let the source give text or a factor.
 #'
 #' Such a fit keeps the sample, for plots, and no connection. [predict()][predict.galvi],
 #' [fitted()][fitted.galvi] and [residuals()][residuals.galvi] take a source as `newdata`; without `newdata`
@@ -66,6 +68,7 @@ row_source <- function(x, ...) {
 
 #' @export
 row_source.default <- function(x, ...) {
+  refuse_dots(list(...), row_source.default, "row_source()")
   stop_galvi("data", sprintf("`data` must be a data frame or what row_source() takes, not %s.", describe(x)))
 }
 
@@ -88,7 +91,8 @@ row_source.function <- function(x, ...) {
   refuse_dots(list(...), row_source.function, "row_source()")
   if (!"reset" %in% names(formals(args(x)))) {
     stop_galvi("data", paste(
-      "`data` must be a data frame or what row_source() takes, not a function without the argument `reset`."
+      "`data` must be a data frame or what row_source() takes, not a function without the argument",
+      "`reset`."
     ))
   }
   first <- reading("the function", {
@@ -97,7 +101,9 @@ row_source.function <- function(x, ...) {
   })
   if (is.null(first)) stop_no_rows("the function")
   if (!is.data.frame(first)) {
-    stop_galvi("data", sprintf("`data(reset = FALSE)` must be a data frame or NULL, not %s.", describe(first)))
+    stop_galvi("data", sprintf(
+      "`data(reset = FALSE)` must be a data frame or NULL, not %s.", describe(first)
+    ))
   }
   new_row_source("the function", names(first), function(columns, rows) {
     x(reset = TRUE)
@@ -142,6 +148,9 @@ row_source.Dataset <- function(x, ...) {
 #' @rdname row_source
 #' @export
 row_source.character <- function(x, ...) {
+  kind <- unique(tolower(sub(".*[.]", "", sub("[.]gz$", "", x))))
+  is_csv <- identical(kind, "csv")
+  if (!is_csv) refuse_dots(list(...), row_source.character, "row_source()")
   missing <- x[!file.exists(x)]
   if (length(missing) || !length(x)) {
     stop_galvi("data", sprintf(
@@ -149,9 +158,7 @@ row_source.character <- function(x, ...) {
       if (length(x)) dQuote(missing[1L], FALSE) else "character()"
     ))
   }
-  kind <- unique(tolower(sub(".*[.]", "", sub("[.]gz$", "", x))))
-  if (identical(kind, "csv")) return(csv_source(x, list(...)))
-  refuse_dots(list(...), row_source.character, "row_source()")
+  if (is_csv) return(csv_source(x, list(...)))
   if (!identical(kind, "parquet")) {
     stop_galvi("data", sprintf(
       "Paths in `data` must all end in .parquet or all in .csv; %s does not.", dQuote(x[1L], FALSE)
@@ -189,6 +196,12 @@ is_row_source <- function(x) {
 has_package <- function(package) requireNamespace(package, quietly = TRUE)
 
 stop_no_rows <- function(label) stop_galvi("data", sprintf("`data` is empty: %s has no rows.", label))
+
+# Integers of 64 bits, which only their package can read.
+long_numbers <- function(x) {
+  if (has_package("bit64")) return(as.double(x))
+  stop_galvi("data", "Integers of 64 bits need the package bit64: install it.")
+}
 
 # What goes wrong while rows are read is an error about data.
 reading <- function(label, expr, rows = 0) {
@@ -250,7 +263,8 @@ parquet_source <- function(paths) {
 
 csv_source <- function(paths, options) {
   own <- c("file", "header", "nrows", "skip", "col.names")
-  check_no_dots(options[names(options) %in% own], setdiff(names(formals(utils::read.table)), own), "row_source()")
+  known <- setdiff(names(formals(utils::read.table)), own)
+  check_no_dots(options[!names(options) %in% known], known, "row_source()")
   columns <- reading(paths[1L], {
     names(do.call(utils::read.csv, c(list(paths[1L], nrows = 1L), options)))
   })
@@ -288,9 +302,9 @@ csv_reader <- function(paths, columns, rows, options) {
     ))
     wanted <- options$colClasses
     if (!is.null(wanted)) {
-      named <- if (is.null(names(wanted))) stats::setNames(rep_len(wanted, length(header)), header) else wanted
-      at <- intersect(intersect(names(named), header), columns)
-      arguments$colClasses[match(at, header)] <- named[at]
+      if (is.null(names(wanted))) wanted <- stats::setNames(rep_len(wanted, length(header)), header)
+      at <- intersect(intersect(names(wanted), header), columns)
+      arguments$colClasses[match(at, header)] <- wanted[at]
     }
     do.call(utils::read.csv, arguments)
   }
@@ -317,7 +331,12 @@ read_rows <- function(source, columns, rows) {
       stop_galvi("data", sprintf("%s must give data frames, not %s.", source$label, describe(table)))
     }
     missing <- setdiff(columns, names(table))
-    if (!length(missing)) return(table <<- as.data.frame(table)[columns])
+    if (!length(missing)) {
+      table <<- as.data.frame(table)[columns]
+      long <- vapply(table, inherits, NA, "integer64")
+      if (any(long)) table[long] <<- lapply(table[long], long_numbers)
+      return(invisible())
+    }
     stop_galvi("data", sprintf(
       "The rows of %s after row %s have no column `%s`, which those before have.", source$label,
       row_number(seen), missing[1L]

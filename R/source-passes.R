@@ -83,7 +83,8 @@ bind_blocks <- function(blocks) {
 block_sums <- function(block) {
   terms <- unlist(block$designs, recursive = FALSE)
   place <- seq_along(block$y)
-  vapply(c(block[c("y", "weights", "offset")], unlist(terms, recursive = FALSE)), function(x) sum(place * x), 0)
+  numbers <- c(block[c("y", "weights", "offset")], unlist(terms, recursive = FALSE))
+  vapply(numbers, function(x) sum(place * x), 0)
 }
 
 # ---- in the steps of ?modular ----

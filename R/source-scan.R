@@ -30,17 +30,17 @@ scan_source <- function(source, formula, args, na.action, chunk_rows) {
   ends <- NULL
   while (!is.null(chunk <- reader$read())) {
     kinds$add(chunk)
-    chunk$.used <- is_used(chunk, stream)
-    chunk$.number <- attr(chunk, "before") + seq_len(nrow(chunk))
+    chunk$.galvi_used <- is_used(chunk, stream)
+    chunk$.galvi_row <- attr(chunk, "before") + seq_len(nrow(chunk))
     sample$add(chunk)
-    ends <- landmarks(rbind(ends, landmarks(chunk[chunk$.used, ], stream$columns)), stream$columns)
+    ends <- landmarks(rbind(ends, landmarks(chunk[chunk$.galvi_used, ], stream$columns)), stream$columns)
   }
   rows <- sample$rows()
   if (!NROW(rows)) stop_no_rows(source$label)
   if (!sample$whole()) rows <- with_landmarks(rows, ends)
-  row.names(rows) <- if (sample$whole()) NULL else rows$.number
+  row.names(rows) <- if (sample$whole()) NULL else rows$.galvi_row
   list(
-    sample = kinds$apply(rows[stream$columns]), numbers = rows$.number[rows$.used],
+    sample = kinds$apply(rows[stream$columns]), numbers = rows$.galvi_row[rows$.galvi_used],
     stream = if (!sample$whole()) stream
   )
 }
@@ -85,8 +85,8 @@ landmarks <- function(frame, columns) {
 }
 
 with_landmarks <- function(rows, landmarks) {
-  all <- rbind(rows, landmarks[!landmarks$.number %in% rows$.number, , drop = FALSE])
-  all[order(all$.number), , drop = FALSE]
+  all <- rbind(rows, landmarks[!landmarks$.galvi_row %in% rows$.galvi_row, , drop = FALSE])
+  all[order(all$.galvi_row), , drop = FALSE]
 }
 
 #' A sample that is spread over rows whose number is not known beforehand
@@ -100,7 +100,7 @@ new_sample <- function(most = sample_rows) {
   kept <- list()
   count <- 0L
   place <- function(number) (number * 0.6180339887498949) %% 1
-  take <- function(rows) rows[place(rows$.number) < share, , drop = FALSE]
+  take <- function(rows) rows[place(rows$.galvi_row) < share, , drop = FALSE]
   list(
     add = function(rows) {
       rows <- take(rows)
@@ -145,7 +145,7 @@ new_column_kinds <- function(label) {
         if (!is.factor(x)) next
         before <- levels[[name]]
         levels[[name]] <<- union(before, base::levels(x))
-        one_order[[name]] <<- is.null(before) || !isFALSE(one_order[[name]]) && identical(before, base::levels(x))
+        one_order[[name]] <<- is.null(before) || one_order[[name]] && identical(before, base::levels(x))
       }
     },
     apply = function(frame) {
@@ -154,7 +154,9 @@ new_column_kinds <- function(label) {
         ordered <- kinds[[name]] == "an ordered factor"
         if (!one_order[[name]]) {
           if (ordered) {
-            stop_galvi("data", sprintf("The ordered factor `%s` of %s has other levels in some rows.", name, label))
+            stop_galvi("data", sprintf(
+              "The ordered factor `%s` of %s has other levels in some rows.", name, label
+            ))
           }
           all <- sort(all)
         }

@@ -11,7 +11,7 @@ database_table <- function(n = 1e6) {
   d
 }
 
-# The same bits whichever way the rows come, as only levels and these priors are known beforehand.
+# Nothing but levels is read off the sample: the numbers are the same whichever way the rows come.
 database_fit <- function(data) {
   seconds <- system.time(fit <- galvi(
     y ~ (x1 + x2 + x3 + x4)^2 + g, data, binomial(), hyper = "fixed", verbose = FALSE,
@@ -26,8 +26,8 @@ compare_database <- function(con, name, d) {
   database <- database_fit(row_source(con, by_query))
   memory <- database_fit(d)
   cat(sprintf(
-    "%g rows: %.1f s from the database (%d passes), %.1f s from the data frame; same bits: %s\n", nrow(d),
-    database$seconds, database$fit$cost$sweeps, memory$seconds,
-    identical(database$fit$elbo, memory$fit$elbo) && identical(coef(database$fit), coef(memory$fit))
+    "%g rows: %.1f s from the database (%d passes), %.1f s from the data frame; the bound differs by %g, %s %g\n",
+    nrow(d), database$seconds, database$fit$cost$sweeps, memory$seconds,
+    abs(database$fit$elbo - memory$fit$elbo), "coefficients by", max(abs(coef(database$fit) - coef(memory$fit)))
   ))
 }
