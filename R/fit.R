@@ -73,7 +73,7 @@ new_fit <- function(call, model, core, result) {
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
       design = model$design, model = core, data = model$data,
-      na.action = attr(model$data, "na.action"), control = model$control
+      na.action = attr(model$data, "na.action"), control = without_cluster(model$control)
     )),
     class = "galvi"
   )

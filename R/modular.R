@@ -95,20 +95,21 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 #' @export
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = interactive()) {
   check_step(model, "galvi_model", "model")
-  method <- fitc_method(check_method(method), model$design$specs)
-  verbose <- check_flag(verbose, "verbose")
   control <- as_control(model$control)
+  method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)
+  verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
   # the optimiser takes no steps at all for no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core)
+  hyper <- if (learn) "optimise" else "fixed"
   result <- with_progress(verbose, function(report) {
-    given <- c(core, list(pilot = pilot, checked = checked_rows(core)))
-    with_memory(
-      fit_size(core, method, control), threads = control$threads, fit_model(
-        given, method, if (learn) "optimise" else "fixed", control, warm_start(start, core), report
-      )
-    )
+    with_memory(fit_size(core, method, control), threads = control$threads, if (is.null(control$cluster)) {
+      given <- c(core, list(pilot = pilot, checked = checked_rows(core)))
+      fit_model(given, method, hyper, control, warm_start(start, core), report)
+    } else {
+      fit_on_cluster(core, pilot, method, hyper, control, report)
+    })
   })
   new_step("galvi_infer", result)
 }

@@ -194,6 +194,9 @@ InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<S
   if (!model.has_all_rows() && !kinds.sums && !kinds.blocks)
     throw std::domain_error("method \"" + name +
                             "\" needs all rows in memory; use fixed_point, natural_gradient or incremental");
+  if (!model.has_all_rows() && !model.sums_suffice())
+    throw std::domain_error("this model needs all rows in memory: sums over rows suffice for fixed effects and "
+                            "inducing points, with an expectation that is exact or a bound with its derivatives");
   if (model.sums_suffice()) {
     if (kinds.blocks) return kinds.blocks(BlockModel(model), start, control, trace);
     if (kinds.sums) return kinds.sums(GlobalModel(model), start, control, trace);
