@@ -29,6 +29,8 @@
 #'   \item{`nobs`, `backend`, `cost`}{N, the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
+#'   \item{`seen`, `penalty`}{from [add_data()] only: the number of observations before the N of this fit, which
+#'     the posterior and `elbo` know too; the nats that changes of inducing points have cost `elbo`.}
 #' }
 #' @section Fields for methods:
 #' \describe{
