@@ -83,7 +83,11 @@ starting_question <- function(model) {
   list(start = TRUE, q = NULL, joint = FALSE, gradient = FALSE, hyper = model$hyper$value)
 }
 
-answer_shares <- function(fit, shares, question) lapply(held_shares[[fit]][shares], ask_worker, question)
+# The answers of those of these shares that are here, by share.
+answer_shares <- function(fit, shares, question) {
+  held <- held_shares[[fit]]
+  lapply(held[intersect(shares, names(held))], ask_worker, question)
+}
 
 drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, envir = held_shares)
 
@@ -91,6 +95,8 @@ drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, en
 
 #' Workers that hold all rows of a model between them
 #'
+#' Which of them has which share is known to themselves alone: in some clusters a call goes to any process that is
+#' free. A share that nobody answers for is sent again.
 #' @return list(ask: question -> subtrees, in order; dismiss: lets go of the rows)
 #' @noRd
 new_team <- function(cluster, model, backend) {
@@ -99,66 +105,67 @@ new_team <- function(cluster, model, backend) {
   rows <- length(model$y)
   bounds <- partition_bounds(bare, rows)
   parts <- length(bounds) - 1
-  here <- 0L
   lost <- greet(cluster)
-  workers <- min(parts, sum(!lost))
-  cuts <- round(seq(0, parts, length.out = workers + 1))
-  owner <- rep(NA_integer_, workers)
+  cuts <- round(seq(0, parts, length.out = min(parts, sum(!lost)) + 1))
+  shares <- as.character(seq_along(cuts[-1L]))
 
-  of_share <- function(s) {
+  of_share <- function(share) {
+    s <- as.integer(share)
     at <- seq.int(bounds[cuts[s] + 1] + 1, bounds[cuts[s + 1] + 1])
     block <- model_of_rows(model, at)[c("y", "size", "weights", "offset", "designs")]
     least <- bounds[cuts[s] + 2] - bounds[cuts[s] + 1]
-    list(fit, as.character(s), bare, block, rows, cuts[s], least, backend)
+    list(fit, share, bare, block, rows, cuts[s], least, backend)
   }
-  lose <- function(j) {
-    lost[j] <<- TRUE
-    warn_galvi("cluster", sprintf(
-      "Worker %d of the cluster does not answer any more. Others take over its rows; the result is the same.", j
-    ))
-  }
-  # A share goes to the living worker that has the fewest; where none is left, it stays.
-  place <- function(s) {
-    share <- of_share(s)
-    repeat {
-      owner[s] <<- NA
-      living <- which(!lost)
-      if (!length(living)) break
-      load <- tabulate(owner, length(cluster))[living]
-      owner[s] <<- living[which.min(load)]
-      answer <- call_workers(cluster, owner[s], hold_share, list(share))[[1L]]
-      if (!is.null(answer)) return(compare_sums(answer[[1L]], own_answer(share), owner[s]))
-      lose(owner[s])
+  # Calls all living workers, or the first of them.
+  call_living <- function(f, arguments, at = which(!lost)) {
+    out <- call_workers(cluster, at, f, arguments)
+    for (j in at[vapply(out, is.null, NA)]) {
+      lost[j] <<- TRUE
+      warn_galvi("cluster", sprintf(paste(
+        "Worker %d of the cluster does not answer any more. Its rows go to where there is room; the result is the",
+        "same."
+      ), j))
     }
-    owner[s] <<- here
-    do.call(hold_share, share)
+    out
+  }
+  # Sends shares, one to each living worker at a time; where none is left, they stay here.
+  place <- function(wanted) {
+    while (length(wanted)) {
+      at <- utils::head(which(!lost), length(wanted))
+      if (!length(at)) {
+        for (share in wanted) do.call(hold_share, of_share(share))
+        return(invisible())
+      }
+      given <- call_living(hold_share, function(i) of_share(wanted[i]), at)
+      for (i in seq_along(at)) {
+        if (!is.null(given[[i]])) compare_sums(given[[i]][[1L]], own_answer(of_share(wanted[i])), at[i])
+      }
+      wanted <- c(wanted[seq_along(at)][vapply(given, is.null, NA)], wanted[-seq_along(at)])
+    }
   }
   ask <- function(question) {
-    answers <- vector("list", workers)
-    while (length(open <- which(lengths(answers) == 0L))) {
-      mine <- open[owner[open] == here]
-      answers[mine] <- answer_shares(fit, as.character(mine), question)
-      busy <- setdiff(owner[open], here)
-      theirs <- lapply(busy, function(j) open[owner[open] == j])
-      given <- call_workers(cluster, busy, answer_shares, lapply(theirs, function(shares) {
-        list(fit, as.character(shares), question)
-      }))
-      for (i in seq_along(busy)) {
-        if (is.null(given[[i]])) lose(busy[i]) else answers[theirs[[i]]] <- given[[i]][[1L]]
+    answers <- list()
+    repeat {
+      for (attempt in 1:2) {
+        wanted <- setdiff(shares, names(answers))
+        given <- call_living(answer_shares, function(i) list(fit, wanted, question))
+        for (one in c(given, list(list(answer_shares(fit, wanted, question))))) {
+          if (!is.null(one)) answers[names(one[[1L]])] <- one[[1L]]
+        }
+        wanted <- setdiff(shares, names(answers))
+        if (!length(wanted)) return(do.call(c, unname(answers[shares])))
       }
-      for (s in open[owner[open] %in% which(lost)]) place(s)
+      place(wanted)
     }
-    do.call(c, answers)
   }
   dismiss <- function() {
     drop_shares(fit)
-    living <- which(!lost)
-    try(call_workers(cluster, living, drop_shares, rep(list(list(fit)), length(living))), silent = TRUE)
+    try(call_workers(cluster, which(!lost), drop_shares, function(i) list(fit)), silent = TRUE)
   }
-  tryCatch(
-    for (s in seq_len(workers)) place(s),
-    error = function(e) { dismiss(); stop(e) }, interrupt = function(e) { dismiss(); signalCondition(e) }
-  )
+  placed <- FALSE
+  on.exit(if (!placed) dismiss())
+  place(shares)
+  placed <- TRUE
   list(ask = ask, dismiss = dismiss)
 }
 
@@ -172,7 +179,7 @@ own_answer <- function(share) {
 #' Which workers do not answer? Stops where none does, or where one has not this version of galvi.
 #' @noRd
 greet <- function(cluster) {
-  versions <- call_workers(cluster, seq_along(cluster), version_there, rep(list(list()), length(cluster)))
+  versions <- call_workers(cluster, seq_along(cluster), version_there, function(i) list())
   lost <- vapply(versions, is.null, NA)
   if (all(lost)) {
     stop_galvi("cluster", paste(
@@ -217,8 +224,8 @@ compare_sums <- function(theirs, ours, j) {
 
 # ---- messages ----
 
-#' Calls f(arguments[[i]]) on worker at[i], on all of them at the same time -> list(value) of each, NULL where it
-#' does not answer
+#' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each, NULL
+#' where it does not answer
 #'
 #' What parallel exports speaks to all workers at once, and one that died would take the others' answers with it.
 #' Whatever interrupts this, no answer stays behind to be taken for that to a later call.
@@ -230,7 +237,7 @@ call_workers <- function(cluster, at, f, arguments) {
   waiting <- integer()
   on.exit(for (j in waiting) take(j))
   for (i in seq_along(at)) {
-    sent <- tryCatch({ send(cluster[[at[i]]], f, arguments[[i]]); TRUE }, error = function(e) FALSE)
+    sent <- tryCatch({ send(cluster[[at[i]]], f, arguments(i)); TRUE }, error = function(e) FALSE)
     if (sent) waiting <- c(waiting, at[i])
   }
   lapply(at, function(j) {
