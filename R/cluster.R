@@ -244,9 +244,9 @@ call_workers <- function(cluster, at, f, arguments) {
     if (!j %in% waiting) return(NULL)
     answer <- take(j)
     waiting <<- setdiff(waiting, j)
-    if (inherits(answer[[1L]], "try-error")) {
-      stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", j, trimws(answer[[1L]])))
-    }
-    answer
+    if (!inherits(answer[[1L]], "try-error")) return(answer)
+    # an error there has a message, a lost connection (of mirai) a number
+    if (!is.character(answer[[1L]])) return(NULL)
+    stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", j, trimws(answer[[1L]])))
   })
 }
