@@ -98,6 +98,40 @@ test_that("a worker that dies costs a pass, not the fit", {
   expect_identical(two, expected)
 })
 
+test_that("what stops a fit half way leaves the cluster as it was", {
+  cluster <- local_cluster()
+  slow_or_bad <- function(bad) if (bad) stop("not here") else { Sys.sleep(0.3); "late" }
+  environment(slow_or_bad) <- baseenv()
+  expect_error(
+    call_workers(cluster, 1:2, slow_or_bad, function(i) list(i == 1)), "Worker 1 of `cluster`: not here",
+    class = "galvi_error_cluster"
+  )
+  d <- cluster_data(1000)
+  core <- core_model(galvi_model(galvi_design(y ~ x + z, d, "binomial")), "fixed_point")
+  stopping <- function(...) stop("enough")
+  expect_error(fit_on_cluster(core, NULL, "fixed_point", "fixed", galvi_control(cluster = cluster), stopping), "enough")
+  left <- parallel::clusterEvalQ(cluster, length(ls(get("held_shares", asNamespace("galvi")))))
+  expect_identical(left, list(0L, 0L))
+  expect_length(ls(held_shares), 0)
+})
+
+test_that("clusters of mirai serve too", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  cluster <- mirai::make_cluster(2)
+  on.exit(parallel::stopCluster(cluster))
+  parallel::clusterCall(cluster, .libPaths, .libPaths())
+  d <- cluster_data(1000)
+  fit <- function(...) {
+    galvi(y ~ x + gp(x, inducing = 5), d, "binomial", method = "fixed_point", hyper = "fixed",
+      control = galvi_control(backend = "blas", ...))
+  }
+  alone <- fit()
+  expect_identical(same_fit(fit(cluster = cluster)), same_fit(alone))
+  tools::pskill(parallel::clusterCall(cluster[1], Sys.getpid)[[1]], tools::SIGKILL)
+  expect_identical(same_fit(suppressWarnings(fit(cluster = cluster))), same_fit(alone))
+})
+
 test_that("a worker may die at any time", {
   skip_on_os("windows")
   d <- cluster_data()
