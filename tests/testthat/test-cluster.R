@@ -4,7 +4,10 @@
 local_cluster <- function(workers = 2, env = parent.frame()) {
   skip_on_cran()
   cluster <- parallel::makePSOCKcluster(workers)
-  stop <- function() for (j in seq_along(cluster)) try(parallel::stopCluster(cluster[j]), silent = TRUE)
+  stop <- function() for (j in seq_along(cluster)) {
+    try(parallel::stopCluster(cluster[j]), silent = TRUE)
+    try(close(cluster[[j]]$con), silent = TRUE)  # of a process that is gone
+  }
   do.call(on.exit, list(call("suppressWarnings", as.call(list(stop))), add = TRUE), envir = env)
   parallel::clusterCall(cluster, .libPaths, .libPaths())
   cluster
@@ -128,7 +131,7 @@ test_that("clusters of mirai serve too", {
   }
   alone <- fit()
   expect_identical(same_fit(fit(cluster = cluster)), same_fit(alone))
-  tools::pskill(parallel::clusterCall(cluster[1], Sys.getpid)[[1]], tools::SIGKILL)
+  tools::pskill(parallel::clusterCall(cluster, Sys.getpid)[[1]], tools::SIGKILL)
   expect_identical(same_fit(suppressWarnings(fit(cluster = cluster))), same_fit(alone))
 })
 
