@@ -143,8 +143,8 @@ partition_bounds <- function(model, rows) {
 
 #' A worker for these rows: parts first, first + 1, .. of `all` rows, first from 0 (internal)
 #' @noRd
-new_worker <- function(model, block, all, first, threads) {
-    .Call(`_galvi_new_worker`, model, block, all, first, threads)
+new_worker <- function(model, block, all, first, threads, backend = "auto") {
+    .Call(`_galvi_new_worker`, model, block, all, first, threads, backend)
 }
 
 #' Its answer to a pass: the largest complete subtrees of the tree of sums (internal)

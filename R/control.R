@@ -38,7 +38,20 @@
 #'   with the noise of the minibatch taken off).
 #' @param step_size Of the steps of hyperparameters and, by `"adam"` and `"adadelta"`, of the posterior;
 #'   `"auto"` or a positive number.
+#' @param cluster A cluster of package parallel whose workers take the passes over the rows:
+#'   [parallel::makeCluster()] (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`.
+#'   See Clusters.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
+#' @section Clusters:
+#' Every worker is sent its part of the rows once. A pass sends it the posterior and gets sums back, whose size
+#' does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and for
+#' methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
+#' `"cholesky_gradient"`. The result is, to the last bit, that of the same method without a cluster. It takes the
+#' same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums of some
+#' rows are compared at the start, and a difference is an error or, in last digits, a warning
+#' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one, with
+#' such a warning. Each worker uses one thread, so start as many as there are cores. The fit does not keep the
+#' cluster, which stays the user's, to be stopped by [parallel::stopCluster()].
 #' @return A list of class `galvi_control`.
 #' @examples
 #' galvi_control(tol = 1e-9, threads = 1)
@@ -48,7 +61,7 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
                           threads = getOption("galvi.threads", 2), backend = "auto",
                           keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
-                          step_rule = "natural", step_size = "auto", ...) {
+                          step_rule = "natural", step_size = "auto", cluster = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -71,7 +84,8 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     step_rule = check_choice(step_rule, step_rule_names(), "step_rule"),
     step_size = check_auto(step_size, "step_size", "a positive number", function(x, arg) {
       check_number(x, arg, 0, open_lower = TRUE)
-    })
+    }),
+    cluster = check_cluster(cluster)
   ), class = "galvi_control")
 }
 
@@ -97,9 +111,16 @@ as_control <- function(control) {
   do.call(galvi_control, unclass(control))
 }
 
+# A fit keeps no connection.
+without_cluster <- function(control) {
+  control["cluster"] <- list(NULL)
+  control
+}
+
 #' @export
 print.galvi_control <- function(x, digits = NULL, ...) {
   refuse_print_dots(list(...), print.galvi_control)
+  if (!is.null(x$cluster)) x$cluster <- sprintf("%d workers", length(x$cluster))
   cat(sprintf("%-16s %s\n", names(x), vapply(x, format, "", digits = digits)), sep = "")
   invisible(x)
 }

@@ -30,6 +30,8 @@
 #'   \item{`backend`, `cost`}{ the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
+#'   \item{`seen`, `penalty`}{from [add_data()] only: the number of observations before the N of this fit, which
+#'     the posterior and `elbo` know too; the nats that changes of inducing points have cost `elbo`.}
 #' }
 #' @section Fields for methods:
 #' \describe{
@@ -75,7 +77,8 @@ new_fit <- function(call, model, core, result) {
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
       )],
       design = model$design, model = core, data = model$data,
-      na.action = if (!is_streamed(model)) attr(model$data, "na.action"), control = model$control
+      na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
+      control = without_cluster(model$control)
     )),
     class = "galvi"
   )

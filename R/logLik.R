@@ -24,7 +24,7 @@ logLik.galvi <- function(object, ...) {
   refuse_dots(list(...), logLik.galvi, "logLik()")
   structure(
     object$elbo,
-    df = sum(object$hyper$status != "fixed"), nobs = object$nobs, kind = evidence_kind(object),
+    df = sum(object$hyper$status != "fixed"), nobs = nobs.galvi(object), kind = evidence_kind(object),
     class = c("galvi_logLik", "logLik")
   )
 }

@@ -98,23 +98,30 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 #' @export
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = interactive()) {
   check_step(model, "galvi_model", "model")
-  method <- fitc_method(check_method(method), model$design$specs)
-  verbose <- check_flag(verbose, "verbose")
   control <- as_control(model$control)
+  method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)
+  verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
   # the optimiser takes no steps at all for no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core, all_rows(model))
+  hyper <- if (learn) "optimise" else "fixed"
   passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
   on.exit(if (!is.null(passes)) passes$close())
+  if (!is.null(passes) && !is.null(control$cluster)) {
+    stop_galvi("argument", paste(
+      "`cluster` takes rows that are in memory, and `data` is a row source: read it into a data frame, or leave",
+      "`cluster` out."
+    ))
+  }
   given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
   result <- with_progress(verbose, function(report) {
-    with_memory(
-      fit_size(given, method, control), threads = control$threads, fit_model(
-        c(given, list(pilot = pilot)), method, if (learn) "optimise" else "fixed", control,
-        if (is.null(passes)) warm_start(start, core), report
-      )
-    )
+    with_memory(fit_size(given, method, control), threads = control$threads, if (is.null(control$cluster)) {
+      start <- if (is.null(passes)) warm_start(start, core)
+      fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report)
+    } else {
+      fit_on_cluster(core, pilot, method, hyper, control, report)
+    })
   })
   if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
   new_step("galvi_infer", result)

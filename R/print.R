@@ -23,7 +23,7 @@ NULL
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
-  print_heading(x$formula, family_label(x), x$nobs, left_out(x))
+  print_heading(x$formula, family_label(x), nobs.galvi(x), left_out(x))
   beta <- coef.galvi(x)
   if (length(beta)) {
     cat("\nFixed effects (posterior means):\n")
@@ -36,6 +36,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("\n")
   print_evidence(logLik.galvi(x), certificate(x), digits)
   print_message(x$convergence)
+  print_penalty(x$penalty)
   invisible(x)
 }
 

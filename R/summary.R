@@ -12,14 +12,14 @@ summary.galvi <- function(object, level = 0.95, ...) {
   structure(
     list(
       call = object$call, formula = object$formula, family = family_label(object),
-      nobs = object$nobs, na.action = object$na.action, omitted = object$omitted,
+      nobs = nobs.galvi(object), na.action = object$na.action, omitted = object$omitted,
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
       note = if (!is.null(coefficients)) dependence_note(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
-      starts_agree = starts_agree(object$starts)
+      starts_agree = starts_agree(object$starts), penalty = object$penalty
     ),
     class = "summary.galvi"
   )
@@ -45,6 +45,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   }
   if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
   print_message(x$convergence, always = TRUE)
+  print_penalty(x$penalty)
   invisible(x)
 }
 

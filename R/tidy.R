@@ -126,7 +126,7 @@ glance.galvi <- function(x, ...) {
   refuse_dots(list(...), glance.galvi, "glance()")
   value <- logLik.galvi(x)
   data.frame(
-    nobs = x$nobs, df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,
+    nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,
     converged = x$convergence$converged
   )
 }

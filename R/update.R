@@ -10,7 +10,7 @@
 #' @param formula. Changes to the formula, as for [stats::update.formula()].
 #' @param ... Arguments of [galvi()] to add or change (`update`); must be empty for the others.
 #' @param evaluate If FALSE, return the call instead of the fit.
-#' @return `nobs`: observations used. `formula`, `family`: as in the fit. `terms`: the terms object of the
+#' @return `nobs`: observations used, all so far where [add_data()] added some. `formula`, `family`: as in the fit. `terms`: the terms object of the
 #'   response, the fixed effects and offsets, as [stats::lm()] has it without the other terms. `model.frame`:
 #'   the data used: all variables, weights and offset included. `model.matrix`: the columns of the fixed
 #'   effects, as [stats::lm()] has them for these terms, one for each of [coef()][coef.galvi]. `weights`: one
@@ -30,7 +30,7 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
-  object$nobs
+  object$nobs + sum(object$seen)
 }
 
 #' @rdname galvi-accessors
@@ -110,7 +110,9 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!identical(call[[1L]], quote(galvi))) {
-    stop_galvi("argument", "The fit was made step by step, see ?modular: there is no call to update.")
+    stop_galvi("argument", paste(
+      "The fit was made step by step (?modular) or by add_data(): there is no call to update."
+    ))
   }
   if (!missing(formula.)) {
     if (!"formula" %in% names(call)) {

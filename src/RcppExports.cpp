@@ -303,8 +303,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // new_worker
-SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads);
-RcppExport SEXP _galvi_new_worker(SEXP modelSEXP, SEXP blockSEXP, SEXP allSEXP, SEXP firstSEXP, SEXP threadsSEXP) {
+SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads, std::string backend);
+RcppExport SEXP _galvi_new_worker(SEXP modelSEXP, SEXP blockSEXP, SEXP allSEXP, SEXP firstSEXP, SEXP threadsSEXP, SEXP backendSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
@@ -312,7 +312,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type all(allSEXP);
     Rcpp::traits::input_parameter< double >::type first(firstSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(new_worker(model, block, all, first, threads));
+    Rcpp::traits::input_parameter< std::string >::type backend(backendSEXP);
+    rcpp_result_gen = Rcpp::wrap(new_worker(model, block, all, first, threads, backend));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -356,7 +357,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_kernel_variances", (DL_FUNC) &_galvi_kernel_variances, 3},
     {"_galvi_partition_bounds", (DL_FUNC) &_galvi_partition_bounds, 2},
-    {"_galvi_new_worker", (DL_FUNC) &_galvi_new_worker, 5},
+    {"_galvi_new_worker", (DL_FUNC) &_galvi_new_worker, 6},
     {"_galvi_ask_worker", (DL_FUNC) &_galvi_ask_worker, 2},
     {NULL, NULL, 0}
 };

@@ -136,6 +136,7 @@ Rcpp::List inference_facts() {
       .column("averaging", [](const auto& a) { return word(a.facts.averaging); })
       .column("dual_value", [](const auto& a) { return a.facts.dual_value; })
       .column("squares", [](const auto& a) { return a.facts.squares; })
+      .column("sums", [](const auto& a) { return a.kinds.sums != nullptr; })
       .frame();
 }
 
@@ -145,6 +146,7 @@ Rcpp::List solver_facts() {
   return Table<SolverFacts>(rows)
       .column("name", [](const auto& s) { return s.name; })
       .column("full", [](const auto& s) { return s.full; })
+      .column("sums", [](const auto& s) { return s.sums; })
       .frame();
 }
 

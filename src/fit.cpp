@@ -135,6 +135,26 @@ SEXP extra_variances(const LatentGaussianModel& model) {
   return any ? SEXP(to_r(out)) : R_NilValue;
 }
 
+// q in whitened coordinates, to the last bit: from here it can be carried to other rows.
+Rcpp::List global_to_r(const GlobalPosterior& q) {
+  Rcpp::List out;
+  for (const LatentPosterior& part : q)
+    out.push_back(Rcpp::List::create(Rcpp::_["mean"] = to_r(part.mean), Rcpp::_["precision"] = to_r(part.precision)));
+  return out;
+}
+
+std::shared_ptr<const GlobalPosterior> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
+  auto out = std::make_shared<GlobalPosterior>();
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Rcpp::List part = Rcpp::List(list).at(k);
+    auto q = make_latent_posterior(model.context(), *model.predictor(k).prior, get_vector(part, "mean"),
+                                   get_matrix(part, "precision"));
+    if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
+    out->push_back(std::move(*q));
+  }
+  return out;
+}
+
 std::string digits(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", x);
@@ -195,8 +215,12 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   std::optional<Sites> sites;
   if (start.isNotNull()) {
     const Rcpp::List s(start.get());
-    sites = Sites{get_matrix(s, "lambda"), get_matrix(s, "b")};
-    if (sites->lambda.rows() != core.rows() || sites->b.rows() != core.rows()) sites.reset();
+    if (has(s, "global")) {
+      sites = Sites{{}, {}, global_from_list(core, s["global"])};
+    } else {
+      sites = Sites{get_matrix(s, "lambda"), get_matrix(s, "b")};
+      if (sites->lambda.rows() != core.rows() || sites->b.rows() != core.rows()) sites.reset();
+    }
   }
 
   const bool learn = hyper == "optimise" && table.learned() > 0;
@@ -243,6 +267,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   double jitter = 0;
   for (Index k = 0; k < core.latents(); ++k) jitter = std::max(jitter, core.solver(k).jitter());
   const Cost& cost = context.cost;
+  if (q.global && core.source()) out["global"] = global_to_r(*q.global);
   out["method"] = algorithm.name;
   out["expectation"] = core.expectation().name();
   out["mean"] = to_r(q.mean);

@@ -19,8 +19,9 @@ struct Worker {
   RowBlock rows;  // parts first, first + 1, .. of all
   Index all, first;
 
-  Worker(const Rcpp::List& list, const Rcpp::List& block, Index all, Index first, int threads)
-      : context{backend("auto"), monitor, threads},
+  Worker(const Rcpp::List& list, const Rcpp::List& block, Index all, Index first, int threads,
+         const std::string& linear_algebra)
+      : context{backend(linear_algebra), monitor, threads},
         model(model_from_list(context, list, get<std::string>(list, "expectation"))),
         rows(block_from_list(block, 0)),
         all(all),
@@ -50,9 +51,10 @@ Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows) {
 //' A worker for these rows: parts first, first + 1, .. of `all` rows, first from 0 (internal)
 //' @noRd
 // [[Rcpp::export(rng = false)]]
-SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads) {
+SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads,
+                std::string backend = "auto") {
   return Rcpp::XPtr<Worker>(
-      new Worker(model, block, static_cast<Index>(all), static_cast<Index>(first), threads));
+      new Worker(model, block, static_cast<Index>(all), static_cast<Index>(first), threads, backend));
 }
 
 //' Its answer to a pass: the largest complete subtrees of the tree of sums (internal)

@@ -160,10 +160,11 @@ Contribution BlockModel::batch_sum(const GlobalPosterior& q, const RowBlock& bat
 }
 
 Sites GlobalModel::sites_of(const GlobalPoint& point) const {
-  if (source_) return {{}, {}, std::make_shared<const GlobalPosterior>(point.q)};
+  Sites out{{}, {}, std::make_shared<const GlobalPosterior>(point.q)};
+  if (source_) return out;
   const Expectations& e = point.rows.expectations;
-  Sites out{-2 * e.d_variance, e.d_mean};
-  out.b += out.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());
+  out.lambda = -2 * e.d_variance;
+  out.b = e.d_mean + out.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());
   return out;
 }
 

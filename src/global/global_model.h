@@ -41,7 +41,7 @@ class GlobalModel {
   Vector gradient(const GlobalPosterior& q);
   /// The same together with the bound and the sums.
   std::optional<GlobalPoint> with_gradient(GlobalPosterior q, Vector& hyper);
-  /// The sites that a natural-gradient step from there leads to, of rows in memory.
+  /// The sites that a natural-gradient step from there leads to (of rows in memory), and q.
   Sites sites_of(const GlobalPoint& point) const;
   /// The point as one of these sites; the model's solvers stand there.
   Posterior as_posterior(const GlobalPoint& point);

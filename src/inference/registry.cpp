@@ -219,7 +219,8 @@ const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianM
     constexpr Index many = 100;  // rows for each column (bench/incremental.R)
     const bool sweeps = model.latents() == 1 && model.observations() >= many * model.latent_dimension();
     const bool concave = model.likelihood().concave_in_each();
-    const std::string best = model.full() ? concave ? "newton" : "natural_gradient"
+    const bool full = model.full() && model.has_all_rows();
+    const std::string best = full ? concave ? "newton" : "natural_gradient"
                              : sweeps     ? "incremental"
                                           : "fixed_point";
     const std::string first = model.has_all_rows() ? "exact" : best;

@@ -13,10 +13,12 @@
 namespace galvi {
 
 /// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K
-/// each. Where rows are not in memory, the posterior that they would have.
+/// each.
 struct Sites {
   Matrix lambda;
   Matrix b;
+  /// The posterior that asks for these sites, where sums over rows gave it. Inference by sums starts from it,
+  /// wherever rows are; where they are not in memory there is nothing else.
   std::shared_ptr<const GlobalPosterior> global = {};
 };
 

@@ -29,9 +29,9 @@ struct Entry {
 // it sparse.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> solvers = {
-      {{"dense_kernel", true}, make<DenseKernelSolver>, [](bool full, bool) { return full; }},
-      {{"sparse", false}, make<SparseSolver>, [](bool, bool fields) { return fields; }},
-      {{"projected", false}, make<ProjectedSolver>, [](bool, bool) { return true; }},
+      {{"dense_kernel", true, false}, make<DenseKernelSolver>, [](bool full, bool) { return full; }},
+      {{"sparse", false, false}, make<SparseSolver>, [](bool, bool fields) { return fields; }},
+      {{"projected", false, true}, make<ProjectedSolver>, [](bool, bool) { return true; }},
   };
   return solvers;
 }

@@ -191,6 +191,7 @@ std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, s
 struct SolverFacts {
   std::string name;
   bool full;  // holds N x N matrices
+  bool sums;  // its posterior is of a short latent vector: sums over rows suffice
 };
 std::vector<SolverFacts> solver_facts();
 /// The solver of a prior with terms of these types.

@@ -75,10 +75,10 @@ test_that("workers give what rows in memory give, to the last bit", {
 test_that("learning passes through sources, and classes too", {
   case <- source_case()
   read <- run_model(read_model(case), "fixed_point", "optimise", case$control)
-  expect_true(read$converged)
+  held <- run_model(case$model, "fixed_point", "fixed", case$control)
+  expect_gt(read$elbo, held$elbo + 1)
   expect_identical(run_model(worker_model(case, c(2, 3)), "fixed_point", "optimise", case$control), read)
-  memory <- run_model(case$model, "fixed_point", "optimise", case$control)
-  expect_equal(read$elbo, memory$elbo, tolerance = 1e-5)  # their inferences start elsewhere
+  expect_identical(run_model(case$model, "fixed_point", "optimise", case$control), read)
   classes <- source_case(1500, class ~ x + z, categorical())
   memory <- run_model(classes$model, "fixed_point", "fixed", classes$control)
   expect_identical(run_model(read_model(classes), "fixed_point", "fixed", classes$control), memory)

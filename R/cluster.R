@@ -1,0 +1,252 @@
+# Rows that the processes of a cluster hold: galvi_control(cluster = ). Each worker is sent consecutive parts of
+# the rows once and then answers passes; sums come back as subtrees of the tree over the parts (src/rows/
+# partition.h), so that they are the same to the last bit whoever has taken them.
+
+check_cluster <- function(cluster) {
+  if (is.null(cluster) || inherits(cluster, "cluster") && length(cluster)) return(cluster)
+  stop_galvi("argument", sprintf(
+    "`cluster` must be a cluster of package parallel, such as parallel::makeCluster(2), or NULL, not %s.",
+    describe(cluster)
+  ))
+}
+
+#' The method, where rows are with workers: one of full passes
+#' @noRd
+cluster_method <- function(method, cluster) {
+  if (is.null(cluster)) return(method)
+  if (method == "auto") return("fixed_point")
+  facts <- inference_facts()
+  if (fact(facts, method, "sums")) return(method)
+  stop_galvi("method", sprintf(
+    "method = \"%s\" needs all rows in one process: with a `cluster` use \"auto\" or %s.", method,
+    paste0("\"", facts$name[facts$sums], "\"", collapse = ", ")
+  ))
+}
+
+#' Stops where sums over rows do not suffice. what: what asks for them, such as "`cluster`".
+#' @noRd
+check_sums <- function(model, what) {
+  facts <- solver_facts()
+  for (predictor in model$predictors) {
+    if (fact(facts, predictor$solver, "sums")) next
+    columns <- vapply(predictor$terms, function(term) is.null(term$field) && !is_full_term(term), NA)
+    term <- predictor$terms[[which(!columns)[1L]]]
+    stop_galvi("method", sprintf(
+      "%s serves models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s", what,
+      term$label, if (is.null(term$field)) {
+        sprintf("Give it inducing points: %s.", with_inducing(term$label))
+      } else {
+        "A gp() with `inducing` may stand for it."
+      }
+    ))
+  }
+}
+
+#' fit_model() with the rows of `model` at workers, and one last pass over them here: what fit_model() gives
+#' without a cluster
+#' @noRd
+fit_on_cluster <- function(model, pilot, method, hyper, control, report) {
+  check_sums(model, "`cluster`")
+  team <- new_team(control$cluster, model, galvi_backend(control$backend))
+  on.exit(team$dismiss())
+  away <- without_rows(model)
+  away$pilot <- pilot
+  away$source <- list(rows = length(model$y), ask = team$ask)
+  found <- fit_model(away, method, hyper, control, NULL, report)
+  model$hyper$value <- found$hyper
+  model$checked <- checked_rows(model)
+  control$max_iterations <- 0
+  out <- fit_model(model, method, "fixed", control, found["global"], report)
+  search <- intersect(
+    c("log_prior", "at_bound", "trace", "cost", "converged", "message", "starts"), names(found)
+  )
+  out[search] <- found[search]
+  out
+}
+
+without_rows <- function(model) model_of_rows(model, integer())
+
+# ---- the workers' side ----
+
+# What this process holds for fits elsewhere: by fit, a list of external pointers, one for each share of its rows.
+held_shares <- new.env(parent = emptyenv())
+
+# A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one, which
+# all processes must answer alike.
+hold_share <- function(fit, share, model, block, rows, first, least, backend) {
+  new <- function(block) new_worker(model, block, rows, first, 1L, backend)
+  held_shares[[fit]] <- c(held_shares[[fit]], stats::setNames(list(new(block)), share))
+  ask_worker(new(model_of_rows(block, seq_len(least))), starting_question(model))
+}
+
+starting_question <- function(model) {
+  list(start = TRUE, q = NULL, joint = FALSE, gradient = FALSE, hyper = model$hyper$value)
+}
+
+# The answers of those of these shares that are here, by share.
+answer_shares <- function(fit, shares, question) {
+  held <- held_shares[[fit]]
+  lapply(held[intersect(shares, names(held))], ask_worker, question)
+}
+
+drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, envir = held_shares)
+
+# ---- the master's side ----
+
+#' Workers that hold all rows of a model between them
+#'
+#' Which of them has which share is known to themselves alone: in some clusters a call goes to any process that is
+#' free. A share that nobody answers for is sent again.
+#' @return list(ask: question -> subtrees, in order; dismiss: lets go of the rows)
+#' @noRd
+new_team <- function(cluster, model, backend) {
+  fit <- basename(tempfile("fit"))
+  bare <- without_rows(model)
+  rows <- length(model$y)
+  bounds <- partition_bounds(bare, rows)
+  parts <- length(bounds) - 1
+  lost <- greet(cluster)
+  cuts <- round(seq(0, parts, length.out = min(parts, sum(!lost)) + 1))
+  shares <- as.character(seq_along(cuts[-1L]))
+
+  of_share <- function(share) {
+    s <- as.integer(share)
+    at <- seq.int(bounds[cuts[s] + 1] + 1, bounds[cuts[s + 1] + 1])
+    block <- model_of_rows(model, at)[c("y", "size", "weights", "offset", "designs")]
+    least <- bounds[cuts[s] + 2] - bounds[cuts[s] + 1]
+    list(fit, share, bare, block, rows, cuts[s], least, backend)
+  }
+  # Calls all living workers, or the first of them.
+  call_living <- function(f, arguments, at = which(!lost)) {
+    out <- call_workers(cluster, at, f, arguments)
+    for (j in at[vapply(out, is.null, NA)]) {
+      lost[j] <<- TRUE
+      warn_galvi("cluster", sprintf(paste(
+        "Worker %d of the cluster does not answer any more. Its rows go to where there is room; the result is the",
+        "same."
+      ), j))
+    }
+    out
+  }
+  # Sends shares, one to each living worker at a time; where none is left, they stay here.
+  place <- function(wanted) {
+    while (length(wanted)) {
+      at <- utils::head(which(!lost), length(wanted))
+      if (!length(at)) {
+        for (share in wanted) do.call(hold_share, of_share(share))
+        return(invisible())
+      }
+      given <- call_living(hold_share, function(i) of_share(wanted[i]), at)
+      for (i in seq_along(at)) {
+        if (!is.null(given[[i]])) compare_sums(given[[i]][[1L]], own_answer(of_share(wanted[i])), at[i])
+      }
+      wanted <- c(wanted[seq_along(at)][vapply(given, is.null, NA)], wanted[-seq_along(at)])
+    }
+  }
+  ask <- function(question) {
+    answers <- list()
+    repeat {
+      for (attempt in 1:2) {
+        wanted <- setdiff(shares, names(answers))
+        given <- call_living(answer_shares, function(i) list(fit, wanted, question))
+        for (one in c(given, list(list(answer_shares(fit, wanted, question))))) {
+          if (!is.null(one)) answers[names(one[[1L]])] <- one[[1L]]
+        }
+        wanted <- setdiff(shares, names(answers))
+        if (!length(wanted)) return(do.call(c, unname(answers[shares])))
+      }
+      place(wanted)
+    }
+  }
+  dismiss <- function() {
+    drop_shares(fit)
+    try(call_workers(cluster, which(!lost), drop_shares, function(i) list(fit)), silent = TRUE)
+  }
+  placed <- FALSE
+  on.exit(if (!placed) dismiss())
+  place(shares)
+  placed <- TRUE
+  list(ask = ask, dismiss = dismiss)
+}
+
+own_answer <- function(share) {
+  names(share) <- names(formals(hold_share))
+  block <- model_of_rows(share$block, seq_len(share$least))
+  worker <- new_worker(share$model, block, share$rows, share$first, 1L, share$backend)
+  ask_worker(worker, starting_question(share$model))
+}
+
+#' Which workers do not answer? Stops where none does, or where one has not this version of galvi.
+#' @noRd
+greet <- function(cluster) {
+  versions <- call_workers(cluster, seq_along(cluster), version_there, function(i) list())
+  lost <- vapply(versions, is.null, NA)
+  if (all(lost)) {
+    stop_galvi("cluster", paste(
+      "No worker of `cluster` answers: it has been stopped, or its processes are gone. Make a new one, as by",
+      "parallel::makeCluster()."
+    ))
+  }
+  for (j in which(lost)) {
+    warn_galvi("cluster", sprintf("Worker %d of `cluster` does not answer: the others take the rows.", j))
+  }
+  ours <- as.character(utils::packageVersion("galvi"))
+  found <- vapply(versions[!lost], function(version) version[[1L]], "")
+  other <- which(found != ours)[1L]
+  if (is.na(other)) return(lost)
+  stop_galvi("cluster", sprintf(paste(
+    "Worker %d of `cluster` has %s, and this process has galvi %s: install it there, or say where it is, as by",
+    "parallel::clusterCall(cluster, .libPaths, .libPaths())."
+  ), which(!lost)[other], if (nzchar(found[other])) paste("galvi", found[other]) else "no galvi", ours))
+}
+
+version_there <- function() {
+  if (requireNamespace("galvi", quietly = TRUE)) as.character(utils::packageVersion("galvi")) else ""
+}
+# sent without the namespace, which may not be there
+environment(version_there) <- baseenv()
+
+#' The same sums from a worker and from this process: to the last bit where BLAS and processor are the same
+#' @noRd
+compare_sums <- function(theirs, ours, j) {
+  if (identical(theirs, ours)) return(invisible())
+  what <- "Worker %d of `cluster` and this process get sums of the same rows that differ"
+  if (!isTRUE(all.equal(theirs, ours, tolerance = 1e-6))) {
+    stop_galvi("cluster", sprintf(
+      paste0(what, " in more than last digits. Its installation of galvi or of BLAS is not right."), j
+    ))
+  }
+  warn_galvi("cluster", sprintf(paste0(what, paste(
+    " in their last digits, as another BLAS, another number of its threads or another kind of processor makes",
+    "them. The fit is as good, but not the same to the last bit as without a cluster, or if a worker is lost."
+  )), j))
+}
+
+# ---- messages ----
+
+#' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each, NULL
+#' where it does not answer
+#'
+#' What parallel exports speaks to all workers at once, and one that died would take the others' answers with it.
+#' Whatever interrupts this, no answer stays behind to be taken for that to a later call.
+#' @noRd
+call_workers <- function(cluster, at, f, arguments) {
+  send <- get("sendCall", envir = asNamespace("parallel"))
+  receive <- get("recvResult", envir = asNamespace("parallel"))
+  take <- function(j) suppressWarnings(tryCatch(list(receive(cluster[[j]])), error = function(e) NULL))
+  waiting <- integer()
+  on.exit(for (j in waiting) take(j))
+  for (i in seq_along(at)) {
+    sent <- tryCatch({ send(cluster[[at[i]]], f, arguments(i)); TRUE }, error = function(e) FALSE)
+    if (sent) waiting <- c(waiting, at[i])
+  }
+  lapply(at, function(j) {
+    if (!j %in% waiting) return(NULL)
+    answer <- take(j)
+    waiting <<- setdiff(waiting, j)
+    if (!inherits(answer[[1L]], "try-error")) return(answer)
+    # an error there has a message, a lost connection (of mirai) a number
+    if (!is.character(answer[[1L]])) return(NULL)
+    stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", j, trimws(answer[[1L]])))
+  })
+}
