@@ -139,6 +139,16 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
+/// What "auto" stands for where inducing points and many rows are learned from. Searches by full passes have as
+/// many numbers to learn the shape of as the points have coordinates; of thousands, minibatches know more after
+/// one pass than they do after ten (bench/digits.R).
+const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTable& table) {
+  constexpr Index many = 5000;
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.learn && table.is_place().count() > many && algorithm.refuses(core).empty()) return algorithm;
+  return choose_algorithm("auto", core);
+}
+
 /// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
 /// little, and leaves little to learn.
 void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
@@ -171,7 +181,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
-  const Algorithm& algorithm = choose_algorithm(method, core);
+  const bool learn = hyper == "optimise" && table.learned() > 0;
+  const Algorithm& algorithm =
+      method == "auto" && learn && has(model, "pilot") ? choose_to_learn(core, table) : choose_algorithm(method, core);
   const InferenceControl inference = inference_control(control);
   Trace trace(context);
 
@@ -182,7 +194,6 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     if (sites->lambda.rows() != core.rows() || sites->b.rows() != core.rows()) sites.reset();
   }
 
-  const bool learn = hyper == "optimise" && table.learned() > 0;
   if (learn && !algorithm.learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();
