@@ -22,12 +22,12 @@ read_idx <- function(path) {
 # Strokes of ten figures in the unit square, each a run of points.
 figures <- function() {
   arc <- function(from, to, x = 0.5, y = 0.5, a = 0.3, b = 0.35) {
-    angle <- seq(from, to, length.out = 12) * pi / 180
+    angle <- seq(from, to, length.out = 24) * pi / 180
     cbind(x + a * cos(angle), y + b * sin(angle))
   }
   line <- function(...) {
     ends <- matrix(c(...), ncol = 2, byrow = TRUE)
-    at <- seq(1, nrow(ends), length.out = 6 * (nrow(ends) - 1))
+    at <- seq(1, nrow(ends), length.out = 16 * (nrow(ends) - 1))
     cbind(approx(ends[, 1], n = length(at))$y, approx(ends[, 2], n = length(at))$y)
   }
   list(
@@ -144,12 +144,3 @@ regression <- function(train = 50000, test = 20000, inputs = 20) {
 
 log_loss <- function(p, y) -mean(log(ifelse(y == 1, p, 1 - p)))
 errors <- function(p, y) mean((p > 0.5) != (y == 1))
-
-# CPU seconds, bound and predictions of rows that were held out. `fit` is evaluated here.
-reached <- function(what, fit, test) {
-  seconds <- cpu_seconds(function() fit)
-  p <- predict(fit, test)
-  out <- data.frame(what, seconds, bound = fit$elbo, loss = log_loss(p, test$y), error = 100 * errors(p, test$y))
-  show_table(out, digits = 5)
-  invisible(out)
-}

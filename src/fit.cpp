@@ -139,9 +139,8 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
-/// What "auto" stands for where inducing points and many rows are learned from. Searches by full passes have as
-/// many numbers to learn the shape of as the points have coordinates; of thousands, minibatches know more after
-/// one pass than they do after ten (bench/digits.R).
+/// What "auto" stands for where inducing points are learned from many rows: of thousands of coordinates,
+/// minibatches know more after a few passes than full passes do in many times as long (bench/digits.R).
 const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTable& table) {
   constexpr Index many = 5000;
   for (const Algorithm& algorithm : algorithms())
@@ -182,8 +181,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
   const bool learn = hyper == "optimise" && table.learned() > 0;
-  const Algorithm& algorithm =
-      method == "auto" && learn && has(model, "pilot") ? choose_to_learn(core, table) : choose_algorithm(method, core);
+  const bool may_choose = method == "auto" && learn && has(model, "pilot");
+  const Algorithm& algorithm = may_choose ? choose_to_learn(core, table) : choose_algorithm(method, core);
   const InferenceControl inference = inference_control(control);
   Trace trace(context);
 

@@ -89,18 +89,19 @@ class Mover {
 /// h = A m and G of the sums, which the natural gradient moves.
 class NaturalMover : public Mover {
  public:
-  explicit NaturalMover(BlockModel& model) : model_(model), sums_(model.no_sites()) {
+  /// learns: hyperparameters move too, which q has to follow; else steps fall as Robbins and Monro (1951) ask.
+  NaturalMover(BlockModel& model, bool learns) : model_(model), learns_(learns), sums_(model.no_sites()) {
     q_ = *model.posterior_of(sums_, 1);
   }
   const GlobalPosterior& posterior() const override { return q_; }
   void step(const Batch& batch, const Contribution& sums, int t, double share) override {
-    constexpr double least = 0.1;
+    constexpr double least = 0.1, power = -0.7;
     if (t == 1) {  // E log p at the prior may say nothing of where the rows are
       Contribution first = starting_sums(model_.model(), batch.rows, 0, batch.rows.size());
       scale(batch.scale, first);
       move(1, first);
     } else {
-      move(share * std::max(least, 1.0 / t), target(sums));
+      move(learns_ ? share * std::max(least, 1.0 / t) : std::pow(t, power), target(sums));
     }
   }
 
@@ -129,6 +130,7 @@ class NaturalMover : public Mover {
   }
 
   BlockModel& model_;
+  bool learns_;
   Contribution sums_;
   GlobalPosterior q_;
 };
@@ -166,7 +168,7 @@ class AnchoredMover final : public NaturalMover {
 class RememberingMover final : public NaturalMover {
  public:
   explicit RememberingMover(BlockModel& model)
-      : NaturalMover(model),
+      : NaturalMover(model, false),
         sites_{Matrix::Zero(model.model().observations(), model.model().latents()),
                Matrix::Zero(model.model().observations(), model.model().latents())},
         seen_(model.model().observations(), false) {}
@@ -247,14 +249,14 @@ class GradientMover final : public Mover {
   GlobalPosterior q_;
 };
 
-std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& control) {
+std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& control, bool learns) {
   const double given = control.step_size;
   switch (control.rule) {
     case StepRule::adam: return std::make_unique<GradientMover<Adam>>(model, given > 0 ? given : 0.03);
     case StepRule::adadelta: return std::make_unique<GradientMover<Adadelta>>(model, given > 0 ? given : 0.1);
     case StepRule::sag: return std::make_unique<RememberingMover>(model);
-    case StepRule::svrg: return std::make_unique<AnchoredMover>(model);
-    default: return std::make_unique<NaturalMover>(model);
+    case StepRule::svrg: return std::make_unique<AnchoredMover>(model, learns);
+    default: return std::make_unique<NaturalMover>(model, learns);
   }
 }
 
@@ -323,15 +325,16 @@ struct Stop {};
 GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl& control, Trace& trace) {
   constexpr double of_logs = 0.02, of_places = 0.01;  // step sizes of adam
   constexpr int most = 200000;
-  constexpr Index window = 100;
+  constexpr Index shortest = 100, longest = 200;  // windows, in steps
   LatentGaussianModel& core = model.model();
   const StochasticControl& how = control.stochastic;
   const Index N = core.observations(), B = batch_rows(model, how), steps = std::max<Index>(1, N / B);
   std::optional<HeldBasis> basis(core);
-  auto mover = make_mover(model, how);
+  auto mover = make_mover(model, how, table != nullptr);
   Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);
   // whole passes where they are short: every row is in a window as often as any other
-  Windows windows(steps < window ? (window + steps - 1) / steps * steps : window, static_cast<double>(N));
+  const Index window = steps < shortest ? (shortest + steps - 1) / steps * steps : std::min(steps, longest);
+  Windows windows(window, static_cast<double>(N));
   Adam adam;
   Vector x, lower, upper, size;
   if (table) {
@@ -377,7 +380,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
             basis.reset();
             core.update(before);
             basis.emplace(core);
-            mover = make_mover(model, how);
+            mover = make_mover(model, how, table != nullptr);
             began = t;
           }
         }
@@ -415,7 +418,8 @@ InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, 
 }
 
 // Rows keep what q says of them; its own numbers lose their meaning when the points are ordered anew.
-Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) {
+Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
+                           Trace& trace) {
   const GlobalPosterior q = run(model, &table, control, trace);
   if (const auto point = model.model().source() ? std::nullopt : model.at(q)) return model.sites_of(*point);
   const Matrix none = Matrix::Zero(model.model().rows(), model.model().latents());

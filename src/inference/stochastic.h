@@ -16,6 +16,7 @@ InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, 
                            Trace& trace);
 
 /// The same while hyperparameters (inducing points among them) move by adam in every step.
-Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace);
+Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
+                           Trace& trace);
 
 }  // namespace galvi
