@@ -1,9 +1,8 @@
-# Shared by the measurements of many rows: the papers' large data, or artificial rows of the same shape where they
-# are not at hand. Not run by itself.
+# Shared by the measurements of many rows: the papers' large data, or artificial rows of the same shape where
+# they are not at hand. Not run by itself.
 #
 # The folder GALVI_DATA may have
-#   train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz
-#                     the MNIST digits
+#   train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, and the same with t10k: the MNIST digits
 #   hflights.csv.gz   flights from Houston in 2011: write.csv(hflights::hflights, row.names = FALSE)
 data_path <- function(name) {
   path <- file.path(Sys.getenv("GALVI_DATA", "."), name)
@@ -36,7 +35,8 @@ figures <- function() {
     rbind(arc(140, -90, 0.48, 0.7, 0.25, 0.2), arc(90, -140, 0.48, 0.3, 0.28, 0.2)),
     rbind(line(0.6, 0.9, 0.2, 0.4, 0.8, 0.4), line(0.62, 0.6, 0.62, 0.1)),
     rbind(line(0.75, 0.9, 0.3, 0.9, 0.28, 0.55), arc(110, -140, 0.48, 0.35, 0.28, 0.24)),
-    rbind(line(0.65, 0.9, 0.3, 0.5), arc(180, -170, 0.5, 0.32, 0.24, 0.22)), line(0.2, 0.88, 0.78, 0.88, 0.4, 0.1),
+    rbind(line(0.65, 0.9, 0.3, 0.5), arc(180, -170, 0.5, 0.32, 0.24, 0.22)),
+    line(0.2, 0.88, 0.78, 0.88, 0.4, 0.1),
     rbind(arc(0, 350, 0.5, 0.7, 0.2, 0.19), arc(0, 350, 0.5, 0.29, 0.25, 0.2)),
     rbind(arc(0, 350, 0.48, 0.67, 0.22, 0.21), line(0.7, 0.7, 0.62, 0.1))
   )
@@ -66,8 +66,7 @@ artificial_digits <- function(n) {
 # -> list(name, train, test) of data frames with `x` (a matrix) and `y`
 digits <- function(train = 60000, test = 10000) {
   set.seed(1)
-  names <- c("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-  path <- data_path(paste0(names, ".gz"))
+  path <- data_path(paste0(rep(c("train-", "t10k-"), each = 2), c("images-idx3", "labels-idx1"), "-ubyte.gz"))
   frame <- function(x, digit, n) {
     keep <- seq_len(min(n, length(digit)))
     data.frame(y = digit[keep] %% 2, x = I(x[keep, , drop = FALSE]))
@@ -98,8 +97,8 @@ flights <- function() {
     n <- 223874
     hour <- 14 + 4.5 * rnorm(n)
     distance <- 100 + rgamma(n, 3, 1 / 230)
-    x <- cbind(sample(12, n, TRUE), sample(31, n, TRUE), sample(7, n, TRUE), 100 * pmin(pmax(hour, 0.1), 23.9),
-               distance / 7.5 + rnorm(n, 15, 6), distance)
+    x <- cbind(sample(12, n, TRUE), sample(31, n, TRUE), sample(7, n, TRUE),
+               100 * pmin(pmax(hour, 0.1), 23.9), distance / 7.5 + rnorm(n, 15, 6), distance)
     z <- scale(x)
     eta <- 0.1 + 0.5 * sin(1.3 * z[, 4]) + 0.4 * cos(2 * z[, 1]) * sin(z[, 3] + z[, 2]) +
       1.5 * tanh(z[, 5] - z[, 6]) - 0.3 * z[, 1] * z[, 4]
@@ -126,7 +125,7 @@ surface <- function(train = 20000, test = 20000) {
 }
 wave <- function(x1, x2) 3 * sin(1.5 * x1) * cos(x2) + 1.5 * sin(3 * x2 + x1)
 
-# The same without chance: fractional parts of multiples of irrational numbers (Weyl), rows i of an endless set.
+# The same without chance, rows i of an endless set: fractional parts of irrational numbers' multiples.
 weyl <- function(i) {
   x1 <- -3 + 6 * ((0.6180339887498949 * i) %% 1)
   x2 <- -3 + 6 * ((0.41421356237309515 * i) %% 1)
@@ -137,7 +136,8 @@ weyl <- function(i) {
 regression <- function(train = 50000, test = 20000, inputs = 20) {
   set.seed(4)
   beta <- rnorm(inputs + 1)
-  x <- matrix(rnorm((train + test) * inputs), train + test) %*% (diag(inputs) + 0.3 * rnorm(inputs^2) / sqrt(inputs))
+  mixing <- diag(inputs) + 0.3 * rnorm(inputs^2) / sqrt(inputs)
+  x <- matrix(rnorm((train + test) * inputs), train + test) %*% mixing
   data <- data.frame(y = rbinom(train + test, 1, plogis(beta[1] + x %*% beta[-1])), x = x)
   list(name = "regression", train = data[seq_len(train), ], test = data[-seq_len(train), ])
 }

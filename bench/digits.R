@@ -3,8 +3,8 @@
 #   GALVI_DATA=folder Rscript bench/digits.R   (some minutes; bench/_large.R says what the folder has)
 #   Rscript bench/digits.R                     (artificial digits)
 #
-# 157,000 coordinates are learned, which method = "auto" does by minibatches. 002 reports 97.8% right and a log
-# loss of 0.069 with one lengthscale, and does not tell the time.
+# 157,000 coordinates are learned, which method = "auto" does by minibatches. 002 reports 97.8% right and a
+# log loss of 0.069, and does not tell the time.
 source("bench/_helper.R")
 source("bench/_large.R")
 options(galvi.threads = 1)

@@ -17,7 +17,9 @@ run <- function(what, formula, ...) {
   fit <- NULL
   seconds <- cpu_seconds(function() fit <<- galvi(formula, data$train, binomial(), ...))
   p <- predict(fit, data$test)
-  data.frame(what, seconds, bound = fit$elbo, loss = log_loss(p, data$test$y), errors = 100 * errors(p, data$test$y))
+  data.frame(
+    what, seconds, bound = fit$elbo, loss = log_loss(p, data$test$y), errors = 100 * errors(p, data$test$y)
+  )
 }
 set.seed(1)
 show_table(rbind(

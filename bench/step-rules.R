@@ -2,9 +2,9 @@
 #
 #   Rscript bench/step-rules.R   (some minutes)
 #
-# 100,000 rows without chance (weyl()), 100 points on a lattice. First: how many nats are missing after 1, 2, 4
-# and 8 passes of minibatches by each rule of galvi_control(step_rule = ), and of full passes (what 003 calls
-# vi-means, natural_gradient) and incremental sweeps. Then, as in figures 3 to 7 of 003, kernel and points are
+# 100,000 rows without chance (weyl()), 100 points on a lattice. First: how many nats are missing after 1, 2,
+# 4 and 8 passes of minibatches by each rule of galvi_control(step_rule = ), and of full passes
+# (natural_gradient). Then, as in figures 3 to 7 of 003, kernel and points are
 # learned on 20,000 rows: by minibatches (svi-natural and others), by L-BFGS over the bound at its best q
 # (vi-means) and by L-BFGS over everything together (svi-L-BFGS-B).
 source("bench/_helper.R")
@@ -13,10 +13,11 @@ options(galvi.threads = 1)
 
 lattice <- expand.grid(x1 = seq(-3, 3, length.out = 10), x2 = seq(-3, 3, length.out = 10))
 data <- weyl(1:1e5)
-optimum <- -50387.395
+optimum <- -50387.394809
 formula <- y ~ 0 + gp(x1, x2, kernel = se(4, 1), inducing = lattice)
 infer <- function(method, ...) {
-  suppressWarnings(galvi(formula, data, binomial(), hyper = "fixed", method = method, control = galvi_control(...)))
+  control <- galvi_control(...)
+  suppressWarnings(galvi(formula, data, binomial(), hyper = "fixed", method = method, control = control))
 }
 # The first bound over all rows, which is that of q where the minibatches left it.
 after <- function(fit) fit$trace$elbo[!is.na(fit$trace$gap)][1]
@@ -26,7 +27,8 @@ missing <- function(rule) {
   seconds <- NA
   nats <- sapply(passes, function(n) {
     fit <- NULL
-    seconds <<- cpu_seconds(function() fit <<- infer("stochastic", step_rule = rule, passes = n, max_iterations = 1))
+    infer_it <- function() fit <<- infer("stochastic", step_rule = rule, passes = n, max_iterations = 1)
+    seconds <<- cpu_seconds(infer_it)
     optimum - after(fit)
   })
   data.frame(what = rule, t(setNames(nats, paste0("passes_", passes))), seconds_of_8 = seconds)
@@ -44,7 +46,8 @@ learn <- function(what, ...) {
   data.frame(what, seconds, bound = fit$elbo, loss = log_loss(predict(fit, learned$test), learned$test$y))
 }
 rules <- lapply(c("natural", "sag", "svrg", "adam", "adadelta"), function(rule) {
-  learn(paste("minibatches,", rule), method = "stochastic", control = galvi_control(step_rule = rule, passes = 20))
+  control <- galvi_control(step_rule = rule, passes = 20)
+  learn(paste("minibatches,", rule), method = "stochastic", control = control)
 })
 show_table(do.call(rbind, c(rules, list(
   learn("minibatches, their own end", method = "stochastic"),
