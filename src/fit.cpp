@@ -176,6 +176,15 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
+/// What "auto" stands for where inducing points are learned from many rows: of thousands of coordinates,
+/// minibatches know more after a few passes than full passes do in many times as long (bench/digits.R).
+const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTable& table) {
+  constexpr Index many = 5000;
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.learn && table.is_place().count() > many && algorithm.refuses(core).empty()) return algorithm;
+  return choose_algorithm("auto", core);
+}
+
 /// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
 /// little, and leaves little to learn.
 void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
@@ -208,7 +217,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
-  const Algorithm& algorithm = choose_algorithm(method, core);
+  const bool learn = hyper == "optimise" && table.learned() > 0;
+  const bool may_choose = method == "auto" && learn && has(model, "pilot");
+  const Algorithm& algorithm = may_choose ? choose_to_learn(core, table) : choose_algorithm(method, core);
   const InferenceControl inference = inference_control(control);
   Trace trace(context);
 
@@ -223,7 +234,6 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     }
   }
 
-  const bool learn = hyper == "optimise" && table.learned() > 0;
   if (learn && !algorithm.learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();

@@ -5,28 +5,10 @@
 #include <stdexcept>
 
 #include "hyper/posterior_numbers.h"
+#include "model/held_basis.h"
 #include "numeric/lbfgs.h"
 
 namespace galvi {
-
-namespace {
-
-/// The whitened latent vectors keep their meaning while this lives.
-class HeldBasis {
- public:
-  explicit HeldBasis(LatentGaussianModel& model) : model_(model) { hold(true); }
-  ~HeldBasis() { hold(false); }
-  HeldBasis(const HeldBasis&) = delete;
-  HeldBasis& operator=(const HeldBasis&) = delete;
-
- private:
-  void hold(bool held) {
-    for (const auto& part : model_.priors()) part.prior->hold_basis(held);
-  }
-  LatentGaussianModel& model_;
-};
-
-}  // namespace
 
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
                              const HyperControl& control, Trace& trace) {

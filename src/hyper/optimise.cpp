@@ -184,8 +184,10 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
     const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
-    const Search search = algorithm.learn ? search_by_algorithm(model, algorithm, table, inference, trace) : (together ? search_jointly : search_profile)(model, algorithm, table, start,
-                                                                       inference, control, trace);
+    const Search search = algorithm.learn
+                              ? search_by_algorithm(model, algorithm, table, inference, trace)
+                              : (together ? search_jointly : search_profile)(model, algorithm, table, start,
+                                                                             inference, control, trace);
     out.hyper_converged = search.converged;
     trace.stage("final inference");
     out.inference = profile.infer(search.sites);

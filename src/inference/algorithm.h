@@ -89,8 +89,8 @@ struct Algorithm {
   /// What expectation = "auto" stands for.
   std::string expectation = "auto";
   AlgorithmFacts facts = {};
-  /// Moves q and the learned hyperparameters together, where the algorithm has a way of its own to; the last
-  /// inference starts from the sites that it returns.
+  /// Moves the learned hyperparameters, where the algorithm has a way of its own to; the last inference starts
+  /// from the sites that it returns.
   Sites (*learn)(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) = nullptr;
 
   InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,

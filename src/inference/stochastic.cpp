@@ -8,6 +8,7 @@
 #include "global/numbers.h"
 #include "global/site_visit.h"
 #include "inference/incremental.h"
+#include "model/held_basis.h"
 #include "numeric/dense.h"
 
 namespace galvi {
@@ -88,18 +89,19 @@ class Mover {
 /// h = A m and G of the sums, which the natural gradient moves.
 class NaturalMover : public Mover {
  public:
-  explicit NaturalMover(BlockModel& model) : model_(model), sums_(model.no_sites()) {
+  /// learns: hyperparameters move too, which q has to follow; else steps fall as Robbins and Monro (1951) ask.
+  NaturalMover(BlockModel& model, bool learns) : model_(model), learns_(learns), sums_(model.no_sites()) {
     q_ = *model.posterior_of(sums_, 1);
   }
   const GlobalPosterior& posterior() const override { return q_; }
   void step(const Batch& batch, const Contribution& sums, int t, double share) override {
-    constexpr double least = 0.1;
+    constexpr double least = 0.1, power = -0.7;
     if (t == 1) {  // E log p at the prior may say nothing of where the rows are
       Contribution first = starting_sums(model_.model(), batch.rows, 0, batch.rows.size());
       scale(batch.scale, first);
       move(1, first);
     } else {
-      move(share * std::max(least, 1.0 / t), target(sums));
+      move(learns_ ? share * std::max(least, 1.0 / t) : std::pow(t, power), target(sums));
     }
   }
 
@@ -128,6 +130,7 @@ class NaturalMover : public Mover {
   }
 
   BlockModel& model_;
+  bool learns_;
   Contribution sums_;
   GlobalPosterior q_;
 };
@@ -165,7 +168,7 @@ class AnchoredMover final : public NaturalMover {
 class RememberingMover final : public NaturalMover {
  public:
   explicit RememberingMover(BlockModel& model)
-      : NaturalMover(model),
+      : NaturalMover(model, false),
         sites_{Matrix::Zero(model.model().observations(), model.model().latents()),
                Matrix::Zero(model.model().observations(), model.model().latents())},
         seen_(model.model().observations(), false) {}
@@ -246,14 +249,14 @@ class GradientMover final : public Mover {
   GlobalPosterior q_;
 };
 
-std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& control) {
+std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& control, bool learns) {
   const double given = control.step_size;
   switch (control.rule) {
     case StepRule::adam: return std::make_unique<GradientMover<Adam>>(model, given > 0 ? given : 0.03);
     case StepRule::adadelta: return std::make_unique<GradientMover<Adadelta>>(model, given > 0 ? given : 0.1);
     case StepRule::sag: return std::make_unique<RememberingMover>(model);
-    case StepRule::svrg: return std::make_unique<AnchoredMover>(model);
-    default: return std::make_unique<NaturalMover>(model);
+    case StepRule::svrg: return std::make_unique<AnchoredMover>(model, learns);
+    default: return std::make_unique<NaturalMover>(model, learns);
   }
 }
 
@@ -270,14 +273,14 @@ class Windows {
     error_ = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean) / count_);
     means_.push_back(mean);
     // every row once: the rows' differences do not count as noise between passes
-    const double noise = std::max(2 * error_ / std::sqrt(10.0), 1e-4 * rows_);
+    const double noise = std::max(2 * error_ / std::sqrt(10.0), 1e-3 * rows_);
     const std::size_t n = means_.size();
-    still_ = n > 2 && means_[n - 1] - means_[n - 3] < noise ? still_ + 1 : 0;
+    settled_ = n > 2 && means_[n - 1] - means_[n - 3] < noise;
     sum_ = squares_ = 0;
     count_ = 0;
     return true;
   }
-  bool settled() const { return still_ >= 2; }
+  bool settled() const { return settled_; }
   double mean() const { return means_.back(); }
   double error() const { return error_; }
 
@@ -285,7 +288,7 @@ class Windows {
   Index steps_, count_ = 0;
   double rows_, sum_ = 0, squares_ = 0, error_ = 0;
   std::vector<double> means_;
-  int still_ = 0;
+  bool settled_ = false;
 };
 
 /// How large steps are: full ones first, then falling to a hundredth.
@@ -322,14 +325,16 @@ struct Stop {};
 GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl& control, Trace& trace) {
   constexpr double of_logs = 0.02, of_places = 0.01;  // step sizes of adam
   constexpr int most = 200000;
-  constexpr Index window = 200;
+  constexpr Index shortest = 100, longest = 200;  // windows, in steps
   LatentGaussianModel& core = model.model();
   const StochasticControl& how = control.stochastic;
   const Index N = core.observations(), B = batch_rows(model, how), steps = std::max<Index>(1, N / B);
-  const auto mover = make_mover(model, how);
+  std::optional<HeldBasis> basis(core);
+  auto mover = make_mover(model, how, table != nullptr);
   Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);
   // whole passes where they are short: every row is in a window as often as any other
-  Windows windows(steps < window ? (window + steps - 1) / steps * steps : window, static_cast<double>(N));
+  const Index window = steps < shortest ? (shortest + steps - 1) / steps * steps : std::min(steps, longest);
+  Windows windows(window, static_cast<double>(N));
   Adam adam;
   Vector x, lower, upper, size;
   if (table) {
@@ -340,7 +345,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
     size = table->is_place().select(Vector::Constant(x.size(), given > 0 ? given / 2 : of_places),
                                     Vector::Constant(x.size(), given > 0 ? given : of_logs));
   }
-  int t = 0;
+  int t = 0, began = 0;  // steps, and those of a q before the present one
   try {
     while (true) {
       mover->begin_pass();
@@ -360,19 +365,23 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
           bound -= q[k].kl_of_mean(model.prior(k)) + q[k].kl_of_covariance(model.prior(k));
         Vector slope;
         if (table) slope = table->chain(hyper_gradient(core, sums, core.hypers()));
-        mover->step(batch, sums, t, share);
+        mover->step(batch, sums, t - began, share);
         // the first minibatches move q alone
-        if (table && t > 10 && slope.allFinite()) {
+        if (table && t - began > 10 && slope.allFinite()) {
           adam.step(slope, share * size, x);
           x = x.cwiseMax(lower).cwiseMin(upper);
           const Vector before = table->values();
           table->set_unconstrained(x);
           try {
             core.update(table->values());
-          } catch (const std::domain_error&) {  // no prior there
+          } catch (const std::domain_error&) {  // no prior there, or none with the points in this order
             table->set_values(before);
-            core.update(before);
             x = table->unconstrained();
+            basis.reset();
+            core.update(before);
+            basis.emplace(core);
+            mover = make_mover(model, how, table != nullptr);
+            began = t;
           }
         }
         core.context().cost.rows += static_cast<double>(rows.size());
@@ -408,9 +417,13 @@ InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, 
   return incremental(model, near, control, trace);
 }
 
+// Rows keep what q says of them; its own numbers lose their meaning when the points are ordered anew.
 Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
                            Trace& trace) {
-  return {{}, {}, std::make_shared<const GlobalPosterior>(run(model, &table, control, trace))};
+  const GlobalPosterior q = run(model, &table, control, trace);
+  if (const auto point = model.model().source() ? std::nullopt : model.at(q)) return model.sites_of(*point);
+  const Matrix none = Matrix::Zero(model.model().rows(), model.model().latents());
+  return {none, none};
 }
 
 }  // namespace galvi

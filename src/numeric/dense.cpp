@@ -303,7 +303,8 @@ double cholesky_with_jitter(Context& context, MatrixRef A) {
   throw std::domain_error(message.str());
 }
 
-std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest, Monitor* monitor) {
+std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest, Monitor* monitor,
+                                    Index in_order) {
   const Index n = A.rows();
   std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), Index{0});
@@ -313,9 +314,10 @@ std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>*
   for (; rank < n; ++rank) {
     if (monitor && rank % 64 == 0) monitor->poll();
     Index best;
-    const double pivot = left.tail(n - rank).maxCoeff(&best);
-    if (!(pivot > enough)) break;
+    double pivot = left.tail(n - rank).maxCoeff(&best);
     best += rank;
+    if (rank < in_order) pivot = left[best = rank];
+    if (!(pivot > (rank < in_order ? 0 : enough))) break;
     A.row(rank).swap(A.row(best));
     A.col(rank).swap(A.col(best));
     std::swap(left[rank], left[best]);

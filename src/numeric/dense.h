@@ -18,9 +18,9 @@ double cholesky_with_jitter(Context& context, MatrixRef A);
 /// A covariance (both triangles) becomes its factor, the largest remaining variance first, until that is at
 /// most `least` of the largest: A(order, order) = L L' but for what is left, with L the first order.size()
 /// rows and columns of the lower triangle, below which the other rows follow; `rest`, if wanted, gives their
-/// places.
+/// places. The first `in_order` are taken as they come, as far as they are positive.
 std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest = nullptr,
-                                    Monitor* monitor = nullptr);
+                                    Monitor* monitor = nullptr, Index in_order = 0);
 
 /// A = J + M with J = diag(+1 x `positive`, -1 x rest) and M positive semidefinite: A becomes L with A = L J
 /// L', L lower triangular. False, with A spoilt, if A has another inertia than J. With no negative sites this

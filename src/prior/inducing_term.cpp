@@ -45,21 +45,45 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
   Matrix K(points(), points());
   kernel_->value(Z, Z, K);
   K.diagonal().array() += spec_.jitter;
-  if (held_ && !kept_.empty()) {
-    Matrix ordered(kept_.size(), kept_.size());
-    for (Index j = 0; j < ordered.cols(); ++j)
-      for (Index i = 0; i < ordered.rows(); ++i) ordered(i, j) = K(kept_[i], kept_[j]);
-    if (!backend_.cholesky(ordered) || !(ordered.diagonal().array() > 0).all())
-      throw std::domain_error("inducing points came too close to each other");
-    K = std::move(ordered);
-  } else {
-    kept_ = pivoted_cholesky(K, least_pivot);
-  }
+  if (held_ && !kept_.empty())
+    factorise_held(K);
+  else
+    kept_ = pivoted_cholesky(K, least_pivot, &left_out_);
   const Index rank = static_cast<Index>(kept_.size());
   inverse_chol_ = K.topLeftCorner(rank, rank).triangularView<Eigen::Lower>();
   if (rank > 0) backend_.invert(inverse_chol_);
   Z_.resize(rank, Z.cols());
   for (Index m = 0; m < rank; ++m) Z_.row(m) = Z.row(kept_[m]);
+}
+
+// The points keep their order. Those left out so far follow as soon as they count, which moves no column that
+// is there.
+void InducingTerm::factorise_held(Matrix& K) {
+  const std::size_t held = kept_.size();
+  std::vector<Index> order = kept_;
+  order.insert(order.end(), left_out_.begin(), left_out_.end());
+  const auto count = static_cast<Index>(left_out_.empty() ? held : order.size());
+  Matrix ordered(count, count);
+  for (Index j = 0; j < count; ++j)
+    for (Index i = 0; i < count; ++i) ordered(i, j) = K(order[i], order[j]);
+  bool fits = true;
+  if (left_out_.empty()) {
+    const double least = 0.01 * least_pivot * ordered.diagonal().maxCoeff();
+    fits = backend_.cholesky(ordered) && (ordered.diagonal().array().square() > least).all();
+  } else {
+    std::vector<Index> rest;
+    const std::vector<Index> found =
+        pivoted_cholesky(ordered, least_pivot, &rest, nullptr, static_cast<Index>(held));
+    fits = found.size() >= held;
+    if (fits) {
+      kept_.clear();
+      left_out_.clear();
+      for (const Index i : found) kept_.push_back(order[i]);
+      for (const Index i : rest) left_out_.push_back(order[i]);
+    }
+  }
+  if (!fits) throw std::domain_error("inducing points came too close to each other");
+  K = std::move(ordered);
 }
 
 // W = K_nz L^-T

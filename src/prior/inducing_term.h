@@ -43,7 +43,7 @@ class InducingTerm final : public Term {
   bool recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const override;
 
  private:
-
+  void factorise_held(Matrix& K);
   Matrix columns_of(const TermRows& rows) const;
   /// Of the group that row n belongs to.
   Index first_column(const KernelRows& rows, Index n) const {
@@ -60,6 +60,7 @@ class InducingTerm final : public Term {
 
   bool held_ = false;        // the points that count and their order, once they are known
   std::vector<Index> kept_;  // the points that count, in the order of the pivots
+  std::vector<Index> left_out_;
   Matrix Z_;                 // these: r x p
   Matrix inverse_chol_;      // L^-1, r x r
 };

@@ -16,11 +16,10 @@ Index TermRows::size() const {
 Index DesignRows::size() const { return terms.empty() ? 0 : terms[0].size(); }
 
 DesignRows DesignRows::slice(Index begin, Index count) const {
-  DesignRows out = *this;
-  for (TermRows& rows : out.terms)
-    TermRows::for_parts(rows, [&](const char*, auto& part) {
-      if (part.rows() > 0) part = part.middleRows(begin, count).eval();
-    });
+  DesignRows out;
+  for (const TermRows& rows : terms)
+    out.terms.push_back(rows.map(
+        [&](const auto& part) { return part.rows() > 0 ? part.middleRows(begin, count).eval() : part; }));
   return out;
 }
 

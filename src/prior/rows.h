@@ -16,7 +16,7 @@ struct TermRows {
   Eigen::MatrixXi node;  // n x h, from 0; -1: none
   Matrix weight;         // of each node, n x h; n x 1 for all nodes of a row alike; or empty for ones
 
-  /// Calls f(name, part) for every part: the one place that lists them, by their names in R.
+  /// Calls f(name, part) for every part: here and in map() they are listed, by their names in R.
   template <class Rows, class F>
   static void for_parts(Rows& rows, const F& f) {
     f("inputs", rows.kernel.inputs);
@@ -25,6 +25,11 @@ struct TermRows {
     f("W", rows.W);
     f("node", rows.node);
     f("weight", rows.weight);
+  }
+  /// The rows whose parts are f(part).
+  template <class F>
+  TermRows map(const F& f) const {
+    return {{f(kernel.inputs), f(kernel.by), f(kernel.group)}, f(W), f(node), f(weight)};
   }
   Index size() const;  // n
   /// Of row n in its h-th node.

@@ -21,9 +21,9 @@ RowBlock RowBlock::at(const std::vector<Index>& places) const {
               pick(data.spread, places)};
   out.offset = pick(offset, places);
   for (const auto& design : designs) {
-    auto own = std::make_shared<DesignRows>(*design);
-    for (TermRows& rows : own->terms)
-      TermRows::for_parts(rows, [&](const char*, auto& part) { part = pick(part, places); });
+    auto own = std::make_shared<DesignRows>();
+    for (const TermRows& rows : design->terms)
+      own->terms.push_back(rows.map([&](const auto& part) { return pick(part, places); }));
     out.designs.push_back(std::move(own));
   }
   return out;

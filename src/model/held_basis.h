@@ -1,0 +1,22 @@
+#pragma once
+
+#include "model/latent_gaussian_model.h"
+
+namespace galvi {
+
+/// The whitened latent vectors keep their meaning while this lives, so that q may stay as hyperparameters move.
+class HeldBasis {
+ public:
+  explicit HeldBasis(LatentGaussianModel& model) : model_(model) { hold(true); }
+  ~HeldBasis() { hold(false); }
+  HeldBasis(const HeldBasis&) = delete;
+  HeldBasis& operator=(const HeldBasis&) = delete;
+
+ private:
+  void hold(bool held) {
+    for (const auto& part : model_.priors()) part.prior->hold_basis(held);
+  }
+  LatentGaussianModel& model_;
+};
+
+}  // namespace galvi

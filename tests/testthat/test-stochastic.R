@@ -1,0 +1,40 @@
+surface_rows <- function(n) {
+  i <- seq_len(n)
+  x1 <- -3 + 6 * ((0.6180339887498949 * i) %% 1)
+  x2 <- -3 + 6 * ((0.41421356237309515 * i) %% 1)
+  eta <- 3 * sin(1.5 * x1) * cos(x2)
+  data.frame(x1, x2, y = as.numeric((0.7320508075688772 * i) %% 1 < plogis(eta)))
+}
+
+test_that("minibatches learn what full passes learn", {
+  data <- surface_rows(4000)
+  learn <- function(...) galvi(y ~ gp(x1, x2, inducing = 20), data, binomial(), ...)
+  full <- learn()$elbo
+  gain <- full - learn(hyper = "fixed")$elbo
+  set.seed(1)
+  fit <- learn(method = "stochastic")
+  expect_true(fit$convergence$converged)
+  expect_gt(fit$elbo, full - 0.1 * gain)
+  # the posterior is the best one at what was learned
+  expect_close(update(fit, method = "fixed_point", hyper = "fixed", start = fit)$elbo, fit$elbo)
+})
+
+test_that("points that stood in each other's way are used once they are apart", {
+  data <- surface_rows(3000)
+  centre <- data.frame(x1 = c(-2, 0, 2, 2), x2 = c(0, 0, 0, 0))  # the last two are one
+  set.seed(2)
+  fit <- galvi(y ~ gp(x1, x2, inducing = centre), data, binomial(), method = "stochastic")
+  expect_true(is.finite(fit$elbo))
+  expect_true(fit$convergence$converged)
+})
+
+test_that("thousands of coordinates are learned by minibatches", {
+  set.seed(3)
+  x <- matrix(rnorm(6000 * 90), 6000)
+  data <- data.frame(y = rbinom(6000, 1, plogis(2 * x[, 1])), x = I(x))
+  learn <- function(points) {
+    control <- galvi_control(passes = 0.5)
+    galvi(y ~ gp(x, inducing = points, kernel = se(1, 10)), data, binomial(), control = control)$method
+  }
+  expect_identical(learn(60), "stochastic")
+})
