@@ -23,3 +23,7 @@ for (passes in list(4, NULL)) {
     loss = log_loss(p, data$test$y), errors = 100 * errors(p, data$test$y)
   ), digits = 5)
 }
+
+# Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21), on artificial digits, which are easier than
+# MNIST: 4 passes and the last inference take 54 s, of which finding a start takes 9, and reach a log loss of
+# 0.0140 with 0.24% errors.

@@ -28,3 +28,7 @@ show_table(rbind(
   run("minibatches, their own end", process, method = "stochastic"),
   run("full passes", process)
 ), digits = 5)
+
+# Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21), flights from Houston: the linear model has a
+# log loss of 0.6506 (38.5% errors) after 0.4 s; minibatches, which stop by themselves after 7 passes, 0.6324
+# (36.6%) after 25 s. 37 passes of minibatches reached 0.6305. Full passes were not done after 140 s.

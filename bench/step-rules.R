@@ -54,3 +54,11 @@ show_table(do.call(rbind, c(rules, list(
   learn("L-BFGS at the best q"),
   learn("L-BFGS over everything", method = "fixed_point", control = galvi_control(joint = TRUE))
 ))), digits = 6)
+
+# Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21): nats missing after 1, 2, 4 and 8 passes
+#   natural   40   14    3.3   0.8      1.7 s for the eight
+#   svrg      36   < 1e-4               4.0 s
+#   sag        3.5  0.0025  < 1e-4      2.8 s
+#   adam    4000  1600   510   120      1.7 s
+#   adadelta 29000 18000 8100  2700     1.8 s
+# and full passes 600, 34, 0.4, 0.006. svrg and sag go beyond the 1e-4 nats that the optimum is known to.
