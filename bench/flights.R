@@ -31,4 +31,4 @@ show_table(rbind(
 
 # Answer (2-core x86-64 machine, busy, R 4.2.2, OpenBLAS 0.3.21), flights from Houston: the linear model has a
 # log loss of 0.6506 (38.5% errors) after 0.4 s; minibatches, which stop by themselves after 7 passes, 0.6324
-# (36.6%) after 25 s. 37 passes of minibatches reached 0.6305. Full passes were not done after 140 s.
+# (36.6%) after 25 s. Full passes were not done after 140 s.
