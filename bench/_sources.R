@@ -26,8 +26,8 @@ compare_database <- function(con, name, d) {
   database <- database_fit(row_source(con, by_query))
   memory <- database_fit(d)
   cat(sprintf(
-    "%g rows: %.1f s from the database (%d passes), %.1f s from the data frame; the bound differs by %g, %s %g\n",
+    "%g rows: %.1f s from the database (%d passes), %.1f s from the data frame; differences: bound %g, coef %g\n",
     nrow(d), database$seconds, database$fit$cost$sweeps, memory$seconds,
-    abs(database$fit$elbo - memory$fit$elbo), "coefficients by", max(abs(coef(database$fit) - coef(memory$fit)))
+    abs(database$fit$elbo - memory$fit$elbo), max(abs(coef(database$fit) - coef(memory$fit)))
   ))
 }

@@ -60,3 +60,6 @@ if (requireNamespace("nanoparquet", quietly = TRUE)) {
 table <- t(vapply(fits, measure_fit, numeric(5)))
 colnames(table) <- c("peak MiB", "seconds", "CPU seconds", "passes", "elbo")
 print(table, digits = 6)
+
+# Two cores of a shared machine, R 4.2.2, one thread, 1e6 rows, 5 passes: the package alone 73 MiB; data frame
+# 652 MiB, 10 CPU seconds; function that makes its rows 205 MiB, 18 s; Parquet 182 MiB, 11 s.

@@ -17,3 +17,6 @@ tryCatch(compare_database(con, name, database_table()), finally = {
   DBI::dbRemoveTable(con, name)
   DBI::dbDisconnect(con)
 })
+
+# PostgreSQL 15 by RPostgreSQL 0.7, on the same machine, shared with other work: 13.6 s (4 passes) against 2.7 s
+# from the data frame; the bound is the same, coefficients differ by 2e-17.

@@ -199,13 +199,12 @@ test_that("default priors, starts and points come from the sample", {
 test_that("a bad value is named by its row in the source", {
   count <- transform(source_table(), y = rpois(60000, 2))
   bad <- transform(count, y = replace(y, 54321, -1))
-  expect_error(held_fit(as_function(bad), y ~ z, family = poisson()), "row 54,321 has -1", class = "galvi_error")
+  counted <- function(...) held_fit(as_function(bad), y ~ z, family = poisson(), ...)
+  expect_error(counted(), "row 54,321 has -1", class = "galvi_error")
   bad <- transform(count, w = replace(w, 54321, -1))
-  expect_error(
-    held_fit(as_function(bad), y ~ z, family = poisson(), weights = w), "row 54,321 has -1", class = "galvi_error"
-  )
+  expect_error(counted(weights = w), "row 54,321 has -1", class = "galvi_error")
   bad <- transform(count, z = replace(z, 2, Inf))
-  expect_error(held_fit(as_function(bad), y ~ z, family = poisson()), "row 2 has Inf", class = "galvi_error")
+  expect_error(counted(), "row 2 has Inf", class = "galvi_error")
 })
 
 test_that("a source that changes says so", {
@@ -222,12 +221,15 @@ test_that("a source that changes says so", {
       inner(reset = FALSE)
     }
   }
-  shuffled <- function(d) d[rev(seq_len(nrow(d))), ]
-  expect_error(held_fit(changing(shuffled, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
-  shorter <- function(d) d[-1, ]
-  expect_error(held_fit(changing(shorter, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
-  longer <- function(d) rbind(d, d[1, ])
-  expect_error(held_fit(changing(longer, 5), y ~ z), "not those of the first pass", class = "galvi_error_data")
+  other_rows <- list(
+    shuffled = function(d) d[rev(seq_len(nrow(d))), ], shorter = function(d) d[-1, ],
+    longer = function(d) rbind(d, d[1, ])
+  )
+  for (change in other_rows) {
+    expect_error(
+      held_fit(changing(change, 5), y ~ z), "not those of the first pass", class = "galvi_error_data"
+    )
+  }
   level <- function(d) transform(d, g = replace(g, 50001, "new"))
   expect_error(held_fit(changing(level, 3), y ~ g), "Row 50,001 .*\"new\"", class = "galvi_error_data")
   column <- function(d) d["y"]
