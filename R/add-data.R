@@ -41,13 +41,12 @@
 #' nobs(fit)
 #' coef(fit)
 #' @export
-add_data <- function(fit, newdata, ...) UseMethod("add_data")
-
-#' @rdname add_data
-#' @export
-add_data.galvi <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
-                           verbose = interactive(), ...) {
-  refuse_dots(list(...), add_data.galvi, "add_data()")
+add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
+                     verbose = interactive(), ...) {
+  refuse_dots(list(...), add_data, "add_data()")
+  if (missing(fit) || !inherits(fit, "galvi")) {
+    stop_galvi("argument", "`fit` must be a fit of galvi(), as in add_data(fit, newdata).")
+  }
   if (missing(newdata)) stop_galvi("newdata", "`newdata` is missing: a data frame with the new rows.")
   method <- check_method(method)
   verbose <- check_flag(verbose, "verbose")
