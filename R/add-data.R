@@ -65,7 +65,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
     fit_size(model, method, control), fit_model(given, method, "fixed", control, NULL, report),
     threads = control$threads
   ))
-  step <- c(fit[c("formula", "family", "prior", "design")], list(data = new$frame, control = control))
+  step <- c(fit[c("formula", "family", "prior", "design")], model["y"], list(data = new$frame, control = control))
   out <- new_fit(match.call(), step, model, result)
   out$hyper <- fit$hyper
   out$seen <- nobs.galvi(fit)
