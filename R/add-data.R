@@ -2,15 +2,15 @@
 
 #' Add new observations to a fit
 #'
-#' Goes on from a fit with new rows, without the ones it was made from: their part of the bound is replaced by the
-#' quadratic form that the fit's posterior has of them. For gaussian responses that is exact: the result is the fit
-#' to all data together. For others it is close to it, as each row's part is taken at the posterior of its time;
-#' batches of several hundred rows lose less than a nat.
+#' Goes on from a fit with new rows, without the ones it was made from: their part of the bound is replaced by
+#' the quadratic form that the fit's posterior has of them. For gaussian responses that is exact: the result
+#' is the fit to all data together. For others it is close to it, as each row's part is taken at the posterior
+#' of its time; batches of several hundred rows lose less than a nat.
 #'
-#' Hyperparameters and inducing points stay, so learn them from a first batch that is large enough: what a poor
-#' start lost does not come back. Other inducing points may be given in `inducing`. New points among which the old
-#' ones are lose nothing; what the new ones cannot tell of the function at the old ones is lost, and the fit says
-#' how many nats of the bound that is (`penalty`).
+#' Hyperparameters and inducing points stay, so learn them from a first batch that is large enough: what a
+#' poor start lost does not come back. Other inducing points may be given in `inducing`. New points among
+#' which the old ones are lose nothing; what the new ones cannot tell of the function at the old ones is lost,
+#' and the fit says how many nats of the bound that is (`penalty`).
 #'
 #' The model must be of fixed effects and sparse [gp()] terms: others need all rows at once.
 #'
@@ -22,17 +22,18 @@
 #' @param method,verbose As in [galvi()].
 #' @param control [galvi_control()]; the fit's by default.
 #' @param ... Must be empty.
-#' @return A fit of class `galvi`, see [galvi-fit], whose posterior, coefficients and predictions are those of all
-#'   data so far and whose rows are the new ones: `fitted()`, `residuals()`, `loo()` and `plot()` have these alone.
-#'   `elbo` bounds the log evidence of all data. [nobs()][nobs.galvi] counts all observations, `seen` those before
-#'   these rows. `penalty`: the nats that the bound has lost to changes of inducing points.
+#' @return A fit of class `galvi`, see [galvi-fit], whose posterior, coefficients and predictions are those of
+#'   all data so far and whose rows are the new ones: `fitted()`, `residuals()`, `loo()` and `plot()` have
+#'   these alone. `elbo` bounds the log evidence of all data. [nobs()][nobs.galvi] counts all observations,
+#'   `seen` those before these rows. `penalty`: the nats that the bound has lost to changes of inducing
+#'   points.
 #' @section Errors:
-#' `galvi_error_newdata` for what is wrong with `newdata`, such as a level of a factor that the fit has not seen;
-#' `galvi_error_method` for models that need all rows at once; `galvi_error_argument` for `inducing`. Points that
-#' cost more than one nat warn (`galvi_warning_projection`).
+#' `galvi_error_newdata` for what is wrong with `newdata`, such as a level of a factor that the fit has not
+#' seen; `galvi_error_method` for models that need all rows at once; `galvi_error_argument` for `inducing`.
+#' Points that cost more than one nat warn (`galvi_warning_projection`).
 #' @references
-#' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations. *Advances
-#' in Neural Information Processing Systems* 30.
+#' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
+#' *Advances in Neural Information Processing Systems* 30.
 #' @seealso [galvi()], [update()][update.galvi]
 #' @examples
 #' first <- galvi(am ~ wt, data = mtcars[1:20, ], family = binomial())
@@ -40,13 +41,12 @@
 #' nobs(fit)
 #' coef(fit)
 #' @export
-add_data <- function(fit, newdata, ...) UseMethod("add_data")
-
-#' @rdname add_data
-#' @export
-add_data.galvi <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
-                           verbose = interactive(), ...) {
-  refuse_dots(list(...), add_data.galvi, "add_data()")
+add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
+                     verbose = interactive(), ...) {
+  refuse_dots(list(...), add_data, "add_data()")
+  if (missing(fit) || !inherits(fit, "galvi")) {
+    stop_galvi("argument", "`fit` must be a fit of galvi(), as in add_data(fit, newdata).")
+  }
   if (missing(newdata)) stop_galvi("newdata", "`newdata` is missing: a data frame with the new rows.")
   method <- check_method(method)
   verbose <- check_flag(verbose, "verbose")
@@ -65,7 +65,7 @@ add_data.galvi <- function(fit, newdata, inducing = NULL, method = "auto", contr
     fit_size(model, method, control), fit_model(given, method, "fixed", control, NULL, report),
     threads = control$threads
   ))
-  step <- c(fit[c("formula", "family", "prior", "design")], list(data = new$frame, control = control))
+  step <- c(fit[c("formula", "family", "prior", "design")], model["y"], list(data = new$frame, control = control))
   out <- new_fit(match.call(), step, model, result)
   out$hyper <- fit$hyper
   out$seen <- nobs.galvi(fit)
@@ -97,7 +97,8 @@ observed_rows <- function(fit, newdata) {
   }
   if (!is.null(fit$design$weights) && is.null(stats::model.weights(new$frame))) {
     stop_galvi("newdata", sprintf(
-      "The fit has `weights = %s`, which gives no value per row of `newdata`.", deparse_one(fit$design$weights)
+      "The fit has `weights = %s`, which gives no value per row of `newdata`.",
+      deparse_one(fit$design$weights)
     ))
   }
   if (length(new$omitted)) {
@@ -128,7 +129,8 @@ at_points <- function(model, fit, inducing) {
   if (!is.list(inducing) || is.data.frame(inducing)) {
     if (length(labels) > 1L) {
       stop_galvi("argument", sprintf(
-        "`inducing` must be a list named like fit$inducing, as several terms have points: %s.", quote_names(labels)
+        "`inducing` must be a list named like fit$inducing, as several terms have points: %s.",
+        quote_names(labels)
       ))
     }
     inducing <- stats::setNames(list(inducing), labels)
@@ -177,7 +179,8 @@ replace_points <- function(model, label, points) {
   })
 }
 
-# Positions in the hyperparameter table: in `hyper`, `factors` and `coordinates`, at any depth.   to: by old ones
+# Positions in the hyperparameter table: in `hyper`, `factors` and `coordinates`, at any depth.   to: by old
+# ones
 move_positions <- function(x, to) {
   moved <- function(at) replace(at, at > 0L, to[at])
   if (!is.list(x)) return(x)

@@ -1,5 +1,5 @@
-# Rows that the processes of a cluster hold: galvi_control(cluster = ). Each worker is sent consecutive parts of
-# the rows once and then answers passes; sums come back as subtrees of the tree over the parts (src/rows/
+# Rows that the processes of a cluster hold: galvi_control(cluster = ). Each worker is sent consecutive parts
+# of the rows once and then answers passes; sums come back as subtrees of the tree over the parts (src/rows/
 # partition.h), so that they are the same to the last bit whoever has taken them.
 
 check_cluster <- function(cluster) {
@@ -32,8 +32,8 @@ check_sums <- function(model, what) {
     columns <- vapply(predictor$terms, function(term) is.null(term$field) && !is_full_term(term), NA)
     term <- predictor$terms[[which(!columns)[1L]]]
     stop_galvi("method", sprintf(
-      "%s serves models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s", what,
-      term$label, if (is.null(term$field)) {
+      "%s serves models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s",
+      what, term$label, if (is.null(term$field)) {
         sprintf("Give it inducing points: %s.", with_inducing(term$label))
       } else {
         "A gp() with `inducing` may stand for it."
@@ -68,11 +68,12 @@ without_rows <- function(model) model_of_rows(model, integer())
 
 # ---- the workers' side ----
 
-# What this process holds for fits elsewhere: by fit, a list of external pointers, one for each share of its rows.
+# What this process holds for fits elsewhere: by fit, a list of external pointers, one for each share of its
+# rows.
 held_shares <- new.env(parent = emptyenv())
 
-# A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one, which
-# all processes must answer alike.
+# A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one,
+# which all processes must answer alike.
 hold_share <- function(fit, share, model, block, rows, first, least, backend) {
   new <- function(block) new_worker(model, block, rows, first, 1L, backend)
   held_shares[[fit]] <- c(held_shares[[fit]], stats::setNames(list(new(block)), share))
@@ -95,8 +96,8 @@ drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, en
 
 #' Workers that hold all rows of a model between them
 #'
-#' Which of them has which share is known to themselves alone: in some clusters a call goes to any process that is
-#' free. A share that nobody answers for is sent again.
+#' Which of them has which share is known to themselves alone: in some clusters a call goes to any process
+#' that is free. A share that nobody answers for is sent again.
 #' @return list(ask: question -> subtrees, in order; dismiss: lets go of the rows)
 #' @noRd
 new_team <- function(cluster, model, backend) {
@@ -122,8 +123,8 @@ new_team <- function(cluster, model, backend) {
     for (j in at[vapply(out, is.null, NA)]) {
       lost[j] <<- TRUE
       warn_galvi("cluster", sprintf(paste(
-        "Worker %d of the cluster does not answer any more. Its rows go to where there is room; the result is the",
-        "same."
+        "Worker %d of the cluster does not answer any more. Its rows go to where there is room; the result is",
+        "the same."
       ), j))
     }
     out
@@ -224,11 +225,11 @@ compare_sums <- function(theirs, ours, j) {
 
 # ---- messages ----
 
-#' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each, NULL
-#' where it does not answer
+#' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each,
+#' NULL where it does not answer
 #'
-#' What parallel exports speaks to all workers at once, and one that died would take the others' answers with it.
-#' Whatever interrupts this, no answer stays behind to be taken for that to a later call.
+#' What parallel exports speaks to all workers at once, and one that died would take the others' answers with
+#' it. Whatever interrupts this, no answer stays behind to be taken for that to a later call.
 #' @noRd
 call_workers <- function(cluster, at, f, arguments) {
   send <- get("sendCall", envir = asNamespace("parallel"))

@@ -30,8 +30,8 @@
 #'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
 #'   steps, for at most 50 of them.
 #' @param batch_rows Rows of a minibatch for `method = "stochastic"`; `"auto"` or a positive whole number.
-#' @param passes How often `method = "stochastic"` goes through the rows by minibatches; `NULL` stops where the
-#'   bound rises no more than its sampling noise. Positive.
+#' @param passes How often `method = "stochastic"` goes through the rows by minibatches; `NULL` stops where
+#'   the bound rises no more than its sampling noise. Positive.
 #' @param step_rule How `method = "stochastic"` moves the posterior from one minibatch to the next:
 #'   `"natural"` (natural gradient), `"adadelta"` or `"adam"` (mean and Cholesky factor by their gradient),
 #'   `"sag"` (the rows of the minibatch replace what they contributed before) or `"svrg"` (natural gradient
@@ -39,19 +39,20 @@
 #' @param step_size Of the steps of hyperparameters and, by `"adam"` and `"adadelta"`, of the posterior;
 #'   `"auto"` or a positive number.
 #' @param cluster A cluster of package parallel whose workers take the passes over the rows:
-#'   [parallel::makeCluster()] (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`.
-#'   See Clusters.
+#'   [parallel::makeCluster()] (processes on this machine, or on others by ssh or MPI) or
+#'   `mirai::make_cluster()`. See Clusters.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @section Clusters:
-#' Every worker is sent its part of the rows once. A pass sends it the posterior and gets sums back, whose size
-#' does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and for
-#' methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
-#' `"cholesky_gradient"`. The result is, to the last bit, that of the same method without a cluster. It takes the
-#' same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums of some
-#' rows are compared at the start, and a difference is an error or, in last digits, a warning
-#' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one, with
-#' such a warning. Each worker uses one thread, so start as many as there are cores. The fit does not keep the
-#' cluster, which stays the user's, to be stopped by [parallel::stopCluster()].
+#' Every worker is sent its part of the rows once. A pass sends it the posterior and gets sums back, whose
+#' size does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and
+#' for methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
+#' `"cholesky_gradient"`. The result is, to the last bit, that of the same method without a cluster. It takes
+#' the same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums
+#' of some rows are compared at the start, and a difference is an error or, in last digits, a warning
+#' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one,
+#' with such a warning. One last pass over the rows in this process gives the fitted values. Each worker uses
+#' one thread, so start as many as there are cores. The fit does not keep the cluster, which stays the user's,
+#' to be stopped by [parallel::stopCluster()].
 #' @return A list of class `galvi_control`.
 #' @examples
 #' galvi_control(tol = 1e-9, threads = 1)

@@ -141,6 +141,7 @@ test_that("what cannot be added is refused with the reason", {
   wrong <- function(expr, message, class) expect_error(expr, message, class = class)
   fit <- galvi(won ~ z + g, d[1:100, ], "binomial", weights = e)
   new <- d[101:200, ]
+  wrong(add_data(new, new), "fit of galvi", "galvi_error_argument")
   wrong(add_data(fit), "newdata", "galvi_error_newdata")
   wrong(add_data(fit, 1:3), "data frame", "galvi_error_newdata")
   wrong(add_data(fit, new[0, ]), "no rows", "galvi_error_newdata")

@@ -158,7 +158,7 @@ test_that("what is no cluster, or cannot use one, is refused with what to do", {
   wrong(galvi(y ~ gp(x), d, "binomial", control = control), "inducing points: gp\\(x, inducing")
   wrong(galvi(y ~ x + iid(g), d, "binomial", control = control), "`iid\\(g\\)` needs all rows at once")
   wrong(galvi(y ~ x, d, "binomial", method = "dual", control = control), "\"fixed_point\"")
-  wrong(galvi(y ~ x, d, "binomial", expectation = "taylor", control = control), "sums over rows")
+  wrong(galvi(y ~ x, d, "binomial", expectation = "taylor", control = control), "another expectation")
   parallel::stopCluster(cluster)
   wrong(galvi(y ~ x, d, "binomial", control = control), "stopped", "galvi_error_cluster")
 })
