@@ -176,8 +176,8 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
-/// What "auto" stands for where inducing points are learned from many rows: of thousands of coordinates,
-/// minibatches know more after a few passes than full passes do in many times as long (bench/digits.R).
+/// What "auto" stands for where inducing points are learned from many rows: thousands of coordinates take
+/// L-BFGS hundreds of full passes, minibatches a few (bench/flights.R, bench/digits.R).
 const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTable& table) {
   constexpr Index many = 5000;
   for (const Algorithm& algorithm : algorithms())

@@ -6,7 +6,7 @@ surface_rows <- function(n) {
   data.frame(x1, x2, y = as.numeric((0.7320508075688772 * i) %% 1 < plogis(eta)))
 }
 
-test_that("minibatches learn what full passes learn", {
+test_that("minibatches learn most of what full passes learn", {
   data <- surface_rows(4000)
   learn <- function(...) galvi(y ~ gp(x1, x2, inducing = 20), data, binomial(), ...)
   full <- learn()$elbo
