@@ -47,7 +47,7 @@
 #' size does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and
 #' for methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
 #' `"cholesky_gradient"`. The posterior at given hyperparameters is, to the last bit, that
-#'   of the same method without a cluster, and what is learned is the same for any number of workers. It takes
+#' of the same method without a cluster, and what is learned is the same for any number of workers. It takes
 #' the same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums
 #' of some rows are compared at the start, and a difference is an error or, in last digits, a warning
 #' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one,

@@ -21,13 +21,13 @@ by_chunks <- function(fit, source, into, of) {
   }
   if (!is.null(into)) return(invisible())
   if (!length(parts)) stop_no_rows(source$label)
-  bind_rows_of(parts)
+  bind_predictions(parts)
 }
 
 # Vectors, factors, matrices and arrays whose first index is the row, or lists of these.
-bind_rows_of <- function(parts) {
+bind_predictions <- function(parts) {
   first <- parts[[1L]]
-  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_rows_of(list(...))), parts)))
+  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_predictions(list(...))), parts)))
   shape <- dim(first)
   if (is.null(shape)) return(do.call(c, parts))
   if (length(shape) == 2L) {

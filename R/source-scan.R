@@ -108,16 +108,16 @@ new_sample <- function(most = sample_rows) {
       count <<- count + nrow(rows)
       while (count > most) {
         share <<- share / 2
-        kept <<- list(take(bind_rows(kept)))
+        kept <<- list(take(stack_frames(kept)))
         count <<- nrow(kept[[1L]])
       }
     },
-    rows = function() bind_rows(kept),
+    rows = function() stack_frames(kept),
     whole = function() share == 1
   )
 }
 
-bind_rows <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.call(rbind, frames)
+stack_frames <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.call(rbind, frames)
 
 #' What kind of variable every column is, the same in all chunks, and the levels of its factors
 #'

@@ -40,3 +40,10 @@ test_that("no file of src/ includes itself in a circle", {
   while (any(done <- !edges$to %in% edges$from | !edges$from %in% edges$to)) edges <- edges[!done, ]
   expect_identical(sprintf("%s includes %s", edges$from, edges$to), character())
 })
+
+test_that("no two functions of R/ have one name", {
+  files <- list.files(file.path(source_tree(), "R"), "\\.R$", full.names = TRUE)
+  lines <- unlist(lapply(files, readLines))
+  names <- regmatches(lines, regexpr("^[[:alpha:].][[:alnum:]._]*(?= <- function)", lines, perl = TRUE))
+  expect_identical(names[duplicated(names)], character())
+})
