@@ -22,6 +22,6 @@ if (!file.exists(stamp) || !identical(readLines(stamp), unname(built_with))) {
   writeLines(built_with, stamp)
 }
 
-message("Building galvi into ", library, " (about a minute on two cores the first time).")
+message("Building galvi into ", library, " (one to two minutes on two cores the first time).")
 r_cmd(c("INSTALL", "--no-multiarch", "--strip", paste0("--library=", shQuote(library)), "."),
       env = "MAKEFLAGS=-j2", quietly = TRUE)
