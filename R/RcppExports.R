@@ -17,8 +17,8 @@ mean_curvature <- function(model, mean, variance, threads) {
 
 #' The contribution of all rows of a model list (internal; see contribution())
 #' @noRd
-contribution_of_rows <- function(model, q, gradient, joint, threads) {
-    .Call(`_galvi_contribution_of_rows`, model, q, gradient, joint, threads)
+contribution_of_rows <- function(model, q, gradient) {
+    .Call(`_galvi_contribution_of_rows`, model, q, gradient)
 }
 
 likelihood_facts <- function() {

@@ -64,8 +64,6 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, report) {
   out
 }
 
-without_rows <- function(model) model_of_rows(model, integer())
-
 # ---- the workers' side ----
 
 # What this process holds for fits elsewhere: by fit, a list of external pointers, one for each share of its

@@ -35,7 +35,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
     list_of <- model_of_rows(list_of, as.integer(rows))
   }
   structure(
-    as_galvi_error(contribution_of_rows(list_of, q, gradient, FALSE, 1L), NULL),
+    as_galvi_error(contribution_of_rows(list_of, q, gradient)),
     class = "galvi_contribution"
   )
 }

@@ -100,10 +100,23 @@ model_of_rows <- function(model, at) {
   model
 }
 
+#' The model without its rows, which are read, or with workers
+#' @noRd
+without_rows <- function(model) model_of_rows(model, integer())
+
 #' Some rows of a design
 #' @noRd
 subset_rows <- function(design, at) {
   lapply(design, function(term) lapply(Filter(Negate(is.null), term), take_rows_of, at))
+}
+
+#' Blocks of rows, or their designs, as one: the rows of one after those of the other
+#' @noRd
+bind_blocks <- function(blocks) {
+  first <- blocks[[1L]]
+  if (length(blocks) == 1L) return(first)
+  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_blocks(list(...))), blocks)))
+  do.call(if (is.matrix(first)) rbind else c, blocks)
 }
 
 take_rows_of <- function(x, at) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]

@@ -32,23 +32,11 @@ input_relevance <- function(fit, variables) {
     lapply(partners, function(partner) set_variable(frame, variable, take_variable(x, partner)))
   }), recursive = FALSE)
   # All frames in one prediction: each costs a factorisation.
-  rows <- bind_designs(lapply(c(list(frame), swapped), frame_rows, design = fit$design))
+  rows <- bind_blocks(lapply(c(list(frame), swapped), frame_rows, design = fit$design))
   mean <- latent_at(fit, rows, length(i) * (1L + length(swapped)), variance = FALSE)$mean
   eta <- array(mean, c(length(i), 1L + length(swapped), n_latents(fit)))
   squares <- vapply(seq_along(swapped), function(s) mean((eta[, 1L, ] - eta[, 1L + s, ])^2), 1)
   sqrt(colMeans(matrix(squares, length(partners))) / 2)
-}
-
-#' Designs, the rows of one block below those of another
-#' @noRd
-bind_designs <- function(blocks) {
-  bind <- function(parts) if (is.matrix(parts[[1L]])) do.call(rbind, parts) else unlist(parts)
-  lapply(seq_along(blocks[[1L]]), function(design) {
-    lapply(seq_along(blocks[[1L]][[design]]), function(t) {
-      parts <- lapply(blocks, function(block) block[[design]][[t]])
-      lapply(stats::setNames(nm = names(parts[[1L]])), function(name) bind(lapply(parts, `[[`, name)))
-    })
-  })
 }
 
 #' @return One number per term: the sd over the data of its posterior mean

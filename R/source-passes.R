@@ -70,15 +70,6 @@ block_bounds <- function(bounds) {
 
 block_size <- function(block) length(block$y)
 
-#' Blocks as one, the rows of one after those of the other
-#' @noRd
-bind_blocks <- function(blocks) {
-  first <- blocks[[1L]]
-  if (length(blocks) == 1L) return(first)
-  if (is.list(first)) return(do.call(Map, c(list(function(...) bind_blocks(list(...))), blocks)))
-  do.call(if (is.matrix(first)) rbind else c, blocks)
-}
-
 # What tells a block from one of other rows, or of the same in another order.
 block_sums <- function(block) {
   terms <- unlist(block$designs, recursive = FALSE)
@@ -119,7 +110,7 @@ counted_stream <- function(stream, model, control) {
 #' What the core is given: the model without rows, and who reads them
 #' @noRd
 streamed_model <- function(core, passes) {
-  c(model_of_rows(core, integer()), list(source = passes[c("rows", "open")]))
+  c(without_rows(core), list(source = passes[c("rows", "open")]))
 }
 
 #' The posterior of eta at the sample's rows, N x K

@@ -37,16 +37,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // contribution_of_rows
-Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, bool joint, int threads);
-RcppExport SEXP _galvi_contribution_of_rows(SEXP modelSEXP, SEXP qSEXP, SEXP gradientSEXP, SEXP jointSEXP, SEXP threadsSEXP) {
+Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient);
+RcppExport SEXP _galvi_contribution_of_rows(SEXP modelSEXP, SEXP qSEXP, SEXP gradientSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type q(qSEXP);
     Rcpp::traits::input_parameter< bool >::type gradient(gradientSEXP);
-    Rcpp::traits::input_parameter< bool >::type joint(jointSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(contribution_of_rows(model, q, gradient, joint, threads));
+    rcpp_result_gen = Rcpp::wrap(contribution_of_rows(model, q, gradient));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -332,7 +330,7 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
-    {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 5},
+    {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
     {"_galvi_expectation_facts", (DL_FUNC) &_galvi_expectation_facts, 0},
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},

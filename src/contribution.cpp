@@ -13,9 +13,9 @@ using namespace galvi;
 //' The contribution of all rows of a model list (internal; see contribution())
 //' @noRd
 // [[Rcpp::export(rng = false)]]
-Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, bool joint, int threads) {
+Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient) {
   RMonitor monitor(R_NilValue);
-  Context context{backend("auto"), monitor, threads};
+  Context context{backend("auto"), monitor, 1};
   LatentGaussianModel core = model_from_list(context, model, "auto");
   core.update(get_vector(q, "hyper"));
   if (!core.sums_suffice())
@@ -30,7 +30,7 @@ Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, b
     posterior.push_back(latent_from_list(context, *core.predictor(k).prior, latent[k]));
   Question question;
   question.q = &posterior;
-  question.wanted = {joint, gradient, nullptr};
+  question.wanted.gradient = gradient;
   Contribution sums = MemoryRows(core.block()).sum(core, question);
   Rcpp::List slope, curvature;
   for (Index k = 0; k < core.latents(); ++k) {
@@ -40,10 +40,6 @@ Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient, b
   }
   Rcpp::List out = Rcpp::List::create(Rcpp::_["rows"] = sums.rows, Rcpp::_["value"] = sums.value,
                                       Rcpp::_["slope"] = slope, Rcpp::_["curvature"] = curvature);
-  if (joint) {
-    fill_upper(sums.joint);
-    out["joint"] = to_r(sums.joint);
-  }
   if (gradient) out["gradient"] = to_r(hyper_gradient(core, sums, core.hypers()));
   return out;
 }

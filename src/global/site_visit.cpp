@@ -94,4 +94,43 @@ double SiteVisit::furthest_move(const GlobalPosterior& to) const {
   return out;
 }
 
+StandingSites::StandingSites(const GlobalModel& model) : model_(model), sums_(model.no_sites()) {
+  const Index N = model.model().observations(), K = model.model().latents();
+  sites_ = {Matrix::Zero(N, K), Matrix::Zero(N, K)};
+  q_ = *model.posterior_of(sums_, 1);
+}
+
+double StandingSites::visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first) {
+  constexpr int most = 8;
+  const Index n = static_cast<Index>(at.size()), K = sites_.b.cols();
+  const SiteVisit visit(model_.model(), rows, begin, n, q_, first);
+  Sites old{Matrix(n, K), Matrix(n, K)};
+  for (Index i = 0; i < n; ++i) {
+    old.lambda.row(i) = sites_.lambda.row(at[i]);
+    old.b.row(i) = sites_.b.row(at[i]);
+  }
+  const Contribution change = visit.change(old);
+  double step = 1;
+  for (int tried = 0; tried < most; ++tried) {
+    Contribution sums = sums_;
+    for (Index k = 0; k < K; ++k) {
+      sums.slope[k] += step * change.slope[k];
+      sums.curvature[k] += step * change.curvature[k];
+    }
+    auto next = model_.posterior_of(sums, 1);
+    const double move = next ? visit.furthest_move(*next) : infinity;
+    if (move <= 1) {
+      for (Index i = 0; i < n; ++i) {
+        sites_.lambda.row(at[i]) += step * (visit.sites().lambda.row(i) - old.lambda.row(i));
+        sites_.b.row(at[i]) += step * (visit.sites().b.row(i) - old.b.row(i));
+      }
+      sums_ = std::move(sums);
+      q_ = std::move(*next);
+      return step;
+    }
+    step *= next ? std::clamp(0.8 / move, 0.1, 0.9) : 0.5;
+  }
+  return 0;
+}
+
 }  // namespace galvi

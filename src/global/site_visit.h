@@ -1,7 +1,8 @@
-// A block of rows that replaces its own sites in the sums.
+// Rows that replace their own sites in the sums.
 #pragma once
 
 #include "global/chunk.h"
+#include "global/global_model.h"
 
 namespace galvi {
 
@@ -23,6 +24,23 @@ class SiteVisit {
   std::vector<Chunk> chunks_;
   Matrix centred_, sd_;  // count x K
   Sites sites_;
+};
+
+/// The sites of all rows, their sums, and the posterior that follows from them. Begins with none.
+class StandingSites {
+ public:
+  explicit StandingSites(const GlobalModel& model);
+  const GlobalPosterior& posterior() const { return q_; }
+  /// Rows begin, .., begin + count - 1 of a block, whose numbers are `at`, give up their sites for those that
+  /// they ask for, as far as no mean of theirs moves further than 1 + 2 sd. first: as in SiteVisit. Returns how
+  /// much of the step was taken: 1 as a rule, 0 for none.
+  double visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first);
+
+ private:
+  const GlobalModel& model_;
+  Sites sites_;
+  Contribution sums_;
+  GlobalPosterior q_;
 };
 
 }  // namespace galvi

@@ -133,8 +133,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
   bool accelerated = false;
   const auto holds = [&](const std::optional<GlobalPoint>& next) {
     if (!next) return false;
-    const double slack = std::min(point.rounding, 1e-8 * (1 + std::min(std::abs(point.elbo), 1e6)));
-    return next->elbo >= reached - slack;
+    return next->elbo >= reached - allowed_fall(point.rounding, point.elbo);
   };
   for (;;) {
     const GlobalStep way = model.step_from(point);

@@ -9,7 +9,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double widest_marginal = 1e4;  // a wider one says nothing about where the data are
+constexpr double widest_marginal = 1e4;  // of a variance; wider priors are as good as flat
 
 struct Site {
   double lambda, b;

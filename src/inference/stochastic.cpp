@@ -165,47 +165,18 @@ class AnchoredMover final : public NaturalMover {
 };
 
 /// Every row's site is remembered, and replaced as the row comes round.
-class RememberingMover final : public NaturalMover {
+class RememberingMover final : public Mover {
  public:
   explicit RememberingMover(BlockModel& model)
-      : NaturalMover(model, false),
-        sites_{Matrix::Zero(model.model().observations(), model.model().latents()),
-               Matrix::Zero(model.model().observations(), model.model().latents())},
-        seen_(model.model().observations(), false) {}
+      : standing_(model), seen_(model.model().observations(), false) {}
+  const GlobalPosterior& posterior() const override { return standing_.posterior(); }
   void step(const Batch& batch, const Contribution&, int, double) override {
-    const Index n = batch.rows.size();
-    const SiteVisit visit(model_.model(), batch.rows, 0, n, q_, !seen_[batch.at[0]]);
-    Sites old{Matrix(n, sites_.b.cols()), Matrix(n, sites_.b.cols())};
-    for (Index i = 0; i < n; ++i) {
-      old.lambda.row(i) = sites_.lambda.row(batch.at[i]);
-      old.b.row(i) = sites_.b.row(batch.at[i]);
-    }
-    const Contribution change = visit.change(old);
-    double step = 1;
-    for (int i = 0; i < 8; ++i) {
-      Contribution next = sums_;
-      for (std::size_t k = 0; k < q_.size(); ++k) {
-        next.slope[k] += step * change.slope[k];
-        next.curvature[k] += step * change.curvature[k];
-      }
-      auto q = model_.posterior_of(next, 1);
-      const double furthest = q ? visit.furthest_move(*q) : infinity;
-      if (furthest <= 1) {
-        q_ = std::move(*q);
-        sums_ = std::move(next);
-        for (Index j = 0; j < n; ++j) {
-          sites_.lambda.row(batch.at[j]) += step * (visit.sites().lambda.row(j) - old.lambda.row(j));
-          sites_.b.row(batch.at[j]) += step * (visit.sites().b.row(j) - old.b.row(j));
-          seen_[batch.at[j]] = true;
-        }
-        return;
-      }
-      step *= q ? std::clamp(0.8 / furthest, 0.1, 0.9) : 0.5;
-    }
+    if (standing_.visit(batch.rows, 0, batch.at, !seen_[batch.at[0]]) == 0) return;
+    for (const Index n : batch.at) seen_[n] = true;
   }
 
  private:
-  Sites sites_;
+  StandingSites standing_;
   std::vector<bool> seen_;
 };
 
@@ -270,10 +241,10 @@ class Windows {
     squares_ += value * value;
     if (++count_ < steps_) return false;
     const double mean = sum_ / count_;
-    error_ = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean) / count_);
+    const double error = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean) / count_);
     means_.push_back(mean);
     // every row once: the rows' differences do not count as noise between passes
-    const double noise = std::max(2 * error_ / std::sqrt(10.0), 1e-3 * rows_);
+    const double noise = std::max(2 * error / std::sqrt(10.0), 1e-3 * rows_);
     const std::size_t n = means_.size();
     settled_ = n > 2 && means_[n - 1] - means_[n - 3] < noise;
     sum_ = squares_ = 0;
@@ -282,11 +253,10 @@ class Windows {
   }
   bool settled() const { return settled_; }
   double mean() const { return means_.back(); }
-  double error() const { return error_; }
 
  private:
   Index steps_, count_ = 0;
-  double rows_, sum_ = 0, squares_ = 0, error_ = 0;
+  double rows_, sum_ = 0, squares_ = 0;
   std::vector<double> means_;
   bool settled_ = false;
 };

@@ -22,6 +22,12 @@ struct Sites {
   std::shared_ptr<const GlobalPosterior> global = {};
 };
 
+/// How much a step may lower the merit and still count as not lowering it: what rounding does, but never more
+/// than digits that nobody reads.
+inline double allowed_fall(double rounding, double merit) {
+  return std::min(rounding, 1e-8 * (1 + std::min(std::abs(merit), 1e6)));
+}
+
 struct Posterior {
   Sites sites;
   Matrix alpha;     // N x K, f's mean = C alpha
@@ -45,9 +51,7 @@ struct Posterior {
   std::shared_ptr<const GlobalPosterior> global;
 
   SiteMean site_mean(Index k) const { return {centred.col(k), alpha.col(k)}; }
-  /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never
-  /// more than digits that nobody reads.
-  double slack() const { return std::min(rounding, 1e-8 * (1 + std::min(std::abs(merit), 1e6))); }
+  double slack() const { return allowed_fall(rounding, merit); }
   /// Is the merit, after a step from `before`, not lower but for rounding?
   bool holds_after(const Posterior& before) {
     reached = std::max(before.reached, before.merit);
