@@ -10,8 +10,8 @@
 #' @return `contribution()`: the sums over these rows that inference asks for, in coordinates u with
 #'   coefficients = prior mean + prior sd * u: `rows`, how many; `value`, of E_q\[log p(y | eta)\]; for each
 #'   latent value `slope`, its derivative in the mean of u, and `curvature`, minus twice that in the
-#'   covariance of u; `gradient`, that in the hyperparameters on their natural scale, q held in u. Models of
-#'   columns and inducing points have them. Contributions of disjoint rows add up by `+`; the bound is
+#'   covariance of u; `gradient`, that in the hyperparameters on their natural scale, q held in u. Only models of
+#'   fixed effects and sparse [gp()] terms have them. Contributions of disjoint rows add up by `+`; the bound is
 #'   `value` of all rows less KL(q, prior).
 #' @export
 contribution <- function(model, q, rows = NULL, gradient = FALSE) {

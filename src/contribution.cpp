@@ -20,8 +20,8 @@ Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient) {
   core.update(get_vector(q, "hyper"));
   if (!core.sums_suffice())
     throw std::domain_error(
-        "sums over rows suffice for models of columns and inducing points with an exact expectation or a "
-        "bound alone");
+        "contribution() is for models of fixed effects and inducing points alone, with an expectation that is "
+        "exact or a bound");
   GlobalPosterior posterior;
   const Rcpp::List latent = get<Rcpp::List>(q, "latent");
   if (latent.size() != core.latents())

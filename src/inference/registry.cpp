@@ -89,20 +89,20 @@ std::string needs_whitening(const Model& model) {
 
 std::string needs_sums(const Model& model) {
   if (!model.sums_suffice())
-    return "it visits blocks of rows, for which the latent vector must be short, as of fixed effects and "
-           "inducing points, and the expectation have the derivatives of the bound; use fixed_point";
+    return "it works on blocks of rows, which takes a model of fixed effects and inducing points alone and an "
+           "expectation that is exact or a bound; use fixed_point";
   return "";
 }
 
 std::string needs_blocks(const Model& model) {
   if (model.source() && !model.source()->has_blocks())
-    return "it visits blocks of rows one after the other, which are not here but with workers; use fixed_point";
+    return "it works on blocks of rows one after the other, and the workers hold the rows; use fixed_point";
   return "";
 }
 
 std::string needs_proper_prior(const Model& model) {
   if (model.null_dimension() > 0)
-    return "it begins where few rows have been seen, which a flat prior does not allow; use fixed_point";
+    return "it begins with a few rows, from which a flat prior makes no proper posterior; use fixed_point";
   return "";
 }
 
