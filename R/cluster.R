@@ -45,23 +45,52 @@ check_sums <- function(model, what) {
 #' fit_model() with the rows of `model` at workers, and one last pass over them here: what fit_model() gives
 #' without a cluster
 #' @noRd
-fit_on_cluster <- function(model, pilot, method, hyper, control, report) {
+fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) {
   check_sums(model, "`cluster`")
-  team <- new_team(control$cluster, model, galvi_backend(control$backend))
-  on.exit(team$dismiss())
-  away <- without_rows(model)
-  away$pilot <- pilot
-  away$source <- list(rows = length(model$y), ask = team$ask)
-  found <- fit_model(away, method, hyper, control, NULL, report)
+  one_pass <- control
+  one_pass$max_iterations <- 0
+  if (!is.null(start)) start <- fit_model(model, method, "fixed", one_pass, start)["global"]
+  rows <- list(number = length(model$y), of = function(from, to) {
+    model_of_rows(model, seq.int(from, to))[c("y", "size", "weights", "offset", "designs")]
+  })
+  found <- fit_away(model, rows, pilot, method, hyper, control, start, report)
   model$hyper$value <- found$hyper
   model$checked <- checked_rows(model)
-  control$max_iterations <- 0
-  out <- fit_model(model, method, "fixed", control, found["global"], report)
+  out <- fit_model(model, method, "fixed", one_pass, found["global"], report)
   search <- intersect(
     c("log_prior", "at_bound", "trace", "cost", "converged", "message", "starts"), names(found)
   )
   out[search] <- found[search]
   out
+}
+
+#' The same where the rows are in a source: each worker reads its own
+#' @noRd
+fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, control, report) {
+  check_sums(model, "`cluster`")
+  if (!stream$source$travels) {
+    stop_galvi("data", sprintf(paste(
+      "Workers of `cluster` cannot read %s: a connection serves one process only. Give row_source() a function",
+      "that makes the connection, `row_source(function() DBI::dbConnect(...), \"table\")`, or paths of files."
+    ), stream$source$label))
+  }
+  rows <- list(number = stream$rows, of = function(from, to) {
+    structure(
+      list(stream = stream, design = design, chunk_rows = control$chunk_rows, from = from, to = to),
+      class = "galvi_unread"
+    )
+  })
+  fit_away(model, rows, pilot, method, hyper, control, NULL, report)
+}
+
+# rows: list(number, of: function(from, to) -> a block of rows from, .., to or how they are read).
+fit_away <- function(model, rows, pilot, method, hyper, control, start, report) {
+  team <- new_team(control$cluster, model, rows, galvi_backend(control$backend))
+  on.exit(team$dismiss())
+  away <- without_rows(model)
+  away$pilot <- pilot
+  away$source <- list(rows = rows$number, ask = team$ask)
+  fit_model(away, method, hyper, control, start, report)
 }
 
 # ---- the workers' side ----
@@ -73,13 +102,15 @@ held_shares <- new.env(parent = emptyenv())
 # A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one,
 # which all processes must answer alike.
 hold_share <- function(fit, share, model, block, rows, first, least, backend) {
+  if (inherits(block, "galvi_unread")) block <- read_share(block)
   new <- function(block) new_worker(model, block, rows, first, 1L, backend)
   held_shares[[fit]] <- c(held_shares[[fit]], stats::setNames(list(new(block)), share))
   ask_worker(new(model_of_rows(block, seq_len(least))), starting_question(model))
 }
 
+# kind: of Question::Kind (src/global/row_source.h), where inference begins
 starting_question <- function(model) {
-  list(start = TRUE, q = NULL, joint = FALSE, gradient = FALSE, hyper = model$hyper$value)
+  list(kind = 2L, hyper = model$hyper$value, joint = FALSE, gradient = FALSE)
 }
 
 # The answers of those of these shares that are here, by share.
@@ -96,13 +127,13 @@ drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, en
 #'
 #' Which of them has which share is known to themselves alone: in some clusters a call goes to any process
 #' that is free. A share that nobody answers for is sent again.
+#' @param rows As in fit_away().
 #' @return list(ask: question -> subtrees, in order; dismiss: lets go of the rows)
 #' @noRd
-new_team <- function(cluster, model, backend) {
+new_team <- function(cluster, model, rows, backend) {
   fit <- basename(tempfile("fit"))
   bare <- without_rows(model)
-  rows <- length(model$y)
-  bounds <- partition_bounds(bare, rows)
+  bounds <- partition_bounds(bare, rows$number)
   parts <- length(bounds) - 1
   lost <- greet(cluster)
   cuts <- round(seq(0, parts, length.out = min(parts, sum(!lost)) + 1))
@@ -110,10 +141,9 @@ new_team <- function(cluster, model, backend) {
 
   of_share <- function(share) {
     s <- as.integer(share)
-    at <- seq.int(bounds[cuts[s] + 1] + 1, bounds[cuts[s + 1] + 1])
-    block <- model_of_rows(model, at)[c("y", "size", "weights", "offset", "designs")]
+    block <- rows$of(bounds[cuts[s] + 1] + 1, bounds[cuts[s + 1] + 1])
     least <- bounds[cuts[s] + 2] - bounds[cuts[s] + 1]
-    list(fit, share, bare, block, rows, cuts[s], least, backend)
+    list(fit, share, bare, block, rows$number, cuts[s], least, backend)
   }
   # Calls all living workers, or the first of them.
   call_living <- function(f, arguments, at = which(!lost)) {
@@ -170,7 +200,13 @@ new_team <- function(cluster, model, backend) {
 
 own_answer <- function(share) {
   names(share) <- names(formals(hold_share))
-  block <- model_of_rows(share$block, seq_len(share$least))
+  block <- share$block
+  if (inherits(block, "galvi_unread")) {
+    block$to <- block$from + share$least - 1
+    block <- read_share(block)
+  } else {
+    block <- model_of_rows(block, seq_len(share$least))
+  }
   worker <- new_worker(share$model, block, share$rows, share$first, 1L, share$backend)
   ask_worker(worker, starting_question(share$model))
 }

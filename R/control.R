@@ -22,7 +22,8 @@
 #' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
 #' @param chunk_rows Rows read at a time from data that are not in memory; `"auto"` or a positive whole number.
 #'   Results do not depend on it.
-#' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all.
+#' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all. Within these
+#'   loops R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; in large factorisations as many as it is set to.
 #' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
 #' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
 #'   fit larger?
@@ -43,12 +44,12 @@
 #'   `mirai::make_cluster()`. See Clusters.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @section Clusters:
-#' Every worker is sent its part of the rows once. A pass sends it the posterior and gets sums back, whose
+#' Every worker is sent its part of the rows once, or reads it from a row source ([row_source()]) and keeps it.
+#' A pass sends it the posterior and gets sums back, whose
 #' size does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and
 #' for methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
-#' `"cholesky_gradient"`. The posterior at given hyperparameters is, to the last bit, that
-#' of the same method without a cluster, and what is learned is the same for any number of workers. It takes
-#' the same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums
+#' `"cholesky_gradient"`. The fit is, to the last bit, that of the same method without a cluster, for any number
+#' of workers. It takes the same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums
 #' of some rows are compared at the start, and a difference is an error or, in last digits, a warning
 #' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one,
 #' with such a warning. One last pass over the rows in this process gives the fitted values. Each worker uses

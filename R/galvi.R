@@ -197,7 +197,11 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   args <- as.list(call)[c("weights", "offset", "subset")]
   design <- read_design(formula, data, family, args, na.action, control$chunk_rows)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
-  posterior <- galvi_infer(model, method, start, verbose)
+  posterior <- tryCatch(galvi_infer(model, method, start, verbose), galvi_error_unfinished = function(e) {
+    e$fit <- last_fit$value <- suppressWarnings(galvi_fit(model, e$posterior, call))
+    e$message <- paste0(sub("[.]?$", ".", e$message), " The fit so far is galvi_last().")
+    stop(e)
+  })
   galvi_fit(model, posterior, call)
 }
 

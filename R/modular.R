@@ -108,23 +108,28 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
   hyper <- if (learn) "optimise" else "fixed"
   passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
   on.exit(if (!is.null(passes)) passes$close())
-  if (!is.null(passes) && !is.null(control$cluster)) {
-    stop_galvi("argument", paste(
-      "`cluster` takes rows that are in memory, and `data` is a row source: read it into a data frame, or leave",
-      "`cluster` out."
-    ))
-  }
   given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
+  # an error while rows were read is told as it was, not as the core's
+  as_read <- function(expr) tryCatch(expr, error = function(e) {
+    failure <- if (!is.null(passes)) passes$failure()
+    stop(if (is.null(failure)) e else failure)
+  })
   result <- with_progress(verbose, function(report) {
-    with_memory(fit_size(given, method, control), threads = control$threads, if (is.null(control$cluster)) {
+    as_read(with_memory(fit_size(given, method, control), threads = control$threads, {
       start <- if (is.null(passes)) warm_start(start, core)
-      fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report)
-    } else {
-      fit_on_cluster(core, pilot, method, hyper, control, report)
-    })
+      if (is.null(control$cluster)) {
+        fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report)
+      } else if (is.null(passes)) {
+        fit_on_cluster(core, pilot, method, hyper, control, start, report)
+      } else {
+        fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report)
+      }
+    }))
   })
   if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
-  new_step("galvi_infer", result)
+  out <- new_step("galvi_infer", result)
+  if (!is.null(result$failure)) stop(with_posterior(passes$failure(), out))
+  out
 }
 
 #' @rdname modular

@@ -30,6 +30,8 @@
 #'   frame, NULL after the last;
 #' * a connection of package DBI, with `from`; the result is fetched some rows at a time (RPostgres leaves the
 #'   others with the server, RPostgreSQL does not);
+#' * a function without arguments that makes such a connection, with `from`: every pass has one of its own and
+#'   closes it. Workers of `galvi_control(cluster = )` need that;
 #' * a lazy table of dbplyr;
 #' * an `arrow::open_dataset()`;
 #' * paths of Parquet files (package arrow or nanoparquet; the latter reads a row group at a time) or of CSV
@@ -87,8 +89,9 @@ row_source.data.frame <- function(x, ...) {
 
 #' @rdname row_source
 #' @export
-row_source.function <- function(x, ...) {
+row_source.function <- function(x, from, ...) {
   refuse_dots(list(...), row_source.function, "row_source()")
+  if (!missing(from)) return(connecting_source(x, from))
   if (!"reset" %in% names(formals(args(x)))) {
     stop_galvi("data", paste(
       "`data` must be a data frame or what row_source() takes, not a function without the argument",
@@ -115,16 +118,9 @@ row_source.function <- function(x, ...) {
 #' @exportS3Method row_source DBIConnection
 row_source.DBIConnection <- function(x, from, ...) {
   refuse_dots(list(...), row_source.DBIConnection, "row_source()")
-  if (missing(from) || !is.character(from) || length(from) != 1L || is.na(from)) {
-    stop_galvi("data", paste(
-      "A connection needs the name of a table or an SQL query too: `row_source(con, \"table\")`, or",
-      "`row_source(con, \"SELECT ...\")`."
-    ))
-  }
-  is_query <- grepl("^[[:space:](]*(SELECT|WITH)[[:space:]]", from, ignore.case = TRUE)
-  query_source(x, if (is_query) sprintf("(%s)", sub(";[[:space:]]*$", "", from)) else {
-    as.character(DBI::dbQuoteIdentifier(x, from))
-  }, if (is_query) "the query" else sprintf("the table `%s`", from))
+  if (missing(from)) from <- NULL
+  table <- quoted_table(x, from)
+  query_source(x, table$sql, table$label)
 }
 
 #' @exportS3Method row_source tbl_lazy
@@ -136,13 +132,15 @@ row_source.tbl_lazy <- function(x, ...) {
 #' @exportS3Method row_source Dataset
 row_source.Dataset <- function(x, ...) {
   refuse_dots(list(...), row_source.Dataset, "row_source()")
-  new_row_source("the arrow dataset", names(x), function(columns, rows) {
-    batches <- arrow::Scanner$create(x, projection = columns, batch_size = rows)$ToRecordBatchReader()
-    list(read = function() {
-      batch <- batches$read_next_batch()
-      if (!is.null(batch)) as.data.frame(batch)
-    }, close = function() NULL)
-  })
+  new_row_source("the arrow dataset", names(x), function(columns, rows) read_dataset(x, columns, rows), FALSE)
+}
+
+read_dataset <- function(dataset, columns, rows) {
+  batches <- arrow::Scanner$create(dataset, projection = columns, batch_size = rows)$ToRecordBatchReader()
+  list(read = function() {
+    batch <- batches$read_next_batch()
+    if (!is.null(batch)) as.data.frame(batch)
+  }, close = function() NULL)
 }
 
 #' @rdname row_source
@@ -158,13 +156,18 @@ row_source.character <- function(x, ...) {
       if (length(x)) dQuote(missing[1L], FALSE) else "character()"
     ))
   }
+  x <- normalizePath(x)  # workers may be elsewhere
   if (is_csv) return(csv_source(x, list(...)))
   if (!identical(kind, "parquet")) {
     stop_galvi("data", sprintf(
       "Paths in `data` must all end in .parquet or all in .csv; %s does not.", dQuote(x[1L], FALSE)
     ))
   }
-  if (has_package("arrow")) return(row_source(arrow::open_dataset(x)))
+  if (has_package("arrow")) {
+    return(new_row_source("the Parquet files", names(arrow::open_dataset(x)), function(columns, rows) {
+      read_dataset(arrow::open_dataset(x), columns, rows)
+    }))
+  }
   if (has_package("nanoparquet")) return(parquet_source(x))
   stop_galvi("data", "Parquet files need the package arrow or nanoparquet: install one of them.")
 }
@@ -181,9 +184,10 @@ print.galvi_row_source <- function(x, ...) {
 #' @param label In errors: "the table `flights`".
 #' @param open function(columns, rows) -> list(read, close), see ?row_source. read() may give more columns
 #'   and rows than were asked for.
+#' @param travels Does `open` work in another process too?
 #' @noRd
-new_row_source <- function(label, columns, open) {
-  structure(list(label = label, columns = columns, open = open), class = "galvi_row_source")
+new_row_source <- function(label, columns, open, travels = TRUE) {
+  structure(list(label = label, columns = columns, open = open, travels = travels), class = "galvi_row_source")
 }
 
 #' Does galvi(data = ) read this by row_source()? Data frames and what becomes one are in memory.
@@ -224,23 +228,73 @@ whole_tables <- function(tables) {
 
 # ---- databases ----
 
+# What a user calls `from`, as SQL with its names quoted, and in words.
+quoted_table <- function(con, from) {
+  if (!is.character(from) || length(from) != 1L || is.na(from)) {
+    stop_galvi("data", paste(
+      "A connection needs the name of a table or an SQL query too: `row_source(con, \"table\")`, or",
+      "`row_source(con, \"SELECT ...\")`."
+    ))
+  }
+  is_query <- grepl("^[[:space:](]*(SELECT|WITH)[[:space:]]", from, ignore.case = TRUE)
+  if (is_query) return(list(sql = sprintf("(%s)", sub(";[[:space:]]*$", "", from)), label = "the query"))
+  list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", from))
+}
+
 # table: SQL, quoted. Results are fetched as they are asked for.
 query_source <- function(con, table, label) {
-  send <- function(what, condition = "") {
-    DBI::dbSendQuery(con, sprintf("SELECT %s FROM %s AS galvi_rows%s", what, table, condition))
+  new_row_source(
+    label, query_columns(con, table, label), function(columns, rows) open_query(con, table, columns, rows), FALSE
+  )
+}
+
+#' A table by connections of its own: connect() makes one for each pass
+#' @noRd
+connecting_source <- function(connect, from) {
+  connected <- function() {
+    con <- reading("from the connection", connect())
+    if (inherits(con, "DBIConnection")) return(con)
+    stop_galvi("data", sprintf(
+      "The function that row_source() is given with `from` must make a connection of package DBI, not %s.",
+      describe(con)
+    ))
   }
-  columns <- reading(label, {
-    result <- send("*", " WHERE 1 = 0")
+  let_go <- function(con) suppressWarnings(try(DBI::dbDisconnect(con), silent = TRUE))
+  con <- connected()
+  on.exit(let_go(con))
+  table <- quoted_table(con, from)
+  columns <- query_columns(con, table$sql, table$label)
+  new_row_source(table$label, columns, function(columns, rows) {
+    con <- connected()
+    opened <- FALSE
+    on.exit(if (!opened) let_go(con))
+    out <- open_query(con, table$sql, columns, rows)
+    opened <- TRUE
+    list(read = out$read, close = function() {
+      out$close()
+      let_go(con)
+    })
+  })
+}
+
+send_query <- function(con, table, what, condition = "") {
+  DBI::dbSendQuery(con, sprintf("SELECT %s FROM %s AS galvi_rows%s", what, table, condition))
+}
+
+query_columns <- function(con, table, label) {
+  reading(label, {
+    result <- send_query(con, table, "*", " WHERE 1 = 0")
     tryCatch(DBI::dbColumnInfo(result)$name, finally = DBI::dbClearResult(result))
   })
-  new_row_source(label, columns, function(columns, rows) {
-    result <- send(paste(DBI::dbQuoteIdentifier(con, columns), collapse = ", "))
-    list(
-      read = function() if (!DBI::dbHasCompleted(result)) DBI::dbFetch(result, n = rows),
-      # of a connection that was dropped there is nothing left to clear
-      close = function() suppressWarnings(try(DBI::dbClearResult(result), silent = TRUE))
-    )
-  })
+}
+
+open_query <- function(con, table, columns, rows) {
+  result <- send_query(con, table, paste(DBI::dbQuoteIdentifier(con, columns), collapse = ", "))
+  list(
+    read = function() if (!DBI::dbHasCompleted(result)) DBI::dbFetch(result, n = rows),
+    # of a connection that was dropped there is nothing left to clear
+    close = function() suppressWarnings(try(DBI::dbClearResult(result), silent = TRUE))
+  )
 }
 
 # ---- files ----

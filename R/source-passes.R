@@ -8,16 +8,24 @@ block_rows <- 65536
 #'
 #' @param stream From scan_source(), with `rows`, their number, from count_rows().
 #' @param design How new data become rows of the model, from row_design().
-#' @return list(rows, open; close: ends a pass that was left, by an error or an interrupt).
+#' @return list(rows, open; close: ends a pass that was left, by an error or an interrupt; failure: the error
+#'   that ended a pass, or NULL).
 #' @noRd
 source_passes <- function(stream, design, chunk_rows) {
   reader <- NULL
   first_sums <- list()  # of each block in the first pass
+  failure <- NULL
   close <- function() {
     if (!is.null(reader)) reader$close()
     reader <<- NULL
   }
+  # The core gets what went wrong as a value, so that it can end in order.
   open <- function(bounds) {
+    following <- as_condition(open_pass(bounds))
+    if (inherits(following, "condition")) following else function() as_condition(following())
+  }
+  as_condition <- function(expr) tryCatch(expr, error = function(e) failure <<- e)
+  open_pass <- function(bounds) {
     close()
     reader <<- read_blocks(stream, design, chunk_rows)
     sizes <- diff(bounds[block_bounds(bounds)])
@@ -48,7 +56,7 @@ source_passes <- function(stream, design, chunk_rows) {
       out
     }
   }
-  list(rows = stream$rows, open = open, close = close)
+  list(rows = stream$rows, open = open, close = close, failure = function() failure)
 }
 
 stop_other_rows <- function(stream) {
@@ -122,27 +130,56 @@ sample_marginals <- function(core, posterior, control) {
 }
 
 #' How many rows the model has; reads and checks them all
-#' @return list(rows, omitted): numbers of those used and of those left out for missing values.
+#' @return list(rows, omitted): numbers of those used and of those left out for missing values. places: rows of
+#'   the source that come before some of the chunks, and how many of them are used.
 #' @noRd
 count_rows <- function(stream, design, chunk_rows) {
+  apart <- 10000
   reader <- read_blocks(stream, design, chunk_rows)
   on.exit(reader$close())
   rows <- omitted <- 0
+  places <- list(c(read = 0, used = 0))
   while (!is.null(block <- reader$read())) {
+    if (rows >= places[[length(places)]][["used"]] + apart) {
+      places[[length(places) + 1L]] <- c(read = attr(block, "before"), used = rows)
+    }
     rows <- rows + block_size(block)
     omitted <- omitted + attr(block, "omitted")
   }
-  list(rows = rows, omitted = omitted)
+  list(rows = rows, omitted = omitted, places = do.call(rbind, places))
+}
+
+#' The block that `unread` describes: rows from, .., to of those used
+#' @noRd
+read_share <- function(unread) {
+  stream <- unread$stream
+  place <- stream$places[findInterval(unread$from - 1, stream$places[, "used"]), ]
+  reader <- read_blocks(stream, unread$design, unread$chunk_rows, skip = place[["read"]])
+  on.exit(reader$close())
+  at <- place[["used"]]
+  parts <- list()
+  while (at < unread$to) {
+    block <- reader$read()
+    if (is.null(block)) stop_other_rows(stream)
+    number <- at + seq_len(block_size(block))
+    parts[[length(parts) + 1L]] <- model_of_rows(block, which(number >= unread$from & number <= unread$to))
+    at <- at + block_size(block)
+  }
+  bind_blocks(Filter(block_size, parts))
 }
 
 #' Chunks of a source as blocks of the model's rows: list(y, size, weights, offset, designs)
+#' @param skip Rows before the first chunk that is wanted.
 #' @noRd
-read_blocks <- function(stream, design, chunk_rows) {
+read_blocks <- function(stream, design, chunk_rows, skip = 0) {
   reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
   list(
     read = function() {
-      chunk <- reader$read()
-      if (!is.null(chunk)) checked_block(chunk, stream, design)
+      repeat {
+        chunk <- reader$read()
+        if (is.null(chunk)) return(NULL)
+        if (attr(chunk, "before") >= skip) return(checked_block(chunk, stream, design))
+      }
     },
     close = reader$close
   )
@@ -183,6 +220,7 @@ in_source_row <- function(message, number) {
 }
 
 as_block <- function(chunk, stream, design) {
+  before <- attr(chunk, "before")
   if (!is.null(stream$args$subset)) chunk <- chunk[in_subset(chunk, stream), , drop = FALSE]
   rows <- design_rows(design, chunk, response = TRUE)
   if (length(rows$omitted) && !omits_rows(stream$na.action)) {
@@ -195,7 +233,7 @@ as_block <- function(chunk, stream, design) {
   }
   structure(
     list(y = rows$y, size = rows$size, weights = rows$weights, offset = rows$offset, designs = rows$rows),
-    omitted = length(rows$omitted)
+    omitted = length(rows$omitted), before = before
   )
 }
 

@@ -8,6 +8,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "global/global_model.h"
 #include "numeric/backend.h"
 
 namespace {
@@ -143,14 +144,14 @@ Rcpp::List global_to_r(const GlobalPosterior& q) {
   return out;
 }
 
-std::shared_ptr<const GlobalPosterior> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
-  auto out = std::make_shared<GlobalPosterior>();
+std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
+  auto out = std::make_shared<Asking>();
   for (Index k = 0; k < model.latents(); ++k) {
     const Rcpp::List part = Rcpp::List(list).at(k);
     auto q = make_latent_posterior(model.context(), *model.predictor(k).prior, get_vector(part, "mean"),
                                    get_matrix(part, "precision"));
     if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
-    out->push_back(std::move(*q));
+    out->q.push_back(std::move(*q));
   }
   return out;
 }
@@ -205,6 +206,20 @@ void learn_from_pilot(Context& context, const Rcpp::List& model, const std::stri
   }
 }
 
+/// What was found before the rows did not come any more.
+Fit fit_so_far(LatentGaussianModel& core, HyperTable& table) {
+  const RowSource::Reached& reached = *core.source()->reached;
+  table.set_values(reached.hyper);
+  core.update(reached.hyper);
+  GlobalModel model(core);
+  Fit out;
+  out.inference.posterior = model.as_posterior(*reached.point);
+  out.inference.stationarity = model.step_from(*reached.point).stationarity;
+  out.hyper = table.values();
+  out.objective = reached.point->elbo + table.log_prior();
+  return out;
+}
+
 }  // namespace
 
 //' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
@@ -242,23 +257,31 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   Rcpp::LogicalVector converged(number);
   Fit best;
   int best_start = 0;
-  for (int s = 0; s < number; ++s) {
-    if (s > 0) {
-      // further starts: one unit of standard deviation on the log scale, from R's generator
-      Vector x = first;
-      for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
-      table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
+  std::string failure;
+  try {
+    for (int s = 0; s < number; ++s) {
+      if (s > 0) {
+        // further starts: one unit of standard deviation on the log scale, from R's generator
+        Vector x = first;
+        for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
+        table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
+      }
+      trace.search(s + 1);
+      Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference,
+                          hyper_control(control), trace);
+      points.row(s) = fit.hyper.transpose();
+      elbos[s] = fit.objective;
+      converged[s] = fit.inference.converged && fit.hyper_converged;
+      if (s == 0 || fit.objective > best.objective) {
+        best = std::move(fit);
+        best_start = s;
+      }
     }
-    trace.search(s + 1);
-    Fit fit = fit_hyper(core, algorithm, table, learn, s == 0 ? sites : std::nullopt, inference,
-                        hyper_control(control), trace);
-    points.row(s) = fit.hyper.transpose();
-    elbos[s] = fit.objective;
-    converged[s] = fit.inference.converged && fit.hyper_converged;
-    if (s == 0 || fit.objective > best.objective) {
-      best = std::move(fit);
-      best_start = s;
-    }
+  } catch (const SourceFailure& e) {
+    if (!core.source()->reached) throw;
+    failure = e.what();
+    best = fit_so_far(core, table);
+    best_start = number - 1;
   }
   if (best_start != number - 1) {  // the table and the solvers stand at the last start
     table.set_values(best.hyper);
@@ -277,7 +300,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   double jitter = 0;
   for (Index k = 0; k < core.latents(); ++k) jitter = std::max(jitter, core.solver(k).jitter());
   const Cost& cost = context.cost;
-  if (q.global && core.source()) out["global"] = global_to_r(*q.global);
+  if (q.global) out["global"] = global_to_r(*q.global);
   out["method"] = algorithm.name;
   out["expectation"] = core.expectation().name();
   out["mean"] = to_r(q.mean);
@@ -294,7 +317,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["log_prior"] = best.objective - q.elbo;
   out["trace"] = trace_to_r(trace);
   out["converged"] = best.inference.converged && best.hyper_converged;
-  out["message"] = message_of(best, inference);
+  out["message"] = failure.empty() ? message_of(best, inference)
+                                   : "the rows could not be read to the end, and this is what was found before";
+  if (!failure.empty()) out["failure"] = failure;
   out["gradient_norm"] = s.norm;
   out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();
   out["rounding"] = s.rounding;

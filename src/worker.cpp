@@ -62,19 +62,10 @@ SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, in
 // [[Rcpp::export(rng = false)]]
 Rcpp::List ask_worker(SEXP worker, Rcpp::List question) {
   Rcpp::XPtr<Worker> own(worker);
-  const Vector hyper = get_vector(question, "hyper");
-  if (own->model.hyper() != hyper) own->model.update(hyper);
-  Question asked;
-  GlobalPosterior q;
-  if (get<bool>(question, "start")) {
-    asked.kind = Question::start;
-  } else {
-    q = posterior_from_numbers(own->model, get<std::vector<double>>(question, "q"));
-    asked.q = &q;
-  }
-  asked.wanted = {get<bool>(question, "joint"), get<bool>(question, "gradient"), nullptr};
+  const auto asked = question_from_list(own->model, question);
+  if (own->model.hyper() != asked->hyper) own->model.update(asked->hyper);
   TreeSum<Contribution> sum;
-  add_parts(own->model, asked, partition_of(own->model, own->all), own->rows, own->first, sum);
+  add_read_parts(own->model, asked->question, partition_of(own->model, own->all), own->rows, own->first, sum);
   Rcpp::List out;
   for (const auto& node : sum.roots())
     out.push_back(Rcpp::List::create(Rcpp::_["level"] = node.level,

@@ -1,5 +1,6 @@
 #include "border/r_sources.h"
 
+#include <memory>
 #include <stdexcept>
 
 #include "border/list_access.h"
@@ -19,14 +20,24 @@ RowBlock block_from_list(const Rcpp::List& list, Index first) {
   return out;
 }
 
+namespace {
+
+// R hands over what went wrong instead of rows.
+Rcpp::RObject delivered(const Rcpp::RObject& x) {
+  if (!x.inherits("condition")) return x;
+  throw SourceFailure(get<std::string>(Rcpp::List(x), "message"));
+}
+
+}  // namespace
+
 void ReadRows::read(const Partition& partition, const std::function<void(const RowBlock&, Index)>& body) {
   Rcpp::NumericVector bounds(partition.parts() + 1);
   for (Index part = 0; part <= partition.parts(); ++part)
     bounds[part] = static_cast<double>(partition.begin(part));
-  const Rcpp::Function next = open_(bounds);
+  const Rcpp::RObject next = delivered(open_(bounds));
   Index part = 0;
   for (;;) {
-    const Rcpp::RObject block = next();
+    const Rcpp::RObject block = delivered(Rcpp::Function(next)());
     if (block.isNULL()) break;
     const RowBlock rows = block_from_list(Rcpp::List(block), partition.begin(part));
     const Index end = rows.first + rows.size();
@@ -35,14 +46,14 @@ void ReadRows::read(const Partition& partition, const std::function<void(const R
     if (partition.begin(part) != end) throw std::invalid_argument("a block does not end where a part does");
   }
   if (part < partition.parts())
-    throw std::domain_error("the source gave fewer rows than when it was first read: it must give the same rows each time");
+    throw SourceFailure("the source gave fewer rows than when it was first read: it must give the same rows each time");
 }
 
-Contribution ReadRows::sum(const LatentGaussianModel& model, const Question& question) {
+Contribution ReadRows::sum(LatentGaussianModel& model, const Question& question) {
   const Partition partition = partition_of(model, rows_);
   TreeSum<Contribution> sum;
   read(partition, [&](const RowBlock& rows, Index first) {
-    add_parts(model, question, partition, rows, first, sum);
+    add_read_parts(model, question, partition, rows, first, sum);
   });
   ++model.context().cost.sweeps;
   return std::move(sum).total();
@@ -58,12 +69,42 @@ void ReadRows::for_batches(const LatentGaussianModel& model, Index size, const B
        [&](const RowBlock& rows, Index) { for_batches_of(model, rows, size, body); });
 }
 
-Contribution WorkerRows::sum(const LatentGaussianModel& model, const Question& question) {
-  const Rcpp::List answers(
-      ask_(Rcpp::List::create(Rcpp::_["start"] = question.kind == Question::start,
-                              Rcpp::_["q"] = question.q ? Rcpp::wrap(to_numbers(*question.q)) : R_NilValue,
-                              Rcpp::_["joint"] = question.wanted.joint,
-                              Rcpp::_["gradient"] = question.wanted.gradient, Rcpp::_["hyper"] = to_r(model.hyper()))));
+Rcpp::List question_to_r(const LatentGaussianModel& model, const Question& question) {
+  Rcpp::List out = Rcpp::List::create(Rcpp::_["kind"] = static_cast<int>(question.kind),
+                                      Rcpp::_["hyper"] = to_r(model.hyper()),
+                                      Rcpp::_["joint"] = question.wanted.joint,
+                                      Rcpp::_["gradient"] = question.wanted.gradient);
+  if (question.kind == Question::contribution) out["q"] = to_numbers(*question.q);
+  if (question.kind == Question::sites) {
+    const Asking& asking = *question.at->asking;
+    out["asking"] = Rcpp::List::create(Rcpp::_["q"] = to_numbers(asking.q), Rcpp::_["hyper"] = to_r(asking.hyper),
+                                       Rcpp::_["order"] = asking.order);
+  }
+  return out;
+}
+
+std::unique_ptr<QuestionOfMaster> question_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
+  auto out = std::make_unique<QuestionOfMaster>();
+  Question& question = out->question;
+  out->hyper = get_vector(list, "hyper");
+  question.kind = static_cast<Question::Kind>(get<int>(list, "kind"));
+  question.wanted = {get<bool>(list, "joint"), get<bool>(list, "gradient"), nullptr};
+  if (question.kind == Question::contribution) {
+    out->q = posterior_from_numbers(model, get<std::vector<double>>(list, "q"));
+    question.q = &out->q;
+  }
+  if (question.kind == Question::sites) {
+    const Rcpp::List asking = list["asking"];
+    out->sites.asking = std::make_shared<const Asking>(
+        Asking{posterior_from_numbers(model, get<std::vector<double>>(asking, "q")), get_vector(asking, "hyper"),
+               get<int>(asking, "order")});
+    question.at = &out->sites;
+  }
+  return out;
+}
+
+Contribution WorkerRows::sum(LatentGaussianModel& model, const Question& question) {
+  const Rcpp::List answers(ask_(question_to_r(model, question)));
   TreeSum<Contribution> sum;
   for (const auto& answer : answers) {
     const Rcpp::List node = answer;

@@ -8,12 +8,12 @@
 namespace galvi {
 
 /// open(bounds) -> next(), which gives the next block as a list (y, size, weights, offset, designs) of whole
-/// parts, NULL at the end. Part p has the rows bounds[p], .., bounds[p + 1] - 1, from 0.
+/// parts, NULL at the end. Either may return a condition instead, which becomes a SourceFailure. Part p has the rows bounds[p], .., bounds[p + 1] - 1, from 0.
 class ReadRows final : public RowSource {
  public:
   ReadRows(Index rows, Rcpp::Function open) : rows_(rows), open_(std::move(open)) {}
   Index rows() const override { return rows_; }
-  Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  Contribution sum(LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
   void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) override;
 
@@ -25,13 +25,13 @@ class ReadRows final : public RowSource {
   Rcpp::Function open_;
 };
 
-/// ask(list(kind, hyper, q, joint, gradient)) -> what workers answer: a list of subtrees of the tree over the
+/// ask(question), a list as question_from_list() reads it -> what workers answer: a list of subtrees of the tree over the
 /// parts, in order, each list(level, place, sum).
 class WorkerRows final : public RowSource {
  public:
   WorkerRows(Index rows, Rcpp::Function ask) : rows_(rows), ask_(std::move(ask)) {}
   Index rows() const override { return rows_; }
-  Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  Contribution sum(LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel&, Index, const Body&) override { refuse(); }
   void for_batches(const LatentGaussianModel&, Index, const BatchBody&) override { refuse(); }
   bool has_blocks() const override { return false; }
@@ -45,6 +45,15 @@ class WorkerRows final : public RowSource {
 
 /// A block as R hands it over.
 RowBlock block_from_list(const Rcpp::List& list, Index first);
+/// What workers are asked, as a list of plain numbers, and back.
+Rcpp::List question_to_r(const LatentGaussianModel& model, const Question& question);
+struct QuestionOfMaster {
+  Question question;
+  Vector hyper;
+  GlobalPosterior q;  // what the question points at
+  Sites sites;
+};
+std::unique_ptr<QuestionOfMaster> question_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
 /// What a model list says of rows that are elsewhere (`source`: list(rows, open) or list(rows, ask)); null
 /// where they are in memory.
 std::shared_ptr<RowSource> source_from_list(const Rcpp::List& model);

@@ -2,6 +2,7 @@
 #include "numeric/backend.cpp"
 #include "numeric/backend_blas.cpp"
 #include "numeric/backend_eigen.cpp"
+#include "numeric/blas_threads.cpp"
 #include "numeric/dense.cpp"
 #include "numeric/krylov.cpp"
 #include "numeric/lbfgs.cpp"

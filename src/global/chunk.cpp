@@ -46,6 +46,17 @@ void Chunk::marginals(const LatentGaussianModel& model, const GlobalPosterior& q
   }
 }
 
+Sites Chunk::sites(Context& context, const LatentGaussianModel& model, const GlobalPosterior& q, int order,
+                   Matrix& mean, Matrix& variance) const {
+  std::vector<Matrix> X;
+  marginals(model, q, mean, variance, X);
+  Expectations e;
+  model.expectation().evaluate(context, model.likelihood(), data, mean, variance, order, e);
+  Sites out{-2 * e.d_variance, e.d_mean};
+  out.b += out.lambda.cwiseProduct(mean - offset);
+  return out;
+}
+
 void Chunk::add_sites(const LatentGaussianModel& model, const Sites& sites, Contribution& sums) const {
   for (Index k = 0; k < offset.cols(); ++k) {
     const Matrix& own = W[model.prior_index(k)];

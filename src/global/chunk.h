@@ -17,6 +17,9 @@ struct Chunk {
   /// Moments of eta under q. X: W_k U_k' of each predictor, whose squared rows are the variances.
   void marginals(const LatentGaussianModel& model, const GlobalPosterior& q, Matrix& mean, Matrix& variance,
                  std::vector<Matrix>& X) const;
+  /// The sites that q asks for, by derivatives from expectations of this order, and the moments of eta.
+  Sites sites(Context& context, const LatentGaussianModel& model, const GlobalPosterior& q, int order,
+              Matrix& mean, Matrix& variance) const;
   /// Adds W' b to slope and W' Lambda W to curvature.   sites: count x K
   void add_sites(const LatentGaussianModel& model, const Sites& sites, Contribution& sums) const;
 };

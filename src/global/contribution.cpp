@@ -172,15 +172,26 @@ Contribution contribution(const LatentGaussianModel& model, const GlobalPosterio
   return out;
 }
 
-Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, const RowBlock& rows,
-                       Index begin, Index count) {
+Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, Index sites_first,
+                       const RowBlock& rows, Index begin, Index count) {
   Contribution out = empty_sums(model, count);
   for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
-    const Index at = rows.first + chunk.begin;
+    const Index at = rows.first + chunk.begin - sites_first;
     chunk.add_sites(model, {sites.lambda.middleRows(at, chunk.count), sites.b.middleRows(at, chunk.count)},
                     out);
   });
   return out;
+}
+
+void write_asked_sites(const LatentGaussianModel& model, const Asking& asking, const RowBlock& rows, Index begin,
+                       Index count, Sites& sites) {
+  Context own{model.context().backend, model.context().monitor, 1};
+  for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
+    Matrix mean, variance;
+    const Sites asked = chunk.sites(own, model, asking.q, asking.order, mean, variance);
+    sites.lambda.middleRows(chunk.begin, chunk.count) = asked.lambda;
+    sites.b.middleRows(chunk.begin, chunk.count) = asked.b;
+  });
 }
 
 Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count) {

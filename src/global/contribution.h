@@ -59,11 +59,16 @@ struct Remembered {
 };
 
 // Sums W' b and W' Lambda W of sites (b, lambda), which come as slope and curvature:
-/// of given sites, N x K each;
-Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, const RowBlock& rows,
-                       Index begin, Index count);
+/// of given sites, from row `sites_first` of all on;
+Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, Index sites_first,
+                       const RowBlock& rows, Index begin, Index count);
 /// of sites to start from: those at the prior, or where one row says too much those of the row alone.
 Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count);
+
+/// The sites that rows begin, .., begin + count - 1 of a block are asked for, into those rows of `sites`. The
+/// model's hyperparameters must be asking.hyper.
+void write_asked_sites(const LatentGaussianModel& model, const Asking& asking, const RowBlock& rows, Index begin,
+                       Index count, Sites& sites);
 
 /// d bound / d hyper (natural scale, `hypers` numbers) of a sum over all rows that has the gradient.
 Vector hyper_gradient(const LatentGaussianModel& model, const Contribution& sums, Index hypers);

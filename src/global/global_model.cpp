@@ -79,6 +79,8 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   const double allowed = -std::min(out.rounding, 1e-6 * (1 + std::abs(out.elbo)));
   if (model_.null_dimension() == 0 && kl_of_covariance < allowed) return std::nullopt;
   out.q = std::move(q);
+  if (source_ && !(source_->reached && source_->reached->point->elbo > out.elbo))
+    source_->reached = {std::make_shared<const GlobalPoint>(out), model_.hyper()};
   return out;
 }
 
@@ -97,17 +99,16 @@ Contribution GlobalModel::sum_of_sites(const Question& question) {
 GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   Question question;
   std::optional<GlobalPoint> out;
-  if (sites && sites->b.size() > 0 && !source_) {
+  const Asking* asking = sites ? sites->asking.get() : nullptr;
+  if (asking && asking->hyper.size() == 0) {
+    out = at(asking->q, joint);
+  } else if (sites && (asking || !source_) && sites->b.allFinite() && sites->lambda.allFinite()) {
     // which say what they said of the rows when hyperparameters have moved
     question.kind = Question::sites;
     question.at = &*sites;
-    if (sites->b.allFinite() && sites->lambda.allFinite())
-      out = at(posterior_of(sum_of_sites(question), 1), joint);
-    if (out) return std::move(*out);
-  } else if (sites && sites->global) {
-    out = at(*sites->global, joint);
-    if (out) return std::move(*out);
+    out = at(posterior_of(sum_of_sites(question), 1), joint);
   }
+  if (out) return std::move(*out);
   question.kind = Question::start;
   const Contribution sums = sum_of_sites(question);
   find_finite_bound([&](double factor) {
@@ -161,7 +162,8 @@ Contribution BlockModel::batch_sum(const GlobalPosterior& q, const RowBlock& bat
 }
 
 Sites GlobalModel::sites_of(const GlobalPoint& point) const {
-  Sites out{{}, {}, std::make_shared<const GlobalPosterior>(point.q)};
+  const int order = point.sums.joint.size() > 0 ? 2 : 1;
+  Sites out{{}, {}, std::make_shared<const Asking>(Asking{point.q, model_.hyper(), order})};
   if (source_) return out;
   const Expectations& e = point.rows.expectations;
   out.lambda = -2 * e.d_variance;

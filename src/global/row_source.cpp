@@ -11,7 +11,7 @@ namespace {
 Contribution answer(const LatentGaussianModel& model, const Question& question, const RowBlock& rows,
                     Index begin, Index count) {
   switch (question.kind) {
-    case Question::sites: return site_sums(model, *question.at, rows, begin, count);
+    case Question::sites: return site_sums(model, *question.at, question.at_first, rows, begin, count);
     case Question::start: return starting_sums(model, rows, begin, count);
     default: return contribution(model, *question.q, rows, begin, count, question.wanted);
   }
@@ -59,6 +59,26 @@ void add_parts(const LatentGaussianModel& model, const Question& question, const
   }
 }
 
+void add_read_parts(LatentGaussianModel& model, const Question& question, const Partition& partition,
+                    const RowBlock& rows, Index first, TreeSum<Contribution>& sum) {
+  if (question.kind != Question::sites) return add_parts(model, question, partition, rows, first, sum);
+  Sites sites{Matrix(rows.size(), model.latents()), Matrix(rows.size(), model.latents())};
+  const Asking& asking = *question.at->asking;
+  const Vector now = model.hyper();
+  model.update(asking.hyper);
+  Index end = first;
+  while (end < partition.parts() && partition.begin(end) < rows.first + rows.size()) ++end;
+  parallel_for(model.context(), end - first, row_flops(model, question) * rows.size(), [&](Index i) {
+    const Index begin = partition.begin(first + i), count = partition.begin(first + i + 1) - begin;
+    write_asked_sites(model, asking, rows, begin - rows.first, count, sites);
+  });
+  model.update(now);
+  Question of_sites = question;
+  of_sites.at = &sites;
+  of_sites.at_first = rows.first;
+  add_parts(model, of_sites, partition, rows, first, sum);
+}
+
 void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
                    const RowSource::Body& body) {
   const Index end = rows.first + rows.size();
@@ -91,7 +111,7 @@ void MemoryRows::for_blocks(const LatentGaussianModel& model, Index size, const 
   for_blocks_of(partition_of(model, rows()), rows_, 0, size, body);
 }
 
-Contribution MemoryRows::sum(const LatentGaussianModel& model, const Question& question) {
+Contribution MemoryRows::sum(LatentGaussianModel& model, const Question& question) {
   TreeSum<Contribution> sum;
   add_parts(model, question, partition_of(model, rows()), rows_, 0, sum);
   if (question.kind != Question::sites) ++model.context().cost.sweeps;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include "global/contribution.h"
 
@@ -12,8 +15,16 @@ namespace galvi {
 struct Question {
   enum Kind { contribution, sites, start } kind = contribution;
   const GlobalPosterior* q = nullptr;
-  const Sites* at = nullptr;  // sites: of all rows
+  const Sites* at = nullptr;  // sites: of all rows in memory from row `at_first` on, or who asks for them
+  Index at_first = 0;
   Wanted wanted;
+};
+
+struct GlobalPoint;
+
+/// Rows that were not read: a connection that dropped, a file that changed.
+struct SourceFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 class RowSource {
@@ -21,7 +32,7 @@ class RowSource {
   virtual ~RowSource() = default;
   virtual Index rows() const = 0;  // N
   /// The sum over all rows, its parts added along the tree of a partition.
-  virtual Contribution sum(const LatentGaussianModel& model, const Question& question) = 0;
+  virtual Contribution sum(LatentGaussianModel& model, const Question& question) = 0;
   /// Calls body for all rows in order, in blocks of about `size` rows, each within a part of the partition.
   using Body = std::function<void(const RowBlock& rows, Index begin, Index count)>;
   virtual void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) = 0;
@@ -31,12 +42,23 @@ class RowSource {
   virtual void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) = 0;
   /// Whether for_blocks() and for_batches() may be called: rows come here.
   virtual bool has_blocks() const { return true; }
+
+  /// The highest bound that was found so far, and where: what is left if the rows do not come any more.
+  struct Reached {
+    std::shared_ptr<const GlobalPoint> point;
+    Vector hyper;
+  };
+  std::optional<Reached> reached;
 };
 
 // Of parts first, first + 1, .. of a partition, which a block consists of: their contributions, added to
 // `sum`; their blocks of about `size` rows.
 void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,
                const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
+/// The same of rows whose sites are not in memory: where sites are asked about, they are worked out first, at
+/// the hyperparameters that they are of.
+void add_read_parts(LatentGaussianModel& model, const Question& question, const Partition& partition,
+                    const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
 void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
                    const RowSource::Body& body);
 /// A block's rows in random order, in minibatches of about `size`.
@@ -47,7 +69,7 @@ class MemoryRows final : public RowSource {
  public:
   explicit MemoryRows(const RowBlock& rows) : rows_(rows) {}
   Index rows() const override { return rows_.size(); }
-  Contribution sum(const LatentGaussianModel& model, const Question& question) override;
+  Contribution sum(LatentGaussianModel& model, const Question& question) override;
   void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) override;
   void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) override {
     for_batches_of(model, rows_, size, body);

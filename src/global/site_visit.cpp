@@ -51,12 +51,7 @@ SiteVisit::SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Ind
     chunks[i] = std::make_unique<Chunk>(model, rows, begin + at, n);
     const Chunk& chunk = *chunks[i];
     Matrix mean, variance;
-    std::vector<Matrix> X;
-    chunk.marginals(model, q, mean, variance, X);
-    Expectations e;
-    model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, 1, e);
-    Sites sites{-2 * e.d_variance, e.d_mean};
-    sites.b += sites.lambda.cwiseProduct(mean - chunk.offset);
+    Sites sites = chunk.sites(own, model, q, 1, mean, variance);
     if (first) begin_where_vague(model, own, chunk, variance, sites);
     centred_.middleRows(at, n) = mean - chunk.offset;
     sd_.middleRows(at, n) = variance.cwiseSqrt();

@@ -24,7 +24,8 @@ InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
   constexpr int least = 2, most = 20;
   const LatentGaussianModel& core = model.model();
   const bool joint = moves_means_together(core);
-  if (start) return global_climb(model, model.start(start, joint), control, trace, joint);
+  if (start && (start->asking || start->b.size() > 0))
+    return global_climb(model, model.start(start, joint), control, trace, joint);
   StandingSites standing(model);
   int sweeps = 0;
   bool shortened = true;

@@ -383,7 +383,7 @@ std::vector<std::string> step_rules() {
 InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
                            Trace& trace) {
   if (start) return incremental(model, start, control, trace);
-  const Sites near{{}, {}, std::make_shared<const GlobalPosterior>(run(model, nullptr, control, trace))};
+  const Sites near{{}, {}, std::make_shared<const Asking>(Asking{run(model, nullptr, control, trace), {}})};
   return incremental(model, near, control, trace);
 }
 

@@ -12,14 +12,20 @@
 
 namespace galvi {
 
+/// A posterior of short latent vectors, from which the sites that it asks for can be worked out again.
+struct Asking {
+  GlobalPosterior q;
+  Vector hyper;   // the hyperparameters there; empty: inference starts at q itself, not with its sites
+  int order = 1;  // of the expectations' derivatives, on which last digits depend
+};
+
 /// One Gaussian stand-in per observation and latent: exp(b f - lambda f^2 / 2), f = eta - prior mean.   N x K
 /// each.
 struct Sites {
   Matrix lambda;
   Matrix b;
-  /// The posterior that asks for these sites, where sums over rows gave it. Inference by sums starts from it,
-  /// wherever rows are; where they are not in memory there is nothing else.
-  std::shared_ptr<const GlobalPosterior> global = {};
+  /// Where sums over rows gave them: what asks for them. Of rows that are not in memory there is nothing else.
+  std::shared_ptr<const Asking> asking = {};
 };
 
 /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never more

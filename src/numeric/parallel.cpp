@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "numeric/blas_threads.h"
+
 #ifdef _OPENMP
 #include <omp.h>
 #ifndef _WIN32
@@ -104,6 +106,7 @@ void parallel_for(Context& context, Index blocks, double work, const std::functi
     nested_for(blocks, body);  // perhaps not on the calling thread, so it must not poll
     return;
   }
+  const OneBlasThread one_each;
   const int threads = static_cast<int>(std::min<Index>(context.threads, blocks));
   if (threads > 1 && work > worth_a_thread && !forked()) {
     team_for(context, threads, blocks, body);

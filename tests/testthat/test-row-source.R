@@ -131,6 +131,41 @@ test_that("results are cleared, whatever happens, and a connection that drops is
   expect_error(held_fit(rows, y ~ z), "Reading the table `d` failed", class = "galvi_error_data")
 })
 
+test_that("a source that fails half way leaves the fit so far", {
+  d <- source_table()
+  passes <- 0
+  failing <- function(last) {
+    rows <- as_function(d)
+    function(reset) {
+      if (reset) passes <<- passes + 1
+      if (!reset && passes > last) stop("the line is dead")
+      rows(reset = reset)
+    }
+  }
+  fit_it <- function(last, ...) {
+    passes <<- 0
+    galvi(y ~ x + gp(z, inducing = 5), failing(last), "binomial", control = galvi_control(tol = 1e-9), ...)
+  }
+  error <- tryCatch(fit_it(6, hyper = "fixed", method = "natural_gradient"), error = identity)
+  expect_s3_class(error, c("galvi_error_unfinished", "galvi_error_data"), exact = FALSE)
+  expect_match(conditionMessage(error), "Reading the function failed: the line is dead. The fit so far is galvi_last()",
+    fixed = TRUE)
+  fit <- galvi_last()
+  expect_identical(error$fit, fit)
+  expect_false(fit$convergence$converged)
+  whole <- fit_it(Inf, hyper = "fixed")
+  expect_lt(fit$elbo, whole$elbo + 1e-9)
+  expect_equal(fit$elbo, whole$elbo, tolerance = 0.05)
+  expect_true(all(is.finite(predict(fit, d[1:50, ], se.fit = TRUE)$fit)))
+  expect_output(print(fit), "NOT CONVERGED: the rows could not be read")
+  # while hyperparameters are learned, and before anything is found
+  expect_error(fit_it(15), class = "galvi_error_unfinished")
+  expect_true(is.finite(galvi_last()$elbo))
+  error <- tryCatch(fit_it(2), error = identity)
+  expect_s3_class(error, "galvi_error_data")
+  expect_false(inherits(error, "galvi_error_unfinished"))
+})
+
 test_that("files: CSV, and Parquet by row groups", {
   d <- source_table()
   reference <- held_fit(d)
