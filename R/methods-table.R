@@ -20,9 +20,9 @@ check_expectation <- function(expectation) {
 #' fields have is listed for few nodes. `method = "auto"` takes `"exact"` for the gaussian family;
 #' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
 #' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run;
-#' `"incremental"` for columns and inducing points where there are a hundred rows or more for each. Where
-#' inducing points with more than 5,000 coordinates are learned from many rows (12,000 or more, 60 for each
-#' point), it takes `"stochastic"`.
+#' `"incremental"` for columns and inducing points where there are a hundred rows or more for each. Where more
+#' than 1,000 coordinates of inducing points are learned, and coordinates times rows are more than 10^8, it takes
+#' `"stochastic"`.
 #'
 #' Expectations of log p(y | eta):
 #'

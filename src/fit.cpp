@@ -1,6 +1,7 @@
 // The border: fit_model(), and why methods refuse a model.
 #include <Rcpp/Lightest>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -177,21 +178,26 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
   return out;
 }
 
-/// What "auto" stands for where inducing points are learned from many rows: thousands of coordinates take
-/// L-BFGS hundreds of full passes, minibatches a few (bench/flights.R, bench/digits.R).
+/// What "auto" stands for where inducing points are learned from many rows: a thousand coordinates take L-BFGS
+/// hundreds of full passes, minibatches some tens. Where these passes are short, their higher bound is worth
+/// the time (bench/minibatches.R, bench/flights.R, bench/digits.R).
 const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTable& table) {
-  constexpr Index many = 5000;
+  constexpr double many = 1000, much = 1e8;
+  const double coordinates = static_cast<double>(table.is_place().count());
+  const bool by_minibatches = coordinates > many && coordinates * static_cast<double>(core.observations()) > much;
   for (const Algorithm& algorithm : algorithms())
-    if (algorithm.learn && table.is_place().count() > many && algorithm.refuses(core).empty()) return algorithm;
+    if (algorithm.learn && by_minibatches && algorithm.refuses(core).empty()) return algorithm;
   return choose_algorithm("auto", core);
 }
 
 /// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
-/// little, and leaves little to learn.
+/// little, and leaves little to learn. Part of the rows may say that an input does not matter, and there the
+/// bound of all rows is flat too: hyperparameters other than places go no further than a factor of e^1.5.
 void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
                       const Rcpp::List& control, HyperTable& table) {
   constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
-  const Vector before = table.values();
+  constexpr double reach = 1.5;
+  const Vector before = table.values(), from = table.unconstrained();
   LatentGaussianModel core = model_from_list(context, model["pilot"], automatic_expectation(method));
   core.update(before);
   InferenceControl inference = inference_control(control);
@@ -201,6 +207,10 @@ void learn_from_pilot(Context& context, const Rcpp::List& model, const std::stri
   Trace aside(context);
   try {
     fit_hyper(core, choose_algorithm(method, core), table, true, std::nullopt, inference, hyper, aside);
+    Vector x = table.unconstrained();
+    for (Index i = 0; i < x.size(); ++i)
+      if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);
+    table.set_unconstrained(x);
   } catch (const std::domain_error&) {
     table.set_values(before);  // all rows may do better
   }

@@ -89,7 +89,9 @@ double SiteVisit::furthest_move(const GlobalPosterior& to) const {
   return out;
 }
 
-StandingSites::StandingSites(const GlobalModel& model) : model_(model), sums_(model.no_sites()) {
+constexpr Index refreshed_rows = 4096;  // at a time
+
+StandingSites::StandingSites(BlockModel& model) : model_(model), sums_(model.no_sites()) {
   const Index N = model.model().observations(), K = model.model().latents();
   sites_ = {Matrix::Zero(N, K), Matrix::Zero(N, K)};
   q_ = *model.posterior_of(sums_, 1);
@@ -126,6 +128,17 @@ double StandingSites::visit(const RowBlock& rows, Index begin, const std::vector
     step *= next ? std::clamp(0.8 / move, 0.1, 0.9) : 0.5;
   }
   return 0;
+}
+
+void StandingSites::refresh() {
+  Contribution sums = model_.no_sites();
+  model_.for_blocks(refreshed_rows, [&](const RowBlock& rows, Index begin, Index count) {
+    sums += site_sums(model_.model(), sites_, 0, rows, begin, count);
+  });
+  auto next = model_.posterior_of(sums, 1);
+  if (!next) return;
+  sums_ = std::move(sums);
+  q_ = std::move(*next);
 }
 
 }  // namespace galvi

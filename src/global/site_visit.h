@@ -29,15 +29,18 @@ class SiteVisit {
 /// The sites of all rows, their sums, and the posterior that follows from them. Begins with none.
 class StandingSites {
  public:
-  explicit StandingSites(const GlobalModel& model);
+  explicit StandingSites(BlockModel& model);
   const GlobalPosterior& posterior() const { return q_; }
   /// Rows begin, .., begin + count - 1 of a block, whose numbers are `at`, give up their sites for those that
   /// they ask for, as far as no mean of theirs moves further than 1 + 2 sd. first: as in SiteVisit. Returns how
   /// much of the step was taken: 1 as a rule, 0 for none.
   double visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first);
+  /// Takes the sums anew, by one pass: after hyperparameters have moved, and with them the columns. The posterior
+  /// stays where these sums have none.
+  void refresh();
 
  private:
-  const GlobalModel& model_;
+  BlockModel& model_;
   Sites sites_;
   Contribution sums_;
   GlobalPosterior q_;

@@ -167,8 +167,11 @@ class AnchoredMover final : public NaturalMover {
 /// Every row's site is remembered, and replaced as the row comes round.
 class RememberingMover final : public Mover {
  public:
-  explicit RememberingMover(BlockModel& model)
-      : standing_(model), seen_(model.model().observations(), false) {}
+  RememberingMover(BlockModel& model, bool learns)
+      : standing_(model), seen_(model.model().observations(), false), learns_(learns) {}
+  void begin_pass() override {
+    if (learns_ && passes_++ > 0) standing_.refresh();
+  }
   const GlobalPosterior& posterior() const override { return standing_.posterior(); }
   void step(const Batch& batch, const Contribution&, int, double) override {
     if (standing_.visit(batch.rows, 0, batch.at, !seen_[batch.at[0]]) == 0) return;
@@ -178,6 +181,8 @@ class RememberingMover final : public Mover {
  private:
   StandingSites standing_;
   std::vector<bool> seen_;
+  bool learns_;
+  int passes_ = 0;
 };
 
 /// Mean and log Cholesky factor in the prior's units, by their gradient.
@@ -225,7 +230,7 @@ std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& co
   switch (control.rule) {
     case StepRule::adam: return std::make_unique<GradientMover<Adam>>(model, given > 0 ? given : 0.03);
     case StepRule::adadelta: return std::make_unique<GradientMover<Adadelta>>(model, given > 0 ? given : 0.1);
-    case StepRule::sag: return std::make_unique<RememberingMover>(model);
+    case StepRule::sag: return std::make_unique<RememberingMover>(model, learns);
     case StepRule::svrg: return std::make_unique<AnchoredMover>(model, learns);
     default: return std::make_unique<NaturalMover>(model, learns);
   }
@@ -283,10 +288,15 @@ class Schedule {
   double total_, begin_ = 0;
 };
 
-Index batch_rows(const BlockModel& model, const StochasticControl& control) {
+// places: coordinates of inducing points that are learned.
+Index batch_rows(const BlockModel& model, const StochasticControl& control, Index places) {
   const Index N = model.model().observations();
-  return std::min(control.batch_rows > 0 ? control.batch_rows : std::max<Index>(50, std::min<Index>(1000, N / 10)),
-                  N);
+  if (control.batch_rows > 0) return std::min(control.batch_rows, N);
+  // The factorisations of a step, about 10 L^3, are to cost less than its rows, L^2 + L p each with p inputs.
+  Index L = 1;
+  for (Index k = 0; k < model.model().latents(); ++k) L = std::max(L, model.prior(k).columns());
+  const Index even = 10 * L * L / (L + places / L);
+  return std::min(N, std::max<Index>(50, std::min(std::max<Index>(1000, even), N / 10)));
 }
 
 struct Stop {};
@@ -298,7 +308,8 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
   constexpr Index shortest = 100, longest = 200;  // windows, in steps
   LatentGaussianModel& core = model.model();
   const StochasticControl& how = control.stochastic;
-  const Index N = core.observations(), B = batch_rows(model, how), steps = std::max<Index>(1, N / B);
+  const Index N = core.observations(), B = batch_rows(model, how, table ? table->is_place().count() : 0),
+              steps = std::max<Index>(1, N / B);
   std::optional<HeldBasis> basis(core);
   auto mover = make_mover(model, how, table != nullptr);
   Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);

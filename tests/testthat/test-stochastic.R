@@ -28,13 +28,22 @@ test_that("points that stood in each other's way are used once they are apart", 
   expect_true(fit$convergence$converged)
 })
 
-test_that("thousands of coordinates are learned by minibatches", {
+test_that("many coordinates are learned from many rows by minibatches", {
   set.seed(3)
-  x <- matrix(rnorm(6000 * 90), 6000)
+  x <- matrix(rnorm(6000 * 180), 6000)
   data <- data.frame(y = rbinom(6000, 1, plogis(2 * x[, 1])), x = I(x))
   learn <- function(points) {
-    control <- galvi_control(passes = 0.5)
+    control <- galvi_control(passes = 0.5, hyper_iterations = 1)
     galvi(y ~ gp(x, inducing = points, kernel = se(1, 10)), data, binomial(), control = control)$method
   }
-  expect_identical(learn(60), "stochastic")
+  expect_identical(learn(100), "stochastic")
+})
+
+test_that("what part of the rows says of an input is not the last word", {
+  set.seed(1)
+  x <- matrix(rnorm(30000 * 8), 30000, dimnames = list(NULL, paste0("x", 1:8)))
+  data <- data.frame(x, y = rbinom(30000, 1, plogis(2 * sin(1.5 * x[, 1]) + 1.2 * cos(2 * x[, 3]))))
+  fit <- galvi(y ~ gp(., kernel = se(ard = TRUE), inducing = 40), data, binomial())
+  lengthscales <- fit$hyper$estimate[grep("lengthscale", fit$hyper$name)]
+  expect_lt(lengthscales[3], 10)
 })
