@@ -5,7 +5,7 @@ threads <- c("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 if (any(Sys.getenv(threads) != "1")) {
   do.call(Sys.setenv, as.list(setNames(rep("1", length(threads)), threads)))
   script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
-  quit(status = system2(file.path(R.home("bin"), "Rscript"), script))
+  quit(status = system2(file.path(R.home("bin"), "Rscript"), c(script, commandArgs(TRUE))))
 }
 
 library(galvi)
