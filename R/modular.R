@@ -102,6 +102,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
   method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)
   verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
+  check_batch_rows(control, all_rows(model))
   # the optimiser takes no steps at all for no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core, all_rows(model))
@@ -166,6 +167,14 @@ core_model <- function(model, method) {
   by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
   if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
   core
+}
+
+check_batch_rows <- function(control, rows) {
+  if (!is.numeric(control$batch_rows) || control$batch_rows <= rows) return(invisible())
+  stop_galvi("argument", sprintf(
+    "`batch_rows` is %s, and there are %s rows: give fewer, or leave it \"auto\".", row_number(control$batch_rows),
+    row_number(rows)
+  ))
 }
 
 # Sites of a fit to as many rows are a good place to start from.

@@ -48,3 +48,11 @@ test_that("what part of the rows says of an input is not the last word", {
   lengthscales <- fit$hyper$estimate[grep("lengthscale", fit$hyper$name)]
   expect_true(all(lengthscales[1:4] < 20))
 })
+
+test_that("a minibatch has no more rows than there are", {
+  control <- galvi_control(batch_rows = 301)
+  expect_error(
+    galvi(y ~ x1, surface_rows(300), binomial(), method = "stochastic", control = control),
+    "`batch_rows` is 301, and there are 300 rows", class = "galvi_error_argument"
+  )
+})
