@@ -55,7 +55,7 @@ struct LatentParts {
       if (part.latent != k) continue;
       weight += part.weight;
       size = std::fabs(part.coefficient);
-      const double at = -std::copysign(part.shift, part.coefficient * part.shift);
+      const double at = part.coefficient > 0.0 ? -part.shift : part.shift;
       low = std::min(low, at);
       high = std::max(high, at);
     }

@@ -35,17 +35,14 @@ class CensoredNormal : public Base {
   // Zeros of Phi and of an interval's probability: see CumulativeProbit.
   Smoothness smoothness() const override { return {nearest_zero * sd_, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
-    const bool truncated = datum.entry > -infinity;
-    if (!datum.censored() && !truncated) return {infinity, 0.0};
-    const double low = truncated ? scaled(datum.entry) : scaled(datum.y);
-    const double high = datum.censored() ? scaled(datum.upper) : low;
-    if (truncated && datum.censored()) {
-      const double other = high < infinity ? high : scaled(datum.y);
-      return {nearest_zero * sd_, 0.0, 0.5 * (low + other), 0.5 * (other - low)};
-    }
+    if (plain(datum)) return {infinity, 0.0};
+    const double low = truncated(datum) ? scaled(datum.entry) : scaled(datum.y);
+    double high = datum.censored() ? scaled(datum.upper) : low;
+    if (truncated(datum) && high == infinity) high = scaled(datum.y);
     if (high == infinity || high == low) return {2.816 * sd_, 0.0, low};
     if (low == -infinity) return {2.816 * sd_, 0.0, high};
     const double width = high - low;
+    if (truncated(datum)) return {nearest_zero * sd_, 0.0, low + 0.5 * width, 0.5 * width};
     return {std::max(nearest_zero * sd_, 6.28318530717958647692 * sd_ * (sd_ / width)), 0.0,
             low + 0.5 * width, 0.5 * width};
   }
@@ -67,7 +64,7 @@ class CensoredNormal : public Base {
   // s(y) ~ N(mean, variance + sd^2)
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
-    if (datum.entry > -infinity) return std::nullopt;
+    if (truncated(datum)) return std::nullopt;
     return Row(*this, datum, mean, std::hypot(sd_, std::sqrt(variance))).log_density();
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
@@ -101,13 +98,14 @@ class CensoredNormal : public Base {
 
  private:
   static constexpr double nearest_zero = 2.58;
-  static bool plain(const Datum& datum) { return !datum.censored() && datum.entry == -infinity; }
+  bool truncated(const Datum& datum) const { return scaled(datum.entry) > -infinity; }
+  bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
 
   /// A row in units of sd: its log density as a function of eta / sd.
   struct Row {
     Row(const CensoredNormal& of, const Datum& datum, double eta, double sd)
         : censored(datum.censored()),
-          truncated(datum.entry > -infinity && of.scaled(datum.entry) > -infinity),
+          truncated(of.truncated(datum)),
           low((of.scaled(datum.y) - eta) / sd),
           high(censored ? (of.scaled(datum.upper) - eta) / sd : low),
           width(censored ? (of.scaled(datum.upper) - of.scaled(datum.y)) / sd : 0.0),
