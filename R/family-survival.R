@@ -11,8 +11,8 @@ survival_response <- function(y, weights, name, levels, family) {
   readable <- c("right", "left", "interval", "counting")
   if (!isTRUE(type %in% readable)) {
     response_error(name, sprintf(
-      "is a survival object of type %s: those of type %s can be read. One of several states has no single time",
-      describe(type), quote_names(readable, "\"")
+      "is a survival object of type %s: those of type %s can be read, not several states", describe(type),
+      quote_names(readable, "\"")
     ))
   }
   numbers <- unclass(y)

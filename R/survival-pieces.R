@@ -39,7 +39,7 @@ survival_pieces <- function(formula, data, cuts = 10) {
   })
   times <- piece_times(frame[[1L]])
   columns <- if (length(formula) == 3L) intersect(all.vars(stats::delete.response(stats::terms(frame))), names(data))
-  whole <- stats::complete.cases(times$start, times$stop, times$event, data[columns])
+  whole <- do.call(stats::complete.cases, c(times, as.list(data[columns])))
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
   row <- which(whole)
   from <- findInterval(times$start[row], cuts) + 1L

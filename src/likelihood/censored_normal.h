@@ -106,9 +106,11 @@ class CensoredNormal : public Base {
     Row(const CensoredNormal& of, const Datum& datum, double eta, double sd)
         : censored(datum.censored()),
           truncated(of.truncated(datum)),
+          centre(eta / sd),
+          left(of.scaled(datum.y) / sd),
+          right(censored ? of.scaled(datum.upper) / sd : left),
           low((of.scaled(datum.y) - eta) / sd),
           high(censored ? (of.scaled(datum.upper) - eta) / sd : low),
-          width(censored ? (of.scaled(datum.upper) - of.scaled(datum.y)) / sd : 0.0),
           entry(truncated ? (of.scaled(datum.entry) - eta) / sd : -infinity),
           gap(truncated ? (of.scaled(datum.y) - of.scaled(datum.entry)) / sd : 0.0),
           constant(censored ? 0.0 : of.log_slope(datum.y) - std::log(sd) - log_sqrt_2pi) {}
@@ -134,7 +136,7 @@ class CensoredNormal : public Base {
         out[1] = -out[1];
         out[3] = -out[3];
       } else {
-        log_normal_interval_derivatives(low, low + width, 0.0, out);
+        log_normal_interval_derivatives(left, right, centre, out);
       }
       const double excess = censored ? -out[2] / out[1] : 0.0;
       if (truncated) {
@@ -151,13 +153,16 @@ class CensoredNormal : public Base {
         const double own = censored ? low * excess_of(low) : -1.0;
         return gap * (low + entry) + own - entry * excess_of(entry);
       }
-      double slope = censored ? 0.0 : low * low - 1.0;
-      if (censored && high == infinity) slope = hazard(low) * low;
-      if (censored && low == -infinity) slope = -hazard(-high) * high;
-      if (censored && high < infinity && low > -infinity) {
-        const double log_p = log_share();
-        slope = low * std::exp(-0.5 * low * low - log_sqrt_2pi - log_p) -
-                high * std::exp(-0.5 * high * high - log_sqrt_2pi - log_p);
+      double slope = low * low - 1.0;
+      if (censored && high == infinity) {
+        slope = hazard(low) * low;
+      } else if (censored && low == -infinity) {
+        slope = -hazard(-high) * high;
+      } else if (censored) {
+        // [z phi(z)] between the bounds is E t^2 - 1 of t ~ N(0, 1) there
+        double f[5];
+        log_normal_interval_derivatives(left, right, centre, f);
+        slope = f[1] * f[1] + f[2];
       }
       return truncated ? slope - hazard(entry) * entry : slope;
     }
@@ -168,7 +173,7 @@ class CensoredNormal : public Base {
       if (!censored) return -0.5 * low * low;
       if (high == infinity) return log_normal_cdf(-low);
       if (low == -infinity) return log_normal_cdf(high);
-      return log_normal_interval(low, low + width, 0.0);
+      return log_normal_interval(left, right, centre);
     }
     // phi(z) / Phi(-z) and what it exceeds z by
     static double hazard(double z) {
@@ -182,7 +187,9 @@ class CensoredNormal : public Base {
       return -f[2] / f[1];
     }
     bool censored, truncated;
-    double low, high, width, entry, gap, constant;
+    double centre, left, right;  // eta and the bounds, of which an interval's width is known better ..
+    double low, high;            // .. than from these, z of the bounds
+    double entry, gap, constant;
   };
 
   PositiveParameter parameter_;

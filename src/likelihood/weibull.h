@@ -44,7 +44,9 @@ class Weibull final : public LogScale<Composed> {
     std::size_t j = 0;
     if (!datum.censored()) slope += adjoint.constant * (1.0 / shape_ + std::log(datum.y)) - adjoint.linear;
     if (datum.y > 0.0) {
-      slope += adjoint.coefficient[j] - adjoint.shift[j] * std::log(datum.y);
+      // where the hazard overflows, by the part that is larger
+      slope += adjoint.coefficient[j];
+      if (std::isfinite(adjoint.shift[j])) slope -= adjoint.shift[j] * std::log(datum.y);
       if (truncated(datum)) {
         const double back = std::log(datum.entry / datum.y);
         slope -= adjoint.weight[j] * back * std::exp(shape_ * back);

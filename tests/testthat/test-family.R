@@ -56,7 +56,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
 })
 
 test_that("links and families that cannot be are refused by name", {
-  family_refused(binomial("cloglog"), "cloglog")
+  family_refused(binomial("cauchit"), "cauchit")
   family_refused(quasibinomial(), "binomial\\(\\)")
   family_refused(quasipoisson(), "poisson\\(\\)")
   family_refused(quasi(), "quasi")
