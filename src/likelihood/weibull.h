@@ -91,7 +91,7 @@ class Weibull final : public LogScale<Composed> {
     const double log_ratio =
         std::log(rate) - shape_ * std::log(datum.y) - std::log(survived_weight(datum));
     const double constant = datum.censored() ? 0.0 : log_density_constant(datum);
-    return {constant + rate * (log_ratio - 1.0), log_ratio / square, 1.0 / x};
+    return {constant + rate * (log_ratio - 1.0), log_ratio / square, 1.0 / (square * x)};
   }
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {

@@ -390,10 +390,11 @@ test_that("bad survival responses are named", {
   expect_identical(nobs(fit), 2L)
   expect_error(predict(fit, d, type = "survival"), "needs `times`", class = "galvi_error_argument")
   expect_error(predict(fit, d, times = 1), "`times` is for type = \"survival\"", class = "galvi_error_argument")
-  plain <- galvi(s ~ x, data.frame(s = c(1, 2, 4), x = 0:2), exponential())
-  new <- data.frame(x = 1)
-  new$s <- Surv(2, 1)
-  expect_error(predict(plain, new, type = "density"), "survival object", class = "galvi_error_newdata")
+  d <- data.frame(x = 0:2)
+  d$y <- Surv(c(1, 2, 4), c(1, 0, 1))
+  fit <- galvi(y ~ x, d, exponential())
+  d$y <- Surv(c(1, 2, 4), c(1, 0, 1), type = "left")
+  expect_error(predict(fit, d, type = "density"), "type \"left\" in `newdata`", class = "galvi_error_newdata")
 })
 
 test_that("a survival object is read by its attributes, from blocks of rows and by workers' parts too", {
@@ -429,18 +430,26 @@ test_that("pieces of survival times have the rows of survSplit() and the model o
   expect_equal(exp(edge$log_exposure), c(100, 100, 1))
   late <- survival_pieces(Surv(start, time, event) ~ sex, transform(d, start = time / 2), cuts)
   expect_equal(sum(exp(late$log_exposure)), sum(d$time / 2))
-  expect_identical(sum(late$event), sum(d$event))
+  expect_equal(sum(late$event), sum(d$event))
 
-  data("veteran", package = "survival", envir = environment())
-  for (case in list(list(Surv(time, event) ~ sex + ph.ecog, d), list(Surv(time, status) ~ karno, veteran))) {
+  # Cox's model with Breslow's ties, where all that is at risk is so to the end of the interval
+  dead <- d[d$event == 1, ]
+  pieces <- survival_pieces(Surv(time, event) ~ sex + ph.ecog, dead, cuts = sort(unique(dead$time)))
+  poisson_fit <- glm(event ~ factor(interval) + sex + ph.ecog + offset(log_exposure), poisson, pieces)
+  cox <- survival::coxph(Surv(time, event) ~ sex + ph.ecog, dead, ties = "breslow")
+  expect_equal(coef(poisson_fit)[names(coef(cox))], coef(cox), tolerance = 1e-6)
+  # a baseline that is free to move gives about the same
+  cases <- list(
+    list(Surv(time, event) ~ sex + ph.ecog, d), list(Surv(time, status) ~ karno, survival::veteran)
+  )
+  for (case in cases) {
     pieces <- survival_pieces(case[[1]], case[[2]], cuts = 40)
-    right <- case[[1]][[3]]
-    formula <- eval(bquote(event ~ rw1(interval) + .(right) + offset(log_exposure)))
+    formula <- eval(bquote(event ~ rw1(interval, variance = fixed(1)) + .(case[[1]][[3]]) + offset(log_exposure)))
     fit <- galvi(formula, pieces, poisson())
     cox <- survival::coxph(case[[1]], case[[2]])
     at <- names(coef(cox))
-    expect_lt(max(abs(coef(fit)[at] - coef(cox)) / sqrt(diag(vcov(cox)))), 0.25)
-    expect_lt(max(abs(sqrt(diag(vcov(fit))[at] / diag(vcov(cox))) - 1)), 0.05)
+    expect_lt(max(abs(coef(fit)[at] - coef(cox)) / sqrt(diag(vcov(cox)))), 0.1)
+    expect_lt(max(abs(sqrt(diag(vcov(fit))[at] / diag(vcov(cox))) - 1)), 0.03)
   }
 
   expect_error(survival_pieces(time ~ sex, d), "Surv", class = "galvi_error_response")
