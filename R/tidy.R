@@ -151,7 +151,7 @@ augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
     out <- add_columns(out, augment_numbers(x, newdata, type, interval, level))
   }
   if (is.null(newdata) || has_response(x, newdata)) {
-    kind <- if (has_classes(x)) "deviance" else "response"
+    kind <- if (has_classes(x)) "deviance" else if (is_censored(x)) "quantile" else "response"
     out$.resid <- unname(residuals.galvi(x, kind, newdata = newdata))
   }
   out

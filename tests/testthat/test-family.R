@@ -21,7 +21,8 @@ test_that("every family is made by its constructor, its name and galvi_family() 
   own <- list(
     student = student, laplace = laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
-    categorical = categorical, stick_breaking = stick_breaking
+    categorical = categorical, stick_breaking = stick_breaking, weibull = weibull, loglogistic = loglogistic,
+    lognormal = lognormal
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"))
   expect_setequal(c(names(own), names(base)), names(family_types()))
