@@ -151,7 +151,7 @@ weibull <- function(shape = 1) own_family("weibull", shape = if (!missing(shape)
 
 #' @rdname survival-families
 #' @export
-loglogistic <- function(shape = 1) own_family("loglogistic", shape = if (!missing(shape)) shape)
+loglogistic <- function(shape = 2) own_family("loglogistic", shape = if (!missing(shape)) shape)
 
 #' @rdname survival-families
 #' @export

@@ -54,7 +54,7 @@ family_types <- function() {
     ),
     loglogistic = list(
       links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 1)), times = TRUE
+      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE
     ),
     lognormal = list(
       links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,

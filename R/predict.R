@@ -258,7 +258,7 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
-  if (has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(paste(
+  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(paste(
     "The mean of the response is infinite: %s has none at a shape of 1 or less, here %s.",
     "predict(type = \"quantile\") has the median."
   ), the_family(fit$family), format(family_parameter(fit, "shape"), digits = 3)))))

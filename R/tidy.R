@@ -28,7 +28,8 @@
 #'
 #'   `augment`: the data with `.fitted`, `.se.fit`, `.lower` and `.upper` (on request) and `.resid` (of new
 #'   data where they have the response). Where the response has classes, `.fitted` is the most probable one,
-#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual.
+#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual; of a survival object
+#'   it is the quantile residual.
 #' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
