@@ -48,7 +48,10 @@ reference_log_density <- list(
   poisson = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
   gamma = function(y, eta, trials = 1, shape = 1) dgamma(y, shape, rate = shape * exp(-eta), log = TRUE),
   exponential = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
-  weibull = function(y, eta, trials = 1, shape = 1) dweibull(y, shape, exp(eta), log = TRUE),
+  weibull = function(y, eta, trials = 1, shape = 1) {
+    x <- shape * (log(y) - eta)
+    log(shape) - log(y) + x - exp(x)
+  },
   loglogistic = function(y, eta, trials = 1, shape = 1) dlogis(log(y), eta, 1 / shape, log = TRUE) - log(y),
   lognormal = function(y, eta, trials = 1, sigma = 1) dlnorm(y, eta, sigma, log = TRUE),
   censored_gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),

@@ -21,6 +21,7 @@ extreme_cases <- list(
   list("loglogistic", list(shape = 1.6), c(1e-300, 1, 1e9, 1e300)),
   list("loglogistic", list(shape = 0.1), c(1e-9, 1, 1e9)),
   list("lognormal", list(sigma = 0.7), c(1e-300, 1, 1e9, 1e300)),
+  list("censored_gaussian", list(variance = 0.7), c(-1e9, 0, 1e9)),
   list("binomial_cloglog", list(), 0:1), list("binomial_cloglog", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("stochastic_volatility", list(), c(-1e9, -1, 0, 1e-9, 1e200)),
   list("laplace", list(scale = 1e-6), c(-1e9, 0, 1e9)), list("laplace", list(scale = 1e6), c(-1e9, 0, 1e9)),
