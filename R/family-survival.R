@@ -3,8 +3,8 @@
 
 #' A survival object as family_response() wants it
 #'
-#' @return list(y: times, of an interval its middle; censoring: N x 3, each row's response lies in (lower, upper],
-#'   which are equal where it was observed, and was seen because it exceeds entry; survival: its type).
+#' @return list(y: times, of an interval its middle; censoring: N x 3, each row's response lies in (lower,
+#'   upper], which are equal where it was observed, and was seen because it exceeds entry; survival: type).
 #' @noRd
 survival_response <- function(y, weights, name, levels, family) {
   type <- attr(y, "type")
@@ -69,8 +69,8 @@ check_some_event <- function(censoring, weights, name) {
   response_error(name, sprintf("is %s-censored in every row: no event tells how long times are", side))
 }
 
-#' What the core's likelihood must know of the rows: are some censored or truncated, some left-censored or in an
-#' interval, some truncated?
+#' What the core's likelihood must know of the rows: are some censored or truncated, some left-censored or in
+#' an interval, some truncated?
 #' @noRd
 survival_constants <- function(type) {
   if (is.null(type)) return(list())
@@ -100,9 +100,9 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' the first three say between which times an event happened and the last when its row came under
 #' observation. `gaussian()` takes such responses too: the tobit model.
 #'
-#' All are accelerated failure times: y = exp(eta) T with a T > 0 whose distribution does not depend on eta, so
-#' that exp of a coefficient is the factor by which times grow. With x = shape (log y - eta) and z = (log y -
-#' eta) / sigma:
+#' All are accelerated failure times: y = exp(eta) T with a T > 0 whose distribution does not depend on eta,
+#' so that exp of a coefficient is the factor by which times grow. With x = shape (log y - eta) and z = (log y
+#' - eta) / sigma:
 #'
 #' | family | P(Y > y given eta) | exp(eta) is | mean |
 #' |:--|:--|:--|:--|

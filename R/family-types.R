@@ -8,7 +8,7 @@
 # Families of classes also have latents(levels, family), the names of their K latents where that is not one;
 # constants(levels, family), what the core must know; intercept(family), whether formulas have one.
 # robust: do wild responses count little, so that starts and default priors must not follow them either?
-# times: is exp(eta) what scales the response's distribution, and its mean something else?
+# times: is the response exp(eta) times something positive, whose mean is not 1?
 # volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
 # on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
 # censored: links as above, of the core's likelihoods for survival objects; none where they are refused.

@@ -5,7 +5,8 @@
 #' Families
 #'
 #' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
-#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()] and `Gamma("log")`, or one of the functions here.
+#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()] and `Gamma("log")`, or one of the
+#' functions here.
 #' `galvi_family()` builds any of them with parameters, and no other package can mask it.
 #'
 #' With eta the linear predictor:
@@ -15,7 +16,7 @@
 #' | `gaussian` | identity | numbers | normal, mean eta | `variance` |
 #' | `student` | identity | numbers with outliers | eta + scale * t(df) | `df`, `scale` |
 #' | `laplace` | identity | numbers | eta + Laplace noise, E abs(y - eta) = scale | `scale` |
-#' | `binomial` | logit, probit, cloglog | two classes or successes | P(success) = logistic, Phi, 1 - exp(-exp(eta)) | |
+#' | `binomial` | logit, probit, cloglog | two classes or successes | P(success) as below | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |

@@ -7,7 +7,8 @@ survival_panels <- function(fit, newdata, settings) {
   reach <- settings$xlim
   if (is.null(reach)) reach <- range(fit$model$y, if (is_positive(fit)) 0)
   times <- seq(reach[1L], reach[2L], length.out = settings$n)
-  curves <- predict_tail("upper", fit, target, list(at = times, interval = "credible", level = settings$level))
+  options <- list(at = times, interval = "credible", level = settings$level)
+  curves <- predict_tail("upper", fit, target, options)
   names <- curve_names(newdata, target)
   data <- do.call(rbind, lapply(seq_len(target$n), function(i) {
     one <- matrix(curves$fit[i, , ], ncol = 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))
@@ -33,8 +34,11 @@ typical_target <- function(fit) {
 #' @noRd
 curve_names <- function(newdata, target) {
   rows <- setdiff(seq_along(target$names), target$omitted)
-  shown <- Filter(function(x) is.atomic(x) && is.null(dim(x)) && length(unique(x)) > 1L, as.list(as.data.frame(newdata)))
-  parts <- Map(function(x, name) paste(name, "=", format(x[rows], trim = TRUE, digits = 4)), shown, names(shown))
+  differs <- function(x) is.atomic(x) && is.null(dim(x)) && length(unique(x)) > 1L
+  shown <- Filter(differs, as.list(as.data.frame(newdata)))
+  parts <- Map(function(x, name) {
+    paste(name, "=", format(x[rows], trim = TRUE, digits = 4))
+  }, shown, names(shown))
   words <- if (length(parts)) do.call(paste, c(unname(parts), sep = ", "))
   if (is.null(words) || anyDuplicated(words)) target$names[rows] else words
 }
@@ -43,8 +47,9 @@ draw_survival <- function(fit, data, note, look) {
   series <- split_series(data)
   names <- if (length(series) > 1L) levels(data$series)
   colours <- series_colours(length(series), look)
-  open_panel(range(data$time), c(0, 1), if (is_censored(fit)) "time" else fit$design$response$name, "probability of a longer time", "Survival", note,
-    look, right = key_room(names))
+  xlab <- if (is_censored(fit)) "time" else fit$design$response$name
+  open_panel(range(data$time), c(0, 1), xlab, "probability of a longer time", "Survival", note, look,
+    right = key_room(names))
   for (k in seq_along(series)) {
     draw_band(series[[k]]$time, series[[k]]$lwr, series[[k]]$upr, colours[k])
     graphics::lines(series[[k]]$time, series[[k]]$fit, col = colours[k], lwd = 2)

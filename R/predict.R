@@ -60,8 +60,10 @@
 #' predict(fit, data.frame(speed = c(5, 10, 30)), type = "link", se.fit = TRUE)
 #' @export
 predict.galvi <- function(object, newdata,
-                          type = c("response", "link", "class", "prob", "terms", "quantile", "density",
-                            "survival", "cdf"),
+                          type = c(
+                            "response", "link", "class", "prob", "terms", "quantile", "density", "survival",
+                            "cdf"
+                          ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
                           times = NULL, q = NULL, into = NULL, ...) {
@@ -69,8 +71,8 @@ predict.galvi <- function(object, newdata,
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
-      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action, times = times,
-        q = q)
+      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
+        times = times, q = q)
     }))
   }
   check_no_into(into)
@@ -186,7 +188,8 @@ predict_density <- function(fit, target, options) {
   }
   marginals <- latent_marginals(fit, target)
   if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target$y)))
-  list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = target$censoring))
+  known <- target$censoring
+  list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
 }
 
 #' P(Y > t) or P(Y <= t): N* x T, or N* x T x 3 with limits of that probability given eta, in which it is

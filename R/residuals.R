@@ -88,8 +88,10 @@ check_observed <- function(fit, target, what) {
   known <- range[, "lower"] < range[, "upper"] | is_truncated(fit, range[, "entry"])
   if (!any(known)) return(invisible())
   stop_galvi("argument", sprintf(
-    "%s is not defined for censored or truncated responses, as in row %s: use residuals(type = \"quantile\").",
-    what, target$names[which(known)[1L]]
+    paste(
+      "%s is not defined for censored or truncated responses, as in row %s:",
+      "use residuals(type = \"quantile\")."
+    ), what, target$names[which(known)[1L]]
   ))
 }
 

@@ -2,15 +2,15 @@
 #'
 #' Splits every row at `cuts` into one per interval of time that it was under observation in. With a hazard
 #' that is constant within intervals the counts of events have the likelihood of a Poisson model with the time
-#' at risk as exposure, so that any terms make a survival model of it: a smooth baseline hazard by `rw1(interval)`,
-#' effects that change in time by `by =`, frailties by `(1 | group)`. With an interval per event time it is
-#' Cox's model.
+#' at risk as exposure, so that any terms make a survival model of it: a smooth baseline hazard by
+#' `rw1(interval)`, effects that change in time by `by =`, frailties by `(1 | group)`. With an interval per
+#' event time it is about Cox's model.
 #'
 #' The log likelihood is that of the Poisson model without the sum of `event * log_exposure`, which no
 #' parameter changes.
 #'
-#' @param formula A formula with a `survival::Surv()` of type right or counting on its left; its right side says
-#'   which columns are kept, `.` for all others.
+#' @param formula A formula with a `survival::Surv()` of type right or counting on its left; its right side
+#'   says which columns are kept, `.` for all others.
 #' @param data A data frame.
 #' @param cuts Increasing positive times at which intervals end; one more lasts from the last on. Or one whole
 #'   number: so many intervals with about equally many events each.
@@ -35,10 +35,10 @@ survival_pieces <- function(formula, data, cuts = 10) {
   formula <- check_formula(formula)
   data <- check_data(data)
   frame <- tryCatch(stats::model.frame(formula, data, na.action = stats::na.pass), error = function(e) {
-    stop_galvi("data", sprintf("The formula's variables cannot be read from `data`: %s.", conditionMessage(e)))
+    stop_galvi("data", unreadable(conditionMessage(e), "data", data))
   })
   times <- piece_times(frame[[1L]])
-  columns <- if (length(formula) == 3L) intersect(all.vars(stats::delete.response(stats::terms(frame))), names(data))
+  columns <- intersect(all.vars(stats::delete.response(stats::terms(frame))), names(data))
   whole <- do.call(stats::complete.cases, c(times, as.list(data[columns])))
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
   row <- which(whole)
@@ -55,7 +55,9 @@ survival_pieces <- function(formula, data, cuts = 10) {
   out <- data[at, columns, drop = FALSE]
   own <- c("event", "log_exposure", "interval", "time", "row")
   if (length(taken <- intersect(columns, own))) {
-    stop_galvi("data", sprintf("`data` has a column `%s`, which survival_pieces() makes: rename it.", taken[1L]))
+    stop_galvi("data", sprintf(
+      "`data` has a column `%s`, which survival_pieces() makes: rename it.", taken[1L]
+    ))
   }
   out$event <- as.integer(times$event[at] == 1 & interval == rep(to, count))
   out$log_exposure <- log(stop - start)
@@ -69,7 +71,8 @@ survival_pieces <- function(formula, data, cuts = 10) {
 piece_times <- function(y) {
   if (!inherits(y, "Surv") || !isTRUE(attr(y, "type") %in% c("right", "counting"))) {
     stop_galvi("response", sprintf(
-      "`formula` must have a survival::Surv() of type \"right\" or \"counting\" on its left, not %s.", describe(y)
+      "`formula` must have a survival::Surv() of type \"right\" or \"counting\" on its left, not %s.",
+      describe(y)
     ))
   }
   numbers <- unclass(y)
@@ -88,13 +91,16 @@ piece_times <- function(y) {
 
 # events: the times of those that happened.
 check_cuts <- function(cuts, events) {
-  if (!is.numeric(cuts) || !length(cuts) || !all(is.finite(cuts)) || any(cuts <= 0) || any(diff(cuts) <= 0)) {
+  usable <- is.numeric(cuts) && length(cuts) && all(is.finite(cuts))
+  if (!usable || any(cuts <= 0) || any(diff(cuts) <= 0)) {
     stop_galvi("argument", sprintf(
       "`cuts` must be increasing positive times, or one number of intervals, not %s.", describe(cuts)
     ))
   }
   if (length(cuts) > 1L || !is_whole(cuts)) return(as.numeric(cuts))
-  if (!length(events)) stop_galvi("response", "`cuts` as a number of intervals needs events to place them by.")
+  if (!length(events)) {
+    stop_galvi("response", "`cuts` as a number of intervals needs events to place them by.")
+  }
   shares <- seq_len(round(cuts) - 1L) / round(cuts)
   unique(stats::quantile(events, shares, names = FALSE, type = 1L))
 }

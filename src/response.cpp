@@ -24,7 +24,9 @@ const std::map<std::string, Quantity>& quantities() {
   using namespace galvi;
   static const std::map<std::string, Quantity> table = {
       {"mean",
-       [](const Likelihood& l, const Row& r) { return predictive_mean(l, r.datum.size, r.mean, r.variance); }},
+       [](const Likelihood& l, const Row& r) {
+         return predictive_mean(l, r.datum.size, r.mean, r.variance);
+       }},
       {"mean_variance", [](const Likelihood& l,
                            const Row& r) {
          return predictive_mean_variance(l, r.datum.size, r.mean, r.variance);
@@ -92,7 +94,8 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
     if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), 0.0, range(n, 1), range(n, 2)};
     const bool missing = !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
-                         std::isnan(row.datum.size) || std::isnan(row.datum.upper) || std::isnan(row.probability);
+                         std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||
+                         std::isnan(row.probability);
     out[n] = missing ? NA_REAL : quantity->second(*l, row);
   }
   return out;

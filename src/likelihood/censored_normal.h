@@ -13,8 +13,8 @@ namespace galvi {
 /// s(y) ~ N(eta, sd^2) for an increasing function s of the response: with z(y) = (s(y) - eta) / sd
 ///   observed at y:   -z(y)^2 / 2 - log(2 pi) / 2 - log sd + log s'(y)
 ///   in (y, upper]:   log [Phi(z(upper)) - Phi(z(y))]
-/// and, of a truncated row, -log Phi(-z(entry)). The second derivative of log Phi(-z) in z falls from 0 to -1,
-/// so that truncated rows are concave in eta too.
+/// and, of a truncated row, -log Phi(-z(entry)). The second derivative of log Phi(-z) in z falls from 0 to
+/// -1, so that truncated rows are concave in eta too.
 template <class Base>
 class CensoredNormal : public Base {
  public:
@@ -55,7 +55,8 @@ class CensoredNormal : public Base {
     if (!plain(datum)) return std::nullopt;
     const double precision = 1.0 / (sd_ * sd_), slope = (scaled(datum.y) - mean) * precision;
     return PointExpectation{
-        log_density(datum, &mean) - 0.5 * variance * precision, slope, -0.5 * precision, -precision, 0.0, 0.0};
+        log_density(datum, &mean) - 0.5 * variance * precision, slope, -0.5 * precision, -precision, 0.0,
+        0.0};
   }
 
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -77,7 +78,8 @@ class CensoredNormal : public Base {
   }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    gradient[parameter_.position()] += weight * d_sd(sd_) * Row(*this, datum, *eta, sd_).slope_in_log_sd() / sd_;
+    const double slope = Row(*this, datum, *eta, sd_).slope_in_log_sd() / sd_;
+    gradient[parameter_.position()] += weight * d_sd(sd_) * slope;
   }
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {

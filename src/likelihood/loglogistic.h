@@ -12,8 +12,8 @@ namespace galvi {
 
 /// P(Y > y | eta) = 1 / (1 + exp(x)), x = k (log y - eta), k = shape: exp(eta) is the median. With f = log
 /// sigmoid
-///   observed at y:    log k - log y + f(x(y)) + f(-x(y))
-///   in (y, upper]:    f(-x(y)) + f(x(upper)) + log(1 - (y / upper)^k),  one of them where the other is certain
+///   observed at y:   log k - log y + f(x(y)) + f(-x(y))
+///   in (y, upper]:   f(-x(y)) + f(x(upper)) + log(1 - (y / upper)^k),  f(-x(y)) alone for upper = infinity
 /// and, of a truncated row, -f(-x(entry)), which is convex in eta.
 class Loglogistic final : public LogScale<Composed> {
  public:

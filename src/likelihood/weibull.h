@@ -11,10 +11,10 @@
 
 namespace galvi {
 
-/// P(Y > y | eta) = exp(-exp(x)), x = k (log y - eta), k = shape, 1 where the likelihood has none: exp(eta) is
-/// the 1 - 1/e quantile, the exponential's mean. With f = log_cloglog()
-///   observed at y:    log k - log y + x(y) - w exp(x(y))
-///   in (y, upper]:    -w exp(x(y)) + f(log(upper^k - y^k) - k eta),  without the second for upper = infinity,
+/// P(Y > y | eta) = exp(-exp(x)), x = k (log y - eta), k = shape, 1 where the likelihood has none: exp(eta)
+/// is the 1 - 1/e quantile, the exponential's mean. With f = log_cloglog()
+///   observed at y:   log k - log y + x(y) - w exp(x(y))
+///   in (y, upper]:   -w exp(x(y)) + f(log(upper^k - y^k) - k eta),  -w exp(x(y)) alone for upper = infinity,
 /// where w = 1 - (entry / y)^k is 1 unless the row is truncated. Every term is concave in eta.
 class Weibull final : public LogScale<Composed> {
  public:
