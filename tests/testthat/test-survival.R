@@ -472,3 +472,27 @@ test_that("pieces of survival times have the rows of survSplit() and the model o
   refused(survival_pieces(Surv(time, event) ~ nowhere, d), "nowhere", "data")
   refused(survival_pieces(Surv(time, event) ~ row, transform(d, row = 1)), "rename", "data")
 })
+
+test_that("all methods meet at censored rows, with inducing points too", {
+  skip_if_not_installed("survival")
+  Surv <- survival::Surv
+  d <- transform(lung_data(), low = pmax(time - 100, 1))
+  between <- Surv(low, ifelse(event == 1, time, NA), type = "interval2") ~ sex + age
+  prior <- list(intercept = normal(6, 5), default = normal(0, 1))
+  for (family in list(weibull(fixed(1.3)), loglogistic(fixed(1.9)), lognormal(fixed(1)))) {
+    bound <- function(method) galvi(between, d, family, method = method, prior = prior)$elbo
+    methods <- c("fixed_point", "incremental", "natural_gradient", "newton", "cholesky_gradient")
+    expect_lt(diff(range(vapply(methods, bound, 1))), 1e-6)
+    expect_lt(abs(bound("ep") - bound("newton")), 0.01)
+    kernel <- se(0.3, 10)
+    full <- galvi(Surv(time, event) ~ gp(age, kernel = kernel), d, family, hyper = "fixed")
+    ages <- galvi(Surv(time, event) ~ gp(age, kernel = kernel, inducing = 25), d, family, hyper = "fixed")
+    expect_lt(abs(full$elbo - ages$elbo), 1e-4)
+  }
+  # the dual of a bound whose sigmoids have a coefficient
+  of_log <- function(method) {
+    galvi(Surv(time, event) ~ gp(age, kernel = se(0.3, 10)), d, loglogistic(fixed(1.9)), hyper = "fixed",
+      expectation = "log", method = method)$elbo
+  }
+  expect_lt(abs(of_log("dual") - of_log("newton")), 1e-5)
+})
