@@ -26,7 +26,8 @@ design_of_data <- function(formula, data, family, args, na.action) {
   new_step("galvi_design", list(
     formula = formula, family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents), levels = response$levels,
-    latents = latents, parts = parts, args = args
+    latents = latents, parts = parts, args = args, censoring = response$censoring,
+    survival = response$survival
   ))
 }
 
@@ -85,7 +86,8 @@ row_design <- function(design, fixed, specs) {
     contrasts = fixed$spec$contrasts, specs = specs, labels = vapply(specs, `[[`, "", "label"),
     offset = design$args$offset, weights = design$args$weights, family = design$family,
     K = max(1L, length(design$latents)), response = list(
-      name = variable_name(parts$response), levels = design$levels, latents = design$latents
+      name = variable_name(parts$response), levels = design$levels, latents = design$latents,
+      survival = design$survival
     )
   )
 }

@@ -20,7 +20,9 @@ family_translations <- function() {
     list(pattern = "^multinom$", family = "categorical", link = "logit",
       carry = function(x) list(refcat = "0")),
     list(pattern = "^gamma$", family = "Gamma"),
-    list(pattern = "^exponential$", family = "exponential")
+    list(pattern = "^exponential$", family = "exponential"),
+    list(pattern = "^weibull$", family = "weibull", link = "log"),
+    list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )
 }
 
@@ -31,8 +33,7 @@ refused_families <- function() {
     "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
     "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
-    "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
-    "^lognormal$" = "use gaussian() on log(y)",
+    "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
     "zero.inflated|^zip|^hurdle|^com_poisson|^genpois" =
       "its likelihood is not among galvi's; use negbinomial()",

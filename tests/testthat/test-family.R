@@ -21,7 +21,8 @@ test_that("every family is made by its constructor, its name and galvi_family() 
   own <- list(
     student = student, laplace = laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
-    categorical = categorical, stick_breaking = stick_breaking
+    categorical = categorical, stick_breaking = stick_breaking, weibull = weibull, loglogistic = loglogistic,
+    lognormal = lognormal
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"))
   expect_setequal(c(names(own), names(base)), names(family_types()))
@@ -56,7 +57,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
 })
 
 test_that("links and families that cannot be are refused by name", {
-  family_refused(binomial("cloglog"), "cloglog")
+  family_refused(binomial("cauchit"), "cauchit")
   family_refused(quasibinomial(), "binomial\\(\\)")
   family_refused(quasipoisson(), "poisson\\(\\)")
   family_refused(quasi(), "quasi")
