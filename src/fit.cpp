@@ -192,11 +192,11 @@ const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTab
 
 /// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
 /// little, and leaves little to learn. Part of the rows may say that an input does not matter, and there the
-/// bound of all rows is flat too: hyperparameters other than places go no further than a factor of e^1.5.
+/// bound of all rows is flat too: hyperparameters other than places go no further than a factor of e^2.
 void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
                       const Rcpp::List& control, HyperTable& table) {
   constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
-  constexpr double reach = 1.5;
+  constexpr double reach = 2;
   const Vector before = table.values(), from = table.unconstrained();
   LatentGaussianModel core = model_from_list(context, model["pilot"], automatic_expectation(method));
   core.update(before);
