@@ -33,7 +33,7 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
   Matrix mean(N, 2), variance = Matrix::Zero(N, 2);
   mean.col(1) = second;
   for (Index n = 0; n < N; ++n) {
-    const auto given = likelihood.distributional()->given(second[n]);
+    const auto given = likelihood.distributional()->first_given(second[n]);
     double l[5];
     mean(n, 0) = given->starting_eta(data[n]);
     given->derivatives(data[n], mean(n, 0), l);
