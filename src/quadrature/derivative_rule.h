@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "quadrature/gaussian_rule.h"
+#include "likelihood/likelihood.h"
 
 namespace galvi {
 
@@ -14,13 +14,15 @@ class DerivativeRule {
   static constexpr int orders = 5;
 
   void place(double mean, double variance, const Smoothness& smoothness);
-  const std::vector<double>& nodes() const { return rule_.nodes(); }
+  const std::vector<double>& nodes() const { return nodes_; }
   /// Of node j for the p-th derivative.
   double weight(int p, std::size_t j) const { return weights_[orders * j + static_cast<std::size_t>(p)]; }
 
  private:
-  GaussianRule rule_;
-  std::vector<double> weights_;
+  void place_rule(double mean, double variance, const Smoothness& smoothness);
+  void place_narrow(double mean, double w);
+
+  std::vector<double> nodes_, masses_, weights_;
 };
 
 }  // namespace galvi
