@@ -34,6 +34,7 @@
 coef.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
   check_flag(complete, "complete")
+  if (is_distributional(object)) return(unlist(by_predictor(object, coef.galvi, prefix_names)))
   mean <- fixed_coefficients(object)$mean
   if (ncol(mean) == 1L) mean[, 1L] else t(mean)
 }
@@ -59,6 +60,9 @@ ranef.galvi <- function(object, ...) {
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
 #' @noRd
 random_effects <- function(fit) {
+  if (is_distributional(fit)) {
+    return(c(random_effects(predictor_view(fit, 1L)), random_effects(predictor_view(fit, 2L))))
+  }
   blocks <- fit$posterior$coefficients
   names(blocks) <- vapply(blocks, `[[`, "", "label")
   specs <- fit$design$specs
@@ -109,4 +113,17 @@ named_coefficients <- function(fit, block) {
   mean <- as.matrix(block$mean)
   dimnames(mean) <- list(columns, latent_names(fit))
   list(mean = mean, covariance = lapply(block$covariance, `dimnames<-`, list(columns, columns)))
+}
+
+#' Posterior means in the order of vcov()
+#' @noRd
+coefficient_means <- function(fit) {
+  if (is_distributional(fit)) return(unname(coef.galvi(fit)))
+  as.vector(fixed_coefficients(fit)$mean)
+}
+
+prefix_names <- function(x, prefix) {
+  if (is.matrix(x)) dimnames(x) <- lapply(dimnames(x), function(n) if (length(n)) paste0(prefix, n))
+  else if (length(x)) names(x) <- paste0(prefix, names(x))
+  x
 }

@@ -94,6 +94,14 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
 
 #' @rdname galvi
 #' @export
+galvi.list <- galvi.formula
+
+#' @rdname galvi
+#' @export
+galvi.brmsformula <- galvi.formula
+
+#' @rdname galvi
+#' @export
 galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto",
                              hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset,
                              na.action, control = galvi_control(), verbose = interactive(), kernel = se(),
@@ -101,7 +109,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   given <- if ("formula" %in% names(extra)) list(...)$formula
-  formula <- if (!missing(y) && inherits(y, "formula")) y else given
+  formula <- if (!missing(y) && is_formulas(y)) y else given
   if (is.null(formula)) {
     known <- c(setdiff(names(formals(galvi.data.frame)), "..."), "formula", "data")
     check_no_dots(extra, known, "galvi()")

@@ -36,6 +36,8 @@
 #' @param level Probability of the interval.
 #' @param probs Probabilities for `type = "quantile"`.
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
+#' @param dpar The parameter with a linear predictor of its own, such as `"sigma"`, whose predictor (`"link"`,
+#'   `"terms"`) or value (`"response"`) is wanted; NULL or `"mu"` for that of the response.
 #' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
 #'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
 #' @param into For `newdata` from a [row_source()]: NULL to return all predictions, or a function that is called
@@ -58,12 +60,12 @@ predict.galvi <- function(object, newdata,
                           type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
-                          into = NULL, ...) {
+                          dpar = NULL, into = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
-      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action)
+      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action, dpar = dpar)
     }))
   }
   check_no_into(into)
@@ -75,6 +77,11 @@ predict.galvi <- function(object, newdata,
     level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance")
   )
   check_prediction_request(type, types[[type]], options)
+  predictor <- check_dpar(object, dpar)
+  options$predictor <- predictor
+  if (!is.null(predictor) && !type %in% c("link", "terms", "response")) {
+    stop_galvi("argument", sprintf("`dpar` goes with type = \"link\", \"terms\" and \"response\", not \"%s\".", type))
+  }
   na.action <- check_na_action(na.action)
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
@@ -132,6 +139,7 @@ check_prediction_request <- function(type, entry, options) {
 # ---- one function per type ----
 
 predict_link <- function(fit, target, options) {
+  if (is_distributional(fit)) return(of_predictor(predict_link, fit, target, options))
   marginals <- latent_marginals(fit, target)
   sd <- sqrt(marginals$variance)
   mean <- marginals$mean
@@ -146,6 +154,12 @@ predict_link <- function(fit, target, options) {
 }
 
 predict_response_mean <- function(fit, target, options) {
+  if (identical(options$predictor, 2L)) {
+    if (options$interval == "prediction") {
+      stop_galvi("argument", "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\".")
+    }
+    return(of_predictor(predict_parameter, fit, target, options))
+  }
   if (options$interval != "none") check_no_classes(fit, sprintf("`interval = \"%s\"`", options$interval))
   if (has_classes(fit)) return(predict_prob(fit, target, options))
   marginals <- latent_marginals(fit, target)
@@ -180,6 +194,13 @@ predict_density <- function(fit, target, options) {
 }
 
 # ---- shared by the types ----
+
+#' A prediction of the predictor that was asked for, that of the response if none was
+#' @noRd
+of_predictor <- function(predict, fit, target, options) {
+  k <- if (is.null(options$predictor)) 1L else options$predictor
+  predict(predictor_view(fit, k), target_view(target, k), options)
+}
 
 drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 
@@ -270,6 +291,7 @@ response_sd <- function(fit, marginals) {
 #' It is monotone in eta, so its quantiles are those of eta, transformed
 #' @noRd
 response_limits <- function(fit, marginals, level) {
+  if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
   matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
 }
 

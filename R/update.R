@@ -118,7 +118,12 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     if (!"formula" %in% names(call)) {
       stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")
     }
-    call$formula <- stats::update(object$formula, formula.)
+    changed <- stats::update(object$formula, formula.)
+    call$formula <- if (length(formulas <- as_formulas(eval(call$formula, environment(changed)))) > 1L) {
+      as.call(c(list(quote(list), changed), formulas[-1L]))
+    } else {
+      changed
+    }
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]

@@ -7,17 +7,18 @@
 #include "expectation/quadrature.h"
 #include "likelihood/distributional.h"
 #include "quadrature/derivative_rule.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {
 
 // The exact one of a likelihood with K = 1; there is one object of each, as rows ask for it at every node.
-const Expectation& exact_of_one(const Likelihood& likelihood) {
+const ByRow& exact_of_one(const Likelihood& likelihood) {
   static const ClosedForm closed_form;
   static const Quadrature by_nodes;
   static const ComposedExpectation of_sigmoids(std::make_unique<SampledMean>(log_sigmoid()));
   if (likelihood.has_closed_form()) return closed_form;
-  return likelihood.standard_function() == &log_sigmoid() ? static_cast<const Expectation&>(of_sigmoids)
+  return likelihood.standard_function() == &log_sigmoid() ? static_cast<const ByRow&>(of_sigmoids)
                                                           : by_nodes;
 }
 
@@ -25,7 +26,8 @@ PointExpectation expectation_of_one(const Likelihood& likelihood, const Datum& d
                                     double variance, int order) {
   PointExpectation out{};
   RowExpectation row{0.0, &out.d_m, &out.d_v, &out.d_mm, &out.d_mv, &out.d_vv};
-  exact_of_one(likelihood).evaluate_row(likelihood, datum, &mean, &variance, order, row);
+  const Expectation& expectation = exact_of_one(likelihood);
+  expectation.evaluate_row(likelihood, datum, &mean, &variance, order, row);
   out.value = row.value;
   return out;
 }
@@ -94,29 +96,22 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
 void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance, double weight, VectorRef gradient) const {
   const Distributional& form = *likelihood.distributional();
-  thread_local GaussianRule inside, outside;
+  const auto add = [&](const Likelihood& one, const Datum& part, Index k, double share) {
+    if (one.has_hyper())
+      exact_of_one(one).add_row_gradient(one, part, mean + k, variance + k, share, gradient);
+  };
   if (const auto split = form.split(datum)) {
     for (Index k = 0; k < 2; ++k) {
       const Split::Part& part = split->parts[k];
-      if (!part.likelihood || !part.likelihood->has_hyper()) continue;
-      inside.place(mean[k], variance[k], part.likelihood->smoothness(part.datum));
-      for (std::size_t j = 0; j < inside.nodes().size(); ++j)
-        part.likelihood->add_gradient(part.datum, &inside.nodes()[j], weight * inside.weights()[j], gradient);
+      if (part.likelihood) add(*part.likelihood, part.datum, k, weight);
     }
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);
-  const Index o = nesting.outer, i = 1 - o;
-  outside.place(mean[o], variance[o], nesting.smoothness);
-  double eta[2];
-  for (std::size_t j = 0; j < outside.nodes().size(); ++j) {
-    eta[o] = outside.nodes()[j];
-    inside.place(mean[i], variance[i], form.inner(datum, eta[o])->smoothness(datum));
-    for (std::size_t l = 0; l < inside.nodes().size(); ++l) {
-      eta[i] = inside.nodes()[l];
-      likelihood.add_gradient(datum, eta, weight * outside.weights()[j] * inside.weights()[l], gradient);
-    }
-  }
+  thread_local GaussianRule rule;
+  rule.place(mean[nesting.outer], variance[nesting.outer], nesting.smoothness);
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j)
+    add(*form.inner(datum, rule.nodes()[j]), datum, 1 - nesting.outer, weight * rule.weights()[j]);
 }
 
 }  // namespace galvi

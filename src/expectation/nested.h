@@ -18,8 +18,6 @@ class Nested final : public ByRow {
   bool exact() const override { return true; }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
-
- protected:
   void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                     const double* variance, int order, RowExpectation& out) const override;
   void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,

@@ -47,7 +47,7 @@ class Distributional : public Likelihood {
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();
   }
-  /// What is left of its log p where eta_outer has that value: K = 1, without hyperparameters of its own.
+  /// What is left of its log p where eta_outer has that value, K = 1, with the hyperparameters that there are.
   virtual std::unique_ptr<Likelihood> inner(const Datum&, double /*outer*/) const { refuse(); }
 
   // For starts.
@@ -78,7 +78,7 @@ class Distributional : public Likelihood {
 class SecondParameter : public Distributional {
  public:
   const SecondParameter* second_parameter() const final { return this; }
-  /// That likelihood, K = 1 and without hyperparameters of its own.
+  /// That likelihood, K = 1.
   virtual std::unique_ptr<Likelihood> given(double second) const = 0;
   /// How Var[y | eta] depends on eta_2 = s: it is a line in exp(2 s), in exp(-s) or in 1 / (1 + exp(s)).
   enum class NoiseForm { square, inverse, share };

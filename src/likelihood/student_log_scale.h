@@ -6,9 +6,21 @@
 
 namespace galvi {
 
-class StudentKnown final : public StudentResponse {
+/// With a known scale; the slope in df is that of the whole, at its position.
+class StudentKnownScale final : public StudentResponse {
  public:
-  StudentKnown(double df, double scale) { set(df, scale); }
+  StudentKnownScale(double df, double scale, double constant_slope, Index position)
+      : constant_slope_(constant_slope), position_(position) {
+    set(df, scale);
+  }
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    gradient[position_] += weight * (constant_slope_ + slope_in_df(*eta - datum.y));
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  double constant_slope_;
+  Index position_;
 };
 
 /// y = eta_1 + exp(eta_2) T, T of Student's t with df degrees of freedom. Concave in eta_2, not in eta_1.
@@ -17,9 +29,11 @@ class StudentLogScale final : public SecondParameter {
   explicit StudentLogScale(const LikelihoodSpec& spec) : parameter_(spec, "df") {}
   void update(const ConstVectorRef& hyper) override {
     df_ = parameter_.read(hyper);
-    constant_slope_ = StudentKnown::constant_slope_in_df(df_);
+    constant_slope_ = StudentResponse::constant_slope_in_df(df_);
   }
-  std::unique_ptr<Likelihood> given(double second) const override { return known(second); }
+  std::unique_ptr<Likelihood> given(double second) const override {
+    return std::make_unique<StudentKnownScale>(df_, std::exp(second), constant_slope_, parameter_.position());
+  }
   // 1 + r^2 exp(-2 eta_2) / df is zero at a distance of pi / 2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {1.4, 1.0}}; }
   double second_of(const Datum& datum, double mean, double variance) const override {
@@ -27,17 +41,9 @@ class StudentLogScale final : public SecondParameter {
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }
   bool log_concave() const override { return false; }
-
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    gradient[parameter_.position()] +=
-        weight * (constant_slope_ + known(eta[1])->slope_in_df(eta[0] - datum.y));
-  }
   bool has_hyper() const override { return true; }
 
  private:
-  std::unique_ptr<StudentKnown> known(double second) const {
-    return std::make_unique<StudentKnown>(df_, std::exp(second));
-  }
   PositiveParameter parameter_;
   double df_ = 4.0, constant_slope_ = 0.0;
 };

@@ -56,12 +56,19 @@ class WithZeros : public Distributional {
 /// known: f(eta_2) - f(eta_2 + L), f = log sigmoid.
 class ZeroOfEitherKind final : public Composed {
  public:
-  explicit ZeroOfEitherKind(double L) : Composed(log_sigmoid()), L_(L) {}
+  ZeroOfEitherKind(const Likelihood& base, const Datum& zero, double first)
+      : Composed(log_sigmoid()), base_(base), first_(first), L_(-base.log_density(zero, &first)) {}
   void compose(const Datum&, Composition& sum) const override {
     constexpr double nothing_left = 1e4;  // of exp(-L) beside P
     sum.add(0, 1.0, 1.0);
     if (L_ < nothing_left) sum.parts.push_back({0, -1.0, 1.0, L_});
   }
+  // L is the shift of the second part.
+  void add_composition_gradient(const Datum& zero, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    if (adjoint.shift.size() > 1) base_.add_gradient(zero, &first_, -adjoint.shift[1], gradient);
+  }
+  bool has_hyper() const override { return base_.has_hyper(); }
   bool log_concave() const override { return false; }
   double starting_eta(const Datum&) const override { return 0.0; }
   double conditional_mean(double, const double*) const override { return 0.0; }
@@ -71,7 +78,8 @@ class ZeroOfEitherKind final : public Composed {
   Support support(double) const override { return {0.0, 0.0}; }
 
  private:
-  double L_;
+  const Likelihood& base_;
+  double first_, L_;
 };
 
 /// Zeros of both kinds: log p(0 | eta) as above, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
@@ -96,16 +104,10 @@ class ZeroInflated final : public WithZeros {
     return {0, {std::min(1.4, 0.9 * std::atan2(pi, -far)), 1.0}};
   }
   std::unique_ptr<Likelihood> inner(const Datum& datum, double outer) const override {
-    return std::make_unique<ZeroOfEitherKind>(-base().log_density(datum, &outer));
+    return std::make_unique<ZeroOfEitherKind>(base(), datum, outer);
   }
   std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), false}; }
   bool log_concave() const override { return false; }
-
-  // Of a zero, by the share that the base has of it.
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    const double rest = log_rest_share(eta) + base().log_density(datum, eta);
-    base().add_gradient(datum, eta, weight * std::exp(rest - log_density(datum, eta)), gradient);
-  }
 
  protected:
   const Likelihood& rest() const override { return base(); }
@@ -127,10 +129,6 @@ class Hurdle final : public WithZeros {
   std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), true}; }
   bool separable() const override { return true; }
   bool log_concave() const override { return rest().log_concave(); }
-
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    if (datum.y > 0.0) rest().add_gradient(datum, eta, weight, gradient);
-  }
 
  protected:
   // A continuous base has no zeros.
