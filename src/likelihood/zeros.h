@@ -101,7 +101,8 @@ class ZeroInflated final : public WithZeros {
   // than eta_1 does.
   Nesting nesting(const Datum&, const double* mean, const double* variance) const override {
     const double far = mean[1] - 5.0 * std::sqrt(variance[1]);
-    return {0, {std::min(1.4, 0.9 * std::atan2(pi, -far)), 1.0}};
+    const double reach = std::max(pi, 3.0 * std::sqrt(variance[1]));
+    return {0, {std::min(1.4, 0.9 * std::atan2(reach, -far)), 1.0}};
   }
   std::unique_ptr<Likelihood> inner(const Datum& datum, double outer) const override {
     return std::make_unique<ZeroOfEitherKind>(base(), datum, outer);
