@@ -97,9 +97,6 @@ non_negative_response <- function(y, weights, name, levels, family) {
   list(y = y)
 }
 
-# Successes of trials: what binomial() reads, but a factor or logical without trials has no zeros of its own.
-trials_response <- function(y, weights, name, levels, family) binomial_response(y, weights, name, levels, family)
-
 fraction_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
   range <- paste("must be between 0 and 1, both excluded, for", the_family(family))

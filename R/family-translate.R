@@ -20,7 +20,8 @@ family_translations <- function() {
     list(pattern = "^multinom$", family = "categorical", link = "logit",
       carry = function(x) list(refcat = "0")),
     list(pattern = "^gamma$", family = "Gamma"),
-    list(pattern = "^exponential$", family = "exponential")
+    list(pattern = "^exponential$", family = "exponential"),
+    list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial")
   )
 }
 
@@ -34,9 +35,10 @@ refused_families <- function() {
     "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^lognormal$" = "use gaussian() on log(y)",
     "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
-    "zero.inflated|^zip|^hurdle|^com_poisson|^genpois" =
-      "its likelihood is not among galvi's; use negbinomial()",
-    "^beta_binomial|^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
+    "zero.inflated|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
+    "^hurdle|^truncated" = "its likelihood is not among galvi's; use hurdle()",
+    "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
+    "^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
     "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
     "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
   )

@@ -55,7 +55,7 @@ family_types <- function() {
       second = second_parameter("phi", "log", "beta_log_precision", "precision")
     ),
     beta_binomial = list(
-      links = c(logit = "beta_binomial"), response = binomial_response, example = cbind(c(0, 1, 3), 3:1),
+      links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
       parameters = list(precision = positive(binomial_precision_start, default = 1)),
       second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
     ),
@@ -94,7 +94,7 @@ zero_families <- function() {
       link = "log", response = count_response, example = c(0, 1, 1),
       parameters = list(size = positive(positive_part(size_start), default = 1))
     ),
-    binomial = list(link = "logit", response = trials_response, example = cbind(c(0, 1, 3), 3:1)),
+    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
     Gamma = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
       parameters = list(shape = positive(positive_part(shape_start))), point = 0

@@ -3,6 +3,7 @@
 #' @return list(data: a named list with a data frame per panel, draw: a list of functions)
 #' @noRd
 effect_panels <- function(fit, labels, settings) {
+  if (is_distributional(fit)) return(panels_of_both(fit, labels, settings))
   known <- fit$design$labels
   if (!is.null(labels)) for (label in labels) check_choice(label, known, "terms")
   chosen <- if (is.null(labels)) seq_along(known) else match(labels, known)
@@ -12,6 +13,32 @@ effect_panels <- function(fit, labels, settings) {
   names(panels) <- make.unique(vapply(panels, `[[`, "", "name"))
   list(data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")))
 }
+
+#' Panels of each predictor's terms, on its own scale
+#' @noRd
+panels_of_both <- function(fit, labels, settings) {
+  if (settings$scale == "response") {
+    stop_galvi("argument", "`scale = \"response\"` is for one linear predictor: the panels show both on their links.")
+  }
+  settings$scale <- "link"
+  views <- lapply(1:2, function(k) predictor_view(fit, k))
+  known <- lapply(views, function(view) setdiff(view$design$labels, empty_terms(view)))
+  if (!is.null(labels)) for (label in labels) check_choice(label, unlist(known), "terms")
+  panels <- Map(function(view, known) {
+    chosen <- if (is.null(labels)) known else intersect(known, labels)
+    if (length(chosen)) effect_panels(view, chosen, settings)
+  }, views, known)
+  panels <- list(
+    data = do.call(c, lapply(panels, `[[`, "data")), draw = do.call(c, lapply(panels, `[[`, "draw"))
+  )
+  if (!length(panels$draw)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
+  names(panels$data) <- make.unique(names(panels$data))
+  panels
+}
+
+#' Fixed effects that are an intercept alone have no panel
+#' @noRd
+empty_terms <- function(view) if (!length(attr(view$design$terms, "term.labels"))) fixed_label
 
 #' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
 #' @noRd

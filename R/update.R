@@ -101,6 +101,8 @@ weights.galvi <- function(object, type = "prior", ...) {
 sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   refuse_dots(list(...), sigma.galvi, "sigma()")
   check_flag(use.fallback, "use.fallback")
+  # it differs from row to row: predict(dpar = "sigma")
+  if (identical(object$design$second$name, "sigma")) return(NA_real_)
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }

@@ -122,7 +122,8 @@ class BetaBinomial final : public BetaBinomialResponse {
 class BetaBinomialKnownPrecision final : public BetaBinomialResponse {
  public:
   explicit BetaBinomialKnownPrecision(double log_precision) {
-    set_precision(std::exp(log_precision), log_precision);
+    const double precision = positive_exp(log_precision);
+    set_precision(precision, std::log(precision));
   }
 };
 

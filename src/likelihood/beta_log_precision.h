@@ -8,7 +8,10 @@ namespace galvi {
 
 class BetaKnownPrecision final : public BetaResponse {
  public:
-  explicit BetaKnownPrecision(double log_precision) { set_precision(std::exp(log_precision), log_precision); }
+  explicit BetaKnownPrecision(double log_precision) {
+    const double precision = positive_exp(log_precision);
+    set_precision(precision, std::log(precision));
+  }
 };
 
 /// y ~ beta with mean 1 / (1 + exp(-eta_1)) and precision exp(eta_2).

@@ -1,7 +1,9 @@
 // Responses with a linear predictor of its own for a second parameter of their distribution.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -34,6 +36,9 @@ struct ZeroMixture {
 };
 
 class SecondParameter;
+
+/// exp(eta_2) as a parameter, which is a positive number wherever a node of quadrature lies.
+inline double positive_exp(double second) { return std::exp(std::min(std::max(second, -700.0), 700.0)); }
 
 /// A likelihood of eta = (eta_1, eta_2).
 class Distributional : public Likelihood {

@@ -15,7 +15,7 @@ class GammaKnownShape final : public GammaResponse {
 class GammaLogShape final : public SecondParameter {
  public:
   std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<GammaKnownShape>(std::exp(second));
+    return std::make_unique<GammaKnownShape>(positive_exp(second));
   }
   // The expectation over eta_1 is a closed form; Stirling's error of exp(eta_2) has poles at a distance of pi.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.6, 1.0}}; }

@@ -94,6 +94,7 @@ class GaussianLogSd final : public SecondParameter {
     out.d_vv[2] -= w;
     out.d_vv[3] -= 2.0 * Aw;
   }
+  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 2.0}}; }
   bool log_concave() const override { return false; }
   bool concave_in_each() const override { return true; }
 };

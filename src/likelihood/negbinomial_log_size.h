@@ -8,7 +8,10 @@ namespace galvi {
 
 class NegativeBinomialKnownSize final : public NegativeBinomialResponse {
  public:
-  explicit NegativeBinomialKnownSize(double log_size) { set_size(std::exp(log_size), log_size); }
+  explicit NegativeBinomialKnownSize(double log_size) {
+    const double size = positive_exp(log_size);
+    set_size(size, std::log(size));
+  }
   // A large size is a factor of the mean of log sigmoid, whose samples have absolute errors; nodes of log p
   // itself keep its digits.
   const StandardFunction* standard_function() const override { return size_ < 1e3 ? &f_ : nullptr; }

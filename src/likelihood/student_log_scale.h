@@ -32,7 +32,7 @@ class StudentLogScale final : public SecondParameter {
     constant_slope_ = StudentResponse::constant_slope_in_df(df_);
   }
   std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<StudentKnownScale>(df_, std::exp(second), constant_slope_, parameter_.position());
+    return std::make_unique<StudentKnownScale>(df_, positive_exp(second), constant_slope_, parameter_.position());
   }
   // 1 + r^2 exp(-2 eta_2) / df is zero at a distance of pi / 2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {1.4, 1.0}}; }

@@ -91,6 +91,11 @@ class ZeroPrediction {
     const double centre = rest_mean(size);
     return share() * (predictive_variance(rest_, size, mean_, variance_) + zero() * centre * centre);
   }
+  double log_mean(double sign) const {
+    const double own = truncated_in_use() ? std::log(rest_mean(1.0))
+                                          : predictive_log_mean(rest_, mean_, variance_, 1.0);
+    return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
+  }
   double log_density(const Datum& datum) const {
     if (datum.y > 0.0) return log_share_ + rest_log_density(datum);
     if (rest_.support(datum.size).low > 0.0 || !rest_.discrete()) return log_zero_;
@@ -114,6 +119,7 @@ class ZeroPrediction {
     static const BinomialLogit likelihood;
     return likelihood;
   }
+  bool truncated_in_use() const { return &rest_ == &truncated_; }
   double zero() const { return std::exp(log_zero_); }
   double share() const { return std::exp(log_share_); }
   double rest_mean(double size) const { return predictive_mean(rest_, size, mean_, variance_); }
@@ -150,6 +156,7 @@ double predictive_mean(const Likelihood& likelihood, double size, const double* 
 
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign) {
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
   const SecondParameter* form = second_parameter(likelihood);
   return predictive_log_mean(form ? *form->given(mean[1]) : likelihood, *mean, *variance, sign);
 }
