@@ -251,7 +251,8 @@ family_by_name <- function(name, link, arg) {
 }
 
 refuse_link <- function(name, link, links) {
-  takes_link <- "link" %in% names(formals(get(name, mode = "function")))
+  constructor <- get0(name, mode = "function")
+  takes_link <- "link" %in% names(formals(constructor))
   use <- sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
   why <- if (is.character(link) && length(link) == 1L) family_type(list(family = name))$refused[link]
   if (!is.null(why) && !is.na(why)) {

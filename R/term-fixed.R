@@ -163,6 +163,12 @@ as_prior_list <- function(prior, second = NULL) {
     ))
   }
   for (name in names(prior)) {
+    if (is.list(prior[[name]]) && !is_value(prior[[name]])) {
+      stop_galvi("prior", sprintf(
+        "`prior$%s` is a list, as the priors of a second linear predictor are, and `%s` has none in this model.",
+        name, name
+      ))
+    }
     if (!is_normal(prior[[name]])) {
       stop_galvi("prior", sprintf(
         "`prior$%s` must be normal(), not %s.", name,

@@ -1,6 +1,7 @@
 // Counts that are not zero.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/likelihood.h"
@@ -34,6 +35,7 @@ class ZeroTruncated final : public Likelihood {
     out[3] -= q * L3 + 3.0 * g2 * L1 * L2 + g3 * L1 * L1 * L1;
     out[4] -= q * L4 + g2 * (4.0 * L1 * L3 + 3.0 * L2 * L2) + 6.0 * g3 * L1 * L1 * L2 +
               g4 * L1 * L1 * L1 * L1;
+    if (log_concave()) out[2] = std::min(out[2], 0.0);  // rounding may be all that is left
   }
   // L = 2 pi i k at a distance of pi / 2 and more.
   Smoothness smoothness() const override { return {1.57, 2.0}; }
