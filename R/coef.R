@@ -5,6 +5,10 @@
 #' hyperparameters of the fit. `ranef()` gives the posterior of the effects that [iid()], [gmrf()], [rw1()],
 #' [rw2()] and [ar1()] add, and of other terms that are made of coefficients.
 #'
+#' @section Two linear predictors:
+#' Names of a second predictor's coefficients begin with its parameter, as in `sigma_(Intercept)`. The posterior
+#' treats the predictors as independent: covariances between them are zero.
+#'
 #' @section Several classes:
 #' The posterior of [categorical()] is approximated by one that treats the classes as independent. Its
 #' standard deviations and intervals are too small (often 0.2 to 0.9 of the right ones), and covariances
