@@ -5,7 +5,7 @@
 read_design <- function(formula, data, family, args, na.action, chunk_rows = "auto") as_galvi_error({
   formulas <- as_formulas(formula)
   data <- check_evaluates(data, "data", "data")
-  words <- c(names(family_types()), "galvi_family")
+  words <- c(family_words(), "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words))
   na.action <- check_na_action(na.action)
   args <- Filter(Negate(is.null), args)

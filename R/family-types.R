@@ -118,6 +118,9 @@ zero_families <- function() {
   )
 }
 
+# The functions that make families.
+family_words <- function() c(setdiff(names(family_types()), names(zero_families())), "zero_inflated", "hurdle")
+
 # An entry with what it leaves out.
 family_type <- function(family) {
   entry <- family_types()[[family$family]]

@@ -120,7 +120,10 @@ predictor_view <- function(fit, k) {
     x <- fit$posterior[[name]]
     if (!is.null(x)) view$posterior[[name]] <- x[, k, drop = FALSE]
   }
-  for (name in c("latent", "factor")) view$posterior[[name]] <- fit$posterior[[name]][k]
+  for (name in c("latent", "factor")) {
+    own <- fit$posterior[[name]][k]
+    view$posterior[[name]] <- if (length(own) && !is.null(own[[1L]])) own
+  }
   blocks <- Filter(function(block) k %in% block$latents, fit$posterior$coefficients)
   view$posterior$coefficients <- lapply(blocks, function(block) {
     block$latents <- 1L

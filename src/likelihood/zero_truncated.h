@@ -44,17 +44,20 @@ class ZeroTruncated final : public Likelihood {
   bool log_concave() const override { return !base_.has_hyper(); }
   double starting_eta(const Datum& datum) const override { return base_.starting_eta(datum); }
 
-  // A mean is what the base has, and its share of the zeros.
+  // Where 1 - exp(-L) underflows, y is 1.
   double conditional_mean(double size, const double* eta) const override {
-    return base_.conditional_mean(size, eta) / positive(size, *eta);
+    const double p = positive(size, *eta);
+    return p > 0.0 ? base_.conditional_mean(size, eta) / p : 1.0;
   }
   double conditional_variance(double size, const double* eta) const override {
     const double p = positive(size, *eta), mean = base_.conditional_mean(size, eta);
+    if (p == 0.0) return 0.0;
     return base_.conditional_variance(size, eta) / p - zero(size, *eta) * (mean / p) * (mean / p);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 1.0) return 0.0;
-    return 1.0 - (1.0 - base_.conditional_cdf(datum, eta)) / positive(datum.size, *eta);
+    const double p = positive(datum.size, *eta);
+    return p > 0.0 ? 1.0 - (1.0 - base_.conditional_cdf(datum, eta)) / p : 1.0;
   }
   bool discrete() const override { return true; }
   Support support(double size) const override { return {1.0, base_.support(size).high}; }
