@@ -66,7 +66,7 @@ translate_family <- function(x, link, arg) {
 refuse_family <- function(name, arg) {
   refused <- refused_families()
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
-  available <- names(family_types())
+  available <- family_words()
   if (length(hit)) {
     stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
   }

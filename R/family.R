@@ -271,6 +271,7 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
 }
 
 family_by_name <- function(name, link, arg) {
+  if (name %in% c("zero_inflated", "hurdle")) return(zero_family(name, "poisson"))
   types <- family_types()
   if (!name %in% names(types)) {
     known <- translation(name)

@@ -8,10 +8,13 @@
 as_formulas <- function(formula) {
   if (inherits(formula, "formula")) return(list(formula))
   if (inherits(formula, "brmsformula")) return(brms_formulas(formula))
-  listed <- is.list(formula) && !is.object(formula) && length(formula)
-  if (!listed || !all(vapply(formula, inherits, NA, "formula"))) {
+  listed <- is.list(formula) && !is.object(formula)
+  if (!listed) {
+    stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
+  }
+  if (!length(formula) || !all(vapply(formula, inherits, NA, "formula"))) {
     stop_galvi("formula", sprintf(
-      "`formula` must be a formula such as y ~ gp(x), or a list of them such as list(y ~ x, sigma ~ x), not %s.",
+      "`formula` must be a formula or a list of formulas such as list(y ~ x, sigma ~ x), not %s.",
       describe(formula)
     ))
   }
@@ -31,6 +34,11 @@ brms_formulas <- function(x) {
   }
   strip <- function(f) stats::as.formula(as.call(as.list(f)), env = environment(f))
   c(list(strip(x$formula)), lapply(unname(x$pforms), strip))
+}
+
+check_formula <- function(formula) {
+  as_formulas(formula)
+  formula
 }
 
 is_formulas <- function(x) inherits(x, c("formula", "brmsformula")) || is.list(x) && !is.data.frame(x)
@@ -104,8 +112,9 @@ check_dpar <- function(fit, dpar) {
   ))
 }
 
-#' The fit as one of its linear predictors has it: K = 1, its own terms, coefficients and rows. The second has
-#' the link of its parameter, and what follows from the response is not to be asked of it.
+#' The fit as one of its linear predictors has it: K = 1, its own terms, coefficients and rows, and its parameter
+#' in place of the response: a positive number has the moments of a count's mean, a probability those of a
+#' binary response.
 #' @noRd
 predictor_view <- function(fit, k) {
   if (!is_distributional(fit)) return(fit)
@@ -132,15 +141,17 @@ predictor_view <- function(fit, k) {
   if (k == 2L) {
     own <- c("terms", "assign", "contrasts", "specs", "labels")
     view$design[own] <- second[own]
-    view$family <- parameter_family(second)
+    view$family <- new_family(second$name, second$link)
   }
+  view$parameter <- predictor_names(fit)[k]
+  view$model$likelihood <- list(
+    type = c(identity = "", log = "poisson", logit = "binomial_logit")[[view$family$link]], hyper = list(),
+    constants = list()
+  )
   view$design["second"] <- list(NULL)
   view$design$response["latents"] <- list(NULL)
   view
 }
-
-# What a link and its inverse need to know of a parameter.
-parameter_family <- function(second) new_family(second$name, second$link)
 
 #' The target of predictions as predictor k has it
 #' @noRd
@@ -168,22 +179,13 @@ predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
   m <- marginals$mean[, 1L]
   v <- marginals$variance[, 1L]
-  result <- list(fit = parameter_moment(view, marginals, "mean"))
-  if (options$se.fit) result$se.fit <- sqrt(parameter_moment(view, marginals, "mean_variance"))
+  result <- list(fit = response_moment(view, marginals, "mean"))
+  if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
   if (options$interval == "credible") {
     limits <- view$family$linkinv(credible_limits(list(mean = cbind(m), variance = cbind(v)), options$level))
     result$fit <- with_limits(result$fit, limits)
   }
   result
-}
-
-#' Moments of exp(eta) and of 1 / (1 + exp(-eta)) are those of the means of counts and of a binary response
-#' @noRd
-parameter_moment <- function(view, marginals, what) {
-  view$model$likelihood <- list(
-    type = c(log = "poisson", logit = "binomial_logit")[[view$family$link]], hyper = list(), constants = list()
-  )
-  response_moment(view, marginals, what)
 }
 
 #' Limits of E[y | eta]: where it does not depend on the second predictor it rises with the first; with zeros of
