@@ -287,8 +287,12 @@ family_by_name <- function(name, link, arg) {
 
 refuse_link <- function(name, link, links) {
   constructor <- get0(name, mode = "function")
-  takes_link <- "link" %in% names(formals(constructor))
-  use <- sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
+  takes_link <- is.function(constructor) && "link" %in% names(formals(constructor))
+  use <- if (is.function(constructor)) {
+    sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
+  } else {
+    sub("^(.*)_([^_]+)$", "\\1(\"\\2\")", name)
+  }
   why <- if (is.character(link) && length(link) == 1L) family_type(list(family = name))$refused[link]
   if (!is.null(why) && !is.na(why)) {
     stop_galvi("family", sprintf("%s() with the %s link is refused, as %s: use %s.", name, link, why, use))
