@@ -52,7 +52,7 @@ family_data <- function(name, n = 60, seed = 1) {
   stick <- ifelse(runif(n) < plogis(x), 1, ifelse(runif(n) < plogis(-x), 2, 3))
   # numbers above zero by inversion, and zeros in three of ten
   positive <- function(q, zero) q(runif(n, zero, 1))
-  counts <- rbinom(n, 1, 0.7)
+  delayedAssign("counts", rbinom(n, 1, 0.7))  # drawn by the families that have them alone
   y <- switch(name,
     beta_binomial = rbinom(n, 1, plogis(x)),
     zero_inflated_poisson = counts * rpois(n, mu),
