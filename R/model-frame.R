@@ -3,7 +3,9 @@
 # One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame()
 # has them. Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
 frame_terms <- function(parsed) {
-  fixed <- c(as.list(attr(parsed$fixed, "variables"))[-1L], as.list(attr(parsed$second$fixed, "variables"))[-1L])
+  fixed <- unlist(lapply(list(parsed$fixed, parsed$second$fixed), function(terms) {
+    as.list(attr(terms, "variables"))[-1L]
+  }))
   inputs <- unlist(lapply(all_specs(parsed), `[[`, "variables"), recursive = FALSE)
   variables <- c(list(parsed$response), fixed, inputs)
   names <- vapply(variables, variable_name, "")

@@ -10,8 +10,9 @@ build_model <- function(design, prior, start, expectation, held, control) {
   registry <- new_registry()
   shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
   second_name <- parts$second$name
+  own_prior <- prior[setdiff(names(prior), second_name)]
   built <- build_terms(
-    parts, design, c(model_context(design, registry), shared, list(prior = prior[setdiff(names(prior), second_name)]))
+    parts, design, c(model_context(design, registry), shared, list(prior = own_prior))
   )
   second <- if (!is.null(second_name)) {
     build_terms(parts$second, design, c(parameter_context(second_name, design, registry), shared,

@@ -48,7 +48,9 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
 }
 
 # The terms of every design.
-predictor_specs <- function(design) c(list(design$specs), if (!is.null(design$second)) list(design$second$specs))
+predictor_specs <- function(design) {
+  c(list(design$specs), if (!is.null(design$second)) list(design$second$specs))
+}
 
 as_new_data <- function(newdata) {
   if (is.matrix(newdata)) newdata <- as.data.frame(newdata)

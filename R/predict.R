@@ -80,7 +80,9 @@ predict.galvi <- function(object, newdata,
   predictor <- check_dpar(object, dpar)
   options$predictor <- predictor
   if (!is.null(predictor) && !type %in% c("link", "terms", "response")) {
-    stop_galvi("argument", sprintf("`dpar` goes with type = \"link\", \"terms\" and \"response\", not \"%s\".", type))
+    stop_galvi("argument", sprintf(
+      "`dpar` goes with type = \"link\", \"terms\" and \"response\", not \"%s\".", type
+    ))
   }
   na.action <- check_na_action(na.action)
   target <- if (missing(newdata) || is.null(newdata)) {
@@ -156,7 +158,9 @@ predict_link <- function(fit, target, options) {
 predict_response_mean <- function(fit, target, options) {
   if (identical(options$predictor, 2L)) {
     if (options$interval == "prediction") {
-      stop_galvi("argument", "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\".")
+      stop_galvi("argument", paste(
+        "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\"."
+      ))
     }
     return(of_predictor(predict_parameter, fit, target, options))
   }

@@ -104,7 +104,8 @@ predictor_names <- function(fit) c("mu", fit$design$second$name)
 #' @noRd
 check_dpar <- function(fit, dpar) {
   if (is.null(dpar)) return(NULL)
-  if (is_distributional(fit)) return(match(check_choice(dpar, predictor_names(fit), "dpar"), predictor_names(fit)))
+  names <- predictor_names(fit)
+  if (is_distributional(fit)) return(match(check_choice(dpar, names, "dpar"), names))
   if (identical(dpar, "mu")) return(NULL)
   stop_galvi("argument", sprintf(
     "`dpar` must be a parameter with a linear predictor, not %s: this fit has that of the response alone.",
@@ -168,7 +169,8 @@ target_view <- function(target, k) {
 #' @noRd
 by_predictor <- function(fit, f, rename) {
   if (!is_distributional(fit)) return(list(f(fit)))
-  list(f(predictor_view(fit, 1L)), rename(f(predictor_view(fit, 2L)), coefficient_prefix(fit$design$second$name)))
+  prefix <- coefficient_prefix(fit$design$second$name)
+  list(f(predictor_view(fit, 1L)), rename(f(predictor_view(fit, 2L)), prefix))
 }
 
 # ---- a parameter's predictions ----

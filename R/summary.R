@@ -11,7 +11,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
   }
   structure(
     list(
-      call = object$call, formula = object$formula, second = object$design$second$formula, family = family_label(object),
+      call = object$call, formula = object$formula, second = object$design$second$formula,
+      family = family_label(object),
       nobs = nobs.galvi(object), na.action = object$na.action, omitted = object$omitted,
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
