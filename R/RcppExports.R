@@ -109,8 +109,8 @@ predict_latent <- function(model, posterior, rows, want) {
     .Call(`_galvi_predict_latent`, model, posterior, rows, want)
 }
 
-predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability) {
-    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability)
+predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL) {
+    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring)
 }
 
 predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE) {

@@ -111,7 +111,8 @@ observed_rows <- function(fit, newdata) {
 
 # The model with these rows instead of its own.
 with_rows <- function(model, new) {
-  model[c("y", "size", "weights", "offset")] <- new[c("y", "size", "weights", "offset")]
+  own <- intersect(row_numbers, names(model))
+  model[own] <- new[own]
   model$designs <- new$rows
   check_model(model)
 }

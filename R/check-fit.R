@@ -179,7 +179,8 @@ given_log_density <- function(fit, eta, times) {
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
   y <- rep(model$y, times)
   if (has_classes(fit)) return(class_log_probability(fit, given, y))
-  response_moment(fit, given, "log_density", size = rep(model$size, times), y = y)
+  censoring <- take_rows_of(model$censoring, rep(seq_along(model$y), times))
+  response_moment(fit, given, "log_density", rep(model$size, times), y, censoring = censoring)
 }
 
 #' Pareto smoothed weights over exp(scale), and the tail's k; equal weights have none

@@ -51,7 +51,7 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
   one_pass$max_iterations <- 0
   if (!is.null(start)) start <- fit_model(model, method, "fixed", one_pass, start)["global"]
   rows <- list(number = length(model$y), of = function(from, to) {
-    model_of_rows(model, seq.int(from, to))[c("y", "size", "weights", "offset", "designs")]
+    model_of_rows(model, seq.int(from, to))[c(intersect(row_numbers, names(model)), "designs")]
   })
   found <- fit_away(model, rows, pilot, method, hyper, control, start, report)
   model$hyper$value <- found$hyper

@@ -214,7 +214,7 @@ add_held_out <- function(out, newdata, fit, path) {
 held_out <- function(fit, newdata) {
   target <- new_target(fit, newdata, response = TRUE)
   density <- mean(predict_density(fit, target, list())$fit)
-  if (is_volatility(fit)) return(list(density = density, error = NA_real_))
+  if (is_volatility(fit) || is_censored(fit)) return(list(density = density, error = NA_real_))
   if (has_classes(fit) || has_two_classes(fit)) {
     class <- predict_class(fit, target, list())$fit
     return(list(density = density, error = mean(as.integer(class) - 1 != target$y)))

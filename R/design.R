@@ -31,7 +31,8 @@ design_of_data <- function(formulas, data, family, args, na.action) {
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
     levels = response$levels,
-    latents = latents, parts = parts, args = args
+    latents = latents, parts = parts, args = args, censoring = response$censoring,
+    survival = response$survival
   ))
 }
 
@@ -100,7 +101,8 @@ row_design <- function(design, built, second = NULL) {
   ), own_design(parts, built), list(
     offset = design$args$offset, weights = design$args$weights, family = design$family,
     K = max(1L, length(design$latents)), response = list(
-      name = variable_name(parts$response), levels = design$levels, latents = design$latents
+      name = variable_name(parts$response), levels = design$levels, latents = design$latents,
+      survival = design$survival
     )
   ))
   if (is.null(second)) return(out)

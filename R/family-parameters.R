@@ -48,15 +48,22 @@ check_in_order <- function(parameter, value, name) {
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
   type <- family_type(family)
+  if (second && !is.null(response$survival)) {
+    stop_galvi("formula", sprintf(
+      "`formula`: a censored response has no linear predictor of `%s`; leave that formula out.", type$second$name
+    ))
+  }
   if (second) {
     type$links[] <- type$second$likelihood
     type$parameters[type$second$replaces] <- NULL
   }
+  links <- if (is.null(response$survival)) type$links else type$censored
   hyper <- lapply(stats::setNames(nm = names(type$parameters)), function(name) {
     type$parameters[[name]]$add(type$parameters[[name]], name, family, response, registry, held)
   })
   list(
-    type = type$links[[family$link]], hyper = hyper, constants = type$constants(response$levels, family)
+    type = links[[family$link]], hyper = hyper,
+    constants = c(type$constants(response$levels, family), survival_constants(response$survival))
   )
 }
 
@@ -116,6 +123,20 @@ df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
 shape_start <- function(y, weights) {
   v <- response_variance(log(y), weights) / 2
   list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
+}
+
+# Half of log y's variance is that of sigma Z, of a logistic variable over the shape, or of a Gumbel one.
+log_spread_start <- function(y, weights) {
+  sigma <- sqrt(response_variance(log(y), weights) / 2)
+  list(start = clamp(sigma, 1e-2, 10), lower = 1e-4, upper = 1e2)
+}
+
+loglogistic_start <- function(y, weights) shape_of_spread(pi / sqrt(3), y, weights)
+
+weibull_start <- function(y, weights) shape_of_spread(pi / sqrt(6), y, weights)
+
+shape_of_spread <- function(standard, y, weights) {
+  list(start = clamp(standard / log_spread_start(y, weights)$start, 0.1, 1e2), lower = 1e-2, upper = 1e4)
 }
 
 # var(y) = mean + mean^2 / size; counts that vary less than Poisson's would have it infinite.

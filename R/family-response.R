@@ -7,8 +7,11 @@ family_response <- function(family, y, weights, name, levels = NULL) {
   n <- NROW(y)
   weights <- check_weights(weights, n, all = is.null(levels))
   if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
-  if (inherits(y, "Surv")) survival_error(name)
-  response <- family_type(family)$response(y, weights, name, levels, family)
+  type <- family_type(family)
+  survival <- inherits(y, "Surv")
+  if (survival && !length(type$censored)) survival_error(name, family)
+  read <- if (survival) survival_response else type$response
+  response <- read(y, weights, name, levels, family)
   if (is.null(response$size)) response$size <- rep(1, n)
   if (is.null(response$weights)) response$weights <- weights
   response
@@ -16,16 +19,6 @@ family_response <- function(family, y, weights, name, levels = NULL) {
 
 response_error <- function(name, text) {
   stop_galvi("response", sprintf("The response `%s` %s.", name, text))
-}
-
-# Without censoring a time is a number; with it, the exponential model is one of counts.
-survival_error <- function(name) {
-  response_error(name, paste(
-    "is a survival object, which galvi does not read. Without censoring take the time as response, with",
-    "family = exponential() or Gamma(\"log\"). With right censoring and status 1 for an event, 0 for none,",
-    "status ~ x + offset(log(time)) with family = poisson() is the exponential model; survival::survSplit()",
-    "makes it one of a hazard that changes in time"
-  ))
 }
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")

@@ -21,7 +21,9 @@ family_translations <- function() {
       carry = function(x) list(refcat = "0")),
     list(pattern = "^gamma$", family = "Gamma"),
     list(pattern = "^exponential$", family = "exponential"),
-    list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial")
+    list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
+    list(pattern = "^weibull$", family = "weibull", link = "log"),
+    list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )
 }
 
@@ -32,8 +34,7 @@ refused_families <- function() {
     "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
     "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
-    "^tweedie|^weibull|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
-    "^lognormal$" = "use gaussian() on log(y)",
+    "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
     "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
     "^hurdle_|^truncated" = "its likelihood is not among galvi's; use hurdle()",

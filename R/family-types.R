@@ -8,17 +8,20 @@
 # Families of classes also have latents(levels, family), the names of their K latents where that is not one;
 # constants(levels, family), what the core must know; intercept(family), whether formulas have one.
 # robust: do wild responses count little, so that starts and default priors must not follow them either?
+# times: is the response exp(eta) times something positive, whose mean is not 1?
 # volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
 # on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
 # second: the parameter that may have a linear predictor, see second_parameter(). point: a response that has
 # a probability of its own among continuous ones.
+# censored: links as above, of the core's likelihoods for survival objects; none where they are refused.
 family_types <- function() {
   c(list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
       parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE)),
       sigma = function(parameters) sqrt(parameters$variance),
-      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance")
+      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance"),
+      censored = c(identity = "censored_gaussian")
     ),
     student = list(
       links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
@@ -34,8 +37,8 @@ family_types <- function() {
       sigma = function(parameters) parameters$scale
     ),
     binomial = list(
-      links = c(logit = "binomial_logit", probit = "binomial_probit"), response = binomial_response,
-      example = c(0, 1, 1)
+      links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
+      response = binomial_response, example = c(0, 1, 1)
     ),
     poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
     negbinomial = list(
@@ -48,7 +51,23 @@ family_types <- function() {
       parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative"),
       second = second_parameter("shape", "log", "gamma_log_shape", "shape")
     ),
-    exponential = list(links = c(log = "exponential"), response = positive_response, example = c(1, 2, 1)),
+    exponential = list(
+      links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
+      example = c(1, 2, 1)
+    ),
+    weibull = list(
+      links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
+      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE
+    ),
+    loglogistic = list(
+      links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
+      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE
+    ),
+    lognormal = list(
+      links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
+      example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1)), times = TRUE,
+      sigma = function(parameters) parameters$sigma
+    ),
     beta_family = list(
       links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
       parameters = list(precision = positive(precision_start, default = 1)),
@@ -127,7 +146,8 @@ family_type <- function(family) {
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
     constants = function(levels, family) list(), intercept = function(family) TRUE, robust = FALSE,
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character()
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
+    censored = character(), times = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
@@ -136,7 +156,8 @@ family_type <- function(family) {
 # the logarithm of odds?
 link_types <- function() {
   list(
-    identity = list(same_units = TRUE), log = list(rates = TRUE), logit = list(odds = TRUE), probit = list()
+    identity = list(same_units = TRUE), log = list(rates = TRUE), logit = list(odds = TRUE), probit = list(),
+    cloglog = list()
   )
 }
 

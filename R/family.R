@@ -5,7 +5,8 @@
 #' Families
 #'
 #' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
-#' with links `"logit"` and `"probit"`, [stats::poisson()] and `Gamma("log")`, or one of the functions here.
+#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()] and `Gamma("log")`, or one of the
+#' functions here.
 #' `galvi_family()` builds any of them with parameters, and no other package can mask it.
 #'
 #' With eta the linear predictor:
@@ -15,11 +16,14 @@
 #' | `gaussian` | identity | numbers | normal, mean eta | `variance` |
 #' | `student` | identity | numbers with outliers | eta + scale * t(df) | `df`, `scale` |
 #' | `laplace` | identity | numbers | eta + Laplace noise, E abs(y - eta) = scale | `scale` |
-#' | `binomial` | logit, probit | two classes or successes | P(success) = logistic or Phi(eta) | |
+#' | `binomial` | logit, probit, cloglog | two classes or successes | P(success) as below | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
-#' | `exponential` | log | positive numbers | mean exp(eta) | |
+#' | `exponential` | log | positive numbers, censored | mean exp(eta) | |
+#' | `weibull` | log | positive numbers, censored | see [survival-families] | `shape` |
+#' | `loglogistic` | log | positive numbers, censored | median exp(eta) | `shape` |
+#' | `lognormal` | log | positive numbers, censored | median exp(eta) | `sigma` |
 #' | `beta_family` | logit | fractions | mean m = logistic(eta); variance below | `precision` |
 #' | `beta_binomial` | logit | successes of trials | mean n m, m = logistic(eta); variance below | `precision` |
 #' | `zero_inflated(base)` | the base's | counts | 0 with probability `zi`, else what the base gives | the base's |
@@ -34,7 +38,8 @@
 #' * `student`: `lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 log(1 + ((y - eta) / scale)^2 / df) -
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
-#' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)`, p = logistic(eta) or Phi(eta)
+#' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)`, p = logistic(eta), Phi(eta)
+#'   or 1 - exp(-exp(eta))
 #' * `poisson`: `y eta - exp(eta) - log y!`
 #' * `negbinomial`: `y log(mu / (mu + size)) + size log(size / (mu + size)) + lgamma(y + size) -
 #'   lgamma(size) - log y!`, mu = exp(eta)
@@ -54,6 +59,8 @@
 #'   the last class
 #'
 #' @section Responses:
+#' * `weibull`, `exponential`, `loglogistic`, `lognormal` and `gaussian` take a `survival::Surv()` with
+#'   censored times, see [survival-families].
 #' * `binomial`: 0 and 1, logical, a factor or text of two levels (the second is the success),
 #'   `cbind(successes, failures)`, or a proportion with the trials as `weights`.
 #' * `cumulative`: an ordered factor, or whole numbers, whose order is theirs. An unordered factor has no

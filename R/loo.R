@@ -53,7 +53,7 @@ loo.galvi <- function(x, ...) {
       leverage = cavity$leverage, family = family_label(x), formula = x$formula
     ),
     # loo_compare() warns if responses differ
-    yhash = list(x$model$y, x$model$size), class = c("galvi_loo", "loo")
+    yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_loo", "loo")
   )
 }
 
@@ -87,7 +87,8 @@ loo_target <- function(fit) {
   cavity <- cavities(fit)
   kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
   target$marginals <- lapply(cavity[c("mean", "variance")], function(x) x[kept, , drop = FALSE])
-  target[c("y", "size", "names")] <- lapply(target[c("y", "size", "names")], `[`, kept)
+  own <- c("y", "size", "names", "censoring")
+  target[own] <- lapply(target[own], take_rows_of, kept)
   # Marginals are known: nobody asks for the rows or the offset.
   target[c("rows", "offset")] <- NULL
   target$n <- length(kept)
@@ -113,7 +114,7 @@ warn_improper <- function(rows) {
 row_log_density <- function(fit, marginals) {
   model <- fit$model
   if (has_classes(fit)) return(class_log_probability(fit, marginals, model$y))
-  response_moment(fit, marginals, "log_density", size = model$size, y = model$y)
+  response_moment(fit, marginals, "log_density", model$size, model$y, censoring = model$censoring)
 }
 
 #' Rows of weight 0 count nothing, whatever their density.   x: N, or a matrix of N rows

@@ -5,6 +5,7 @@
 #'
 #' With N rows and K latent values per row:
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
+#' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
 #' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
 #'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
 #'   (N x h, from 1, 0 for none), `weight` (N, or N x h).
@@ -20,10 +21,10 @@
 #' @noRd
 new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
                            pieces = 20L) {
-  check_model(list(
+  check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ))
+  ), if (!is.null(response$censoring)) list(censoring = response$censoring)))
 }
 
 #' Stops where the list is not what is written above, which users may have changed (?modular)
@@ -41,6 +42,8 @@ check_model <- function(model) {
   right <- c(
     "y, size, weights and offset must be finite numbers" = all(finite),
     "y, size and weights must have N numbers" = all(lengths(model[c("size", "weights")]) == n),
+    "censoring must be an N x 3 matrix" =
+      is.null(model$censoring) || identical(dim(model$censoring), c(n, 3L)),
     "weights must not be negative" = all(finite) && all(model$weights >= 0),
     "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
     "designs must have N rows" = all(rows == n),
@@ -91,10 +94,13 @@ change_terms <- function(model, change) {
   model
 }
 
+# What the model list has for each row, beside the designs.
+row_numbers <- c("y", "size", "weights", "offset", "censoring")
+
 #' The model of some rows alone
 #' @noRd
 model_of_rows <- function(model, at) {
-  own <- c("y", "size", "weights", "offset")
+  own <- intersect(row_numbers, names(model))
   model[own] <- lapply(model[own], take_rows_of, at)
   model$designs <- lapply(model$designs, subset_rows, at)
   model
@@ -119,7 +125,7 @@ bind_blocks <- function(blocks) {
   do.call(if (is.matrix(first)) rbind else c, blocks)
 }
 
-take_rows_of <- function(x, at) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
+take_rows_of <- function(x, at) if (is.null(x)) NULL else if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
 
 #' About `count` of n rows, evenly spread over them but out of step with any period of the data: multiples of
 #' an irrational number, of which `turn` chooses one. No random numbers, so that a fit can be repeated.

@@ -8,8 +8,8 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 #' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
 #'   are an error. What becomes of them in predictions is the caller's.
 #' @param response Read the response too (for log densities).
-#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights: NULL without
-#'   `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
+#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights and censoring:
+#'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
   newdata <- as_new_data(newdata)
@@ -42,7 +42,9 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
       design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
       levels = if (is.null(design$response$levels)) character() else design$response$levels
     ))
-    out[c("y", "size", "weights")] <- r[c("y", "size", "weights")]
+    check_survival(r$survival, design$response)
+    own <- intersect(row_numbers, names(r))
+    out[own] <- r[own]
   }
   out
 }
@@ -58,6 +60,16 @@ as_new_data <- function(newdata) {
     stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
   }
   newdata
+}
+
+# Likelihoods are made for one kind of response.
+check_survival <- function(type, response) {
+  if (identical(type, response$survival)) return(invisible())
+  words <- function(type) {
+    if (is.null(type)) "no survival object" else sprintf("a survival object of type \"%s\"", type)
+  }
+  stop_galvi("newdata", sprintf("The response `%s` is %s in `newdata`; in the fit it was %s.", response$name,
+    words(type), words(response$survival)))
 }
 
 # What is wrong with new rows is an error about newdata.
@@ -166,6 +178,7 @@ check_width <- function(x, name, class) {
 missing_rows <- function(frame) {
   if (!any(has_missing(frame))) return(integer())
   gone <- lapply(unclass(frame)[has_missing(frame)], function(x) {
+    x <- if (inherits(x, "Surv")) unclass(x) else x
     if (is.matrix(x)) rowSums(is.na(x)) > 0 else is.na(x)
   })
   which(Reduce(`|`, gone))

@@ -44,6 +44,7 @@ r2.galvi <- function(model, ...) {
     ))
   }
   target <- training_target(model)
+  check_observed(model, target, "r2()")
   y <- target$y / target$size
   weights <- target$weights * target$size
   total <- sum(weights * (y - stats::weighted.mean(y, weights))^2)

@@ -25,6 +25,7 @@ data_points <- function(fit, variable, splits, settings) {
   series <- if (length(splits) && length(splits[[1L]]$values) > 1L) places[[1L]][shown]
   list(kind = "numbers", x = x[shown], y = y[shown], outlying = outlying[shown], series = series, note = c(
     if (is_volatility(fit) && settings$scale == "response") "points: |y|",
+    if (is_censored(fit)) "points of censored rows: what is known of their response",
     if (any(outlying[shown])) "ringed: outside the 99% interval that the others predict"
   ))
 }
@@ -48,6 +49,7 @@ partial_residuals <- function(fit, frame, scale) {
   eta <- fit$posterior$mean[, 1L]
   y <- fit$model$y / fit$model$size
   if (is_volatility(fit)) y <- y^2
+  if (family_type(family)$times && scale == "link") return(f + log(y) - eta)
   mu <- family$linkinv(eta)
   if (scale == "link") return(f + (y - mu) / family$mu.eta(eta))
   if (!link_has(family, "rates")) return(family$linkinv(f) + y - mu)

@@ -46,6 +46,8 @@
 #'   would give a bar. Every observation is predicted from the others, by the leave-one-out cavities of
 #'   [loo()][loo.galvi] at the fitted hyperparameters; those that nothing else determines are left out.
 #'   `newdata` with the response checks held-out data instead.
+#' * `"survival"`: P(Y > t) of a new response along t, with credible bands, a curve for each row of `newdata` or
+#'   one where all variables are at typical values.
 #'
 #' @section Maps:
 #' `map` is the outline of each region: polygons of class `sf` or `sfc` (or what `sf::st_as_sf()` takes), or a
@@ -57,7 +59,7 @@
 #' @param x A fit of [galvi()].
 #' @param which What to draw.
 #' @param terms Labels of the terms to draw the effects of; all of them if NULL.
-#' @param newdata Data with the response, for `"calibration"`.
+#' @param newdata Data with the response, for `"calibration"`; predictors, for `"survival"`.
 #' @param scale Scale of the effects: `"link"`, `"response"`, or `"auto"`: the response scale for multi-class
 #'   families and volatilities, and for counts and other numbers with a link where a panel shows all
 #'   variables; else the link scale.
@@ -86,12 +88,12 @@
 #' plot(fit, xlim = c(0, 40), xlab = "speed (mph)", col = "darkgreen")
 #' plot(fit, "calibration")
 #' @export
-plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibration"), terms = NULL,
+plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibration", "survival"), terms = NULL,
                        newdata = NULL, scale = c("auto", "link", "response"), level = 0.95, n = 101,
                        max_inputs = 6, too_far = 0.1, map = NULL, bins = 10, ask = NULL, main = NULL,
                        xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
-  which <- first_choice(which, c("effects", "trace", "relevance", "calibration"), "which")
+  which <- first_choice(which, c("effects", "trace", "relevance", "calibration", "survival"), "which")
   check_panel_arguments(which, setdiff(names(match.call()), ""))
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
   settings <- list(
@@ -104,7 +106,8 @@ plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibratio
     effects = effect_panels(x, terms, settings),
     trace = trace_panels(x),
     relevance = relevance_panels(x),
-    calibration = calibration_panels(x, newdata, check_whole(bins, "bins", 2))
+    calibration = calibration_panels(x, newdata, check_whole(bins, "bins", 2)),
+    survival = survival_panels(x, newdata, settings)
   )
   draw_panels(panels$draw, look, ask)
   invisible(panels$data)
@@ -114,10 +117,10 @@ plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibratio
 check_panel_arguments <- function(which, given) {
   own <- list(
     effects = c("terms", "scale", "level", "n", "max_inputs", "too_far", "map"),
-    calibration = c("newdata", "bins")
+    calibration = c("newdata", "bins"), survival = c("newdata", "level", "n")
   )
   for (kind in setdiff(names(own), which)) {
-    misplaced <- intersect(given, own[[kind]])
+    misplaced <- setdiff(intersect(given, own[[kind]]), own[[which]])
     if (!length(misplaced)) next
     stop_galvi("argument", sprintf(
       "`%s` is for which = \"%s\", not \"%s\".", misplaced[1L], kind, which

@@ -23,7 +23,11 @@
 #' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of
 #'   `probs`.
 #' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`;
-#'   a class must be one of the fit's levels.
+#'   a class must be one of the fit's levels. Of a censored `survival::Surv()` it is the log probability of
+#'   what is known.
+#' * `"survival"`, `"cdf"`: P(Y > t) and P(Y <= t) of a new response, a column per element of `times` or `q`.
+#'   With `interval = "credible"` an array, rows x times x (`fit`, `lwr`, `upr`), with limits of the
+#'   probability given eta.
 #'
 #'   Predictions of a response are for one trial each if the response is binary. If it counts successes in
 #'   trials, quantiles and prediction intervals are for the proportion in as many trials as the row has: one,
@@ -35,6 +39,7 @@
 #'   neither, but for the linear predictor of an ordinal one.
 #' @param level Probability of the interval.
 #' @param probs Probabilities for `type = "quantile"`.
+#' @param times,q Values of the response for `type = "survival"` and `type = "cdf"`.
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
 #' @param dpar The parameter with a linear predictor of its own, such as `"sigma"`, whose predictor (`"link"`,
 #'   `"terms"`) or value (`"response"`) is wanted; NULL or `"mu"` for that of the response.
@@ -57,15 +62,19 @@
 #' predict(fit, data.frame(speed = c(5, 10, 30)), type = "link", se.fit = TRUE)
 #' @export
 predict.galvi <- function(object, newdata,
-                          type = c("response", "link", "class", "prob", "terms", "quantile", "density"),
+                          type = c(
+                            "response", "link", "class", "prob", "terms", "quantile", "density", "survival",
+                            "cdf"
+                          ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
-                          dpar = NULL, into = NULL, ...) {
+                          times = NULL, q = NULL, dpar = NULL, into = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
-      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action, dpar = dpar)
+      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
+        times = times, q = q, dpar = dpar)
     }))
   }
   check_no_into(into)
@@ -74,7 +83,8 @@ predict.galvi <- function(object, newdata,
   options <- list(
     se.fit = check_flag(se.fit, "se.fit"),
     interval = first_choice(interval, c("none", "credible", "prediction"), "interval"),
-    level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance")
+    level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance"),
+    at = check_values_at(list(times = times, q = q), type)
   )
   check_prediction_request(type, types[[type]], options)
   predictor <- check_dpar(object, dpar)
@@ -88,7 +98,7 @@ predict.galvi <- function(object, newdata,
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
   } else {
-    for_new_response <- type == "quantile" || options$interval == "prediction"
+    for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
     new_target(object, newdata, na.action,
       response = type == "density" || for_new_response && tells_trials(object, newdata))
   }
@@ -116,7 +126,9 @@ predict_types <- function() {
     prob = entry(predict_prob, se.fit = TRUE),
     terms = entry(predict_terms, se.fit = TRUE),
     quantile = entry(predict_quantile),
-    density = entry(predict_density)
+    density = entry(predict_density),
+    survival = entry(function(...) predict_tail("upper", ...), interval = c("none", "credible")),
+    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible"))
   )
 }
 
@@ -194,7 +206,32 @@ predict_density <- function(fit, target, options) {
   }
   marginals <- latent_marginals(fit, target)
   if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target$y)))
-  list(fit = response_moment(fit, marginals, "log_density", size = target$size, y = target$y))
+  known <- target$censoring
+  list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
+}
+
+#' P(Y > t) or P(Y <= t): N* x T, or N* x T x 3 with limits of that probability given eta, in which it is
+#' monotone
+#' @param tail `"upper"` or `"cdf"`.
+#' @noRd
+predict_tail <- function(tail, fit, target, options) {
+  check_no_classes(fit, "A distribution function")
+  marginals <- latent_marginals(fit, target)
+  at_all <- function(marginals) {
+    columns <- lapply(options$at, function(y) {
+      response_moment(fit, marginals, tail, size = target$size, y = rep(y, target$n))
+    })
+    matrix(unlist(columns), target$n, dimnames = list(NULL, format(options$at, trim = TRUE, digits = 7)))
+  }
+  probability <- at_all(marginals)
+  if (options$interval == "none") return(list(fit = probability))
+  check_one_latent(fit, "`interval = \"credible\"`")
+  known <- lapply(asplit(credible_limits(marginals, options$level), 2L), function(eta) {
+    at_all(list(mean = matrix(eta, ncol = 1L), variance = matrix(0, target$n, 1L)))
+  })
+  limits <- list(probability, pmin(known[[1L]], known[[2L]]), pmax(known[[1L]], known[[2L]]))
+  list(fit = array(unlist(limits), c(dim(probability), 3L),
+    list(NULL, colnames(probability), c("fit", "lwr", "upr"))))
 }
 
 # ---- shared by the types ----
@@ -221,15 +258,17 @@ with_limits <- function(fit, limits) {
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
+#' @param censoring As in the model list: what "log_density" takes instead of y.
 #' @noRd
-response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL) {
+response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
+                            censoring = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
   as_galvi_error(predict_response(
     fit$model$likelihood, fit$posterior$hyper,
     size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
     mean = marginals$mean, variance = marginals$variance,
-    what = what, probability = if (is.null(probability)) 0.5 else probability
+    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring
   ))
 }
 
@@ -247,6 +286,10 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
+  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(paste(
+    "The mean of the response is infinite: %s has none at a shape of 1 or less, here %s.",
+    "predict(type = \"quantile\") has the median."
+  ), the_family(fit$family), format(family_parameter(fit, "shape"), digits = 3)))))
   whose <- if (any(is.infinite(mean))) "mean" else "standard deviation of the mean"
   formula <- if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"
   warn_too_large(paste("The", whose, "of the response is"), if (whose == "mean") mean else sd, target,
@@ -254,6 +297,13 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
       "Use type = \"link\", which does not overflow, or type = \"quantile\", which does so only where the",
       "response itself is too large."
     ))
+}
+
+#' Has the response no mean, whatever eta is?
+#' @noRd
+has_infinite_mean <- function(fit) {
+  if (!family_type(fit$family)$times) return(FALSE)
+  is.infinite(response_moment(fit, list(mean = matrix(0), variance = matrix(0)), "mean"))
 }
 
 #' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.
@@ -347,6 +397,24 @@ check_level <- function(level, arg = "level") {
   if (is.numeric(level) && length(level) == 1L && !is.na(level) && level > 0 && level < 1) return(level)
   stop_galvi("argument", sprintf(
     "`%s` must be a number between 0 and 1, not %s.", arg, describe(level)
+  ))
+}
+
+# Values of the response, for the type that wants them.
+check_values_at <- function(at, type) {
+  wanted <- c(survival = "times", cdf = "q")
+  for (name in names(Filter(Negate(is.null), at))) {
+    if (!identical(unname(wanted[type]), name)) {
+      stop_galvi("argument", sprintf(
+        "`%s` is for type = \"%s\", not \"%s\".", name, names(wanted)[wanted == name], type
+      ))
+    }
+  }
+  if (!type %in% names(wanted)) return(NULL)
+  x <- at[[wanted[[type]]]]
+  if (is.numeric(x) && length(x) && !anyNA(x)) return(as.numeric(x))
+  stop_galvi("argument", sprintf(
+    "type = \"%s\" needs `%s`, values of the response without NA, not %s.", type, wanted[[type]], describe(x)
   ))
 }
 

@@ -15,6 +15,9 @@
 #'   uniform draw between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]; classes
 #'   are taken in the order of their levels. Standard normal if the model is right.
 #'
+#' Of censored and truncated rows of a `survival::Surv()` only `"quantile"` is defined: a uniform draw between
+#' the probabilities of the bounds, given that the response exceeds its entry.
+#'
 #' Responses of several classes have `"deviance"` and `"quantile"` alone. [stochastic_volatility()], whose y
 #' is its own response residual, has all but `"deviance"`, which y = 0 would make infinite.
 #'
@@ -53,6 +56,7 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
     ), type, length(response_levels(object))))
   }
   target <- if (is.null(newdata)) training_target(object) else new_target(object, newdata, response = TRUE)
+  if (type != "quantile") check_observed(object, target, sprintf("`type = \"%s\"`", type))
   residual <- switch(type,
     response = response_residuals(object, target),
     pearson = pearson_residuals(object, target),
@@ -73,7 +77,22 @@ fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, i
 #' @export
 deviance.galvi <- function(object, ...) {
   refuse_dots(list(...), deviance.galvi, "deviance()")
-  sum(deviance_residuals(object, training_target(object))^2)
+  target <- training_target(object)
+  check_observed(object, target, "The deviance")
+  sum(deviance_residuals(object, target)^2)
+}
+
+check_observed <- function(fit, target, what) {
+  range <- target$censoring
+  if (is.null(range)) return(invisible())
+  known <- range[, "lower"] < range[, "upper"] | is_truncated(fit, range[, "entry"])
+  if (!any(known)) return(invisible())
+  stop_galvi("argument", sprintf(
+    paste(
+      "%s is not defined for censored or truncated responses, as in row %s:",
+      "use residuals(type = \"quantile\")."
+    ), what, target$names[which(known)[1L]]
+  ))
 }
 
 response_residuals <- function(fit, target) {
@@ -118,26 +137,47 @@ deviance_residuals <- function(fit, target) {
 quantile_residuals <- function(fit, target) {
   left <- pit_limits(fit, target)
   right <- pit_limits(fit, target, from_above = TRUE)
-  share <- if (is_discrete(fit) || length(family_type(fit$family)$point)) stats::runif(target$n) else 1
+  random <- is_discrete(fit) || is_censored(fit) || length(family_type(fit$family)$point)
+  share <- if (random) stats::runif(target$n) else 1
   below <- left$lower + share * (left$upper - left$lower)
   above <- right$lower + (1 - share) * (right$upper - right$lower)
   far <- stats::qnorm(pmax(pmin(below, above), 1e-300))
   ifelse(below < above, far, -far)
 }
 
-#' P(Y < y) and P(Y <= y), equal for continuous responses; `from_above`: P(Y > y) and P(Y >= y)
+#' P(Y < y) and P(Y <= y), equal for continuous responses that were observed; `from_above`: P(Y > y) and
+#' P(Y >= y). Of a censored one, those of its bounds.
 #' @noRd
 pit_limits <- function(fit, target, from_above = FALSE) {
   marginals <- latent_marginals(fit, target)
   if (has_classes(fit)) return(class_limits(fit, marginals, target$y, from_above))
   tail <- if (from_above) "upper" else "cdf"
   at <- function(y) response_moment(fit, marginals, tail, size = target$size, y = y)
+  range <- target$censoring
+  if (!is.null(range)) {
+    at <- function(y) tail_beyond_entry(fit, marginals, from_above, y, range[, "entry"])
+    ends <- list(at(range[, "lower"]), at(range[, "upper"]))
+    return(stats::setNames(if (from_above) rev(ends) else ends, c("lower", "upper")))
+  }
   one <- at(target$y)
   other <- if (is_discrete(fit)) at(target$y - 1) else one
   # all of what is at such a point; nothing lies below it
   point <- target$y %in% family_type(fit$family)$point & !is_discrete(fit)
   other[point] <- if (from_above) 1 else 0
   if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)
+}
+
+#' P(Y > y), or P(Y <= y), given that Y exceeds its entry: the first is the density of a response of which no
+#' more is known
+#' @noRd
+tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
+  p <- response_moment(fit, marginals, if (from_above) "upper" else "cdf", y = y)
+  late <- is_truncated(fit, entry)
+  if (!any(late)) return(p)
+  at <- lapply(marginals, function(x) x[late, , drop = FALSE])
+  range <- cbind(pmin(y[late], .Machine$double.xmax), Inf, entry[late])
+  above <- exp(response_moment(fit, at, "log_density", censoring = range))
+  replace(p, late, if (from_above) above else 1 - above)
 }
 
 is_discrete <- function(fit) facts_of(fit)$discrete

@@ -14,7 +14,8 @@
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
 #'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
 #'   proportions, two-column matrices. Attribute `seed` as for [stats::simulate()]. A response that is too
-#'   large for a number is `Inf`, with a warning (`galvi_warning_numeric`).
+#'   large for a number is `Inf`, with a warning (`galvi_warning_numeric`). Of a `survival::Surv()` the times
+#'   are drawn without censoring, beyond the entry where it has one.
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
 #' head(simulate(fit, 3, seed = 1))
@@ -145,6 +146,11 @@ draw_response <- function(fit, target, eta) {
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
   u <- stats::runif(target$n)
   if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
+  entry <- target$censoring[, "entry"]
+  if (any(late <- is_truncated(fit, entry))) {
+    before <- response_moment(fit, given, "cdf", y = entry)
+    u <- ifelse(late, before + (1 - before) * u, u)
+  }
   response_moment(fit, given, "quantile", size = target$size, probability = u)
 }
 
@@ -152,6 +158,7 @@ draw_response <- function(fit, target, eta) {
 #' @noRd
 as_response <- function(fit, target, y) {
   given <- stats::model.response(fit$data)
+  if (is_censored(fit)) return(y)
   if (is.matrix(given) && ncol(given) == 2L) {
     return(`colnames<-`(cbind(y, target$size - y), colnames(given)))
   }

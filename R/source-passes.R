@@ -232,7 +232,7 @@ as_block <- function(chunk, stream, design) {
     stop_galvi("data", "`weights` must have one value per row of `data`.")
   }
   structure(
-    list(y = rows$y, size = rows$size, weights = rows$weights, offset = rows$offset, designs = rows$rows),
+    c(rows[intersect(row_numbers, names(rows))], list(designs = rows$rows)),
     omitted = length(rows$omitted), before = before
   )
 }

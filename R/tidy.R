@@ -28,7 +28,8 @@
 #'
 #'   `augment`: the data with `.fitted`, `.se.fit`, `.lower` and `.upper` (on request) and `.resid` (of new
 #'   data where they have the response). Where the response has classes, `.fitted` is the most probable one,
-#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual.
+#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual; of a survival object
+#'   it is the quantile residual.
 #' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
@@ -151,7 +152,7 @@ augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
     out <- add_columns(out, augment_numbers(x, newdata, type, interval, level))
   }
   if (is.null(newdata) || has_response(x, newdata)) {
-    kind <- if (has_classes(x)) "deviance" else "response"
+    kind <- if (has_classes(x)) "deviance" else if (is_censored(x)) "quantile" else "response"
     out$.resid <- unname(residuals.galvi(x, kind, newdata = newdata))
   }
   out

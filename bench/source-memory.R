@@ -87,3 +87,8 @@ table <- t(vapply(fits, measure_fit, numeric(5)))
 colnames(table) <- c("peak MiB", "seconds", "CPU seconds", "passes", "elbo")
 print(table, digits = 6)
 unlink(folder, recursive = TRUE)
+
+# Answer (2 cores of a busy machine, R 4.2.2, OpenBLAS 0.3.21, one thread), 5 passes each, peak memory and CPU
+# seconds: the package alone 73 MiB. 1e6 rows: data frame 792 MiB, 10 s; function 210 MiB, 13 s; Parquet by
+# nanoparquet 224 MiB, 11 s; SQLite 223 MiB, 19 s. 1e7 rows: function 359 MiB, 132 s; Parquet 369 MiB, 112 s;
+# SQLite 387 MiB, 160 s. The bound is the same to the last digit.

@@ -61,3 +61,6 @@ rows <- lapply(names(sources), function(name) {
 })
 show_table(do.call(rbind, rows), digits = 3)
 unlink(folder, recursive = TRUE)
+
+# Answer (2 cores of a busy machine, R 4.2.2, OpenBLAS 0.3.21, one thread), rows a second: data frame 780,000;
+# Parquet by nanoparquet 600,000 (19 million read alone); SQLite 400,000 (1.3 million); CSV 80,000 (100,000).

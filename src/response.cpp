@@ -14,7 +14,7 @@ namespace {
 using galvi::Likelihood;
 
 struct Row {
-  double size, y;
+  galvi::Datum datum;
   const double *mean, *variance;  // K
   double probability;
 };
@@ -24,14 +24,20 @@ const std::map<std::string, Quantity>& quantities() {
   using namespace galvi;
   static const std::map<std::string, Quantity> table = {
       {"mean",
-       [](const Likelihood& l, const Row& r) { return predictive_mean(l, r.size, r.mean, r.variance); }},
+       [](const Likelihood& l, const Row& r) {
+         return predictive_mean(l, r.datum.size, r.mean, r.variance);
+       }},
       {"mean_variance", [](const Likelihood& l,
-                           const Row& r) { return predictive_mean_variance(l, r.size, r.mean, r.variance); }},
+                           const Row& r) {
+         return predictive_mean_variance(l, r.datum.size, r.mean, r.variance);
+       }},
       {"variance",
-       [](const Likelihood& l, const Row& r) { return predictive_variance(l, r.size, r.mean, r.variance); }},
+       [](const Likelihood& l, const Row& r) {
+         return predictive_variance(l, r.datum.size, r.mean, r.variance);
+       }},
       {"log_density",
        [](const Likelihood& l, const Row& r) {
-         return predictive_log_density(l, {r.y, r.size}, r.mean, r.variance);
+         return predictive_log_density(l, r.datum, r.mean, r.variance);
        }},
       {"log_mean",
        [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, 1.0); }},
@@ -39,15 +45,15 @@ const std::map<std::string, Quantity>& quantities() {
        [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, -1.0); }},
       {"cdf",
        [](const Likelihood& l, const Row& r) {
-         return predictive_tails(l, {r.y, r.size}, r.mean, r.variance).lower;
+         return predictive_tails(l, r.datum, r.mean, r.variance).lower;
        }},
       {"upper",
        [](const Likelihood& l, const Row& r) {
-         return predictive_tails(l, {r.y, r.size}, r.mean, r.variance).upper;
+         return predictive_tails(l, r.datum, r.mean, r.variance).upper;
        }},
       {"quantile",
        [](const Likelihood& l, const Row& r) {
-         return predictive_quantile(l, r.size, r.mean, r.variance, r.probability);
+         return predictive_quantile(l, r.datum.size, r.mean, r.variance, r.probability);
        }},
   };
   return table;
@@ -56,13 +62,15 @@ const std::map<std::string, Quantity>& quantities() {
 }  // namespace
 
 // `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
-// used by "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". NA in a row
-// gives NA, and so does a mean or variance that is not finite.
+// used by "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". With
+// `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses. NA in a
+// row gives NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,
                                      Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what,
-                                     Rcpp::NumericVector probability) {
+                                     Rcpp::NumericVector probability,
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
   const auto quantity = quantities().find(what);
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
@@ -71,6 +79,10 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   if (N * K != mean.size()) throw std::invalid_argument("mean must be N x K");
   Rcpp::NumericVector out(N);
   auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
+  const galvi::Matrix range =
+      censoring.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
+  if (censoring.isNotNull() && (range.rows() != N || range.cols() != 3))
+    throw std::invalid_argument("censoring must be N x 3");
   galvi::Vector m(K), v(K);
   galvi::RMonitor monitor(R_NilValue);
   for (R_xlen_t n = 0; n < N; ++n) {
@@ -79,9 +91,11 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
       m[k] = mean[n + k * N];
       v[k] = at(variance, n + k * N);
     }
-    const Row row{at(size, n), at(y, n), m.data(), v.data(), at(probability, n)};
-    const bool missing = !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.y) ||
-                         std::isnan(row.size) || std::isnan(row.probability);
+    Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
+    if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), 0.0, range(n, 1), range(n, 2)};
+    const bool missing = !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
+                         std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||
+                         std::isnan(row.probability);
     out[n] = missing ? NA_REAL : quantity->second(*l, row);
   }
   return out;

@@ -94,7 +94,15 @@ FieldSpec field_from_list(const Rcpp::List& list) {
 }
 
 Data data_from_list(const Rcpp::List& model) {
-  return {get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), Vector()};
+  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}};
+  if (!has(model, "censoring")) return data;
+  const Matrix censoring = get_matrix(model, "censoring");
+  if (censoring.cols() != 3 || censoring.rows() != data.y.size())
+    throw std::invalid_argument("censoring must be N x 3");
+  data.y = censoring.col(0);
+  data.upper = censoring.col(1);
+  data.entry = censoring.col(2);
+  return data;
 }
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {

@@ -8,8 +8,8 @@
 
 namespace galvi {
 
-/// E log p = constant + sum_j weight_j E f(sign_j eta_j + shift_j), any number of latents: a FunctionMean
-/// computes or bounds each mean of f.
+/// The sum of the parts' means, any number of latents: a FunctionMean computes or bounds that of the
+/// likelihood's standard function, exponentials have a closed form.
 class ComposedExpectation final : public ByRow {
  public:
   explicit ComposedExpectation(std::unique_ptr<FunctionMean> mean) : mean_(std::move(mean)) {}
@@ -18,7 +18,9 @@ class ComposedExpectation final : public ByRow {
   std::string refuses(const Likelihood& likelihood) const override;
   bool exact() const override { return mean_->exact(); }
   bool is_bound() const override { return true; }
-  bool one_optimum(const Likelihood& /*likelihood*/) const override { return mean_->concave(); }
+  bool one_optimum(const Likelihood& likelihood) const override {
+    return mean_->concave() && likelihood.log_concave();
+  }
   bool has_conjugate(const Likelihood& /*likelihood*/) const override { return mean_->has_conjugate(); }
   void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override;
   void conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,

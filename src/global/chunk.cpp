@@ -9,7 +9,8 @@ namespace {
 
 Data slice(const Data& data, Index begin, Index count) {
   const auto part = [&](const Vector& x) { return x.size() > 0 ? Vector(x.segment(begin, count)) : x; };
-  return {part(data.y), part(data.size), part(data.weight), part(data.spread)};
+  return {part(data.y),      part(data.size),  part(data.weight),
+          part(data.spread), part(data.upper), part(data.entry)};
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct Truncated {
 
 Truncated truncated(const LatentGaussianModel& model, const Composition::Part& part, Index n, double f,
                     double v) {
-  return {v, std::sqrt(1 - v) * (part.sign * (model.prior_mean()(n) + f) + part.shift)};
+  return {v, std::sqrt(1 - v) * (part.coefficient * (model.prior_mean()(n) + f) + part.shift)};
 }
 
 /// The bound as a function of the mean m of f for which every q(g_n) is best.
@@ -96,7 +96,7 @@ class TruncatedClimber {
     for_parts(model_, [&](Index n, const Composition::Part& part, double copies) {
       const double v = variance_[n];
       const auto [f] = truncated(model_, part, n, out.m[n], v);
-      const double excess = part.sign * std::sqrt(1 - v) * f[1];
+      const double excess = part.coefficient * std::sqrt(1 - v) * f[1];
       rows(n, 0) += copies * (f[0] - 0.5 * std::log1p(-v) + 0.5 * f[1] * f[1]);
       rows(n, 1) += copies * excess;
       rows(n, 2) += copies * excess * excess;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,15 @@
 namespace galvi {
 
 /// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with
-/// classes y is the class, 0, 1, ..
+/// classes y is the class, 0, 1, .. A censored response is known to lie in (y, upper], and one that is
+/// truncated was observed only because it exceeds `entry`.
 struct Datum {
   double y;
   double size;
   double spread = 0;  // variance of eta that a likelihood averages over (expectation/averaged.h)
+  double upper = y;
+  double entry = -infinity;
+  bool censored() const { return upper > y; }
 };
 
 /// All responses; `weight` multiplies the log likelihood of its row.
@@ -24,8 +29,12 @@ struct Data {
   Vector y;
   Vector size;
   Vector weight;
-  Vector spread;  // empty for zero
-  Datum operator[](Index n) const { return {y[n], size[n], spread.size() > 0 ? spread[n] : 0.0}; }
+  Vector spread;        // empty for zero
+  Vector upper, entry;  // empty where no response is censored or truncated
+  Datum operator[](Index n) const {
+    const double s = spread.size() > 0 ? spread[n] : 0.0;
+    return upper.size() > 0 ? Datum{y[n], size[n], s, upper[n], entry[n]} : Datum{y[n], size[n], s};
+  }
 };
 
 /// What R says about a likelihood; hyper and constants as in KernelSpec.
@@ -163,7 +172,10 @@ class Likelihood {
   }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }
+  /// Some weights of that sum are negative, so that bounds of the function's mean are none of the sum's.
+  virtual bool signed_weights() const { return false; }
   /// The expectation in closed form, where there is one; of a row with K > 1 latents the second alone.
+  /// has_closed_form(): of every row that the likelihood was made for.
   virtual bool has_closed_form() const { return false; }
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
                                                       double /*variance*/) const {
@@ -171,7 +183,10 @@ class Likelihood {
   }
   virtual void add_closed_form(const Datum& datum, const double* mean, const double* variance,
                                RowExpectation& out) const {
-    out.add(*closed_form(datum, *mean, *variance));
+    const auto closed = closed_form(datum, *mean, *variance);
+    if (!closed)
+      throw std::invalid_argument("the fit's expectation has no closed form for a row that is censored so");
+    out.add(*closed);
   }
   /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).
   /// K = 1
@@ -207,6 +222,8 @@ class Likelihood {
   virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
   /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)).
   virtual const StandardFunction* log_inverse_link() const { return nullptr; }
+  /// The f of size - E[y | eta], where it is another.
+  virtual const StandardFunction* log_complement_link() const { return log_inverse_link(); }
   virtual bool discrete() const = 0;
   /// Number of classes where the response is one of several, 0 where it is a number.
   virtual Index classes() const { return 0; }

@@ -5,18 +5,21 @@
 #include "likelihood/beta.h"
 #include "likelihood/beta_binomial.h"
 #include "likelihood/beta_log_precision.h"
+#include "likelihood/binomial_cloglog.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/binomial_probit.h"
 #include "likelihood/categorical.h"
+#include "likelihood/censored_gaussian.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
-#include "likelihood/exponential.h"
 #include "likelihood/gamma.h"
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/gaussian_log_sd.h"
 #include "likelihood/laplace.h"
 #include "likelihood/likelihood.h"
+#include "likelihood/loglogistic.h"
+#include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
 #include "likelihood/poisson.h"
@@ -25,6 +28,7 @@
 #include "likelihood/student.h"
 #include "likelihood/student_log_scale.h"
 #include "likelihood/zeros.h"
+#include "likelihood/weibull.h"
 
 namespace galvi {
 namespace {
@@ -73,9 +77,14 @@ const std::vector<Entry>& registry() {
       {"hurdle_gamma", {"hurdle_gamma", {{"shape", {0}}}, {}}, with_zeros<Hurdle, Gamma>},
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
+      {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
-      {"exponential", {"exponential", {}, {}}, plain<Exponential>},
+      {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
+      {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
+      {"loglogistic", {"loglogistic", {{"shape", {0}}}, {}}, from_spec<Loglogistic>},
+      {"lognormal", {"lognormal", {{"sigma", {0}}}, {}}, from_spec<Lognormal>},
+      {"censored_gaussian", {"censored_gaussian", {{"variance", {0}}}, {}}, from_spec<CensoredGaussian>},
       {"negbinomial", {"negbinomial", {{"size", {0}}}, {}}, from_spec<NegativeBinomial>},
       {"stochastic_volatility", {"stochastic_volatility", {}, {}}, plain<StochasticVolatility>},
       {"laplace", {"laplace", {{"scale", {0}}}, {}}, from_spec<Laplace>},

@@ -5,7 +5,7 @@
 
 namespace galvi {
 
-/// exp(f) is the distribution function of a density that is symmetric around 0.
+/// exp(f) is a distribution function.
 class StandardFunction {
  public:
   virtual ~StandardFunction() = default;
@@ -13,7 +13,7 @@ class StandardFunction {
   /// d^k f / d x^k, k = 0..4.
   virtual void derivatives(double x, double out[5]) const = 0;
   virtual Smoothness smoothness() const = 0;
-  /// The log of that density and its first two derivatives.
+  /// The log of its density and that one's first two derivatives.
   virtual void log_density(double x, double out[3]) const = 0;
   /// log E exp(f(x)) under x ~ N(mean, variance) where it has a closed form.
   virtual std::optional<double> log_mean_exp(double /*mean*/, double /*variance*/) const {
@@ -21,9 +21,15 @@ class StandardFunction {
   }
 };
 
-/// f(x) = log 1 / (1 + exp(-x)) = -llp(-x), with llp(x) = log(1 + exp(x)). Lives as long as the program.
+// They live as long as the program.
+
+/// f(x) = log 1 / (1 + exp(-x)) = -llp(-x), with llp(x) = log(1 + exp(x)).
 const StandardFunction& log_sigmoid();
 /// f(x) = log Phi(x).
 const StandardFunction& log_phi();
+/// f(x) = -exp(-x), of the Gumbel distribution.
+const StandardFunction& log_gumbel();
+/// f(x) = log(1 - exp(-exp(x))), of minus a Gumbel variable: the inverse of the complementary log-log link.
+const StandardFunction& log_cloglog();
 
 }  // namespace galvi

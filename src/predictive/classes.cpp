@@ -58,7 +58,7 @@ void composed_classes(const Likelihood& likelihood, const double* mean, const do
     for (Index k = 0; k < likelihood.latents(); ++k) {
       std::vector<double> parts{static_cast<double>(k)};
       for (const Composition::Part& part : sum.parts) {
-        if (part.latent == k) parts.insert(parts.end(), {part.weight, part.sign, part.shift});
+        if (part.latent == k) parts.insert(parts.end(), {part.weight, part.coefficient, part.shift});
       }
       if (parts.size() == 1) continue;
       const auto [entry, fresh] = known.try_emplace(parts);

@@ -32,7 +32,7 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   if (sign > 0.0) {
     if (const auto value = likelihood.predictive_log_mean(mean, variance)) return *value;
   }
-  const StandardFunction* f = likelihood.log_inverse_link();
+  const StandardFunction* f = sign > 0.0 ? likelihood.log_inverse_link() : likelihood.log_complement_link();
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
   if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
   // Small shares are integrated on the log scale, which keeps their digits.

@@ -15,8 +15,8 @@ class Tilted final : public LogIntegrand {
 
   // Closed forms at variance 0 keep digits where large counts cancel.
   double value(double eta) const override {
-    const double log_density = likelihood_.has_closed_form() ? likelihood_.closed_form(datum_, eta, 0)->value
-                                                             : likelihood_.log_density(datum_, &eta);
+    const auto closed = likelihood_.closed_form(datum_, eta, 0);
+    const double log_density = closed ? closed->value : likelihood_.log_density(datum_, &eta);
     const double value = weight_ * log_density - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
     return std::isnan(value) ? -infinity : value;
   }

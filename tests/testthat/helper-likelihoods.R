@@ -51,10 +51,17 @@ likelihood_cases <- list(
   }),
   binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
   binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
+  binomial_cloglog = list(draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))),
   poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),
   negbinomial = list(hyper = c(size = 1.7), draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))),
   gamma = list(hyper = c(shape = 2.3), draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))),
   exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
+  weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
+  loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),
+  lognormal = list(hyper = c(sigma = 0.7), draw = function(eta, h) rlnorm(length(eta), eta, h)),
+  censored_gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) {
+    rnorm(length(eta), eta, sqrt(h))
+  }),
   stochastic_volatility = list(draw = function(eta, h) rnorm(length(eta), 0, exp(eta / 2))),
   laplace = list(hyper = c(scale = 0.6), draw = function(eta, h) {
     eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)

@@ -41,9 +41,20 @@ reference_log_density <- list(
   binomial_probit = function(y, eta, trials = 1) {
     lchoose(trials, y) + y * pnorm(eta, log.p = TRUE) + (trials - y) * pnorm(-eta, log.p = TRUE)
   },
+  binomial_cloglog = function(y, eta, trials = 1) {
+    log_p <- ifelse(eta < 0, log(-expm1(-exp(eta))), log1p(-exp(-exp(eta))))
+    lchoose(trials, y) + y * log_p - (trials - y) * exp(eta)
+  },
   poisson = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
   gamma = function(y, eta, trials = 1, shape = 1) dgamma(y, shape, rate = shape * exp(-eta), log = TRUE),
   exponential = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
+  weibull = function(y, eta, trials = 1, shape = 1) {
+    x <- shape * (log(y) - eta)
+    log(shape) - log(y) + x - exp(x)
+  },
+  loglogistic = function(y, eta, trials = 1, shape = 1) dlogis(log(y), eta, 1 / shape, log = TRUE) - log(y),
+  lognormal = function(y, eta, trials = 1, sigma = 1) dlnorm(y, eta, sigma, log = TRUE),
+  censored_gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
   negbinomial = function(y, eta, trials = 1, size = 1) {
     lgamma(y + size) - lgamma(size) - lgamma(y + 1) + y * plogis(eta - log(size), log.p = TRUE) +
       size * plogis(log(size) - eta, log.p = TRUE)

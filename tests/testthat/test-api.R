@@ -18,7 +18,7 @@ api_response <- function(name) {
     with_zeros = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
     gaussian = , student = , laplace = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2), binomial = c(0, 1, 1, 0, 1, 0, 1, 0),
     poisson = , negbinomial = c(0, 1, 4, 2, 7, 3, 1, 0),
-    Gamma = , exponential = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2),
+    Gamma = , exponential = , weibull = , loglogistic = , lognormal = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2),
     beta_family = c(0.1, 0.4, 0.35, 0.8, 0.55, 0.2, 0.6, 0.7),
     stochastic_volatility = c(0.1, -0.4, 1.2, -2, 0, 0.8, 0.1, -0.6),
     cumulative = factor(classes, ordered = TRUE), categorical = , stick_breaking = factor(classes)

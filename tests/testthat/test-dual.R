@@ -64,8 +64,11 @@ random_direction <- function(model) {
 
 test_that("the pairs with a conjugate are those with a jointly convex f", {
   pairs <- vapply(dual_pairs(), paste, "", collapse = " ")
-  closed <- c("gaussian", "poisson", "gamma", "exponential", "stochastic_volatility")
-  logs <- c("binomial_logit", "negbinomial", "cumulative_logit", "categorical", "reference", "stick_breaking")
+  closed <- c("gaussian", "poisson", "gamma", "exponential", "weibull", "stochastic_volatility")
+  logs <- c(
+    "binomial_logit", "negbinomial", "loglogistic", "cumulative_logit", "categorical", "reference",
+    "stick_breaking"
+  )
   expect_setequal(pairs, c(paste(closed, "closed_form"), paste(logs, "log")))
 })
 

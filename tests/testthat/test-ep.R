@@ -45,6 +45,8 @@ tilted_cases <- list(
   list("poisson", numeric(), c(0, 1, 40, 1e5)),
   list("negbinomial", c(size = 1.7), c(0, 12)),
   list("gamma", c(shape = 2.3), c(1e-3, 5)), list("exponential", numeric(), 2),
+  list("weibull", c(shape = 1.6), c(1e-3, 5)), list("loglogistic", c(shape = 1.6), c(1e-3, 5)),
+  list("lognormal", c(sigma = 0.6), c(1e-3, 5)), list("binomial_cloglog", numeric(), c(0, 1)),
   list("stochastic_volatility", numeric(), c(0.1, -4)),
   list("laplace", c(scale = 0.6), c(-5, 0.3))
 )
@@ -87,7 +89,8 @@ test_that("a kink next to the peak is seen", {
 })
 
 ep_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
-              "stochastic_volatility", "laplace", "cumulative_logit", "cumulative_probit")
+              "stochastic_volatility", "laplace", "cumulative_logit", "cumulative_probit", "weibull",
+              "loglogistic", "lognormal", "binomial_cloglog")
 
 test_that("every row's tilted moments are the posterior's marginals", {
   for_seeds(1:20, function(seed) {

@@ -42,7 +42,7 @@ test_that("misspelt choices", {
 test_that("families", {
   expect_error_snapshot({
     galvi(b ~ gp(x), d(), family = "binomal")
-    galvi(b ~ gp(x), d(), family = binomial("cloglog"))
+    galvi(b ~ gp(x), d(), family = binomial("cauchit"))
     galvi(b ~ gp(x), d(), family = quasibinomial())
     galvi(y ~ gp(x), d(), family = Gamma())
     galvi(y ~ gp(x), d(), family = inverse.gaussian())

@@ -43,14 +43,18 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("cumulative", "cloglog"), "cumulative\\(\"logit\"\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
-  foreign_refused(brms_family("lognormal", "identity"), "gaussian\\(\\) on log\\(y\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_inflated\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
   foreign_refused(brms_family("asym_laplace", "identity"), "laplace\\(\\)")
   foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
   foreign_refused(brms_family("multinomial", "logit"), "categorical\\(\\).*weights")
-  foreign_refused(brms_family("weibull", "log"), "Gamma")
+  foreign_refused(brms_family("frechet", "log"), "Gamma")
   foreign_refused(brms_family("skew_normal", "identity"), "must be one of")
+})
+
+test_that("survival families of brms are ours", {
+  expect_translated(brms_family("weibull", "log"), "weibull", "log")
+  expect_translated(brms_family("lognormal", "identity"), "lognormal", "log")
 })
 
 test_that("families of mgcv are translated with what they hold", {

@@ -22,6 +22,7 @@ test_that("every family is made by its constructor, its name and galvi_family() 
     student = student, laplace = laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
     categorical = categorical, stick_breaking = stick_breaking, beta_binomial = beta_binomial,
+    weibull = weibull, loglogistic = loglogistic, lognormal = lognormal,
     zero_inflated_poisson = zero_inflated, hurdle_poisson = hurdle,
     zero_inflated_negbinomial = function() zero_inflated(negbinomial),
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
@@ -60,7 +61,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
 })
 
 test_that("links and families that cannot be are refused by name", {
-  family_refused(binomial("cloglog"), "cloglog")
+  family_refused(binomial("cauchit"), "cauchit")
   family_refused(quasibinomial(), "binomial\\(\\)")
   family_refused(quasipoisson(), "poisson\\(\\)")
   family_refused(quasi(), "quasi")

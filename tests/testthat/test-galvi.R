@@ -137,8 +137,10 @@ test_that("every expectation runs with the families that its form is for, and wi
     sort(unique(table$family[table$runs & table$expectation == expectation]))
   }
   expect_setequal(unique(table$expectation), expectation_facts()$name)
-  sigmoids <- c("binomial", "cumulative", "negbinomial", "stick_breaking")
-  closed <- c("exponential", "Gamma", "gaussian", "laplace", "poisson", "stochastic_volatility")
+  sigmoids <- c("binomial", "cumulative", "loglogistic", "negbinomial", "stick_breaking")
+  closed <- c(
+    "exponential", "Gamma", "gaussian", "laplace", "lognormal", "poisson", "stochastic_volatility", "weibull"
+  )
   expect_equal(runs("closed_form"), sort(closed))
   # a kink is not for nodes
   expect_equal(runs("quadrature"), sort(setdiff(names(family_types()), "laplace")))

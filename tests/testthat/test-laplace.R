@@ -1,7 +1,8 @@
 # Laplace's approximation against Newton's method in plain R, glm() and the Taylor fixed point.
 
 laplace_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
-                   "stochastic_volatility", "cumulative_logit", "cumulative_probit", "student", "beta")
+                   "stochastic_volatility", "cumulative_logit", "cumulative_probit", "student", "beta",
+                   "weibull", "loglogistic", "lognormal", "binomial_cloglog")
 
 laplace_fit <- function(model, ...) {
   model$expectation <- "taylor"

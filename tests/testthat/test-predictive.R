@@ -95,13 +95,17 @@ test_that("quantiles of counts are the smallest that reach the probability", {
 
 # E g(eta) for a function that bends where log p(y | eta) does.
 response_mean <- function(type, y, mean, variance, g) {
-  bend <- switch(type, gamma = , exponential = log(y), stochastic_volatility = 2 * log(abs(y)),
+  bend <- switch(type, gamma = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
                  beta = qlogis(y), negbinomial = log(y + 0.5), y)
   mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
 }
 reference_cdfs <- list(
   gamma = function(y, eta) pgamma(y, 2.3, rate = 2.3 * exp(-eta)),
   exponential = function(y, eta) pexp(y, exp(-eta)),
+  weibull = function(y, eta) pweibull(y, 1.6, exp(eta)),
+  loglogistic = function(y, eta) plogis(log(y), eta, 1 / 1.6),
+  lognormal = function(y, eta) plnorm(y, eta, 0.7),
+  censored_gaussian = function(y, eta) pnorm(y, eta, sqrt(0.7)),
   negbinomial = function(y, eta) pnbinom(y, 1.7, mu = exp(eta)),
   stochastic_volatility = function(y, eta) pnorm(y, 0, exp(eta / 2)),
   laplace = function(y, eta) {
@@ -146,6 +150,18 @@ test_that("moments of every likelihood's response are integrals over eta", {
   }
   expect_close(moments("gamma"), with_noise(log_normal$square / 2.3))
   expect_close(moments("exponential"), with_noise(log_normal$square))
+  # y = exp(eta) T: mean E exp(eta) E T, noise E exp(2 eta) Var T
+  scaled <- function(one, two) {
+    c(log_normal$mean * one, log_normal$mean_variance * one^2,
+      log_normal$mean_variance * one^2 + log_normal$square * (two - one^2))
+  }
+  expect_close(moments("weibull"), scaled(gamma(1 + 1 / 1.6), gamma(1 + 2 / 1.6)))
+  expect_close(moments("lognormal"), scaled(exp(0.7^2 / 2), exp(2 * 0.7^2)))
+  logistic <- function(p, k) (pi * p / k) / sin(pi * p / k)
+  expect_close(moments("loglogistic", 2.6), scaled(logistic(1, 2.6), logistic(2, 2.6)))
+  expect_identical(unname(moments("loglogistic", 2)[3]), Inf)
+  expect_identical(unname(moments("loglogistic", 1)), c(Inf, Inf, Inf))
+  expect_close(moments("censored_gaussian"), c(0.3, 2, 2.7))
   expect_close(moments("negbinomial"), with_noise(log_normal$mean + log_normal$square / 1.7))
   expect_close(moments("stochastic_volatility"), c(0, 0, log_normal$mean))
   expect_close(moments("laplace"), c(0.3, 2, 2 + 2 * 0.7^2))

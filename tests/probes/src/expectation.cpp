@@ -21,6 +21,14 @@ Rcpp::NumericVector column(const galvi::Matrix& X) {
   return Rcpp::NumericVector(X.data(), X.data() + X.size());
 }
 
+// One response: its bounds and its entry where `censoring` (N x 3, or nothing) has them.
+galvi::Datum datum_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& size,
+                      const Rcpp::Nullable<Rcpp::NumericMatrix>& censoring, int n) {
+  if (censoring.isNull()) return {y[n], size[n]};
+  const Rcpp::NumericMatrix range(censoring.get());
+  return {range(n, 0), size[n], 0.0, range(n, 1), range(n, 2)};
+}
+
 }  // namespace
 
 // Why this expectation cannot serve this likelihood; "" if it can.
@@ -37,11 +45,12 @@ std::string probe_expectation_refuses(std::string expectation, Rcpp::List likeli
 // Row n: log p(y_n | eta_n), its four derivatives in eta, then d log p / d hyper.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
-                                     Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+                                     Rcpp::NumericVector size, Rcpp::NumericVector eta,
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   Rcpp::NumericMatrix out(y.size(), 6 + hyper.size());
   for (int n = 0; n < y.size(); ++n) {
-    const galvi::Datum datum{y[n], size[n]};
+    const galvi::Datum datum = datum_of(y, size, censoring, n);
     double l[5];
     made->derivatives(datum, eta[n], l);
     out(n, 0) = made->log_density(datum, &eta[n]);
@@ -79,12 +88,18 @@ Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyp
 Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
                              Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
                              Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads,
-                             int pieces = 20) {
+                             int pieces = 20, Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   const auto expected = galvi::make_expectation(expectation, *made, {pieces});
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("eigen"), monitor, threads};
-  const galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight), galvi::Vector()};
+  galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight), {}, {}, {}};
+  if (censoring.isNotNull()) {
+    const galvi::Matrix range = galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
+    data.y = range.col(0);
+    data.upper = range.col(1);
+    data.entry = range.col(2);
+  }
   const galvi::Matrix m = rows_of(mean, y.size()), v = rows_of(variance, y.size());
   galvi::Expectations out;
   expected->evaluate(context, *made, data, m, v, order, out);

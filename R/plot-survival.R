@@ -1,0 +1,58 @@
+# Survival curves: P(Y > t) of new responses, one curve for each row of `newdata` or one at typical values.
+
+survival_panels <- function(fit, newdata, settings) {
+  check_no_classes(fit, "`which = \"survival\"`")
+  target <- if (is.null(newdata)) typical_target(fit) else new_target(fit, newdata)
+  if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
+  reach <- settings$xlim
+  if (is.null(reach)) reach <- range(fit$model$y, if (is_positive(fit)) 0)
+  times <- seq(reach[1L], reach[2L], length.out = settings$n)
+  options <- list(at = times, interval = "credible", level = settings$level)
+  curves <- predict_tail("upper", fit, target, options)
+  names <- curve_names(newdata, target)
+  data <- do.call(rbind, lapply(seq_len(target$n), function(i) {
+    one <- matrix(curves$fit[i, , ], ncol = 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))
+    data.frame(series = factor(rep(names[i], length(times)), names), time = times, one)
+  }))
+  if (target$n == 1L) data$series <- NULL
+  note <- join_notes(
+    sprintf("bands: %g%% credible intervals", 100 * settings$level),
+    if (is.null(newdata)) "variables at typical values", if (is.null(newdata) && has_offset(fit)) "offset 0"
+  )
+  list(data = data, draw = list(function(look) draw_survival(fit, data, note, look)))
+}
+
+is_positive <- function(fit) !link_has(fit$family, "same_units")
+
+#' One row whose variables are typical
+#' @noRd
+typical_target <- function(fit) {
+  list(n = 1L, size = 1, names = "1", marginals = frame_marginals(fit, typical_frame(fit, 1L)))
+}
+
+#' What rows of new data differ in, such as `sex = 1, age = 60`; their names where that tells them not apart
+#' @noRd
+curve_names <- function(newdata, target) {
+  rows <- setdiff(seq_along(target$names), target$omitted)
+  differs <- function(x) is.atomic(x) && is.null(dim(x)) && length(unique(x)) > 1L
+  shown <- Filter(differs, as.list(as.data.frame(newdata)))
+  parts <- Map(function(x, name) {
+    paste(name, "=", format(x[rows], trim = TRUE, digits = 4))
+  }, shown, names(shown))
+  words <- if (length(parts)) do.call(paste, c(unname(parts), sep = ", "))
+  if (is.null(words) || anyDuplicated(words)) target$names[rows] else words
+}
+
+draw_survival <- function(fit, data, note, look) {
+  series <- split_series(data)
+  names <- if (length(series) > 1L) levels(data$series)
+  colours <- series_colours(length(series), look)
+  xlab <- if (is_censored(fit)) "time" else fit$design$response$name
+  open_panel(range(data$time), c(0, 1), xlab, "probability of a longer time", "Survival", note, look,
+    right = key_room(names))
+  for (k in seq_along(series)) {
+    draw_band(series[[k]]$time, series[[k]]$lwr, series[[k]]$upr, colours[k])
+    graphics::lines(series[[k]]$time, series[[k]]$fit, col = colours[k], lwd = 2)
+  }
+  if (length(names)) margin_key(names, colours, lwd = 2)
+}

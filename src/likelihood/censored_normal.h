@@ -1,0 +1,202 @@
+// Responses that are normal on some scale, of which some are censored or truncated.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/normal.h"
+#include "likelihood/normal_interval.h"
+#include "likelihood/positive_parameter.h"
+
+namespace galvi {
+
+/// s(y) ~ N(eta, sd^2) for an increasing function s of the response: with z(y) = (s(y) - eta) / sd
+///   observed at y:   -z(y)^2 / 2 - log(2 pi) / 2 - log sd + log s'(y)
+///   in (y, upper]:   log [Phi(z(upper)) - Phi(z(y))]
+/// and, of a truncated row, -log Phi(-z(entry)). The second derivative of log Phi(-z) in z falls from 0 to
+/// -1, so that truncated rows are concave in eta too.
+template <class Base>
+class CensoredNormal : public Base {
+ public:
+  CensoredNormal(const LikelihoodSpec& spec, const char* parameter) : parameter_(spec, parameter) {
+    const auto entry = spec.constants.find("censored");
+    censored_ = entry != spec.constants.end() && entry->second != 0.0;
+  }
+  void update(const ConstVectorRef& hyper) override { sd_ = sd_of(parameter_.read(hyper)); }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return Row(*this, datum, *eta, sd_).log_density();
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    Row(*this, datum, eta, sd_).derivatives(out);
+    double chain = 1.0;
+    for (int k = 1; k < 5; ++k) out[k] *= chain /= sd_;
+  }
+  // Zeros of Phi and of an interval's probability: see CumulativeProbit.
+  Smoothness smoothness() const override { return {nearest_zero * sd_, 0.0}; }
+  Smoothness smoothness(const Datum& datum) const override {
+    if (plain(datum)) return {infinity, 0.0};
+    const double low = truncated(datum) ? scaled(datum.entry) : scaled(datum.y);
+    double high = datum.censored() ? scaled(datum.upper) : low;
+    if (truncated(datum) && high == infinity) high = scaled(datum.y);
+    if (high == infinity || high == low) return {2.816 * sd_, 0.0, low};
+    if (low == -infinity) return {2.816 * sd_, 0.0, high};
+    const double width = high - low;
+    if (truncated(datum)) return {nearest_zero * sd_, 0.0, low + 0.5 * width, 0.5 * width};
+    return {std::max(nearest_zero * sd_, 6.28318530717958647692 * sd_ * (sd_ / width)), 0.0,
+            low + 0.5 * width, 0.5 * width};
+  }
+  bool log_concave() const override { return true; }
+
+  // Of rows that are neither censored nor truncated.
+  bool has_closed_form() const override { return !censored_; }
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    if (!plain(datum)) return std::nullopt;
+    const double precision = 1.0 / (sd_ * sd_), slope = (scaled(datum.y) - mean) * precision;
+    return PointExpectation{
+        log_density(datum, &mean) - 0.5 * variance * precision, slope, -0.5 * precision, -precision, 0.0,
+        0.0};
+  }
+
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return normal_cdf((scaled(datum.y) - *eta) / sd_);
+  }
+  // s(y) ~ N(mean, variance + sd^2)
+  std::optional<double> predictive_log_density(const Datum& datum, double mean,
+                                               double variance) const override {
+    if (truncated(datum)) return std::nullopt;
+    return Row(*this, datum, mean, std::hypot(sd_, std::sqrt(variance))).log_density();
+  }
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
+    const double z = (scaled(datum.y) - mean) / std::hypot(sd_, std::sqrt(variance));
+    return Tails{normal_cdf(z), normal_cdf(-z)};
+  }
+  std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
+                                            double probability) const override {
+    return response(mean + std::hypot(sd_, std::sqrt(variance)) * normal_quantile(probability));
+  }
+
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double slope = Row(*this, datum, *eta, sd_).slope_in_log_sd() / sd_;
+    gradient[parameter_.position()] += weight * d_sd(sd_) * slope;
+  }
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
+                             VectorRef gradient) const override {
+    if (!plain(datum)) return false;
+    add_gradient(datum, mean, weight, gradient);
+    gradient[parameter_.position()] += weight * d_sd(sd_) * *variance / (sd_ * sd_ * sd_);
+    return true;
+  }
+  bool has_hyper() const override { return true; }
+
+ protected:
+  virtual double scaled(double y) const = 0;    // s
+  virtual double response(double s) const = 0;  // its inverse
+  virtual double log_slope(double y) const = 0;
+  virtual double sd_of(double parameter) const = 0;
+  virtual double d_sd(double sd) const = 0;  // d sd / d parameter
+  double sd() const { return sd_; }
+
+ private:
+  static constexpr double nearest_zero = 2.58;
+  bool truncated(const Datum& datum) const { return scaled(datum.entry) > -infinity; }
+  bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
+
+  /// A row in units of sd: its log density as a function of eta / sd.
+  struct Row {
+    Row(const CensoredNormal& of, const Datum& datum, double eta, double sd)
+        : censored(datum.censored()),
+          truncated(of.truncated(datum)),
+          centre(eta / sd),
+          left(of.scaled(datum.y) / sd),
+          right(censored ? of.scaled(datum.upper) / sd : left),
+          low((of.scaled(datum.y) - eta) / sd),
+          high(censored ? (of.scaled(datum.upper) - eta) / sd : low),
+          entry(truncated ? (of.scaled(datum.entry) - eta) / sd : -infinity),
+          gap(truncated ? (of.scaled(datum.y) - of.scaled(datum.entry)) / sd : 0.0),
+          constant(censored ? 0.0 : of.log_slope(datum.y) - std::log(sd) - log_sqrt_2pi) {}
+
+    // What is far beyond the entry is divided by a probability as small: of z^2 and entry^2 the difference is
+    // a product.
+    double log_density() const {
+      if (far())
+        return constant - 0.5 * gap * (low + entry) +
+               (censored ? log_mills_ratio(low) : log_sqrt_2pi) - log_mills_ratio(entry);
+      return constant + log_share() - (truncated ? log_normal_cdf(-entry) : 0.0);
+    }
+    void derivatives(double out[5]) const {
+      double f[5];
+      if (!censored) {
+        out[1] = low;
+        out[2] = -1.0;
+        out[3] = out[4] = 0.0;
+      } else if (high == infinity) {
+        log_normal_cdf_derivatives(-low, out);
+      } else if (low == -infinity) {
+        log_normal_cdf_derivatives(high, out);
+        out[1] = -out[1];
+        out[3] = -out[3];
+      } else {
+        log_normal_interval_derivatives(left, right, centre, out);
+      }
+      const double excess = censored ? -out[2] / out[1] : 0.0;
+      if (truncated) {
+        log_normal_cdf_derivatives(-entry, f);
+        for (int k = 1; k < 5; ++k) out[k] -= f[k];
+        if (far()) out[1] = gap + excess + f[2] / f[1];
+        out[2] = std::min(out[2], 0.0);
+      }
+      out[0] = log_density();
+    }
+    // sd d log p / d sd
+    double slope_in_log_sd() const {
+      if (far()) {
+        const double own = censored ? low * excess_of(low) : -1.0;
+        return gap * (low + entry) + own - entry * excess_of(entry);
+      }
+      double slope = low * low - 1.0;
+      if (censored && high == infinity) {
+        slope = hazard(low) * low;
+      } else if (censored && low == -infinity) {
+        slope = -hazard(-high) * high;
+      } else if (censored) {
+        // [z phi(z)] between the bounds is E t^2 - 1 of t ~ N(0, 1) there
+        double f[5];
+        log_normal_interval_derivatives(left, right, centre, f);
+        slope = f[1] * f[1] + f[2];
+      }
+      return truncated ? slope - hazard(entry) * entry : slope;
+    }
+
+   private:
+    bool far() const { return truncated && entry > 0.0 && (!censored || high == infinity); }
+    double log_share() const {
+      if (!censored) return -0.5 * low * low;
+      if (high == infinity) return log_normal_cdf(-low);
+      if (low == -infinity) return log_normal_cdf(high);
+      return log_normal_interval(left, right, centre);
+    }
+    // phi(z) / Phi(-z) and what it exceeds z by
+    static double hazard(double z) {
+      double f[5];
+      log_normal_cdf_derivatives(-z, f);
+      return f[1];
+    }
+    static double excess_of(double z) {
+      double f[5];
+      log_normal_cdf_derivatives(-z, f);
+      return -f[2] / f[1];
+    }
+    bool censored, truncated;
+    double centre, left, right;  // eta and the bounds, of which an interval's width is known better ..
+    double low, high;            // .. than from these, z of the bounds
+    double entry, gap, constant;
+  };
+
+  PositiveParameter parameter_;
+  double sd_ = 1.0;
+  bool censored_ = false;  // are there censored or truncated rows?
+};
+
+}  // namespace galvi

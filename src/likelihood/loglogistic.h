@@ -1,0 +1,78 @@
+// Times with a hazard that may rise and fall, which may be censored and truncated.
+#pragma once
+
+#include <cmath>
+
+#include "likelihood/composed.h"
+#include "likelihood/log_scale.h"
+#include "likelihood/positive_parameter.h"
+#include "numeric/special_functions.h"
+
+namespace galvi {
+
+/// P(Y > y | eta) = 1 / (1 + exp(x)), x = k (log y - eta), k = shape: exp(eta) is the median. With f = log
+/// sigmoid
+///   observed at y:   log k - log y + f(x(y)) + f(-x(y))
+///   in (y, upper]:   f(-x(y)) + f(x(upper)) + log(1 - (y / upper)^k),  f(-x(y)) alone for upper = infinity
+/// and, of a truncated row, -f(-x(entry)), which is convex in eta.
+class Loglogistic final : public LogScale<Composed> {
+ public:
+  explicit Loglogistic(const LikelihoodSpec& spec)
+      : LogScale<Composed>(log_sigmoid()), parameter_(spec, "shape") {
+    const auto entry = spec.constants.find("truncated");
+    truncated_ = entry != spec.constants.end() && entry->second != 0.0;
+  }
+  void update(const ConstVectorRef& hyper) override { shape_ = parameter_.read(hyper); }
+
+  void compose(const Datum& datum, Composition& sum) const override {
+    if (!datum.censored()) sum.constant = std::log(shape_) - std::log(datum.y);
+    if (in_interval(datum)) sum.constant = std::log(-std::expm1(-shape_ * log_ratio(datum)));
+    for_parts(datum, [&](double time, double weight, double sign) {
+      sum.add(0, weight, sign * shape_, -sign * shape_ * std::log(time));
+    });
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    double slope = 0.0;
+    std::size_t j = 0;
+    if (!datum.censored()) slope += adjoint.constant / shape_;
+    if (in_interval(datum))
+      slope += adjoint.constant * log_ratio(datum) / std::expm1(shape_ * log_ratio(datum));
+    for_parts(datum, [&](double time, double, double sign) {
+      slope += sign * (adjoint.coefficient[j] - adjoint.shift[j] * std::log(time));
+      ++j;
+    });
+    gradient[parameter_.position()] += slope;
+  }
+  bool has_hyper() const override { return true; }
+  Smoothness smoothness() const override { return {f_.smoothness().width / shape_, 0.0}; }
+  bool signed_weights() const override { return truncated_; }
+  bool log_concave() const override { return !truncated_; }
+
+ protected:
+  // E T^p = B(1 + p / k, 1 - p / k) = (pi p / k) / sin(pi p / k)
+  double log_moment(int power) const override {
+    if (!(shape_ > power)) return infinity;
+    const double angle = pi * power / shape_;
+    return std::log(angle / std::sin(angle));
+  }
+
+ private:
+  /// body(time, weight, sign) of every part weight f(-sign x(time)).
+  template <class Body>
+  static void for_parts(const Datum& datum, Body body) {
+    if (datum.upper < infinity) body(datum.upper, 1.0, -1.0);
+    if (datum.y > 0.0) body(datum.y, 1.0, 1.0);
+    if (datum.entry > 0.0) body(datum.entry, -1.0, 1.0);
+  }
+  static bool in_interval(const Datum& datum) {
+    return datum.censored() && datum.y > 0.0 && datum.upper < infinity;
+  }
+  static double log_ratio(const Datum& datum) { return std::log(datum.upper / datum.y); }
+
+  PositiveParameter parameter_;
+  double shape_ = 1.0;
+  bool truncated_ = false;  // are there truncated rows?
+};
+
+}  // namespace galvi
