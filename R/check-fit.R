@@ -156,6 +156,9 @@ weigh_draws <- function(fit, bound, draws) {
 #' One function per latent that makes draws of eta - m from standard normal ones; of NULL, how many it needs
 #' @noRd
 latent_roots <- function(fit) {
+  if (is_distributional(fit)) {
+    return(unlist(lapply(1:2, function(k) latent_roots(predictor_view(fit, k))), recursive = FALSE))
+  }
   as_root <- function(A) {
     force(A)
     function(e) if (is.null(e)) ncol(A) else A %*% e

@@ -5,6 +5,10 @@
 #' hyperparameters of the fit. `ranef()` gives the posterior of the effects that [iid()], [gmrf()], [rw1()],
 #' [rw2()] and [ar1()] add, and of other terms that are made of coefficients.
 #'
+#' @section Two linear predictors:
+#' Names of a second predictor's coefficients begin with its parameter, as in `sigma_(Intercept)`. The posterior
+#' treats the predictors as independent: covariances between them are zero.
+#'
 #' @section Several classes:
 #' The posterior of [categorical()] is approximated by one that treats the classes as independent. Its
 #' standard deviations and intervals are too small (often 0.2 to 0.9 of the right ones), and covariances
@@ -34,6 +38,7 @@
 coef.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
   check_flag(complete, "complete")
+  if (is_distributional(object)) return(unlist(by_predictor(object, coef.galvi, prefix_names)))
   mean <- fixed_coefficients(object)$mean
   if (ncol(mean) == 1L) mean[, 1L] else t(mean)
 }
@@ -59,6 +64,9 @@ ranef.galvi <- function(object, ...) {
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
 #' @noRd
 random_effects <- function(fit) {
+  if (is_distributional(fit)) {
+    return(c(random_effects(predictor_view(fit, 1L)), random_effects(predictor_view(fit, 2L))))
+  }
   blocks <- fit$posterior$coefficients
   names(blocks) <- vapply(blocks, `[[`, "", "label")
   specs <- fit$design$specs
@@ -109,4 +117,17 @@ named_coefficients <- function(fit, block) {
   mean <- as.matrix(block$mean)
   dimnames(mean) <- list(columns, latent_names(fit))
   list(mean = mean, covariance = lapply(block$covariance, `dimnames<-`, list(columns, columns)))
+}
+
+#' Posterior means in the order of vcov()
+#' @noRd
+coefficient_means <- function(fit) {
+  if (is_distributional(fit)) return(unname(coef.galvi(fit)))
+  as.vector(fixed_coefficients(fit)$mean)
+}
+
+prefix_names <- function(x, prefix) {
+  if (is.matrix(x)) dimnames(x) <- lapply(dimnames(x), function(n) if (length(n)) paste0(prefix, n))
+  else if (length(x)) names(x) <- paste0(prefix, names(x))
+  x
 }

@@ -4,7 +4,7 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
   refuse_dots(list(...), confint.galvi, "confint()")
   level <- check_level(level)
   V <- vcov.galvi(object)
-  mean <- as.vector(fixed_coefficients(object)$mean)
+  mean <- coefficient_means(object)
   names(mean) <- rownames(V)
   if (missing(parm)) parm <- names(mean)
   chosen <- parm

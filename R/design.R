@@ -3,37 +3,52 @@
 #' What galvi_design() returns, from the user's expressions of weights, offset and subset
 #' @noRd
 read_design <- function(formula, data, family, args, na.action, chunk_rows = "auto") as_galvi_error({
-  formula <- check_formula(formula)
+  formulas <- as_formulas(formula)
   data <- check_evaluates(data, "data", "data")
-  words <- c(names(family_types()), "galvi_family")
+  words <- c(family_words(), "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words))
   na.action <- check_na_action(na.action)
   args <- Filter(Negate(is.null), args)
   if (is_row_source(data)) {
-    design_of_source(formula, row_source(data), family, args, na.action, chunk_rows)
+    design_of_source(formulas, row_source(data), family, args, na.action, chunk_rows)
   } else {
-    design_of_data(formula, check_data(data), family, args, na.action)
+    design_of_data(formulas, check_data(data), family, args, na.action)
   }
 })
 
-design_of_data <- function(formula, data, family, args, na.action) {
-  parts <- parse_formula(formula, data, elsewhere = unlist(lapply(args, all.vars)))
+design_of_data <- function(formulas, data, family, args, na.action) {
+  parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parts), data, args, na.action)
   response <- family_response(
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
   )
-  latents <- family_type(family)$latents(response$levels, family)
+  latents <- if (is.null(parts$second)) {
+    family_type(family)$latents(response$levels, family)
+  } else {
+    c("mu", parts$second$name)
+  }
   new_step("galvi_design", list(
-    formula = formula, family = family, data = frame, y = response$y, size = response$size,
-    weights = response$weights, offset = frame_offset(frame, latents), levels = response$levels,
+    formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
+    weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
+    levels = response$levels,
     latents = latents, parts = parts, args = args, censoring = response$censoring,
     survival = response$survival
   ))
 }
 
-check_formula <- function(formula) {
-  if (inherits(formula, "formula")) return(formula)
-  stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
+# The second predictor's formula is parsed as if its parameter were the response, which is in neither.
+parse_formulas <- function(formulas, data, family, elsewhere) {
+  parts <- parse_formula(formulas[[1L]], data, elsewhere)
+  formula <- second_formula(formulas, family)
+  if (is.null(formula)) return(parts)
+  parts$second <- parse_formula(formula, data, c(elsewhere, all.vars(parts$response)))
+  parts$second$name <- as.character(formula[[2L]])
+  prefix <- second_prefix(parts$second$name)
+  parts$second$specs <- lapply(parts$second$specs, function(spec) {
+    spec$label <- paste0(prefix, spec$label)
+    spec
+  })
+  parts
 }
 
 check_data <- function(data) {
@@ -76,29 +91,45 @@ check_design <- function(design) {
 
 #' How rows of new data become rows of the model: the frame's terms, factor levels, each term's facts. Nothing
 #' in it grows with N.
-#' @param fixed From design_fixed(). specs: of all terms, with what they have learned from the data.
+#' @param built,second From build_terms(): of the response's predictor and, or NULL, of a second parameter's.
 #' @noRd
-row_design <- function(design, fixed, specs) {
+row_design <- function(design, built, second = NULL) {
   parts <- design$parts
-  list(
+  out <- c(list(
     formula = parts$formula, columns = parts$columns, frame_terms = attr(design$data, "terms"),
-    xlevels = known_levels(design$data, parts), terms = parts$fixed, assign = fixed$spec$assign,
-    contrasts = fixed$spec$contrasts, specs = specs, labels = vapply(specs, `[[`, "", "label"),
+    xlevels = known_levels(design$data, parts)
+  ), own_design(parts, built), list(
     offset = design$args$offset, weights = design$args$weights, family = design$family,
     K = max(1L, length(design$latents)), response = list(
       name = variable_name(parts$response), levels = design$levels, latents = design$latents,
       survival = design$survival
     )
+  ))
+  if (is.null(second)) return(out)
+  link <- family_type(design$family)$second$link
+  out$second <- c(
+    list(name = parts$second$name, formula = parts$second$formula, link = link),
+    own_design(parts$second, second)
+  )
+  out
+}
+
+# What one predictor's terms have.
+own_design <- function(parts, built) {
+  list(
+    terms = parts$fixed, assign = built$fixed$spec$assign, contrasts = built$fixed$spec$contrasts,
+    specs = built$specs, labels = vapply(built$specs, `[[`, "", "label")
   )
 }
 
 # Levels that new data must keep to, by variable. What open terms alone read may have others.
 known_levels <- function(frame, parsed) {
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
-  open <- term_can(parsed$specs, "open")
-  by <- lapply(parsed$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
-  closed <- c(input_names(parsed$specs[!open]), unlist(by), fixed_names(parsed))
-  levels[setdiff(names(levels), setdiff(input_names(parsed$specs[open]), closed))]
+  specs <- all_specs(parsed)
+  open <- term_can(specs, "open")
+  by <- lapply(specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  closed <- c(input_names(specs[!open]), unlist(by), fixed_names(parsed))
+  levels[setdiff(names(levels), setdiff(input_names(specs[open]), closed))]
 }
 
 # delete.response() wants the `factors` that our frame's terms do not have.
@@ -106,7 +137,9 @@ without_response <- function(terms) {
   drop_first <- function(x) if (is.null(x)) NULL else x[-2L]
   attr(terms, "variables") <- drop_first(attr(terms, "variables"))
   attr(terms, "predvars") <- drop_first(attr(terms, "predvars"))
-  attr(terms, "offset") <- if (length(attr(terms, "offset"))) attr(terms, "offset") - 1L
+  for (of in c("offset", "second_offset")) {
+    attr(terms, of) <- if (length(attr(terms, of))) attr(terms, of) - 1L
+  }
   attr(terms, "dataClasses") <- attr(terms, "dataClasses")[-1L]
   attr(terms, "response") <- 0L
   terms[[2L]] <- NULL

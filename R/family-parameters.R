@@ -44,9 +44,19 @@ check_in_order <- function(parameter, value, name) {
 #' The family's part of the model: the border's likelihood, its parameters put into the registry
 #'
 #' @param held Are the hyperparameters held? Then those that were not given are at their defaults.
+#' @param second Has the family's second parameter a linear predictor?
 #' @noRd
-family_likelihood <- function(family, response, registry, held = FALSE) {
+family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
   type <- family_type(family)
+  if (second && !is.null(response$survival)) {
+    stop_galvi("formula", sprintf(
+      "`formula`: a censored response has no linear predictor of `%s`; leave that formula out.", type$second$name
+    ))
+  }
+  if (second) {
+    type$links[] <- type$second$likelihood
+    type$parameters[type$second$replaces] <- NULL
+  }
   links <- if (is.null(response$survival)) type$links else type$censored
   hyper <- lapply(stats::setNames(nm = names(type$parameters)), function(name) {
     type$parameters[[name]]$add(type$parameters[[name]], name, family, response, registry, held)
@@ -142,6 +152,14 @@ precision_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   noise <- weighted_variance(y, weights) / 2
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
+}
+
+# y: proportions of trials, whose number is not known here.
+binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
+
+# Of the responses that are not zero.
+positive_part <- function(start) {
+  function(y, weights) if (any(y > 0)) start(y[y > 0], weights[y > 0]) else start(rep(1, length(y)), weights)
 }
 
 clamp <- function(x, lower, upper) min(max(x, lower), upper)

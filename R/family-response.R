@@ -84,6 +84,12 @@ positive_response <- function(y, weights, name, levels, family) {
   list(y = y)
 }
 
+non_negative_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  check_response(y, y >= 0, name, paste("must not be negative for", the_family(family)))
+  list(y = y)
+}
+
 fraction_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
   range <- paste("must be between 0 and 1, both excluded, for", the_family(family))

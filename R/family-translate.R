@@ -21,6 +21,7 @@ family_translations <- function() {
       carry = function(x) list(refcat = "0")),
     list(pattern = "^gamma$", family = "Gamma"),
     list(pattern = "^exponential$", family = "exponential"),
+    list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
     list(pattern = "^weibull$", family = "weibull", link = "log"),
     list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )
@@ -35,9 +36,10 @@ refused_families <- function() {
     "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
     "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
-    "zero.inflated|^zip|^hurdle|^com_poisson|^genpois" =
-      "its likelihood is not among galvi's; use negbinomial()",
-    "^beta_binomial|^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
+    "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
+    "^hurdle_|^truncated" = "its likelihood is not among galvi's; use hurdle()",
+    "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
+    "^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
     "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
     "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
   )
@@ -65,7 +67,7 @@ translate_family <- function(x, link, arg) {
 refuse_family <- function(name, arg) {
   refused <- refused_families()
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
-  available <- names(family_types())
+  available <- family_words()
   if (length(hit)) {
     stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
   }

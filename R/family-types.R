@@ -11,20 +11,25 @@
 # times: is the response exp(eta) times something positive, whose mean is not 1?
 # volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
 # on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
+# second: the parameter that may have a linear predictor, see second_parameter(). point: a response that has
+# a probability of its own among continuous ones.
 # censored: links as above, of the core's likelihoods for survival objects; none where they are refused.
 family_types <- function() {
-  list(
+  c(list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
       parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE)),
-      sigma = function(parameters) sqrt(parameters$variance), censored = c(identity = "censored_gaussian")
+      sigma = function(parameters) sqrt(parameters$variance),
+      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance"),
+      censored = c(identity = "censored_gaussian")
     ),
     student = list(
       links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
       parameters = list(
         df = positive(df_start, default = fixed(4)), scale = positive(spread_start, default = 1)
       ),
-      robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale
+      robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
+      second = second_parameter("sigma", "log", "student_log_scale", "scale")
     ),
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
@@ -38,11 +43,13 @@ family_types <- function() {
     poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
     negbinomial = list(
       links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(size_start, default = 1))
+      parameters = list(size = positive(size_start, default = 1)),
+      second = second_parameter("shape", "log", "negbinomial_log_size", "size")
     ),
     Gamma = list(
       links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative")
+      parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative"),
+      second = second_parameter("shape", "log", "gamma_log_shape", "shape")
     ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
@@ -63,7 +70,13 @@ family_types <- function() {
     ),
     beta_family = list(
       links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
-      parameters = list(precision = positive(precision_start, default = 1))
+      parameters = list(precision = positive(precision_start, default = 1)),
+      second = second_parameter("phi", "log", "beta_log_precision", "precision")
+    ),
+    beta_binomial = list(
+      links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
+      parameters = list(precision = positive(binomial_precision_start, default = 1)),
+      second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
     ),
     stochastic_volatility = list(
       links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
@@ -83,8 +96,49 @@ family_types <- function() {
       latents = function(levels, family) levels[-length(levels)],
       constants = function(levels, family) list(classes = length(levels))
     )
+  ), zero_families())
+}
+
+# A parameter that may have a linear predictor: its name, its link, the core's likelihood then and the number
+# that it replaces. always: is there no such number, so that without a formula it has an intercept?
+second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE) {
+  list(name = name, link = link, likelihood = likelihood, replaces = replaces, always = always)
+}
+
+# Zeros of another kind beside, or in place of, those of a base.
+zero_families <- function() {
+  bases <- list(
+    poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
+    negbinomial = list(
+      link = "log", response = count_response, example = c(0, 1, 1),
+      parameters = list(size = positive(positive_part(size_start), default = 1))
+    ),
+    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
+    Gamma = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(shape = positive(positive_part(shape_start))), point = 0
+    )
+  )
+  entry <- function(kind, parameter) {
+    function(base) {
+      own <- bases[[base]]
+      likelihood <- paste(kind, tolower(base), sep = "_")
+      c(
+        list(links = stats::setNames(likelihood, own$link), second = second_parameter(
+          parameter, "logit", likelihood, always = TRUE
+        )), own[setdiff(names(own), "link")]
+      )
+    }
+  }
+  inflated <- setdiff(names(bases), "Gamma")
+  c(
+    stats::setNames(lapply(inflated, entry("zero_inflated", "zi")), paste0("zero_inflated_", inflated)),
+    stats::setNames(lapply(names(bases), entry("hurdle", "hu")), paste0("hurdle_", tolower(names(bases))))
   )
 }
+
+# The functions that make families.
+family_words <- function() c(setdiff(names(family_types()), names(zero_families())), "zero_inflated", "hurdle")
 
 # An entry with what it leaves out.
 family_type <- function(family) {
@@ -134,6 +188,34 @@ exponential <- function() own_family("exponential")
 #' @export
 beta_family <- function(precision = 1) {
   own_family("beta_family", precision = if (!missing(precision)) precision)
+}
+
+#' @rdname galvi_family
+#' @export
+beta_binomial <- function(precision = 1) {
+  own_family("beta_binomial", precision = if (!missing(precision)) precision)
+}
+
+#' @rdname galvi_family
+#' @export
+zero_inflated <- function(base = "poisson") zero_family("zero_inflated", base)
+
+#' @rdname galvi_family
+#' @export
+hurdle <- function(base = "poisson") zero_family("hurdle", base)
+
+# The parameters that the base has go with it.
+zero_family <- function(kind, base) {
+  base <- as_galvi_family(base, arg = "base")
+  name <- paste(kind, tolower(base$family), sep = "_")
+  known <- grep(paste0("^", kind), names(family_types()), value = TRUE)
+  if (!name %in% known) {
+    stop_galvi("family", sprintf(
+      "`base` of %s() must be one of %s, not %s.", kind,
+      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family
+    ))
+  }
+  set_parameters(family_by_name(name, base$link, "base"), base$parameters)
 }
 
 #' @rdname galvi_family

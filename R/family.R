@@ -25,6 +25,9 @@
 #' | `loglogistic` | log | positive numbers, censored | median exp(eta) | `shape` |
 #' | `lognormal` | log | positive numbers, censored | median exp(eta) | `sigma` |
 #' | `beta_family` | logit | fractions | mean m = logistic(eta); variance below | `precision` |
+#' | `beta_binomial` | logit | successes of trials | mean n m, m = logistic(eta); variance below | `precision` |
+#' | `zero_inflated(base)` | the base's | counts | 0 with probability `zi`, else what the base gives | the base's |
+#' | `hurdle(base)` | the base's | with zeros | 0 with probability `hu`, else what the base gives, not 0 | the base's |
 #' | `stochastic_volatility` | log | numbers about zero | normal, mean 0, variance exp(eta) | |
 #' | `cumulative` | logit, probit | ordered classes | P(y <= k) = F(threshold_k - eta) | `thresholds` |
 #' | `categorical` | logit | classes | P(y = c) proportional to exp(eta_c) | |
@@ -44,6 +47,10 @@
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: that of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta): the variance is m (1 - m) / (1 + precision)
+#' * `beta_binomial`, y of n: `log choose(n, y) + lbeta(y + a, n - y + b) - lbeta(a, b)`, a = `m precision`, b =
+#'   `(1 - m) precision`: the variance is n m (1 - m) (1 + (n - 1) / (1 + precision))
+#' * `zero_inflated`, f the base's density: `log(zi + (1 - zi) f(0))` for y = 0, else `log(1 - zi) + log f(y)`
+#' * `hurdle`: `log hu` for y = 0, else `log(1 - hu) + log f(y) - log(1 - f(0))`
 #' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
 #' * `cumulative`: `log(F(threshold_y - eta) - F(threshold_(y-1) - eta))`, F logistic or Phi, the outer
 #'   thresholds infinite
@@ -67,6 +74,27 @@
 #' * `beta_family` refuses 0 and 1, whose density is 0 or infinite; `(y * (n - 1) + 0.5) / n` squeezes n
 #'   observations into the open interval.
 #' * `stochastic_volatility` takes a y of exactly 0, but not in every row.
+#'
+#' @section Two linear predictors:
+#' A list of formulas gives a second parameter a linear predictor of its own: `list(y ~ x + gp(z), sigma ~
+#' gp(z))`. The left side names it; it has its own terms, kernels and priors:
+#'
+#' | family | parameter | link |
+#' |:--|:--|:--|
+#' | `gaussian` | `sigma`, the square root of the variance | log |
+#' | `student` | `sigma`, the scale | log |
+#' | `negbinomial` | `shape`, the size | log |
+#' | `Gamma` | `shape` | log |
+#' | `beta_family`, `beta_binomial` | `phi`, the precision | log |
+#' | `zero_inflated` | `zi`, the probability of a zero of another kind | logit |
+#' | `hurdle` | `hu`, the probability of a zero | logit |
+#'
+#' Without a formula a parameter is one learned number; `zi` and `hu` then have an intercept alone. Bases of
+#' `zero_inflated` are `poisson`, `negbinomial` and `binomial`, of `hurdle` these and `Gamma("log")`. The
+#' default priors of such effects are those of a log or logit link.
+#'
+#' The posterior treats the two predictors as independent. The bound may have several optima, but for hurdles
+#' of `poisson`, `binomial` and `Gamma`, whose two parts are models of their own.
 #'
 #' @section Classes:
 #' `categorical` and `stick_breaking` have several latent values per observation, each with its own copy of
@@ -111,6 +139,7 @@
 #' @param df Degrees of freedom, positive. They are held at 4; a number or a prior learns them.
 #' @param scale Scale of the noise in units of y, positive.
 #' @param size,precision Positive; see the table.
+#' @param base The family of counts, of successes or (`hurdle`) of positive numbers, with its parameters.
 #' @param thresholds NULL, increasing numbers where learning starts, or [fixed()] of them: one fewer than
 #'   levels.
 #' @param refcat The level whose latent value is 0; NA for none, one latent value per level; NULL for the
@@ -134,6 +163,11 @@
 #' student(df = 6)
 #' cumulative("probit", thresholds = fixed(c(-1, 0, 1)))
 #' categorical(refcat = "setosa")
+#'
+#' # noise that grows, and zeros that a count does not explain
+#' fit <- galvi(list(dist ~ speed, sigma ~ speed), data = cars)
+#' coef(fit)
+#' zero_inflated(negbinomial())
 #'
 #' # outliers
 #' fit <- galvi(stack.loss ~ ., data = stackloss, family = laplace())
@@ -244,6 +278,7 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
 }
 
 family_by_name <- function(name, link, arg) {
+  if (name %in% c("zero_inflated", "hurdle")) return(zero_family(name, "poisson"))
   types <- family_types()
   if (!name %in% names(types)) {
     known <- translation(name)
@@ -258,8 +293,13 @@ family_by_name <- function(name, link, arg) {
 }
 
 refuse_link <- function(name, link, links) {
-  takes_link <- "link" %in% names(formals(get(name, mode = "function")))
-  use <- sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
+  constructor <- get0(name, mode = "function")
+  takes_link <- is.function(constructor) && "link" %in% names(formals(constructor))
+  use <- if (is.function(constructor)) {
+    sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")
+  } else {
+    sub("^(.*)_([^_]+)$", "\\1(\"\\2\")", name)
+  }
   why <- if (is.character(link) && length(link) == 1L) family_type(list(family = name))$refused[link]
   if (!is.null(why) && !is.na(why)) {
     stop_galvi("family", sprintf("%s() with the %s link is refused, as %s: use %s.", name, link, why, use))

@@ -246,6 +246,7 @@ threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], 
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
 #' @noRd
 latent_names <- function(fit) {
+  if (is_distributional(fit)) return(predictor_names(fit))
   k <- n_latents(fit)
   if (k == 1L) return(NULL)
   names <- fit$design$response$latents
@@ -254,7 +255,13 @@ latent_names <- function(fit) {
 
 #' One line for headings, such as `binomial (logit link)`
 #' @noRd
-family_label <- function(fit) paste0(fit$family$family, " (", fit$family$link, " link)")
+family_label <- function(fit) {
+  second <- fit$design$second
+  links <- if (is.null(second)) paste(fit$family$link, "link") else {
+    sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)
+  }
+  sprintf("%s (%s)", fit$family$family, links)
+}
 
 #' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
 #' @noRd

@@ -14,6 +14,12 @@
 #' Names of kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's
 #' environment and, for variables, first from `data`.
 #'
+#' **A list of formulas** gives a second parameter of the family a linear predictor, see [galvi_family()]:
+#' `list(y ~ x + gp(z), sigma ~ gp(z))`. The first is the response's; `brms::bf()` objects are read too. Names
+#' of its coefficients begin with `sigma_`, of its terms and hyperparameters with `sigma.`; its priors are a
+#' list under its name, `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
+#' `offset =` is the response's, an `offset()` that of its own formula.
+#'
 #' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
 #' with m = median(y) and s = sd(y) on identity links (of y less the offset; s = mad(y) in the families
 #' student and laplace, which are for outliers), m = 0 and s = 1 on others. Here and in the starts of
@@ -25,9 +31,10 @@
 #' have these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
 #' [cumulative()] with free thresholds has no intercept.
 #'
-#' @param x A formula, or the inputs: a data frame or matrix with one row per observation. A data frame
+#' @param x A formula, a list of them, or the inputs: a data frame or matrix with one row per observation. A data frame
 #'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
-#' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()].
+#' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()]. Or a list of formulas, for a
+#'   family with a second linear predictor.
 #' @param data A data frame. Variables that it does not have are looked up where the formula was written. Or
 #'   rows that are not in memory, such as a table in a database: what [row_source()] takes.
 #' @param y The response, for `x` without a formula.
@@ -94,6 +101,14 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
 
 #' @rdname galvi
 #' @export
+galvi.list <- galvi.formula
+
+#' @rdname galvi
+#' @export
+galvi.brmsformula <- galvi.formula
+
+#' @rdname galvi
+#' @export
 galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto",
                              hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset,
                              na.action, control = galvi_control(), verbose = interactive(), kernel = se(),
@@ -101,7 +116,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   given <- if ("formula" %in% names(extra)) list(...)$formula
-  formula <- if (!missing(y) && inherits(y, "formula")) y else given
+  formula <- if (!missing(y) && is_formulas(y)) y else given
   if (is.null(formula)) {
     known <- c(setdiff(names(formals(galvi.data.frame)), "..."), "formula", "data")
     check_no_dots(extra, known, "galvi()")

@@ -142,10 +142,12 @@ register_points <- function(spec, points, inputs, context) {
 # Named by term: the points in the data's units, a matrix with a column per input, or a data frame where
 # inputs are factors. NULL without any.
 fitted_points <- function(design, model, values) {
-  terms <- Filter(function(term) !is.null(term$inducing), prior_terms(model))
+  all <- c(prior_terms(model), if (!is.null(design$second)) prior_terms(model, 2L))
+  terms <- Filter(function(term) !is.null(term$inducing), all)
   if (!length(terms)) return(NULL)
   labels <- vapply(terms, `[[`, "", "label")
-  specs <- design$specs[match(labels, vapply(design$specs, `[[`, "", "label"))]
+  specs <- c(design$specs, design$second$specs)
+  specs <- specs[match(labels, vapply(specs, `[[`, "", "label"))]
   stats::setNames(Map(function(spec, term) {
     at <- term$inducing
     points <- matrix(values[at$coordinates], nrow(at$coordinates))

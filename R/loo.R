@@ -72,7 +72,8 @@ cavities <- function(fit) {
   # 1 - leverage is had from numbers of size 1: below this it has no digits
   proper <- is.finite(leverage) & leverage < 1 - 1e-10
   variance <- ifelse(proper, inner / (1 - leverage), NA_real_)
-  shift <- if (n_latents(fit) == 1L) share * q$alpha * variance else coupled_shift(fit, share, variance)
+  apart <- n_latents(fit) == 1L || is_distributional(fit)
+  shift <- if (apart) share * q$alpha * variance else coupled_shift(fit, share, variance)
   list(
     mean = q$mean - shift, variance = variance + extra_variance(fit), leverage = apply(leverage, 1L, max),
     improper = row.names(fit$data)[rowSums(!proper) > 0]

@@ -3,8 +3,10 @@
 # One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame()
 # has them. Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
 frame_terms <- function(parsed) {
-  fixed <- as.list(attr(parsed$fixed, "variables"))[-1L]
-  inputs <- unlist(lapply(parsed$specs, `[[`, "variables"), recursive = FALSE)
+  fixed <- unlist(lapply(list(parsed$fixed, parsed$second$fixed), function(terms) {
+    as.list(attr(terms, "variables"))[-1L]
+  }))
+  inputs <- unlist(lapply(all_specs(parsed), `[[`, "variables"), recursive = FALSE)
   variables <- c(list(parsed$response), fixed, inputs)
   names <- vapply(variables, variable_name, "")
   if (names[1L] %in% names[-1L]) {
@@ -13,24 +15,32 @@ frame_terms <- function(parsed) {
   variables <- variables[!duplicated(names)]
   structure(
     parsed$formula,
-    variables = as.call(c(quote(list), variables, parsed$offsets)),
+    variables = as.call(c(quote(list), variables, parsed$offsets, parsed$second$offsets)),
     offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
+    second_offset = if (length(parsed$second$offsets)) {
+      length(variables) + length(parsed$offsets) + seq_along(parsed$second$offsets)
+    },
     all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
   )
 }
 
 # Variables that keep levels without observations: times of walks, where each level is a step.
 step_factors <- function(parsed) {
-  walks <- term_can(parsed$specs, "steps")
-  setdiff(input_names(parsed$specs[walks]), c(input_names(parsed$specs[!walks]), fixed_names(parsed)))
+  specs <- all_specs(parsed)
+  walks <- term_can(specs, "steps")
+  setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
 }
+
+# Of both predictors.
+all_specs <- function(parsed) c(parsed$specs, parsed$second$specs)
 
 input_names <- function(specs) {
   vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
 }
 
 fixed_names <- function(parsed) {
-  vapply(as.list(attr(parsed$fixed, "variables"))[-1L], variable_name, "")
+  variables <- lapply(list(parsed$fixed, parsed$second$fixed), attr, "variables")
+  vapply(unlist(lapply(variables, function(v) as.list(v)[-1L])), variable_name, "")
 }
 
 # args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
@@ -155,8 +165,14 @@ check_not_text <- function(expr, arg) {
 }
 
 # The sum of all offsets, N x K: one column is added to every latent value. latents: their names, NULL for
-# one.
-frame_offset <- function(frame, latents = NULL) {
+# one. Where a second parameter has a predictor, both have their own; `offset =` is the response's.
+frame_offset <- function(frame, latents = NULL, distributional = FALSE) {
+  if (distributional) {
+    own <- frame
+    attr(attr(own, "terms"), "offset") <- attr(attr(frame, "terms"), "second_offset")
+    own[["(offset)"]] <- NULL
+    return(cbind(frame_offset(frame), frame_offset(own)))
+  }
   k <- max(1L, length(latents))
   total <- matrix(0, nrow(frame), k)
   at <- c(attr(attr(frame, "terms"), "offset"), match("(offset)", names(frame), 0L))

@@ -8,35 +8,57 @@ build_model <- function(design, prior, start, expectation, held, control) {
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / design$size
   registry <- new_registry()
-  context <- c(
-    model_context(design, registry),
-    list(alone = !length(parts$specs), start = start, held = held, prior = prior),
-    control[c("move_inducing", "inducing_jitter")]
+  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
+  second_name <- parts$second$name
+  own_prior <- prior[setdiff(names(prior), second_name)]
+  built <- build_terms(
+    parts, design, c(model_context(design, registry), shared, list(prior = own_prior))
   )
+  second <- if (!is.null(second_name)) {
+    build_terms(parts$second, design, c(parameter_context(second_name, design, registry), shared,
+      list(prior = prior[[second_name]])))
+  }
+  likelihood <- family_likelihood(design$family, design, registry, held, !is.null(second))
+  model <- new_model_list(
+    design, design$offset, designs = c(list(built$rows), if (!is.null(second)) list(second$rows)),
+    predictors = if (is.null(second)) {
+      class_predictors(built$terms, ncol(design$offset))
+    } else {
+      c(class_predictors(built$terms, 1L), lapply(class_predictors(second$terms, 1L), replace,
+        c("design", "latents"), list(2L, 2L)))
+    },
+    likelihood = likelihood, hyper = apply_start(registry$table(), start), expectation = expectation,
+    pieces = control$pieces
+  )
+  priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
+  check_proper(priors, model, design)
+  new_step("galvi_model", c(model, list(
+    formula = design$formula, family = design$family, prior = priors, data = design$data,
+    design = row_design(design, built, second), control = control
+  )))
+}
+
+#' The terms of one predictor
+#' @return list(fixed, from design_fixed(); specs: of all terms, with what they have learned from the data;
+#'   terms: as term designs have them; rows, priors: of all terms).
+#' @noRd
+build_terms <- function(parts, design, context) {
+  context$alone <- !length(parts$specs)
   context$has_intercept <- context$intercept && attr(parts$fixed, "intercept") == 1L
   fixed <- design_fixed(parts$fixed, design$data, context)
-  check_prior_names(prior, c(fixed$known, unlist(lapply(parts$specs, basis_name))))
+  check_prior_names(context$prior, c(fixed$known, unlist(lapply(parts$specs, basis_name))))
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     term_type(spec)$design(spec, design$data, context)
   }))
   if (!length(built)) {
     stop_galvi("formula", sprintf(
-      "`%s` has no term: add an intercept, a column or gp().", deparse_one(design$formula)
+      "`%s` has no term: add an intercept, a column or gp().", deparse_one(parts$formula)
     ))
   }
-  likelihood <- family_likelihood(design$family, design, registry, held)
-  model <- new_model_list(
-    design, design$offset, designs = list(lapply(built, `[[`, "rows")),
-    predictors = class_predictors(built, ncol(design$offset)), likelihood = likelihood,
-    hyper = apply_start(registry$table(), start), expectation = expectation, pieces = control$pieces
+  list(
+    fixed = fixed, specs = lapply(built, `[[`, "spec"), terms = built, rows = lapply(built, `[[`, "rows"),
+    priors = do.call(c, c(list(list()), lapply(built, `[[`, "priors")))
   )
-  priors <- structure(do.call(c, c(list(list()), lapply(built, `[[`, "priors"))), class = "galvi_priors")
-  check_proper(priors, model, design)
-  rows <- row_design(design, fixed, lapply(built, `[[`, "spec"))
-  new_step("galvi_model", c(model, list(
-    formula = design$formula, family = design$family, prior = priors, data = design$data, design = rows,
-    control = control
-  )))
 }
 
 # One prior that all K latent values share, or one for each where a kernel is per_class().
@@ -80,7 +102,16 @@ model_context <- function(design, registry) {
   list(
     registry = registry, weights = weights, default_variance = spread^2,
     centre = if (same_units) weighted_median(design$modelled, weights) else 0, spread = spread,
-    latents = if (length(design$latents) > 1L) design$latents, intercept = type$intercept(design$family)
+    latents = if (length(design$latents) > 1L && is.null(design$parts$second)) design$latents,
+    intercept = type$intercept(design$family)
+  )
+}
+
+# The same of a second parameter, whose link is no identity.
+parameter_context <- function(name, design, registry) {
+  list(
+    registry = registry, weights = row_counts(design$weights), default_variance = 1, centre = 0, spread = 1,
+    latents = NULL, intercept = TRUE, parameter = name
   )
 }
 

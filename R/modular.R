@@ -81,7 +81,9 @@ galvi_design <- function(formula, data = NULL, family = gaussian(), weights, off
 galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto", hyper = "optimise",
                         control = galvi_control()) {
   design <- check_design(design)
-  prior <- as_prior_list(check_evaluates(prior, "prior", "prior", prior_names()))
+  prior <- as_prior_list(
+    check_evaluates(prior, "prior", "prior", prior_names()), design$parts$second$name
+  )
   start <- check_evaluates(start, "start")
   held <- check_choice(hyper, c("optimise", "fixed"), "hyper") == "fixed"
   control <- as_control(check_evaluates(control, "control"))

@@ -29,11 +29,11 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     attr(kept, "terms") <- attr(frame, "terms")
     frame <- kept
   }
-  rows <- lapply(design$specs, function(spec) as_newdata_error(
-    spec_rows(spec, frame)
-  ))
+  rows <- lapply(predictor_specs(design), lapply, function(spec) as_newdata_error(spec_rows(spec, frame)))
   out <- list(
-    rows = list(rows), offset = as_newdata_error(frame_offset(frame, design$response$latents)),
+    rows = rows, offset = as_newdata_error(
+      frame_offset(frame, design$response$latents, !is.null(design$second))
+    ),
     frame = frame,
     omitted = missing, n = nrow(newdata)
   )
@@ -47,6 +47,11 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     out[own] <- r[own]
   }
   out
+}
+
+# The terms of every design.
+predictor_specs <- function(design) {
+  c(list(design$specs), if (!is.null(design$second)) list(design$second$specs))
 }
 
 as_new_data <- function(newdata) {

@@ -3,6 +3,7 @@
 #' @return list(data: a named list with a data frame per panel, draw: a list of functions)
 #' @noRd
 effect_panels <- function(fit, labels, settings) {
+  if (is_distributional(fit)) return(panels_of_both(fit, labels, settings))
   known <- fit$design$labels
   if (!is.null(labels)) for (label in labels) check_choice(label, known, "terms")
   chosen <- if (is.null(labels)) seq_along(known) else match(labels, known)
@@ -12,6 +13,30 @@ effect_panels <- function(fit, labels, settings) {
   names(panels) <- make.unique(vapply(panels, `[[`, "", "name"))
   list(data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")))
 }
+
+#' Panels of each predictor's terms, on its link or on the scale of its parameter
+#' @noRd
+panels_of_both <- function(fit, labels, settings) {
+  if (settings$scale == "auto") settings$scale <- "link"
+  views <- lapply(1:2, function(k) predictor_view(fit, k))
+  known <- lapply(views, function(view) setdiff(view$design$labels, empty_terms(view)))
+  if (!is.null(labels)) for (label in labels) check_choice(label, unlist(known), "terms")
+  panels <- Map(function(view, known) {
+    chosen <- if (is.null(labels)) known else intersect(known, labels)
+    if (link_has(view$family, "same_units")) settings$scale <- "link"
+    if (length(chosen)) effect_panels(view, chosen, settings)
+  }, views, known)
+  panels <- list(
+    data = do.call(c, lapply(panels, `[[`, "data")), draw = do.call(c, lapply(panels, `[[`, "draw"))
+  )
+  if (!length(panels$draw)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
+  names(panels$data) <- make.unique(names(panels$data))
+  panels
+}
+
+#' Fixed effects that are an intercept alone have no panel
+#' @noRd
+empty_terms <- function(view) if (!length(attr(view$design$terms, "term.labels"))) fixed_label
 
 #' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
 #' @noRd
@@ -92,7 +117,8 @@ response_data <- function(fit, marginals, level) {
   limits <- response_limits(fit, marginals, level)
   data <- data.frame(fit = response_mean(fit, marginals), lwr = limits[, 1L], upr = limits[, 2L])
   # How far the rate of a new observation is from its mean depends on its exposure.
-  if (!is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
+  parameter <- !is.null(fit$parameter)
+  if (parameter || !is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
   quantile <- function(p) response_moment(fit, marginals, "quantile", probability = p)
   data$y_lwr <- quantile(tails(level)[1L])
   data$y_upr <- quantile(tails(level)[2L])
@@ -106,6 +132,10 @@ stack_series <- function(pieces, names) {
 
 effect_axis <- function(fit, scale) {
   offset <- has_offset(fit)
+  if (!is.null(fit$parameter)) {
+    on_link <- scale == "link" && fit$family$link != "identity"
+    return(paste0(fit$parameter, if (on_link) sprintf(" (%s scale)", fit$family$link)))
+  }
   if (link_has(fit$family, "same_units")) {
     return(paste0(location_words(fit), if (offset) " without the offset"))
   }

@@ -1,4 +1,6 @@
 relevance_panels <- function(fit) {
+  # of two linear predictors that of the response
+  fit <- predictor_view(fit, 1L)
   data <- relevance_table(fit)
   if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")
   list(data = data, draw = list(function(look) draw_relevance(fit, data, look)))

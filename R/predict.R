@@ -41,6 +41,8 @@
 #' @param probs Probabilities for `type = "quantile"`.
 #' @param times,q Values of the response for `type = "survival"` and `type = "cdf"`.
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
+#' @param dpar The parameter with a linear predictor of its own, such as `"sigma"`, whose predictor (`"link"`,
+#'   `"terms"`) or value (`"response"`) is wanted; NULL or `"mu"` for that of the response.
 #' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
 #'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
 #' @param into For `newdata` from a [row_source()]: NULL to return all predictions, or a function that is called
@@ -66,13 +68,13 @@ predict.galvi <- function(object, newdata,
                           ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
-                          times = NULL, q = NULL, into = NULL, ...) {
+                          times = NULL, q = NULL, dpar = NULL, into = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
       predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
-        times = times, q = q)
+        times = times, q = q, dpar = dpar)
     }))
   }
   check_no_into(into)
@@ -85,6 +87,13 @@ predict.galvi <- function(object, newdata,
     at = check_values_at(list(times = times, q = q), type)
   )
   check_prediction_request(type, types[[type]], options)
+  predictor <- check_dpar(object, dpar)
+  options$predictor <- predictor
+  if (!is.null(predictor) && !type %in% c("link", "terms", "response")) {
+    stop_galvi("argument", sprintf(
+      "`dpar` goes with type = \"link\", \"terms\" and \"response\", not \"%s\".", type
+    ))
+  }
   na.action <- check_na_action(na.action)
   target <- if (missing(newdata) || is.null(newdata)) {
     training_target(object)
@@ -144,6 +153,7 @@ check_prediction_request <- function(type, entry, options) {
 # ---- one function per type ----
 
 predict_link <- function(fit, target, options) {
+  if (is_distributional(fit)) return(of_predictor(predict_link, fit, target, options))
   marginals <- latent_marginals(fit, target)
   sd <- sqrt(marginals$variance)
   mean <- marginals$mean
@@ -158,6 +168,14 @@ predict_link <- function(fit, target, options) {
 }
 
 predict_response_mean <- function(fit, target, options) {
+  if (identical(options$predictor, 2L)) {
+    if (options$interval == "prediction") {
+      stop_galvi("argument", paste(
+        "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\"."
+      ))
+    }
+    return(of_predictor(predict_parameter, fit, target, options))
+  }
   if (options$interval != "none") check_no_classes(fit, sprintf("`interval = \"%s\"`", options$interval))
   if (has_classes(fit)) return(predict_prob(fit, target, options))
   marginals <- latent_marginals(fit, target)
@@ -217,6 +235,13 @@ predict_tail <- function(tail, fit, target, options) {
 }
 
 # ---- shared by the types ----
+
+#' A prediction of the predictor that was asked for, that of the response if none was
+#' @noRd
+of_predictor <- function(predict, fit, target, options) {
+  k <- if (is.null(options$predictor)) 1L else options$predictor
+  predict(predictor_view(fit, k), target_view(target, k), options)
+}
 
 drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 
@@ -320,6 +345,7 @@ response_sd <- function(fit, marginals) {
 #' It is monotone in eta, so its quantiles are those of eta, transformed
 #' @noRd
 response_limits <- function(fit, marginals, level) {
+  if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
   matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
 }
 
@@ -354,7 +380,7 @@ finish_covariance <- function(covariance, finish) {
 
 check_one_latent <- function(fit, what) {
   k <- n_latents(fit)
-  if (k == 1L) return(invisible())
+  if (k == 1L || is_distributional(fit)) return(invisible())
   stop_galvi("argument", sprintf(paste(
     "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"link\", se.fit =",
     "TRUE): their posteriors are Gaussian."

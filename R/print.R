@@ -23,7 +23,7 @@ NULL
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
-  print_heading(x$formula, family_label(x), nobs.galvi(x), left_out(x))
+  print_heading(x$formula, family_label(x), nobs.galvi(x), left_out(x), x$design$second$formula)
   beta <- coef.galvi(x)
   if (length(beta)) {
     cat("\nFixed effects (posterior means):\n")
@@ -43,16 +43,22 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 # How many rows were left out for missing values.
 left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
 
-print_heading <- function(formula, family, nobs, omitted) {
+print_heading <- function(formula, family, nobs, omitted, second = NULL) {
   cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
     if (omitted) paste0(" (", omitted, " left out for missing values)"), "\n", sep = "")
-  print_wrapped(deparse_one(formula), 4L)
+  for (f in c(formula, second)) print_wrapped(deparse_one(f), 4L)
 }
 
 #' What a reader of the coefficients' sds must know, NULL if they are what they say
 #' @noRd
 dependence_note <- function(fit) {
   if (!ignores_dependence(fit)) return(NULL)
+  if (is_distributional(fit)) {
+    return(sprintf(paste(
+      "The approximation treats the two predictors as independent: posterior standard deviations and intervals",
+      "may be too small, and covariances between coefficients of %s are zero."
+    ), paste(predictor_names(fit), collapse = " and ")))
+  }
   paste(
     "The posterior standard deviations and intervals of these coefficients are too small, and their",
     "covariances between classes are zero, because the approximation treats the classes as independent."

@@ -137,7 +137,8 @@ deviance_residuals <- function(fit, target) {
 quantile_residuals <- function(fit, target) {
   left <- pit_limits(fit, target)
   right <- pit_limits(fit, target, from_above = TRUE)
-  share <- if (is_discrete(fit) || is_censored(fit)) stats::runif(target$n) else 1
+  random <- is_discrete(fit) || is_censored(fit) || length(family_type(fit$family)$point)
+  share <- if (random) stats::runif(target$n) else 1
   below <- left$lower + share * (left$upper - left$lower)
   above <- right$lower + (1 - share) * (right$upper - right$lower)
   far <- stats::qnorm(pmax(pmin(below, above), 1e-300))
@@ -160,6 +161,9 @@ pit_limits <- function(fit, target, from_above = FALSE) {
   }
   one <- at(target$y)
   other <- if (is_discrete(fit)) at(target$y - 1) else one
+  # all of what is at such a point; nothing lies below it
+  point <- target$y %in% family_type(fit$family)$point & !is_discrete(fit)
+  other[point] <- if (from_above) 1 else 0
   if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)
 }
 

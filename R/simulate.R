@@ -47,6 +47,10 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
 #' A function that draws eta jointly at a target: N* x K. Nothing is N* x N* if the latent vector is shorter.
 #' @noRd
 latent_sampler <- function(fit, target) {
+  if (is_distributional(fit)) {
+    draws <- lapply(1:2, function(k) latent_sampler(predictor_view(fit, k), target_view(target, k)))
+    return(function() do.call(cbind, lapply(draws, function(draw) draw())))
+  }
   if (!is.null(fit$posterior$latent)) return(vector_sampler(fit, target))
   effects <- target_effects(target$rows)
   if (!is.null(effects) && effects$n < target$n) {

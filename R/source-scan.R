@@ -5,9 +5,9 @@ sample_rows <- 50000L
 
 #' The design of a source's sample. `stream` is how all rows are read, where the sample has not got them.
 #' @noRd
-design_of_source <- function(formula, source, family, args, na.action, chunk_rows) {
-  read <- scan_source(source, formula, args, na.action, chunk_rows)
-  design <- in_numbered_rows(read$numbers, design_of_data(formula, read$sample, family, args, na.action))
+design_of_source <- function(formulas, source, family, args, na.action, chunk_rows) {
+  read <- scan_source(source, formulas, args, na.action, chunk_rows)
+  design <- in_numbered_rows(read$numbers, design_of_data(formulas, read$sample, family, args, na.action))
   design$stream <- read$stream
   design
 }
@@ -18,10 +18,10 @@ design_of_source <- function(formula, source, family, args, na.action, chunk_row
 #' @return list(sample: a data frame; numbers: of those of its rows that `subset` and missing values leave;
 #'   stream: how all rows are read again, NULL where the sample has them all).
 #' @noRd
-scan_source <- function(source, formula, args, na.action, chunk_rows) {
+scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   stream <- list(
-    source = source, columns = needed_columns(source, formula, args), args = args,
-    environment = environment(formula), na.action = na.action
+    source = source, columns = needed_columns(source, formulas, args), args = args,
+    environment = environment(formulas[[1L]]), na.action = na.action
   )
   reader <- read_rows(source, stream$columns, rows_at_a_time(chunk_rows))
   on.exit(reader$close())
@@ -48,8 +48,8 @@ scan_source <- function(source, formula, args, na.action, chunk_rows) {
 rows_at_a_time <- function(chunk_rows) if (identical(chunk_rows, "auto")) sample_rows else chunk_rows
 
 # Columns that the formula and the arguments name; all where there is a dot.
-needed_columns <- function(source, formula, args) {
-  named <- c(all.vars(formula), unlist(lapply(args, all.vars)))
+needed_columns <- function(source, formulas, args) {
+  named <- unlist(lapply(c(formulas, args), all.vars))
   if ("." %in% named) source$columns else columns_among(source, named)
 }
 

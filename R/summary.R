@@ -6,12 +6,13 @@ summary.galvi <- function(object, level = 0.95, ...) {
   coefficients <- NULL
   V <- vcov.galvi(object)
   if (nrow(V)) {
-    mean <- as.vector(fixed_coefficients(object)$mean)
+    mean <- coefficient_means(object)
     coefficients <- cbind(mean = mean, sd = sqrt(diag(V)), confint.galvi(object, level = level))
   }
   structure(
     list(
-      call = object$call, formula = object$formula, family = family_label(object),
+      call = object$call, formula = object$formula, second = object$design$second$formula,
+      family = family_label(object),
       nobs = nobs.galvi(object), na.action = object$na.action, omitted = object$omitted,
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
@@ -29,7 +30,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
 #' @export
 print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.summary.galvi)
-  print_heading(x$formula, x$family, x$nobs, left_out(x))
+  print_heading(x$formula, x$family, x$nobs, left_out(x), x$second)
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_note(x$note)

@@ -50,7 +50,7 @@ design_fixed <- function(terms, frame, context) {
   check_finite_columns(W)
   spec <- list(
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
-    contrasts = built$contrasts, columns = colnames(W), intercept = intercept
+    contrasts = built$contrasts, columns = colnames(W), intercept = intercept, parameter = context$parameter
   )
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
@@ -129,7 +129,8 @@ fixed_priors <- function(spec, W, context) {
     }
     chosen_prior(context$prior, c(column, labels[j], if (!intercept) "default"), default)
   }
-  stats::setNames(lapply(seq_len(ncol(W)), one), spec$columns)
+  names <- paste0(if (!is.null(spec$parameter)) coefficient_prefix(spec$parameter), spec$columns)
+  stats::setNames(lapply(seq_len(ncol(W)), one), names)
 }
 
 # The first of `keys` that the user's list has.
@@ -145,8 +146,14 @@ slope_scale <- function(W, weights) {
   ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
 }
 
-# NULL, normal() or a list of normal() -> a named list
-as_prior_list <- function(prior) {
+# NULL, normal() or a list of normal() -> a named list. second: the parameter with a predictor of its own,
+# whose priors are such a list under its name.
+as_prior_list <- function(prior, second = NULL) {
+  if (!is.null(second) && is.list(prior) && !is_value(prior) && second %in% names(prior)) {
+    own <- as_prior_list(prior[[second]])
+    rest <- prior[names(prior) != second]
+    return(c(if (length(rest)) as_prior_list(rest), stats::setNames(list(own), second)))
+  }
   if (is.null(prior)) return(list())
   if (is_normal(prior)) return(list(default = prior))
   if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
@@ -156,6 +163,12 @@ as_prior_list <- function(prior) {
     ))
   }
   for (name in names(prior)) {
+    if (is.list(prior[[name]]) && !is_value(prior[[name]])) {
+      stop_galvi("prior", sprintf(
+        "`prior$%s` is a list, as the priors of a second linear predictor are, and `%s` has none in this model.",
+        name, name
+      ))
+    }
     if (!is_normal(prior[[name]])) {
       stop_galvi("prior", sprintf(
         "`prior$%s` must be normal(), not %s.", name,
@@ -188,6 +201,7 @@ fixed_prior_columns <- function(priors, spec, registry) {
     learned <- is_value(sd) && !is_fixed(sd)
     owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
     owner <- sub("^\\(Intercept\\)$", "intercept", owner)
+    if (!is.null(spec$parameter)) owner <- paste0(second_prefix(spec$parameter), owner)
     if (!is.null(seen[[owner]])) {
       position[j] <- seen[[owner]]
       next

@@ -84,7 +84,7 @@ tidy_rows <- function(effect, term, estimate, std.error, group = NA_character_, 
 
 tidy_fixed <- function(fit) {
   V <- vcov.galvi(fit)
-  tidy_rows("fixed", rownames(V), as.vector(fixed_coefficients(fit)$mean), unname(sqrt(diag(V))))
+  tidy_rows("fixed", rownames(V), coefficient_means(fit), unname(sqrt(diag(V))))
 }
 
 tidy_hyper <- function(fit) {

@@ -101,6 +101,8 @@ weights.galvi <- function(object, type = "prior", ...) {
 sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   refuse_dots(list(...), sigma.galvi, "sigma()")
   check_flag(use.fallback, "use.fallback")
+  # it differs from row to row: predict(dpar = "sigma")
+  if (identical(object$design$second$name, "sigma")) return(NA_real_)
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }
@@ -118,7 +120,12 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     if (!"formula" %in% names(call)) {
       stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")
     }
-    call$formula <- stats::update(object$formula, formula.)
+    changed <- stats::update(object$formula, formula.)
+    call$formula <- if (length(formulas <- as_formulas(eval(call$formula, environment(changed)))) > 1L) {
+      as.call(c(list(quote(list), changed), formulas[-1L]))
+    } else {
+      changed
+    }
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]

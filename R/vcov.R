@@ -3,6 +3,7 @@
 vcov.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), vcov.galvi, "vcov()")
   check_flag(complete, "complete")
+  if (is_distributional(object)) return(block_diagonal(by_predictor(object, vcov.galvi, prefix_names)))
   coefficients <- fixed_coefficients(object)
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
   q <- nrow(coefficients$mean)
@@ -14,5 +15,14 @@ vcov.galvi <- function(object, complete = TRUE, ...) {
     block <- (latent - 1L) * q + seq_len(q)
     V[block, block] <- coefficients$covariance[[latent]]
   }
+  V
+}
+
+#' q(z) factorises over the predictors
+#' @noRd
+block_diagonal <- function(blocks) {
+  names <- unlist(lapply(blocks, rownames))
+  V <- matrix(0, length(names), length(names), dimnames = list(names, names))
+  for (block in blocks) V[rownames(block), rownames(block)] <- block
   V
 }

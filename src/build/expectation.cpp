@@ -3,6 +3,7 @@
 #include "expectation/bouchard.cpp"
 #include "expectation/by_row.cpp"
 #include "expectation/composed.cpp"
+#include "expectation/nested.cpp"
 #include "expectation/piecewise.cpp"
 #include "expectation/quadrature.cpp"
 #include "expectation/registry.cpp"

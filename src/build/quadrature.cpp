@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "quadrature/derivative_rule.cpp"
 #include "quadrature/gaussian_rule.cpp"
 #include "quadrature/log_integral.cpp"
 #include "quadrature/log_normal_transform.cpp"

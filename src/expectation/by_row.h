@@ -12,21 +12,21 @@ class ByRow : public Expectation {
                 const Matrix& variance, int order, Expectations& out) const final;
   void add_gradient(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                     const Matrix& variance, VectorRef gradient) const final;
-
- protected:
-  /// gradient[h] += weight d value / d hyper_h of one row.
+  /// gradient[h] += weight d value / d hyper_h of one row. Called from threads.
   virtual void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                 const double* variance, double weight, VectorRef gradient) const = 0;
 };
 
 /// The same for likelihoods with one latent value per observation.
 class ScalarByRow : public ByRow {
- protected:
-  virtual void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
-                              int order, PointExpectation& out) const = 0;
+ public:
   /// That of the exact expectation: in closed form, else by quadrature.
   void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                         const double* variance, double weight, VectorRef gradient) const override;
+
+ protected:
+  virtual void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
+                              int order, PointExpectation& out) const = 0;
 
  private:
   void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,

@@ -7,6 +7,7 @@
 #include "expectation/expectation.h"
 #include "expectation/jaakkola.h"
 #include "expectation/jensen.h"
+#include "expectation/nested.h"
 #include "expectation/piecewise.h"
 #include "expectation/quadrature.h"
 #include "expectation/softmax_log.h"
@@ -58,6 +59,7 @@ std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const Expe
   if (likelihood.softmax()) return std::make_unique<SoftmaxExpectation>();
   if (const StandardFunction* f = likelihood.standard_function())
     return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));
+  if (likelihood.distributional()) return std::make_unique<Nested>();
   return std::make_unique<Quadrature>();
 }
 

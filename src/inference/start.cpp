@@ -33,9 +33,14 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
   Matrix mean(N, 2), variance = Matrix::Zero(N, 2);
   mean.col(1) = second;
   for (Index n = 0; n < N; ++n) {
-    const auto given = likelihood.distributional()->given(second[n]);
+    const auto given = likelihood.distributional()->first_given(second[n]);
     double l[5];
     mean(n, 0) = given->starting_eta(data[n]);
+    // a zero that says nothing of eta_1
+    if (!std::isfinite(mean(n, 0))) {
+      mean(n, 0) = prior_mean(n, 0);
+      continue;
+    }
     given->derivatives(data[n], mean(n, 0), l);
     if (l[2] < 0) variance(n, 0) = -1 / l[2];
   }

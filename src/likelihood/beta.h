@@ -13,16 +13,8 @@ namespace galvi {
 /// 0 < y < 1, mean mu = 1 / (1 + exp(-eta)), variance mu (1 - mu) / (1 + precision): with a = mu precision,
 /// b = (1 - mu) precision
 /// log p(y | eta) = log Gamma(a + b) - log Gamma(a) - log Gamma(b) + (a - 1) log y + (b - 1) log(1 - y).
-class Beta final : public Likelihood {
+class BetaResponse : public Likelihood {
  public:
-  explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
-  void update(const ConstVectorRef& hyper) override {
-    precision_ = parameter_.read(hyper);
-    log_precision_ = std::log(precision_);
-    stirling_ = stirling_error(precision_);
-    digamma_ = digamma(precision_);
-  }
-
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_mu = log_sigmoid().value(*eta), log_nu = log_sigmoid().value(-*eta);
     const double log_a = log_precision_ + log_mu, log_b = log_precision_ + log_nu;
@@ -85,14 +77,13 @@ class Beta final : public Likelihood {
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, 1.0}; }
 
-  // d log p / d precision, with mu psi(a) = mu psi(1 + a) - 1 / precision
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    const double mu = std::exp(log_sigmoid().value(*eta)), nu = std::exp(log_sigmoid().value(-*eta));
-    gradient[parameter_.position()] +=
-        weight * (digamma_ + 2.0 / precision_ + mu * (std::log(datum.y) - digamma(1.0 + precision_ * mu)) +
-                  nu * (std::log1p(-datum.y) - digamma(1.0 + precision_ * nu)));
+ protected:
+  void set_precision(double precision, double log_precision) {
+    precision_ = precision;
+    log_precision_ = log_precision;
+    stirling_ = stirling_error(precision, log_precision);
   }
-  bool has_hyper() const override { return true; }
+  double precision_ = 1.0;
 
  private:
   // log p = a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y)
@@ -109,8 +100,29 @@ class Beta final : public Likelihood {
     return a < 16.0 ? log_gamma_next - (a + 0.5) * log_a + a - log_sqrt_2pi : stirling_error(a);
   }
 
+  double log_precision_ = 0.0, stirling_ = 0.0;
+};
+
+class Beta final : public BetaResponse {
+ public:
+  explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
+  void update(const ConstVectorRef& hyper) override {
+    const double precision = parameter_.read(hyper);
+    set_precision(precision, std::log(precision));
+    digamma_ = digamma(precision);
+  }
+  // d log p / d precision, with mu psi(a) = mu psi(1 + a) - 1 / precision
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double mu = std::exp(log_sigmoid().value(*eta)), nu = std::exp(log_sigmoid().value(-*eta));
+    gradient[parameter_.position()] +=
+        weight * (digamma_ + 2.0 / precision_ + mu * (std::log(datum.y) - digamma(1.0 + precision_ * mu)) +
+                  nu * (std::log1p(-datum.y) - digamma(1.0 + precision_ * nu)));
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
   PositiveParameter parameter_;
-  double precision_ = 1.0, log_precision_ = 0.0, stirling_ = 0.0, digamma_ = 0.0;
+  double digamma_ = 0.0;
 };
 
 }  // namespace galvi

@@ -1,6 +1,9 @@
 // Responses with a linear predictor of its own for a second parameter of their distribution.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -8,20 +11,86 @@
 
 namespace galvi {
 
-/// eta = (eta_1, eta_2): with eta_2 known, what is left is a likelihood of eta_1 alone, whose mean does not
-/// depend on eta_2. Starts and predictions follow from that.
+/// log p of one datum as a sum of functions of one latent value each: log densities of these data under these
+/// likelihoods (K = 1), null where a latent value has no part in it.
+struct Split {
+  struct Part {
+    const Likelihood* likelihood = nullptr;
+    Datum datum{0.0, 1.0};
+  };
+  std::array<Part, 2> parts;
+};
+
+/// E log p of one datum as the mean over eta_outer of a mean over the other latent value, which is a function
+/// of eta_outer this smooth.
+struct Nesting {
+  Index outer;
+  Smoothness smoothness;
+};
+
+/// Y is 0 with probability 1 / (1 + exp(-eta_2)). Else it is what this likelihood of eta_1 (K = 1) gives, or,
+/// if `positive`, what that gives where it is not 0.
+struct ZeroMixture {
+  const Likelihood* base;
+  bool positive;
+};
+
+class SecondParameter;
+
+/// exp(eta_2) as a parameter, which is a positive number wherever a node of quadrature lies.
+inline double positive_exp(double second) { return std::exp(std::min(std::max(second, -700.0), 700.0)); }
+
+/// A likelihood of eta = (eta_1, eta_2).
 class Distributional : public Likelihood {
  public:
   Index latents() const final { return 2; }
   const Distributional* distributional() const final { return this; }
 
-  /// The likelihood of eta_1 that is left, K = 1 and without hyperparameters of its own.
-  virtual std::unique_ptr<Likelihood> given(double second) const = 0;
+  // For expectations that have no closed form.
+  virtual std::optional<Split> split(const Datum&) const { return std::nullopt; }
+  /// Of a datum that does not split.   mean, variance: of both latents
+  virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
+    refuse();
+  }
+  /// What is left of its log p where eta_outer has that value, K = 1, with the hyperparameters that there are.
+  virtual std::unique_ptr<Likelihood> inner(const Datum&, double /*outer*/) const { refuse(); }
+
+  // For starts.
   /// The eta_2 that fits this datum best where eta_1 ~ N(mean, variance), roughly; not finite if there is
   /// none.
   virtual double second_of(const Datum& datum, double mean, double variance) const = 0;
-  /// The eta_2 at which Var[y | eta] is its mean over eta_2 ~ N(mean, variance), whatever eta_1 is.
-  virtual double second_of_variance(double mean, double variance) const = 0;
+  /// The likelihood of eta_1 where eta_2 is known, roughly; K = 1.
+  virtual std::shared_ptr<const Likelihood> first_given(double second) const = 0;
+
+  // For predictions.
+  /// One of these.
+  virtual std::optional<ZeroMixture> zero_mixture() const { return std::nullopt; }
+  virtual const SecondParameter* second_parameter() const { return nullptr; }
+
+  // Functions of one latent value.
+  void derivatives(const Datum&, double, double[5]) const final { refuse(); }
+  Smoothness smoothness() const final { refuse(); }
+  double starting_eta(const Datum&) const final { refuse(); }
+
+ protected:
+  [[noreturn]] static void refuse() {
+    throw std::logic_error("a likelihood with two latent values was asked for what it has not");
+  }
+};
+
+/// eta_2 is a parameter of the distribution, and E[y | eta] does not depend on it: with eta_2 known, what is
+/// left is a likelihood of eta_1 alone.
+class SecondParameter : public Distributional {
+ public:
+  const SecondParameter* second_parameter() const final { return this; }
+  /// That likelihood, K = 1.
+  virtual std::unique_ptr<Likelihood> given(double second) const = 0;
+  /// How Var[y | eta] depends on eta_2 = s: it is a line in exp(2 s), in exp(-s) or in 1 / (1 + exp(s)).
+  enum class NoiseForm { square, inverse, share };
+  virtual NoiseForm noise_form() const = 0;
+
+  std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }
+  std::shared_ptr<const Likelihood> first_given(double second) const override { return given(second); }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return given(eta[1])->log_density(datum, eta);
@@ -37,16 +106,6 @@ class Distributional : public Likelihood {
   }
   bool discrete() const override { return given(0.0)->discrete(); }
   Support support(double size) const override { return given(0.0)->support(size); }
-
-  // Functions of one latent value.
-  void derivatives(const Datum&, double, double[5]) const final { refuse(); }
-  Smoothness smoothness() const final { refuse(); }
-  double starting_eta(const Datum&) const final { refuse(); }
-
- private:
-  [[noreturn]] static void refuse() {
-    throw std::logic_error("derivatives in one latent value were asked of a likelihood with two");
-  }
 };
 
 }  // namespace galvi

@@ -60,7 +60,7 @@ class GaussianKnownSd final : public IdentityLink {
 
 /// y ~ N(eta_1, exp(2 eta_2)):  log p(y | eta) = -log(2 pi) / 2 - eta_2 - (y - eta_1)^2 exp(-2 eta_2) / 2.
 /// Concave in eta_1 and in eta_2, not in both together.
-class GaussianLogSd final : public Distributional {
+class GaussianLogSd final : public SecondParameter {
  public:
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<GaussianKnownSd>(second);
@@ -68,7 +68,7 @@ class GaussianLogSd final : public Distributional {
   double second_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }
-  double second_of_variance(double mean, double variance) const override { return mean + variance; }
+  NoiseForm noise_form() const override { return NoiseForm::square; }
 
   // With r = y - m_1, A = E (y - eta_1)^2 = r^2 + v_1 and w = E exp(-2 eta_2) = exp(-2 m_2 + 2 v_2):
   // E = -log(2 pi) / 2 - m_2 - A w / 2. A w is formed in logarithms, as either factor may overflow.
@@ -94,6 +94,7 @@ class GaussianLogSd final : public Distributional {
     out.d_vv[2] -= w;
     out.d_vv[3] -= 2.0 * Aw;
   }
+  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 2.0}}; }
   bool log_concave() const override { return false; }
   bool concave_in_each() const override { return true; }
 };

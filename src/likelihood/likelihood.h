@@ -200,11 +200,11 @@ class Likelihood {
   virtual bool concave_in_each() const { return log_concave(); }
   /// log p is a sum of functions of one latent value each, so latents that are independent in the prior are
   /// independent in the posterior.
-  bool separable() const { return latents() == 1 || standard_function() != nullptr; }
+  virtual bool separable() const { return latents() == 1 || standard_function() != nullptr; }
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
-  /// The second of two latents is the linear predictor of a parameter (likelihood/distributional.h); null
-  /// elsewhere, where several latents are those of classes.
+  /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
+  /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
 
   /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.

@@ -14,32 +14,15 @@ namespace galvi {
 /// Mean exp(eta), variance exp(eta) + exp(2 eta) / r, r = size: with f = log sigmoid
 /// log p(y | eta) = log Gamma(y + r) - log Gamma(r) - log y! + y f(eta - log r) + r f(log r - eta),  y = 0,
 /// 1, ..
-class NegativeBinomial final : public LogLink<Composed> {
+class NegativeBinomialResponse : public LogLink<Composed> {
  public:
-  explicit NegativeBinomial(const LikelihoodSpec& spec)
-      : LogLink<Composed>(log_sigmoid()), parameter_(spec, "size") {}
-  void update(const ConstVectorRef& hyper) override {
-    size_ = parameter_.read(hyper);
-    log_size_ = std::log(size_);
-    log_gamma_size_ = log_gamma(size_);
-    digamma_size_ = digamma(size_);
-  }
+  NegativeBinomialResponse() : LogLink<Composed>(log_sigmoid()) {}
 
   void compose(const Datum& datum, Composition& sum) const override {
     sum.constant = log_combinations(datum.y);
     sum.add(0, datum.y, 1.0, -log_size_);
     sum.add(0, size_, -1.0, log_size_);
   }
-  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
-                                VectorRef gradient) const override {
-    // The part of weight r is the last one; y = 0 has no other.
-    const bool both = datum.y > 0.0;
-    double slope = adjoint.weight[both ? 1 : 0] + adjoint.shift[both ? 1 : 0] / size_;
-    if (both)
-      slope += adjoint.constant * (digamma(datum.y + size_) - digamma_size_) - adjoint.shift[0] / size_;
-    gradient[parameter_.position()] += slope;
-  }
-  bool has_hyper() const override { return true; }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
 
@@ -67,6 +50,14 @@ class NegativeBinomial final : public LogLink<Composed> {
     return std::exp(mean + 0.5 * variance) + std::exp(2.0 * (mean + variance)) / size_;
   }
 
+ protected:
+  void set_size(double size, double log_size) {
+    size_ = size;
+    log_size_ = log_size;
+    log_gamma_size_ = log_gamma(size);
+  }
+  double size_ = 1.0, log_size_ = 0.0;
+
  private:
   // log Gamma(y + r) / (Gamma(r) y!): the larger of y and r is differenced.
   double log_combinations(double y) const {
@@ -75,8 +66,31 @@ class NegativeBinomial final : public LogLink<Composed> {
     return log_gamma_ratio(y + 1.0, size_ - 1.0) - log_gamma_size_;
   }
 
+  double log_gamma_size_ = 0.0;
+};
+
+class NegativeBinomial final : public NegativeBinomialResponse {
+ public:
+  explicit NegativeBinomial(const LikelihoodSpec& spec) : parameter_(spec, "size") {}
+  void update(const ConstVectorRef& hyper) override {
+    const double size = parameter_.read(hyper);
+    set_size(size, std::log(size));
+    digamma_size_ = digamma(size);
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    // The part of weight r is the last one; y = 0 has no other.
+    const bool both = datum.y > 0.0;
+    double slope = adjoint.weight[both ? 1 : 0] + adjoint.shift[both ? 1 : 0] / size_;
+    if (both)
+      slope += adjoint.constant * (digamma(datum.y + size_) - digamma_size_) - adjoint.shift[0] / size_;
+    gradient[parameter_.position()] += slope;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
   PositiveParameter parameter_;
-  double size_ = 1.0, log_size_ = 0.0, log_gamma_size_ = 0.0, digamma_size_ = -0.57721566490153286061;
+  double digamma_size_ = -euler_gamma;
 };
 
 }  // namespace galvi

@@ -1,7 +1,10 @@
 #include <functional>
 #include <stdexcept>
+#include <type_traits>
 
 #include "likelihood/beta.h"
+#include "likelihood/beta_binomial.h"
+#include "likelihood/beta_log_precision.h"
 #include "likelihood/binomial_cloglog.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/binomial_probit.h"
@@ -10,6 +13,7 @@
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
 #include "likelihood/gamma.h"
+#include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/gaussian_log_sd.h"
 #include "likelihood/laplace.h"
@@ -17,10 +21,13 @@
 #include "likelihood/loglogistic.h"
 #include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
+#include "likelihood/negbinomial_log_size.h"
 #include "likelihood/poisson.h"
 #include "likelihood/stick_breaking.h"
 #include "likelihood/stochastic_volatility.h"
 #include "likelihood/student.h"
+#include "likelihood/student_log_scale.h"
+#include "likelihood/zeros.h"
 #include "likelihood/weibull.h"
 
 namespace galvi {
@@ -42,11 +49,32 @@ template <class T>
 std::unique_ptr<Likelihood> from_spec(const LikelihoodSpec& spec) {
   return std::make_unique<T>(spec);
 }
+template <class Zeros, class Base>
+std::unique_ptr<Likelihood> with_zeros(const LikelihoodSpec& spec) {
+  if constexpr (std::is_default_constructible_v<Base>)
+    return std::make_unique<Zeros>(std::make_unique<Base>());
+  else
+    return std::make_unique<Zeros>(std::make_unique<Base>(spec));
+}
 
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
       {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, plain<GaussianLogSd>},
+      {"student_log_scale", {"student_log_scale", {{"df", {0}}}, {}}, from_spec<StudentLogScale>},
+      {"gamma_log_shape", {"gamma_log_shape", {}, {}}, plain<GammaLogShape>},
+      {"negbinomial_log_size", {"negbinomial_log_size", {}, {}}, plain<NegativeBinomialLogSize>},
+      {"beta_log_precision", {"beta_log_precision", {}, {}}, plain<BetaLogPrecision>},
+      {"beta_binomial", {"beta_binomial", {{"precision", {0}}}, {}}, from_spec<BetaBinomial>},
+      {"beta_binomial_log_precision", {"beta_binomial_log_precision", {}, {}}, plain<BetaBinomialLogPrecision>},
+      {"zero_inflated_poisson", {"zero_inflated_poisson", {}, {}}, with_zeros<ZeroInflated, Poisson>},
+      {"zero_inflated_binomial", {"zero_inflated_binomial", {}, {}}, with_zeros<ZeroInflated, BinomialLogit>},
+      {"zero_inflated_negbinomial", {"zero_inflated_negbinomial", {{"size", {0}}}, {}},
+       with_zeros<ZeroInflated, NegativeBinomial>},
+      {"hurdle_poisson", {"hurdle_poisson", {}, {}}, with_zeros<Hurdle, Poisson>},
+      {"hurdle_binomial", {"hurdle_binomial", {}, {}}, with_zeros<Hurdle, BinomialLogit>},
+      {"hurdle_negbinomial", {"hurdle_negbinomial", {{"size", {0}}}, {}}, with_zeros<Hurdle, NegativeBinomial>},
+      {"hurdle_gamma", {"hurdle_gamma", {{"shape", {0}}}, {}}, with_zeros<Hurdle, Gamma>},
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
       {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},

@@ -13,18 +13,8 @@ namespace galvi {
 
 /// y = eta + scale T, T of Student's t with df degrees of freedom: with x = eta - y and w = scale sqrt(df)
 /// log p(y | eta) = constant - (df + 1) / 2 log(1 + x^2 / w^2).
-class Student final : public IdentityLink {
+class StudentResponse : public IdentityLink {
  public:
-  explicit Student(const LikelihoodSpec& spec) : df_parameter_(spec, "df"), scale_parameter_(spec, "scale") {}
-  void update(const ConstVectorRef& hyper) override {
-    df_ = df_parameter_.read(hyper);
-    scale_ = scale_parameter_.read(hyper);
-    width_ = scale_ * std::sqrt(df_);
-    constant_ =
-        log_gamma_ratio(0.5 * df_, 0.5) - 0.5 * std::log(3.14159265358979323846 * df_) - std::log(scale_);
-    slope_in_df_ = 0.5 * (digamma(0.5 * (df_ + 1.0)) - digamma(0.5 * df_) - 1.0 / df_);
-  }
-
   double log_density(const Datum& datum, const double* eta) const override {
     return constant_ - 0.5 * (df_ + 1.0) * log_spread(*eta - datum.y);
   }
@@ -61,24 +51,53 @@ class Student final : public IdentityLink {
   std::optional<NormalMixture> normal_mixture() const override {
     return NormalMixture{0.5 * df_, scale_ * scale_};
   }
-
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    // share = x^2 / (w^2 + x^2)
-    const double x = *eta - datum.y, h = std::hypot(x, width_), share = (x / h) * (x / h);
-    gradient[df_parameter_.position()] +=
-        weight * (slope_in_df_ - 0.5 * log_spread(x) + 0.5 * (df_ + 1.0) / df_ * share);
-    gradient[scale_parameter_.position()] += weight * ((df_ + 1.0) * share - 1.0) / scale_;
+  /// d log p / d df, x = eta - y, but for what does not depend on x
+  double slope_in_df(double x) const {
+    return 0.5 * ((df_ + 1.0) / df_ * share_of_spread(x) - log_spread(x));
   }
-  bool has_hyper() const override { return true; }
+  static double constant_slope_in_df(double df) {
+    return 0.5 * (digamma(0.5 * (df + 1.0)) - digamma(0.5 * df) - 1.0 / df);
+  }
 
- private:
+ protected:
+  void set(double df, double scale) {
+    df_ = df;
+    scale_ = scale;
+    width_ = scale * std::sqrt(df);
+    constant_ = log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df) - std::log(scale);
+  }
+  // x^2 / (w^2 + x^2)
+  double share_of_spread(double x) const {
+    const double h = std::hypot(x, width_);
+    return (x / h) * (x / h);
+  }
   double log_spread(double x) const {
     const double z = std::fabs(x) / width_;
     return z < 1e100 ? std::log1p(z * z) : 2.0 * std::log(z);
   }
+  double df_ = 1.0, scale_ = 1.0;
 
+ private:
+  double width_ = 1.0, constant_ = 0.0;
+};
+
+class Student final : public StudentResponse {
+ public:
+  explicit Student(const LikelihoodSpec& spec) : df_parameter_(spec, "df"), scale_parameter_(spec, "scale") {}
+  void update(const ConstVectorRef& hyper) override {
+    set(df_parameter_.read(hyper), scale_parameter_.read(hyper));
+    constant_slope_ = constant_slope_in_df(df_);
+  }
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double x = *eta - datum.y;
+    gradient[df_parameter_.position()] += weight * (constant_slope_ + slope_in_df(x));
+    gradient[scale_parameter_.position()] += weight * ((df_ + 1.0) * share_of_spread(x) - 1.0) / scale_;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
   PositiveParameter df_parameter_, scale_parameter_;
-  double df_ = 1.0, scale_ = 1.0, width_ = 1.0, constant_ = 0.0, slope_in_df_ = 0.0;
+  double constant_slope_ = 0.0;
 };
 
 }  // namespace galvi

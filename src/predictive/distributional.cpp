@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "likelihood/binomial_logit.h"
 #include "likelihood/normal.h"
+#include "likelihood/zero_truncated.h"
 #include "predictive/predictive.h"
 #include "quadrature/log_integral.h"
 
@@ -15,7 +17,7 @@ namespace {
 template <class LogQuantity>
 class OverSecond final : public LogIntegrand {
  public:
-  OverSecond(const Distributional& likelihood, double mean, double variance, LogQuantity log_quantity)
+  OverSecond(const SecondParameter& likelihood, double mean, double variance, LogQuantity log_quantity)
       : likelihood_(likelihood), mean_(mean), variance_(variance), log_quantity_(log_quantity) {}
   double value(double second) const override {
     const double value = L(second) - 0.5 * (second - mean_) * (second - mean_) / variance_;
@@ -32,7 +34,7 @@ class OverSecond final : public LogIntegrand {
  private:
   double L(double second) const { return log_quantity_(*likelihood_.given(second)); }
 
-  const Distributional& likelihood_;
+  const SecondParameter& likelihood_;
   double mean_, variance_;
   LogQuantity log_quantity_;
 };
@@ -40,7 +42,7 @@ class OverSecond final : public LogIntegrand {
 /// log E exp(log_quantity) over eta_2. The integrand may have two maxima: one near the Gaussian's mean, one
 /// where eta_2 fits the datum.
 template <class LogQuantity>
-double log_mean_over_second(const Distributional& likelihood, const Datum& datum, const double* mean,
+double log_mean_over_second(const SecondParameter& likelihood, const Datum& datum, const double* mean,
                             const double* variance, LogQuantity log_quantity) {
   if (variance[1] == 0.0) return log_quantity(*likelihood.given(mean[1]));
   const double sd = std::sqrt(variance[1]), other = likelihood.second_of(datum, mean[0], variance[0]);
@@ -50,37 +52,135 @@ double log_mean_over_second(const Distributional& likelihood, const Datum& datum
   return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
 }
 
+/// The eta_2 at which Var[y | eta] is its mean over eta_2.
+double second_of_variance(const SecondParameter& form, double mean, double variance) {
+  using NoiseForm = SecondParameter::NoiseForm;
+  switch (form.noise_form()) {
+    case NoiseForm::square:
+      return mean + variance;
+    case NoiseForm::inverse:
+      return mean - 0.5 * variance;
+    case NoiseForm::share:
+      break;
+  }
+  const BinomialLogit share;
+  return predictive_log_mean(share, mean, variance, 1.0) - predictive_log_mean(share, mean, variance, -1.0);
+}
+
+/// The distribution of a response with zeros of another kind. As the posterior factorises it is a mixture,
+/// with the mean of P as the share of these zeros, of them and of what the base predicts.
+class ZeroPrediction {
+ public:
+  ZeroPrediction(const ZeroMixture& mixture, const double* mean, const double* variance)
+      : truncated_(*mixture.base),
+        rest_(mixture.positive && mixture.base->discrete() ? truncated_ : *mixture.base),
+        mean_(*mean),
+        variance_(*variance),
+        log_zero_(predictive_log_mean(gate(), mean[1], variance[1], 1.0)),
+        log_share_(predictive_log_mean(gate(), mean[1], variance[1], -1.0)),
+        share_variance_(predictive_mean_variance(gate(), 1.0, mean[1], variance[1])) {}
+  ZeroPrediction(const ZeroPrediction&) = delete;
+
+  double mean(double size) const { return share() * rest_mean(size); }
+  // Var(Q M) = (E Q)^2 Var M + Var Q E M^2 for independent Q and M
+  double mean_variance(double size) const {
+    const double centre = rest_mean(size), spread = predictive_mean_variance(rest_, size, mean_, variance_);
+    return share() * share() * spread + share_variance_ * (spread + centre * centre);
+  }
+  double variance(double size) const {
+    const double centre = rest_mean(size);
+    return share() * (predictive_variance(rest_, size, mean_, variance_) + zero() * centre * centre);
+  }
+  double log_mean(double sign) const {
+    const double own = truncated_in_use() ? std::log(rest_mean(1.0))
+                                          : predictive_log_mean(rest_, mean_, variance_, 1.0);
+    return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
+  }
+  double log_density(const Datum& datum) const {
+    if (datum.y > 0.0) return log_share_ + rest_log_density(datum);
+    if (rest_.support(datum.size).low > 0.0 || !rest_.discrete()) return log_zero_;
+    const double other = log_share_ + rest_log_density(datum);
+    return std::max(log_zero_, other) + std::log1p(std::exp(-std::fabs(log_zero_ - other)));
+  }
+  Tails tails(const Datum& datum) const {
+    if (datum.y < 0.0) return {0.0, 1.0};
+    const Tails rest = predictive_tails(rest_, datum, mean_, variance_);
+    return {std::min(1.0, zero() + share() * rest.lower), share() * rest.upper};
+  }
+  double quantile(double size, double probability) const {
+    const Tails at_zero = tails({0.0, size});
+    if (probability <= at_zero.lower) return 0.0;
+    const double above = std::max(0.0, (1.0 - probability) / share());
+    return predictive_quantile(rest_, size, mean_, variance_, std::max(0.0, 1.0 - above));
+  }
+
+ private:
+  static const BinomialLogit& gate() {
+    static const BinomialLogit likelihood;
+    return likelihood;
+  }
+  bool truncated_in_use() const { return &rest_ == &truncated_; }
+  double zero() const { return std::exp(log_zero_); }
+  double share() const { return std::exp(log_share_); }
+  double rest_mean(double size) const { return predictive_mean(rest_, size, mean_, variance_); }
+  double rest_log_density(const Datum& datum) const {
+    return predictive_log_density(rest_, datum, mean_, variance_);
+  }
+
+  ZeroTruncated truncated_;
+  const Likelihood& rest_;
+  double mean_, variance_, log_zero_, log_share_, share_variance_;
+};
+
+std::optional<ZeroPrediction> zero_prediction(const Likelihood& likelihood, const double* mean,
+                                              const double* variance) {
+  const Distributional* form = likelihood.distributional();
+  const auto mixture = form ? form->zero_mixture() : std::nullopt;
+  if (!mixture) return std::nullopt;
+  return std::optional<ZeroPrediction>(std::in_place, *mixture, mean, variance);
+}
+
+const SecondParameter* second_parameter(const Likelihood& likelihood) {
+  const Distributional* form = likelihood.distributional();
+  return form ? form->second_parameter() : nullptr;
+}
+
 }  // namespace
 
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean,
                        const double* variance) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(size);
+  const SecondParameter* form = second_parameter(likelihood);
   return predictive_mean(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
+  const SecondParameter* form = second_parameter(likelihood);
   return predictive_log_mean(form ? *form->given(mean[1]) : likelihood, *mean, *variance, sign);
 }
 
 double predictive_mean_variance(const Likelihood& likelihood, double size, const double* mean,
                                 const double* variance) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(size);
+  const SecondParameter* form = second_parameter(likelihood);
   return predictive_mean_variance(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
 double predictive_variance(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(size);
+  const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, size, *mean, *variance);
-  const double second = form->second_of_variance(mean[1], variance[1]);
+  const double second = second_of_variance(*form, mean[1], variance[1]);
   return predictive_variance(*form->given(second), size, *mean, *variance);
 }
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
+  const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
   return log_mean_over_second(*form, datum, mean, variance, [&](const Likelihood& given) {
     return predictive_log_density(given, datum, *mean, *variance);
@@ -88,12 +188,15 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
 }
 
 // Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it
-// keeps its digits.
+// keeps its digits. Beyond the support nothing is left to integrate.
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
                        const double* variance) {
-  const Distributional* form = likelihood.distributional();
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->tails(datum);
+  const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_tails(likelihood, datum, *mean, *variance);
   const Tails middle = predictive_tails(*form->given(mean[1]), datum, *mean, *variance);
+  const Support support = likelihood.support(datum.size);
+  if (datum.y >= support.high || datum.y < support.low) return middle;
   const bool left = middle.lower < middle.upper;
   const double log_part =
       log_mean_over_second(*form, datum, mean, variance, [&](const Likelihood& given) {
@@ -102,6 +205,13 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
       });
   const double part = std::min(1.0, std::exp(log_part));
   return left ? Tails{part, 1.0 - part} : Tails{1.0 - part, part};
+}
+
+std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
+                                            const double* variance, double probability) {
+  const auto zeros = zero_prediction(likelihood, mean, variance);
+  if (!zeros) return std::nullopt;
+  return zeros->quantile(size, probability);
 }
 
 }  // namespace galvi

@@ -35,6 +35,9 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
                        const double* variance);
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
+/// That of a response with zeros of another kind; nothing elsewhere.
+std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
+                                            const double* variance, double probability);
 
 /// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
 /// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()

@@ -181,6 +181,7 @@ double predictive_quantile(const Likelihood& likelihood, double size, const doub
   if (!likelihood.distributional())
     return predictive_quantile(likelihood, size, *mean, *variance, probability);
   check_probability(probability);
+  if (const auto zeros = zero_mixture_quantile(likelihood, size, mean, variance, probability)) return *zeros;
   const double eta[] = {eta_at(probability, mean[0], variance[0]), mean[1]};
   return search_from(likelihood, size, eta, probability, [&](double y) {
     return predictive_tails(likelihood, {y, size}, mean, variance);

@@ -50,7 +50,18 @@ family_data <- function(name, n = 60, seed = 1) {
   }
   gumbel <- function(k) -log(-log(matrix(runif(n * k), n)))
   stick <- ifelse(runif(n) < plogis(x), 1, ifelse(runif(n) < plogis(-x), 2, 3))
+  # numbers above zero by inversion, and zeros in three of ten
+  positive <- function(q, zero) q(runif(n, zero, 1))
+  delayedAssign("counts", rbinom(n, 1, 0.7))  # drawn by the families that have them alone
   y <- switch(name,
+    beta_binomial = rbinom(n, 1, plogis(x)),
+    zero_inflated_poisson = counts * rpois(n, mu),
+    zero_inflated_negbinomial = counts * as.integer(rnbinom(n, mu = mu, size = 2)),
+    zero_inflated_binomial = counts * rbinom(n, 1, plogis(x)),
+    hurdle_poisson = counts * positive(function(u) qpois(u, mu), dpois(0, mu)),
+    hurdle_negbinomial = counts * positive(function(u) qnbinom(u, mu = mu, size = 2), dnbinom(0, mu = mu, size = 2)),
+    hurdle_binomial = counts,
+    hurdle_gamma = counts * rgamma(n, 3, 3 / mu),
     gaussian = x + rnorm(n),
     binomial = rbinom(n, 1, plogis(x)),
     poisson = rpois(n, mu),
@@ -80,10 +91,11 @@ true_family <- function(name) {
   switch(name,
     gaussian = galvi_family(name, variance = fixed(1)),
     Gamma = galvi_family(name, shape = fixed(3)),
+    negbinomial = , zero_inflated_negbinomial = , hurdle_negbinomial = galvi_family(name, size = fixed(2)),
+    hurdle_gamma = galvi_family(name, shape = fixed(3)),
     weibull = galvi_family(name, shape = fixed(2)),
     loglogistic = galvi_family(name, shape = fixed(6)),
     lognormal = galvi_family(name, sigma = fixed(0.5)),
-    negbinomial = galvi_family(name, size = fixed(2)),
     beta_family = galvi_family(name, precision = fixed(8)),
     student = galvi_family(name, df = fixed(4), scale = fixed(1)),
     laplace = galvi_family(name, scale = fixed(1)),

@@ -12,6 +12,43 @@ draw_cell <- function(eta, thresholds, g) {
 likelihood_cases <- list(
   gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) rnorm(length(eta), eta, sqrt(h))),
   gaussian_log_sd = list(latents = 2, draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
+  student_log_scale = list(hyper = c(df = 4), latents = 2, draw = function(eta, h) {
+    eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), h)
+  }),
+  gamma_log_shape = list(latents = 2, draw = function(eta, h) {
+    pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12)
+  }),
+  negbinomial_log_size = list(latents = 2, draw = function(eta, h) {
+    rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1]))
+  }),
+  beta_log_precision = list(latents = 2, draw = function(eta, h) {
+    p <- plogis(eta[, 1])
+    pmin(pmax(rbeta(nrow(eta), p * exp(eta[, 2]), (1 - p) * exp(eta[, 2])), 1e-6), 1 - 1e-6)
+  }),
+  beta_binomial = list(hyper = c(precision = 5), draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
+  beta_binomial_log_precision = list(latents = 2, draw = function(eta, h) {
+    rbinom(nrow(eta), 1, plogis(eta[, 1]))
+  }),
+  zero_inflated_poisson = list(latents = 2, draw = function(eta, h) {
+    rpois(nrow(eta), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
+  zero_inflated_binomial = list(latents = 2, draw = function(eta, h) {
+    rbinom(nrow(eta), 1, plogis(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
+  zero_inflated_negbinomial = list(hyper = c(size = 1.7), latents = 2, draw = function(eta, h) {
+    rnbinom(nrow(eta), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
+  hurdle_poisson = list(latents = 2, draw = function(eta, h) {
+    qpois(runif(nrow(eta), dpois(0, exp(eta[, 1])), 1), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
+  hurdle_binomial = list(latents = 2, draw = function(eta, h) rbinom(nrow(eta), 1, plogis(-eta[, 2]))),
+  hurdle_negbinomial = list(hyper = c(size = 1.7), latents = 2, draw = function(eta, h) {
+    none <- dnbinom(0, h, mu = exp(eta[, 1]))
+    qnbinom(runif(nrow(eta), none, 1), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
+  hurdle_gamma = list(hyper = c(shape = 2.3), latents = 2, draw = function(eta, h) {
+    rgamma(nrow(eta), h, h / exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
   binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
   binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
   binomial_cloglog = list(draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))),

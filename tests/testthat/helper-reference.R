@@ -72,6 +72,13 @@ reference_log_density <- list(
     log_b <- log(precision) + plogis(-eta, log.p = TRUE)
     lgamma(precision) - lgamma(1 + a) - lgamma(1 + b) + log_a + log_b + (a - 1) * log(y) + (b - 1) * log1p(-y)
   },
+  beta_binomial = function(y, eta, trials = 1, precision = 1) {
+    # lbeta(y + a, n - y + b) - lbeta(a, b), where a and b may be tiny
+    rising <- function(y, log_a) if (y == 0) 0 else log_a + lgamma(y + exp(log_a)) - lgamma(1 + exp(log_a))
+    lchoose(trials, y) - rising(trials, log(precision)) +
+      rising(y, log(precision) + plogis(eta, log.p = TRUE)) +
+      rising(trials - y, log(precision) + plogis(-eta, log.p = TRUE))
+  },
   cumulative_logit = cumulative_log_density(plogis),
   cumulative_probit = cumulative_log_density(pnorm)
 )

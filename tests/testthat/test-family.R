@@ -21,8 +21,12 @@ test_that("every family is made by its constructor, its name and galvi_family() 
   own <- list(
     student = student, laplace = laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
-    categorical = categorical, stick_breaking = stick_breaking, weibull = weibull, loglogistic = loglogistic,
-    lognormal = lognormal
+    categorical = categorical, stick_breaking = stick_breaking, beta_binomial = beta_binomial,
+    weibull = weibull, loglogistic = loglogistic, lognormal = lognormal,
+    zero_inflated_poisson = zero_inflated, hurdle_poisson = hurdle,
+    zero_inflated_negbinomial = function() zero_inflated(negbinomial),
+    zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
+    hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log"))
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"))
   expect_setequal(c(names(own), names(base)), names(family_types()))

@@ -31,7 +31,9 @@ test_that("a row of weight 2 is two rows under default priors and starts", {
       two <- fit(twice)
       expect_close(one$hyper$estimate, two$hyper$estimate, 1e-12)
       expect_close(one$elbo, two$elbo, tol$elbo)
-      expect_close(coef(one), coef(two), tol$optimum)
+      # in posterior sds, where these are large
+      scale <- if (is.matrix(coef(one))) 1 else pmax(1, sqrt(diag(vcov(one))))
+      expect_close(coef(one) / scale, coef(two) / scale, tol$optimum)
       if (!is.null(one$inducing)) expect_close(one$inducing[[1]], two$inducing[[1]], 1e-12)
     }
   }

@@ -1,0 +1,222 @@
+# Two linear predictors: that of the response, and that of a second parameter of its distribution, which is a
+# formula of its own on the way in and a fit with one predictor on the way out.
+
+# ---- formulas ----
+
+#' What the user wrote -> a list of formulas, the first that of the response
+#' @noRd
+as_formulas <- function(formula) {
+  if (inherits(formula, "formula")) return(list(formula))
+  if (inherits(formula, "brmsformula")) return(brms_formulas(formula))
+  listed <- is.list(formula) && !is.object(formula)
+  if (!listed) {
+    stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
+  }
+  if (!length(formula) || !all(vapply(formula, inherits, NA, "formula"))) {
+    stop_galvi("formula", sprintf(
+      "`formula` must be a formula or a list of formulas such as list(y ~ x, sigma ~ x), not %s.",
+      describe(formula)
+    ))
+  }
+  unname(formula)
+}
+
+# brms::bf(y ~ x, sigma ~ z)
+brms_formulas <- function(x) {
+  if (isTRUE(attr(x$formula, "nl"))) {
+    stop_galvi("formula", "`formula` is a non-linear formula of brms, which galvi does not fit.")
+  }
+  if (length(x$pfix)) {
+    stop_galvi("formula", sprintf(
+      "`formula` holds `%s` at a value: hold it by the family, as in galvi_family(\"gaussian\", variance = fixed(1)).",
+      names(x$pfix)[1L]
+    ))
+  }
+  strip <- function(f) stats::as.formula(as.call(as.list(f)), env = environment(f))
+  c(list(strip(x$formula)), lapply(unname(x$pforms), strip))
+}
+
+check_formula <- function(formula) {
+  as_formulas(formula)
+  formula
+}
+
+is_formulas <- function(x) inherits(x, c("formula", "brmsformula")) || is.list(x) && !is.data.frame(x)
+
+#' The formula of the second parameter: the one that was written, or an intercept where the family needs one;
+#' NULL for a single predictor
+#' @noRd
+second_formula <- function(formulas, family) {
+  second <- family_type(family)$second
+  rest <- formulas[-1L]
+  for (f in rest) check_left_side(f, second, family)
+  if (length(rest) > 1L) {
+    stop_galvi("formula", sprintf("`formula` has `%s` twice.", deparse_one(rest[[1L]][[2L]])))
+  }
+  if (length(rest)) {
+    replaced <- intersect(second$replaces, names(family$parameters))
+    if (length(replaced)) {
+      stop_galvi("family", sprintf(
+        "`%s` of the %s family is given as a number and `%s` by a formula: leave one of them out.", replaced,
+        family$family, second$name
+      ))
+    }
+    return(rest[[1L]])
+  }
+  if (!isTRUE(second$always)) return(NULL)
+  stats::as.formula(call("~", as.name(second$name), 1), env = environment(formulas[[1L]]))
+}
+
+check_left_side <- function(formula, second, family) {
+  if (length(formula) != 3L || !is.symbol(formula[[2L]])) {
+    stop_galvi("formula", sprintf(
+      "`formula`: in a list every formula after the first must name a parameter on its left side%s, not %s.",
+      if (is.null(second)) "" else sprintf(", as in %s ~ x", second$name), deparse_one(formula)
+    ))
+  }
+  name <- as.character(formula[[2L]])
+  if (identical(name, second$name)) return(invisible())
+  stop_galvi("formula", sprintf(
+    "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name,
+    if (is.null(second)) "it has that of the response alone" else sprintf("it has one of `%s`", second$name),
+    if (name %in% c("zi", "hu")) {
+      sprintf(" Zeros of another kind are in the families %s.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
+    } else ""
+  ))
+}
+
+# ---- names ----
+
+#' Of the second predictor's terms, of its hyperparameters; of its coefficients
+#' @noRd
+second_prefix <- function(name) paste0(name, ".")
+coefficient_prefix <- function(name) paste0(name, "_")
+
+# ---- the fit ----
+
+is_distributional <- function(fit) !is.null(fit$design$second)
+
+#' Names of the predictors that `dpar` may take: "mu" is that of the response
+#' @noRd
+predictor_names <- function(fit) c("mu", fit$design$second$name)
+
+#' Which predictor is asked for
+#' @noRd
+check_dpar <- function(fit, dpar) {
+  if (is.null(dpar)) return(NULL)
+  names <- predictor_names(fit)
+  if (is_distributional(fit)) return(match(check_choice(dpar, names, "dpar"), names))
+  if (identical(dpar, "mu")) return(NULL)
+  stop_galvi("argument", sprintf(
+    "`dpar` must be a parameter with a linear predictor, not %s: this fit has that of the response alone.",
+    describe(dpar)
+  ))
+}
+
+#' The fit as one of its linear predictors has it: K = 1, its own terms, coefficients and rows, and its parameter
+#' in place of the response: a positive number has the moments of a count's mean, a probability those of a
+#' binary response.
+#' @noRd
+predictor_view <- function(fit, k) {
+  if (!is_distributional(fit)) return(fit)
+  second <- fit$design$second
+  view <- fit
+  predictor <- predictor_of(fit$model, k)
+  predictor[c("design", "latents")] <- list(1L, 1L)
+  view$model$designs <- fit$model$designs[predictor_of(fit$model, k)$design]
+  view$model$predictors <- list(predictor)
+  view$model$offset <- fit$model$offset[, k, drop = FALSE]
+  for (name in c("mean", "variance", "extra", "alpha", "lambda", "b")) {
+    x <- fit$posterior[[name]]
+    if (!is.null(x)) view$posterior[[name]] <- x[, k, drop = FALSE]
+  }
+  for (name in c("latent", "factor")) {
+    own <- fit$posterior[[name]][k]
+    view$posterior[[name]] <- if (length(own) && !is.null(own[[1L]])) own
+  }
+  blocks <- Filter(function(block) k %in% block$latents, fit$posterior$coefficients)
+  view$posterior$coefficients <- lapply(blocks, function(block) {
+    block$latents <- 1L
+    block
+  })
+  if (k == 2L) {
+    own <- c("terms", "assign", "contrasts", "specs", "labels")
+    view$design[own] <- second[own]
+    view$family <- new_family(second$name, second$link)
+  }
+  view$parameter <- predictor_names(fit)[k]
+  view$model$likelihood <- list(
+    type = c(identity = "", log = "poisson", logit = "binomial_logit")[[view$family$link]], hyper = list(),
+    constants = list()
+  )
+  view$design["second"] <- list(NULL)
+  view$design$response["latents"] <- list(NULL)
+  view
+}
+
+#' The target of predictions as predictor k has it
+#' @noRd
+target_view <- function(target, k) {
+  if (!is.null(target$rows)) target$rows <- target$rows[k]
+  target$offset <- target$offset[, k, drop = FALSE]
+  if (!is.null(target$marginals)) {
+    target$marginals <- lapply(target$marginals, function(x) x[, k, drop = FALSE])
+  }
+  target
+}
+
+#' f() of every predictor, the second's names with its prefix
+#' @noRd
+by_predictor <- function(fit, f, rename) {
+  if (!is_distributional(fit)) return(list(f(fit)))
+  prefix <- coefficient_prefix(fit$design$second$name)
+  list(f(predictor_view(fit, 1L)), rename(f(predictor_view(fit, 2L)), prefix))
+}
+
+# ---- a parameter's predictions ----
+
+#' E of the parameter, its sd and limits; the inverse link rises
+#' @noRd
+predict_parameter <- function(view, target, options) {
+  marginals <- latent_marginals(view, target)
+  m <- marginals$mean[, 1L]
+  v <- marginals$variance[, 1L]
+  result <- list(fit = response_moment(view, marginals, "mean"))
+  if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
+  if (options$interval == "credible") {
+    limits <- view$family$linkinv(credible_limits(list(mean = cbind(m), variance = cbind(v)), options$level))
+    result$fit <- with_limits(result$fit, limits)
+  }
+  result
+}
+
+#' Limits of E[y | eta]: where it does not depend on the second predictor it rises with the first; with zeros of
+#' another kind it is a product, whose distribution function is a mean over the predictor of the zeros
+#' @noRd
+limits_of_both <- function(fit, marginals, level) {
+  at <- function(eta, second) {
+    response_moment(fit, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
+  }
+  m <- marginals$mean
+  sd <- sqrt(marginals$variance)
+  if (!isTRUE(family_type(fit$family)$second$always)) {
+    eta <- outer(sd[, 1L], stats::qnorm(tails(level))) + m[, 1L]
+    return(matrix(at(as.vector(eta), rep(m[, 2L], 2L)), ncol = 2L))
+  }
+  nodes <- seq(-6, 6, by = 0.2)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  limit <- function(n, p) {
+    share <- stats::plogis(-(m[n, 2L] + sd[n, 2L] * nodes), log.p = TRUE)
+    # the first predictor at which the mean is `value` for each share, by its log, which rises
+    grid <- m[n, 1L] + sd[n, 1L] * seq(-9, 9, length.out = 721L)
+    log_mean <- log(at(grid, rep(-1e3, length(grid))))
+    cdf <- function(log_value) {
+      eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
+      sum(weights * stats::pnorm(eta, m[n, 1L], max(sd[n, 1L], 1e-12)))
+    }
+    range <- c(min(log_mean) + min(share), max(log_mean) + max(share))
+    exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
+  }
+  limits <- vapply(tails(level), function(p) vapply(seq_len(nrow(m)), limit, 0, p), numeric(nrow(m)))
+  matrix(limits, ncol = 2L)
+}

@@ -1,0 +1,27 @@
+// The exact expectation of a likelihood with two linear predictors that has no closed form.
+#pragma once
+
+#include "expectation/by_row.h"
+
+namespace galvi {
+
+/// A row that splits is the sum of its parts' expectations. Elsewhere the mean over one latent value of the
+/// exact expectation over the other (likelihood/distributional.h). Right to 1e-9 (absolute or relative) in
+/// value and first derivatives for variances up to 10.
+class Nested final : public ByRow {
+ public:
+  std::string name() const override { return "quadrature"; }
+  std::string refuses(const Likelihood& likelihood) const override {
+    if (likelihood.distributional()) return "";
+    return "Nested quadrature serves likelihoods with two linear predictors.";
+  }
+  bool exact() const override { return true; }
+  bool is_bound() const override { return true; }
+  bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                    const double* variance, int order, RowExpectation& out) const override;
+  void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                        const double* variance, double weight, VectorRef gradient) const override;
+};
+
+}  // namespace galvi

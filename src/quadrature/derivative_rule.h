@@ -1,0 +1,28 @@
+// Nodes and weights for the means of a function's derivatives under a Gaussian, by its values alone.
+#pragma once
+
+#include <vector>
+
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+/// E g^(p)(x) under x ~ N(mean, variance), p = 0..4, as a weighted sum of g(x_j) - g(x_0), plus g(x_0) for
+/// p = 0: derivatives in the mean, and by E g'' / 2 in the variance. The smoothness is g's.
+class DerivativeRule {
+ public:
+  static constexpr int orders = 5;
+
+  void place(double mean, double variance, const Smoothness& smoothness);
+  const std::vector<double>& nodes() const { return nodes_; }
+  /// Of node j for the p-th derivative.
+  double weight(int p, std::size_t j) const { return weights_[orders * j + static_cast<std::size_t>(p)]; }
+
+ private:
+  void place_rule(double mean, double variance, const Smoothness& smoothness);
+  void place_narrow(double mean, double w);
+
+  std::vector<double> nodes_, masses_, weights_;
+};
+
+}  // namespace galvi

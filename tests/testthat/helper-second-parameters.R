@@ -1,0 +1,47 @@
+# log p(y | eta_1, eta_2) of the likelihoods with two linear predictors, by R's own densities. h: hyperparameters.
+
+zero_inflated_reference <- function(log_f) {
+  function(y, a, b, size, h) {
+    rest <- plogis(-b, log.p = TRUE) + log_f(y, a, size, h)
+    if (y > 0) return(rest)
+    zero <- plogis(b, log.p = TRUE)
+    pmax(zero, rest) + log1p(exp(-abs(zero - rest)))
+  }
+}
+hurdle_reference <- function(log_f, discrete = TRUE) {
+  function(y, a, b, size, h) {
+    if (y == 0) return(plogis(b, log.p = TRUE) + 0 * a)
+    none <- if (discrete) log(-expm1(log_f(0, a, size, h))) else 0
+    plogis(-b, log.p = TRUE) + log_f(y, a, size, h) - none
+  }
+}
+of_poisson <- function(y, a, size, h) dpois(y, exp(a), log = TRUE)
+of_negbinomial <- function(y, a, size, h) dnbinom(y, h, mu = exp(a), log = TRUE)
+of_binomial <- function(y, a, size, h) {
+  lchoose(size, y) + y * plogis(a, log.p = TRUE) + (size - y) * plogis(-a, log.p = TRUE)
+}
+
+# By exact moments of the beta distribution: sums of log Gamma functions.
+of_beta_binomial <- function(y, a, b, size, h) {
+  p <- exp(b) * plogis(a)
+  q <- exp(b) * plogis(-a)
+  lchoose(size, y) + lbeta(y + p, size - y + q) - lbeta(p, q)
+}
+
+two_predictor_densities <- list(
+  gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
+  student_log_scale = function(y, a, b, size, h) dt((y - a) / exp(b), h, log = TRUE) - b,
+  gamma_log_shape = function(y, a, b, size, h) dgamma(y, exp(b), exp(b - a), log = TRUE),
+  negbinomial_log_size = function(y, a, b, size, h) dnbinom(y, exp(b), mu = exp(a), log = TRUE),
+  beta_log_precision = function(y, a, b, size, h) {
+    dbeta(y, exp(b) * plogis(a), exp(b) * plogis(-a), log = TRUE)
+  },
+  beta_binomial_log_precision = of_beta_binomial,
+  zero_inflated_poisson = zero_inflated_reference(of_poisson),
+  zero_inflated_binomial = zero_inflated_reference(of_binomial),
+  zero_inflated_negbinomial = zero_inflated_reference(of_negbinomial),
+  hurdle_poisson = hurdle_reference(of_poisson),
+  hurdle_binomial = hurdle_reference(of_binomial),
+  hurdle_negbinomial = hurdle_reference(of_negbinomial),
+  hurdle_gamma = hurdle_reference(function(y, a, size, h) dgamma(y, h, h / exp(a), log = TRUE), FALSE)
+)

@@ -1,0 +1,417 @@
+# A second linear predictor: expectations, reference optima, and what users see.
+
+nested_types <- setdiff(names(two_predictor_densities), c("gaussian_log_sd", "student_log_scale"))
+
+sweep_of <- function(type, i, m, v, order = 2) {
+  example <- likelihood_examples[[type]]
+  probe_expectation(
+    likelihood_spec(type), "quadrature", as.numeric(example$hyper), example$y[i], example$size[i], 1, m, v, order, 1
+  )
+}
+
+# The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances.
+brute_force <- function(type, i, m, v, step = 0.05) {
+  z <- seq(-11, 11, by = step)
+  w <- step * dnorm(z)
+  sd <- sqrt(v)
+  example <- likelihood_examples[[type]]
+  values <- vapply(z, function(t) {
+    two_predictor_densities[[type]](example$y[i], m[1] + sd[1] * z, m[2] + sd[2] * t, example$size[i], example$hyper)
+  }, z)
+  sum_of <- function(f, g) drop((w * f) %*% values %*% (w * g))
+  one <- rep(1, length(z))
+  c(sum_of(one, one), sum_of(z, one) / sd[1], sum_of(one, z) / sd[2],
+    sum_of(z^2 - 1, one) / (2 * v[1]), sum_of(one, z^2 - 1) / (2 * v[2]))
+}
+
+test_that("expectations and their slopes are sums over a plane", {
+  for (type in c("gaussian_log_sd", nested_types)) {
+    for (i in seq_along(likelihood_examples[[type]]$y)) {
+      for (x in list(c(0.4, -0.3, 0.5, 0.2), c(-1, 1, 2, 1.5), c(0.4, 0.5, 0.01, 0.001), c(0, 0, 5, 10))) {
+        # the sum's own rounding grows with exp(-2 eta_2)
+        if (type == "gaussian_log_sd" && x[4] > 5) next
+        ours <- sweep_of(type, i, x[1:2], x[3:4])
+        expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, x[1:2], x[3:4]), tol$expectation)
+      }
+    }
+  }
+})
+
+test_that("student's expectation is an integral over the log scale of one over the mean", {
+  density <- two_predictor_densities$student_log_scale
+  for (y in c(0.1, 4)) {
+    for (x in list(c(0.4, -0.3, 0.5, 0.2), c(-1, 1, 2, 1.5), c(0, 0, 4, 4))) {
+      inner <- function(s) {
+        gaussian_expectation(function(a) density(y, a, s, 1, 3.5), x[1], x[3], kinks = y)
+      }
+      ours <- probe_expectation(
+        likelihood_spec("student_log_scale"), "auto", 3.5, y, 1, 1, x[1:2], x[3:4], 1, 1
+      )
+      reference <- gaussian_expectation(function(s) vapply(s, inner, 0), x[2], x[4])
+      expect_close(ours$value, reference, tol$expectation)
+    }
+  }
+})
+
+test_that("without variance, and with next to none, the expectation is the log density", {
+  for (type in names(two_predictor_densities)) {
+    example <- likelihood_examples[[type]]
+    for (i in seq_along(example$y)) {
+      exact <- two_predictor_densities[[type]](example$y[i], 0.4, 1.3, example$size[i], example$hyper)
+      for (v in c(0, 1e-14)) expect_close(sweep_of(type, i, c(0.4, 1.3), c(v, v))$value, exact, tol$identity)
+    }
+  }
+})
+
+# ---- reference optima ----
+
+zip_gold <- list(
+  elbo = -116.9422719598, hyper = c(2, 1, 1.5, 2, 1),
+  gradient = c(-0.34569767, -0.127286706, 0.237206692, 0.559568097, -0.864535893), row = c(1, 2, 11, 31, 60),
+  mean = cbind(c(1.743439316, 0.8738571375, 1.856173954, 0.05215143008, 0.5443955965),
+               c(-1.867816607, -1.500213301, -2.072998565, -1.120885312, -1.380552563)),
+  variance = cbind(c(0.02818756528, 0.06040424506, 0.02039503962, 0.09107519569, 0.06932575439),
+                   c(0.3120630598, 0.21015045, 0.3853000378, 0.1444121798, 0.1850894368))
+)
+# hyper: sd of the intercept; variance and lengthscale of the process; sds of the zeros' intercept and slope
+zip_model <- function() {
+  d <- read.csv(test_path("fixtures", "zip_sim.csv"))
+  h <- zip_gold$hyper
+  process <- process_prior(d$x, h[2], h[3])
+  first <- list(
+    terms = c(list(columns_term(matrix(1, nrow(d)), 1L)), lapply(process$terms, moved_term, 1L)),
+    hyper = c(sd = h[1], process$hyper)
+  )
+  two_predictors(d$y, first, list(terms = list(columns_term(cbind(1, d$x), 1:2)), hyper = c(a = h[4], b = h[5])),
+                 "zero_inflated_poisson")
+}
+
+test_that("every method finds the reference optimum of a zero-inflated model", {
+  model <- zip_model()
+  methods <- applicable_methods(model)
+  expect_true(all(c("newton", "fixed_point", "natural_gradient", "cholesky_gradient") %in% methods))
+  expect_false("coordinate_ascent" %in% methods)
+  for (method in methods) {
+    fit <- fit_at(model, method, quiet_control(tol = 1e-10))
+    expect_true(fit$converged, label = method)
+    expect_close(fit$elbo, zip_gold$elbo, 1e-9)
+    expect_close(fit$mean[zip_gold$row, ], zip_gold$mean, 1e-4)
+    expect_close(fit$variance[zip_gold$row, ], zip_gold$variance, 1e-4)
+  }
+  expect_close(bound_at(model, model$hyper$value)$gradient, zip_gold$gradient, 1e-6)
+})
+
+biochemists <- function() {
+  d <- read.csv(test_path("fixtures", "biochemists.csv"))
+  d$fem <- as.numeric(d$fem == "Women")
+  d$mar <- as.numeric(d$mar == "Married")
+  d
+}
+
+test_that("a hurdle model is two models, with the reference optimum and a certificate", {
+  b <- biochemists()
+  prior <- list(intercept = normal(0, 5), default = normal(0, 1))
+  fit <- galvi(
+    list(art ~ ., hu ~ .), b, hurdle(), hyper = "fixed", prior = c(prior, list(hu = prior)),
+    control = galvi_control(tol = 1e-9)
+  )
+  expect_close(fit$elbo, -1645.7600483909, 1e-9)
+  expect_lt(fit$convergence$gap, 1e-7)  # with the rounding of the bound itself
+  row <- c(1, 2, 101, 501, 915)
+  expect_close(fit$posterior$mean[row, ], cbind(
+    c(0.8635440814, 0.5259198567, 0.486225493, 0.7380410702, 1.525648741),
+    c(-1.178568809, -0.5237547578, -0.4792985357, -1.63489111, -4.010413347)
+  ), 1e-5)
+  expect_close(fit$posterior$variance[row, ], cbind(
+    c(0.00332274169, 0.005442636439, 0.004363730031, 0.005327538508, 0.01008235622),
+    c(0.02399858192, 0.02532044904, 0.02192134198, 0.04846386984, 0.2686746717)
+  ), 1e-5)
+  zeros <- galvi(
+    art == 0 ~ ., b, binomial(), hyper = "fixed", prior = prior, control = galvi_control(tol = 1e-9)
+  )
+  expect_close(coef(fit)[7:12], coef(zeros), tol$optimum)
+  expect_identical(names(coef(fit)), c(names(coef(zeros)), paste0("hu_", names(coef(zeros)))))
+  for (method in c("newton", "natural_gradient", "cholesky_gradient", "incremental", "stochastic")) {
+    other <- update(fit, method = method)
+    expect_true(other$convergence$converged, label = method)
+    expect_close(other$elbo, fit$elbo, 1e-8)
+  }
+})
+
+# ---- against one predictor ----
+
+# A second predictor that is known is a parameter that is held.
+test_that("with a known second predictor it is the family with that number", {
+  set.seed(3)
+  n <- 30
+  d <- data.frame(x = seq_len(n) / 10)
+  mean <- exp(0.5 + 0.3 * d$x)
+  d$count <- rnbinom(n, 2, mu = mean)
+  d$positive <- rgamma(n, 2, 2 / mean)
+  d$share <- rbeta(n, 4, 3)
+  d$real <- d$x + 0.5 * rt(n, 4)
+  d$successes <- rbinom(n, 6, d$share)
+  cases <- list(
+    list(count ~ x, "shape", negbinomial(size = fixed(2)), negbinomial(), log(2)),
+    list(positive ~ x, "shape", galvi_family(Gamma("log"), shape = fixed(2)), Gamma("log"), log(2)),
+    list(share ~ x, "phi", beta_family(precision = fixed(7)), beta_family(), log(7)),
+    list(real ~ x, "sigma", student(scale = fixed(0.5)), student(), log(0.5)),
+    list(real ~ x, "sigma", galvi_family("gaussian", variance = fixed(0.25)), gaussian(), log(0.5)),
+    list(cbind(successes, 6 - successes) ~ x, "phi", beta_binomial(precision = fixed(7)), beta_binomial(), log(7))
+  )
+  prior <- list(intercept = normal(0, 3), x = normal(0, 1))
+  for (case in cases) {
+    one <- galvi(case[[1]], d, case[[3]], prior = prior, hyper = "fixed")
+    second <- as.formula(paste(case[[2]], "~ 1"))
+    held <- c(prior, stats::setNames(list(list(intercept = normal(case[[5]], 1e-7))), case[[2]]))
+    two <- galvi(list(case[[1]], second), d, case[[4]], prior = held, hyper = "fixed")
+    expect_close(two$elbo, one$elbo, 1e-6)
+    expect_close(coef(two)[1:2], coef(one), tol$optimum)
+    expect_close(predict(two), predict(one), tol$optimum)
+    expect_close(predict(two, d[1:3, ], type = "quantile"), predict(one, d[1:3, ], type = "quantile"), 1e-3)
+    expect_close(predict(two, d[1:3, ], type = "density"), predict(one, d[1:3, ], type = "density"), tol$optimum)
+    expect_close(predict(two, dpar = case[[2]]), rep(exp(case[[5]]), n), 1e-6)
+    expect_false(any(paste0(two$family$family, ".", family_type(two$family)$second$replaces) %in% two$hyper$name))
+  }
+})
+
+test_that("one trial of a beta-binomial count is a binary response, whatever the precision", {
+  d <- data.frame(x = 1:20, y = rep(0:1, 10))
+  prior <- list(intercept = normal(0, 3), x = normal(0, 1))
+  one <- galvi(y ~ x, d, binomial(), prior = prior)
+  two <- galvi(list(y ~ x, phi ~ 1), d, beta_binomial(), prior = c(prior, list(phi = list(intercept = normal(0, 2)))))
+  expect_close(two$elbo, one$elbo, 1e-6)
+  expect_close(vcov(two)["phi_(Intercept)", "phi_(Intercept)"], 4, 1e-6)
+  expect_close(galvi(y ~ x, d, beta_binomial(), prior = prior, hyper = "fixed")$elbo, one$elbo, 1e-6)
+})
+
+# ---- predictions ----
+
+test_that("predictions of responses with zeros are sums and integrals over both predictors", {
+  m <- c(0.6, -0.4)
+  v <- c(0.5, 0.8)
+  size <- 6
+  bases <- list(
+    poisson = function(y, eta) dpois(y, exp(eta)), binomial = function(y, eta) dbinom(y, size, plogis(eta)),
+    negbinomial = function(y, eta) dnbinom(y, 1.7, mu = exp(eta))
+  )
+  pi <- gaussian_expectation(plogis, m[2], v[2])
+  share2 <- gaussian_expectation(function(x) plogis(-x)^2, m[2], v[2])
+  for (kind in c("zero_inflated", "hurdle")) {
+    for (base in names(bases)) {
+      f <- bases[[base]]
+      if (kind == "hurdle") f <- function(y, eta) (y > 0) * bases[[base]](y, eta) / (1 - bases[[base]](0, eta))
+      type <- paste(kind, base, sep = "_")
+      at <- function(what, y = 0, p = 0.5) {
+        n <- max(length(y), length(p))
+        predict_response(likelihood_spec(type), as.numeric(likelihood_examples[[type]]$hyper), size, y,
+                         matrix(m, n, 2, byrow = TRUE), matrix(v, n, 2, byrow = TRUE), what, p)
+      }
+      y <- 0:6
+      pmf <- (1 - pi) * vapply(y, function(y) gaussian_expectation(function(x) f(y, x), m[1], v[1]), 0) + pi * (y == 0)
+      expect_close(at("log_density", y), log(pmf), tol$expectation)
+      expect_close(at("cdf", y), cumsum(pmf), tol$expectation)
+      expect_close(at("upper", y), 1 - cumsum(pmf), tol$expectation)
+      support <- if (base == "binomial") 0:size else 0:4000
+      moment <- function(k) function(x) vapply(x, function(x) sum(support^k * f(support, x)), 0)
+      first <- gaussian_expectation(moment(1), m[1], v[1])
+      second <- gaussian_expectation(moment(2), m[1], v[1])
+      square <- gaussian_expectation(function(x) moment(1)(x)^2, m[1], v[1])
+      expect_close(at("mean"), (1 - pi) * first, 1e-8)
+      expect_close(at("variance"), (1 - pi) * second - ((1 - pi) * first)^2, 1e-7)
+      expect_close(at("mean_variance"), share2 * square - ((1 - pi) * first)^2, 1e-7)
+      p <- c(0.01, pi - 1e-6, 0.7, 0.95, 0.999)
+      q <- at("quantile", p = p)
+      expect_true(all(at("cdf", q) >= p - 1e-9 & (q == 0 | at("cdf", q - 1) < p)))
+    }
+  }
+  at <- function(what, y = 0, p = 0.5) {
+    predict_response(likelihood_spec("hurdle_gamma"), 2.3, 1, y, rbind(m), rbind(v), what, p)
+  }
+  expect_close(exp(at("log_density", 0)), pi, tol$expectation)
+  expect_close(at("cdf", 0), pi, tol$expectation)
+  below <- gaussian_expectation(function(x) pgamma(1.3, 2.3, 2.3 / exp(x)), m[1], v[1])
+  expect_close(at("cdf", 1.3), pi + (1 - pi) * below, tol$expectation)
+  expect_identical(at("quantile", p = pi / 2), 0)
+  expect_close(at("cdf", at("quantile", p = 0.9)), 0.9, 1e-9)
+})
+
+test_that("predictions with a predicted shape are means over it", {
+  m <- c(0.6, 0.4)
+  v <- c(0.5, 0.3)
+  variances <- list(
+    negbinomial_log_size = function(a, b) exp(a) + exp(2 * a - b), gamma_log_shape = function(a, b) exp(2 * a - b),
+    beta_log_precision = function(a, b) plogis(a) * plogis(-a) * plogis(-b),
+    student_log_scale = function(a, b) exp(2 * b) * 3.5 / 1.5,
+    beta_binomial_log_precision = function(a, b) 6 * plogis(a) * plogis(-a) * (1 + 5 * plogis(-b))
+  )
+  means <- list(exp, exp, plogis, identity, function(a) 6 * plogis(a))
+  z <- seq(-9, 9, by = 0.05)
+  w <- 0.05 * dnorm(z)
+  for (k in seq_along(variances)) {
+    type <- names(variances)[k]
+    y <- if (grepl("beta_log", type)) 0.3 else 2
+    size <- if (grepl("binomial_log_prec", type)) 6 else 1
+    h <- as.numeric(likelihood_examples[[type]]$hyper)
+    at <- function(what, p = 0.5, y. = y) {
+      predict_response(likelihood_spec(type), h, size, y., rbind(m), rbind(v), what, p)
+    }
+    a <- m[1] + sqrt(v[1]) * z
+    plane <- outer(a, m[2] + sqrt(v[2]) * z, function(a, b) exp(two_predictor_densities[[type]](y, a, b, size, h)))
+    expect_close(at("log_density"), log(drop(w %*% plane %*% w)), 1e-8)
+    mean <- sum(w * means[[k]](a))
+    explained <- sum(w * (means[[k]](a) - mean)^2)
+    noise <- drop(w %*% outer(a, m[2] + sqrt(v[2]) * z, variances[[k]]) %*% w)
+    expect_close(c(at("mean"), at("mean_variance"), at("variance")), c(mean, explained, explained + noise), 1e-8)
+    q <- at("quantile", 0.9)
+    if (fact(likelihood_facts(), type, "discrete")) {
+      expect_true(at("cdf", y. = q) >= 0.9 && at("cdf", y. = q - 1) < 0.9)
+    } else {
+      expect_close(at("cdf", y. = q), 0.9, tol$expectation)
+    }
+  }
+})
+
+# ---- what users see ----
+
+noisy_line <- function(n = 60) {
+  set.seed(5)
+  x <- seq(0, 3, length.out = n)
+  data.frame(x, g = factor(rep(1:6, length.out = n)), y = 1 + x + exp(-1 + 0.6 * x) * rnorm(n))
+}
+
+test_that("names, priors and predictions of a second predictor have its name", {
+  d <- noisy_line()
+  prior <- list(intercept = normal(0, 5), sigma = list(intercept = normal(0, 2), default = normal(0, 1)))
+  fit <- galvi(list(y ~ x + iid(g), sigma ~ gp(x) + x), d, gaussian(), prior = prior)
+  names <- c("(Intercept)", "x", "sigma_(Intercept)", "sigma_x")
+  expect_identical(names(coef(fit)), names)
+  expect_identical(rownames(confint(fit)), names)
+  expect_identical(colnames(vcov(fit)), names)
+  expect_identical(rownames(summary(fit)$coefficients), names)
+  expect_identical(vcov(fit)["x", "sigma_x"], 0)
+  expect_true(all(c("iid(g).variance", "sigma.gp(x).variance", "sigma.gp(x).lengthscale") %in% fit$hyper$name))
+  expect_false("gaussian.variance" %in% fit$hyper$name)
+  expect_identical(fit$prior[["sigma_x"]], normal(0, 1))
+  expect_identical(fit$prior[["sigma_(Intercept)"]], normal(0, 2))
+  expect_identical(names(ranef(fit)), "iid(g)")
+  expect_output(print(fit), "sigma ~ gp(x) + x", fixed = TRUE)
+  expect_output(print(summary(fit)), "sigma: log link", fixed = TRUE)
+  new <- d[c(3, 40), ]
+  link <- predict(fit, new, type = "link", dpar = "sigma", se.fit = TRUE)
+  expect_close(link$fit, fit$posterior$mean[c(3, 40), 2], tol$solve)
+  expect_close(link$se.fit, sqrt(fit$posterior$variance[c(3, 40), 2]), tol$solve)
+  expect_close(predict(fit, new, dpar = "sigma"), exp(link$fit + link$se.fit^2 / 2), tol$expectation)
+  limits <- predict(fit, new, dpar = "sigma", interval = "credible", level = 0.9)
+  expect_close(limits[, "lwr"], exp(link$fit + qnorm(0.05) * link$se.fit), tol$expectation)
+  expect_close(predict(fit, new, type = "link"), fit$posterior$mean[c(3, 40), 1], tol$solve)
+  expect_identical(predict(fit, new, dpar = "mu"), predict(fit, new))
+  terms <- predict(fit, new, type = "terms", dpar = "sigma")
+  expect_identical(colnames(terms), c("x", "sigma.gp(x)"))
+  expect_close(rowSums(terms) + attr(terms, "constant"), link$fit, tol$solve)
+  expect_true(is.na(sigma(fit)))
+  wide <- predict(fit, new, interval = "prediction")
+  expect_gt(wide[2, "upr"] - wide[2, "lwr"], wide[1, "upr"] - wide[1, "lwr"])
+  expect_identical(dim(simulate(fit, 3, seed = 1)), c(60L, 3L))
+  expect_true(all(is.finite(residuals(fit, "quantile"))))
+  expect_true(is.finite(suppressWarnings(loo::loo(fit))$estimates["elpd_loo", "Estimate"]))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_true(all(c("iid(g)", "sigma.gp(x)") %in% names(plot(fit))))
+  expect_identical(names(plot(fit, terms = "sigma.gp(x)")), "sigma.gp(x)")
+  again <- update(fit, . ~ . - iid(g))
+  expect_identical(names(coef(again)), names)
+  expect_false("iid(g).variance" %in% again$hyper$name)
+})
+
+test_that("zeros have an intercept of their own where no formula says more", {
+  b <- biochemists()
+  fit <- galvi(art ~ ment, b, zero_inflated())
+  expect_identical(names(coef(fit)), c("(Intercept)", "ment", "zi_(Intercept)"))
+  written <- galvi(list(art ~ ment, zi ~ 1), b, "zero_inflated_poisson")
+  expect_identical(written$elbo, fit$elbo)
+  expect_close(predict(fit, b[1, ], dpar = "zi"), gaussian_expectation(
+    plogis, coef(fit)[["zi_(Intercept)"]], vcov(fit)["zi_(Intercept)", "zi_(Intercept)"]
+  ), tol$expectation)
+  # the product of two means, as q factorises
+  eta <- predict(fit, b[1, ], type = "link", se.fit = TRUE)
+  mean <- (1 - predict(fit, b[1, ], dpar = "zi")) * exp(eta$fit + eta$se.fit^2 / 2)
+  expect_close(predict(fit, b[1, ]), mean, tol$expectation)
+  interval <- predict(fit, b[1:2, ], interval = "credible")
+  set.seed(1)
+  draws <- plogis(-rnorm(4e5, coef(fit)[[3]], sqrt(vcov(fit)[3, 3]))) * exp(rnorm(4e5, eta$fit, eta$se.fit))
+  expect_equal(unname(interval[1, -1]), unname(quantile(draws, c(0.025, 0.975))), tolerance = 2e-3)
+  expect_identical(interval[, "fit"], predict(fit, b[1:2, ]))
+  expect_true(all(is.finite(residuals(fit, "quantile")), is.finite(residuals(fit, "pearson"))))
+  expect_true(all(unlist(simulate(fit, 2, seed = 2)) %in% 0:100))
+})
+
+test_that("a positive response with zeros has quantile residuals", {
+  set.seed(8)
+  d <- data.frame(x = runif(300))
+  d$y <- rgamma(300, 3, 3 / exp(1 + d$x)) * rbinom(300, 1, 0.7)
+  fit <- galvi(list(y ~ x, hu ~ x), d, hurdle(Gamma("log")))
+  expect_gt(stats::ks.test(residuals(fit, "quantile"), "pnorm")$p.value, 0.01)
+  expect_true("hurdle_gamma.shape" %in% fit$hyper$name)
+})
+
+test_that("a formula of brms is read for what it says", {
+  d <- noisy_line()
+  # brms::bf(y ~ x, sigma ~ x)
+  bf <- structure(
+    list(formula = structure(y ~ x, nl = FALSE), pforms = list(sigma = sigma ~ x), pfix = list()),
+    class = c("brmsformula", "bform")
+  )
+  fit <- galvi(bf, data = d, family = gaussian())
+  expect_identical(fit$elbo, galvi(list(y ~ x, sigma ~ x), d, gaussian())$elbo)
+  bf$pfix <- list(sigma = 1)
+  expect_error(galvi(bf, data = d, family = gaussian()), "hold it by the family", class = "galvi_error_formula")
+})
+
+test_that("formulas that do not fit the family say so", {
+  d <- noisy_line()
+  d$count <- rpois(60, 2)
+  error <- function(formula, family, message, what = "formula", ...) {
+    expect_error(galvi(formula, d, family, ...), message, class = paste0("galvi_error_", what))
+  }
+  error(list(y ~ x, shape ~ x), gaussian(), "no linear predictor of `shape`; it has one of `sigma`")
+  error(list(y ~ x, ~x), gaussian(), "must name a parameter on its left side, as in sigma ~ x")
+  error(list(count ~ x, zi ~ x), poisson(), "zero_inflated[(][)]")
+  error(list(count ~ x, hu ~ x), poisson(), "hurdle[(][)]")
+  error(list(y ~ x, sigma ~ x, sigma ~ 1), gaussian(), "`sigma` twice")
+  error(list(y ~ x, 3), gaussian(), "must be a formula")
+  error(list(), gaussian(), "must be a formula")
+  error(list(y ~ x, sigma ~ y), gaussian(), "also on the right side")
+  error(list(y ~ x, sigma ~ x), galvi_family("gaussian", variance = fixed(1)), "`variance`.*`sigma`", "family")
+  error(list(y ~ x, sigma ~ x), gaussian(), "`z`, which is not a coefficient", "prior",
+        prior = list(sigma = list(z = normal(0, 1))))
+  error(y ~ x, gaussian(), "`sigma` has none", "prior", prior = list(sigma = list(x = normal(0, 1))))
+  expect_error(hurdle("student"), "`base` of hurdle", class = "galvi_error_family")
+  fit <- galvi(y ~ x, d)
+  expect_error(predict(fit, dpar = "sigma"), "`dpar`", class = "galvi_error_argument")
+  two <- galvi(list(y ~ x, sigma ~ x), d)
+  expect_error(predict(two, dpar = "shape"), "`dpar`", class = "galvi_error_argument")
+  expect_error(predict(two, type = "quantile", dpar = "sigma"), "`dpar` goes with", class = "galvi_error_argument")
+})
+
+test_that("estimates are near those of maximum likelihood", {
+  skip_if_not_installed("glmmTMB")
+  b <- biochemists()
+  flat <- normal(0, 20)
+  prior <- list(intercept = flat, default = flat)
+  compare <- function(formulas, family, theirs, prior) {
+    ours <- coef(galvi(formulas, b, family, prior = prior))
+    sd <- sqrt(diag(stats::vcov(theirs, full = TRUE)))[seq_along(ours)]
+    off <- abs(ours - unlist(glmmTMB::fixef(theirs)[c("cond", "zi", "disp")])[seq_along(ours)]) / sd
+    expect_lt(max(off[1:6]), 0.3)
+    # posterior means, of likelihoods that are skewed in the zeros' coefficients
+    expect_lt(max(off), 0.6)
+  }
+  rhs <- ~ fem + mar + kid5 + phd + ment
+  compare(list(art ~ fem + mar + kid5 + phd + ment, hu ~ fem + mar + kid5 + phd + ment), hurdle(), glmmTMB::glmmTMB(
+    art ~ fem + mar + kid5 + phd + ment, b, ziformula = rhs, family = glmmTMB::truncated_poisson()
+  ), c(prior, list(hu = prior)))
+  compare(list(art ~ fem + mar + kid5 + phd + ment, zi ~ fem + mar + kid5 + phd + ment), zero_inflated(),
+    glmmTMB::glmmTMB(art ~ fem + mar + kid5 + phd + ment, b, ziformula = rhs, family = stats::poisson()),
+    c(prior, list(zi = prior)))
+})
