@@ -135,12 +135,17 @@ spread_over <- function(n, count, turn = 1L) {
   unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
 }
 
-#' The model of part of its rows, from which learning starts: NULL without inducing points or with few rows
+#' The model of part of its rows, from which learning starts, or inference of a bound that may have several
+#' optima (with several predictors): NULL where neither is wanted, or with few rows
+#' @param learn Will hyperparameters be learned?
 #' @param all How many rows will be learned from; the model may have a sample of them.
 #' @noRd
-pilot_model <- function(model, all = length(model$y)) {
+pilot_model <- function(model, learn, all = length(model$y)) {
   points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
-  rows <- max(2000L, 20L * points)
-  if (!points || all < 3L * rows) return(NULL)
+  columns <- vapply(model$designs, function(design) sum(vapply(design, function(term) NCOL(term$W), 1L)), 1L)
+  facts <- solver_facts()
+  sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
+  rows <- max(2000L, 20L * points, 20L * columns)
+  if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
   model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
 }

@@ -107,7 +107,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
   check_batch_rows(control, all_rows(model))
   # the optimiser takes no steps at all for no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
-  pilot <- if (learn && !inherits(start, "galvi")) pilot_model(core, all_rows(model))
+  pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
   hyper <- if (learn) "optimise" else "fixed"
   passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
   on.exit(if (!is.null(passes)) passes$close())

@@ -10,6 +10,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "global/global_model.h"
+#include "inference/several_starts.h"
 #include "numeric/backend.h"
 
 namespace {
@@ -216,6 +217,28 @@ void learn_from_pilot(Context& context, const Rcpp::List& model, const std::stri
   }
 }
 
+/// Where inference from all rows starts if its bound may have several optima: at the best that part of the
+/// rows, the model's `pilot`, finds from several starts, each row standing for as many as there are. Empty
+/// where the bound is known to have one optimum, or the pilot has no posterior.
+std::optional<Sites> start_from_pilot(LatentGaussianModel& core, const Rcpp::List& model, const Algorithm& algorithm,
+                                      InferenceControl control) {
+  constexpr double rough = 1e-3;  // nats
+  if (core.one_optimum() || !core.expectation().consistent() || !core.sums_suffice()) return std::nullopt;
+  LatentGaussianModel part = model_from_list(core.context(), model["pilot"], core.expectation().name());
+  part.update(core.hyper());
+  control.tol = std::max(control.tol, rough);
+  Trace aside(core.context());
+  try {
+    const InferenceResult found =
+        best_of_starts(part, algorithm, algorithm.run(part, std::nullopt, control, aside), control, aside);
+    const double copies = static_cast<double>(core.observations()) / static_cast<double>(part.rows());
+    auto q = GlobalModel(part).posterior_of(found.posterior.sites, copies);
+    if (q) return Sites{{}, {}, std::make_shared<const Asking>(Asking{std::move(*q), {}})};
+  } catch (const std::domain_error&) {
+  }
+  return std::nullopt;
+}
+
 /// What was found before the rows did not come any more.
 Fit fit_so_far(LatentGaussianModel& core, HyperTable& table) {
   const RowSource::Reached& reached = *core.source()->reached;
@@ -245,7 +268,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   const bool learn = hyper == "optimise" && table.learned() > 0;
   const bool may_choose = method == "auto" && learn && has(model, "pilot");
   const Algorithm& algorithm = may_choose ? choose_to_learn(core, table) : choose_algorithm(method, core);
-  const InferenceControl inference = inference_control(control);
+  InferenceControl inference = inference_control(control);
   Trace trace(context);
 
   std::optional<Sites> sites;
@@ -259,7 +282,14 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     }
   }
 
-  if (learn && !algorithm.learn && has(model, "pilot")) learn_from_pilot(context, model, method, control, table);
+  if (has(model, "pilot")) {
+    if (learn && !algorithm.learn && table.is_place().any()) {
+      learn_from_pilot(context, model, method, control, table);
+      core.update(table.values());
+    }
+    if (!sites) sites = start_from_pilot(core, model, algorithm, inference);
+    inference.one_start = sites.has_value();
+  }
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
   const Vector first = table.unconstrained();
   Matrix points(number, table.size());

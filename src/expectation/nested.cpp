@@ -37,37 +37,33 @@ PointExpectation expectation_of_one(const Likelihood& likelihood, const Datum& d
 void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                           const double* variance, int order, RowExpectation& out) const {
   const Distributional& form = *likelihood.distributional();
+  const auto add = [&](const PointExpectation& e, Index k) {
+    out.value += e.value;
+    out.d_m[k] += e.d_m;
+    out.d_v[k] += e.d_v;
+    out.d_mm[3 * k] += e.d_mm;
+    out.d_mv[3 * k] += e.d_mv;
+    out.d_vv[3 * k] += e.d_vv;
+  };
+  const auto add_part = [&](const Split::Part& part, Index k) {
+    if (part.likelihood) add(expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order), k);
+  };
   if (const auto split = form.split(datum)) {
-    for (Index k = 0; k < 2; ++k) {
-      const Split::Part& part = split->parts[k];
-      if (!part.likelihood) continue;
-      const PointExpectation e =
-          expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order);
-      out.value += e.value;
-      out.d_m[k] += e.d_m;
-      out.d_v[k] += e.d_v;
-      out.d_mm[3 * k] += e.d_mm;
-      out.d_mv[3 * k] += e.d_mv;
-      out.d_vv[3 * k] += e.d_vv;
-    }
+    for (Index k = 0; k < 2; ++k) add_part(split->parts[k], k);
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);
   const Index o = nesting.outer, i = 1 - o;
+  add_part(nesting.beside, i);
   thread_local DerivativeRule rule;
-  rule.place(mean[o], variance[o], nesting.smoothness);
+  rule.place(mean[o], variance[o], nesting.smoothness, order);
   PointExpectation first{};
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     const auto left = form.inner(datum, rule.nodes()[j]);
     PointExpectation e = expectation_of_one(*left, datum, mean[i], variance[i], order);
     if (j == 0) {
       first = e;
-      out.value += e.value;
-      out.d_m[i] += e.d_m;
-      out.d_v[i] += e.d_v;
-      out.d_mm[3 * i] += e.d_mm;
-      out.d_mv[3 * i] += e.d_mv;
-      out.d_vv[3 * i] += e.d_vv;
+      add(e, i);
       continue;
     }
     const double w0 = rule.weight(0, j), w1 = rule.weight(1, j), w2 = rule.weight(2, j);
@@ -100,14 +96,15 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
     if (one.has_hyper())
       exact_of_one(one).add_row_gradient(one, part, mean + k, variance + k, share, gradient);
   };
+  const auto add_part = [&](const Split::Part& part, Index k) {
+    if (part.likelihood) add(*part.likelihood, part.datum, k, weight);
+  };
   if (const auto split = form.split(datum)) {
-    for (Index k = 0; k < 2; ++k) {
-      const Split::Part& part = split->parts[k];
-      if (part.likelihood) add(*part.likelihood, part.datum, k, weight);
-    }
+    for (Index k = 0; k < 2; ++k) add_part(split->parts[k], k);
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);
+  add_part(nesting.beside, 1 - nesting.outer);
   thread_local GaussianRule rule;
   rule.place(mean[nesting.outer], variance[nesting.outer], nesting.smoothness);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j)

@@ -96,6 +96,13 @@ Contribution GlobalModel::sum_of_sites(const Question& question) {
   return out;
 }
 
+std::optional<GlobalPosterior> GlobalModel::posterior_of(const Sites& sites, double factor) {
+  Question question;
+  question.kind = Question::sites;
+  question.at = &sites;
+  return posterior_of(sum_of_sites(question), factor);
+}
+
 GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   Question question;
   std::optional<GlobalPoint> out;
@@ -104,9 +111,7 @@ GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
     out = at(asking->q, joint);
   } else if (sites && (asking || !source_) && sites->b.allFinite() && sites->lambda.allFinite()) {
     // which say what they said of the rows when hyperparameters have moved
-    question.kind = Question::sites;
-    question.at = &*sites;
-    out = at(posterior_of(sum_of_sites(question), 1), joint);
+    out = at(posterior_of(*sites, 1), joint);
   }
   if (out) return std::move(*out);
   question.kind = Question::start;

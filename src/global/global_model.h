@@ -47,6 +47,8 @@ class GlobalModel {
   Posterior as_posterior(const GlobalPoint& point);
   /// Sums of sites of no rows, but for what is remembered of others.
   Contribution no_sites() const;
+  /// The posterior of `factor` copies of each row with these sites.
+  std::optional<GlobalPosterior> posterior_of(const Sites& sites, double factor);
   /// The posterior of sites with these sums W' b and W' Lambda W, times `factor`.
   std::optional<GlobalPosterior> posterior_of(const Contribution& sums, double factor) const;
 

@@ -27,6 +27,7 @@ struct InferenceControl {
   double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
   int max_iterations = 500;
   StochasticControl stochastic;
+  bool one_start = false;  // of a bound that may have several optima: others were tried on part of the rows
   bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
 };
 

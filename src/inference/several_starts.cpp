@@ -25,7 +25,7 @@ std::string list_of(const std::vector<double>& bounds) {
 
 InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algorithm, InferenceResult first,
                                const InferenceControl& control, Trace& trace) {
-  if (model.one_optimum() || !model.expectation().consistent() || !model.has_all_rows())
+  if (control.one_start || model.one_optimum() || !model.expectation().consistent() || !model.has_all_rows())
     return first;
 
   std::vector<double> bounds{first.posterior.elbo};

@@ -26,6 +26,7 @@ struct Split {
 struct Nesting {
   Index outer;
   Smoothness smoothness;
+  Split::Part beside{};  // a term of the other latent value alone, which is no part of that mean
 };
 
 /// Y is 0 with probability 1 / (1 + exp(-eta_2)). Else it is what this likelihood of eta_1 (K = 1) gives, or,

@@ -52,21 +52,20 @@ class WithZeros : public Distributional {
   std::shared_ptr<Likelihood> base_;
 };
 
-/// log p(0 | eta) = log(P + (1 - P) exp(-L)) as a function of eta_2, with L = -log p(0 | eta_1) of the base
-/// known: f(eta_2) - f(eta_2 + L), f = log sigmoid.
+/// log p(0 | eta) = log(P + (1 - P) exp(-L)) with L = -log p(0 | eta_1) of the base known is
+/// f(eta_2) - f(eta_2 + L), f = log sigmoid: its second term, as a function of eta_2.
 class ZeroOfEitherKind final : public Composed {
  public:
   ZeroOfEitherKind(const Likelihood& base, const Datum& zero, double first)
       : Composed(log_sigmoid()), base_(base), first_(first), L_(-base.log_density(zero, &first)) {}
   void compose(const Datum&, Composition& sum) const override {
     constexpr double nothing_left = 1e4;  // of exp(-L) beside P
-    sum.add(0, 1.0, 1.0);
     if (L_ < nothing_left) sum.parts.push_back({0, -1.0, 1.0, L_});
   }
-  // L is the shift of the second part.
+  // L is the shift.
   void add_composition_gradient(const Datum& zero, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {
-    if (adjoint.shift.size() > 1) base_.add_gradient(zero, &first_, -adjoint.shift[1], gradient);
+    if (!adjoint.shift.empty()) base_.add_gradient(zero, &first_, -adjoint.shift[0], gradient);
   }
   bool has_hyper() const override { return base_.has_hyper(); }
   bool log_concave() const override { return false; }
@@ -102,7 +101,7 @@ class ZeroInflated final : public WithZeros {
   Nesting nesting(const Datum&, const double* mean, const double* variance) const override {
     const double far = mean[1] - 5.0 * std::sqrt(variance[1]);
     const double reach = std::max(pi, 3.0 * std::sqrt(variance[1]));
-    return {0, {std::min(1.4, 0.9 * std::atan2(reach, -far)), 1.0}};
+    return {0, {std::min(1.4, 0.9 * std::atan2(reach, -far)), 1.0}, a_zero()};
   }
   std::unique_ptr<Likelihood> inner(const Datum& datum, double outer) const override {
     return std::make_unique<ZeroOfEitherKind>(base(), datum, outer);

@@ -16,6 +16,10 @@ constexpr double widest = 2.0;  // a width that is larger is taken for this one
 constexpr int last_degree = 12;
 constexpr double narrow_step = 0.6;
 constexpr int narrow_nodes = 17;  // on each side
+// Two derivatives lose fewer digits to a division by the spread's square: up to this share of the width seven
+// Gauss-Hermite nodes serve, no closer than for a Gaussian of that share, and polynomials up to that degree.
+constexpr double widest_hermite = 1.0 / 28, narrowest_hermite = 0.01;
+constexpr int hermite_degree = 6;
 
 }  // namespace
 
@@ -25,15 +29,24 @@ constexpr int narrow_nodes = 17;  // on each side
 //   E g^(p) = w^-p sum_k c_k k! / (k - p)! E He_{k - p}(z).
 // Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
 // powers of its sd.
-void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
-  const double least = narrow * std::min(smoothness.width, widest), w = std::max(std::sqrt(variance), least);
+void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness, int order) {
+  const double width = std::min(smoothness.width, widest), sd = std::sqrt(variance);
+  if (order == 1 && sd <= widest_hermite * width) {
+    const double w = std::max(sd, narrowest_hermite * width);
+    place_rule(mean, w * w, {infinity, 0.0});
+    return set_weights(mean, variance, w, hermite_degree, 2);
+  }
+  const double least = narrow * width, w = std::max(sd, least);
   const bool is_narrow = w == least;
   if (is_narrow)
     place_narrow(mean, w);
   else
     place_rule(mean, variance, smoothness);
-  const double excess = is_narrow ? variance / (w * w) - 1.0 : 0.0;
-  const int last = is_narrow ? last_degree : orders - 1;
+  set_weights(mean, variance, w, is_narrow ? last_degree : orders - 1, orders - 1);
+}
+
+void DerivativeRule::set_weights(double mean, double variance, double w, int last, int last_order) {
+  const double excess = variance / (w * w) - 1.0;
   double share[last_degree + 1];  // E He_n / n!, n even
   share[0] = 1.0;
   for (int n = 2; n <= last_degree; n += 2) share[n] = share[n - 2] * excess / n;
@@ -45,7 +58,7 @@ void DerivativeRule::place(double mean, double variance, const Smoothness& smoot
     hermite[1] = z;
     for (int k = 2; k <= last; ++k) hermite[k] = z * hermite[k - 1] - (k - 1) * hermite[k - 2];
     double scale = masses_[j];
-    for (int p = 0; p < orders; ++p, scale /= w) {
+    for (int p = 0; p <= last_order; ++p, scale /= w) {
       double sum = 0.0;
       for (int k = p; k <= last; k += 2) sum += hermite[k] * share[k - p];
       weights_[orders * j + static_cast<std::size_t>(p)] = scale * sum;
