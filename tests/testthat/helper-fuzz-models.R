@@ -12,7 +12,7 @@ fuzz_model <- function(seed) {
   response <- draw_response(family$name)
   args <- c(
     list(formula = paste(response$name, "~", draw_predictor(plain)), data = "d", family = family$text),
-    draw_arguments(plain, response)
+    draw_arguments(plain, response, brief = grepl("^(zero_inflated|hurdle)", family$name))
   )
   used <- unique(all.vars(str2lang(call_text("list", args))))
   code <- draw_data(seed, intersect(names(fuzz_columns), used), response)
@@ -203,7 +203,9 @@ accepts <- function(family, kind) {
 
 # ---- other arguments ----
 
-draw_arguments <- function(plain, response) {
+# brief: a few steps only. Expectations over two latent values of wide priors take a thousand times as long as
+# others, and learning from hostile data hundreds of inferences.
+draw_arguments <- function(plain, response, brief) {
   weights <- if (is.null(response$weights)) if (chance(0.2)) "w" else NULL else response$weights
   c(
     if (!is.null(weights)) list(weights = weights),
@@ -211,7 +213,7 @@ draw_arguments <- function(plain, response) {
     if (chance(0.04)) list(subset = "keep"),
     if (!plain && chance(0.5)) list(prior = draw_prior()),
     if (chance(0.5)) list(hyper = "\"fixed\""),
-    list(control = draw_control(plain))
+    list(control = draw_control(plain, if (brief) list(max_iterations = "10", hyper_iterations = "2")))
   )
 }
 
@@ -230,7 +232,7 @@ fuzz_control <- list(
 )
 
 # One thread and a chosen backend: a seed gives the same numbers again.
-draw_control <- function(plain) {
+draw_control <- function(plain, limits = NULL) {
   formals <- as.list(formals(galvi::galvi_control))
   chosen <- names(formals)[!plain & stats::runif(length(formals)) < 0.06]
   args <- lapply(stats::setNames(nm = chosen), function(name) {
@@ -239,7 +241,8 @@ draw_control <- function(plain) {
     }
   })
   backend <- pick(c("\"eigen\"", "\"blas\""))
-  call_text("galvi_control", c(Filter(Negate(is.null), args), list(threads = "1", backend = backend)))
+  args <- utils::modifyList(Filter(Negate(is.null), args), as.list(limits))
+  call_text("galvi_control", c(args, list(threads = "1", backend = backend)))
 }
 
 # The call with an expectation and a method that serve the model; a model that cannot be built is left alone.

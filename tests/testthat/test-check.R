@@ -10,7 +10,8 @@ method_examples <- function() {
     galvi_compare = compared, summary.galvi_compare = summary(compared),
     galvi_step = galvi_design(am ~ wt, mtcars, binomial()),
     galvi_methods = structure(data.frame(method = "newton"), class = c("galvi_methods", "data.frame")),
-    formula = y ~ x, data.frame = cars["speed"], matrix = as.matrix(cars["speed"]),
+    formula = y ~ x, list = list(y ~ x, sigma ~ x),
+    brmsformula = structure(list(formula = y ~ x, pforms = list()), class = "brmsformula"), data.frame = cars["speed"], matrix = as.matrix(cars["speed"]),
     galvi_row_source = row_source(cars), `function` = function(reset) NULL, character = "rows.parquet",
     # whose methods refuse the argument before they look at them
     default = 3, DBIConnection = 3, tbl_lazy = 3, Dataset = 3
