@@ -182,6 +182,10 @@ negbinomial <- function(size = 1) own_family("negbinomial", size = if (!missing(
 
 #' @rdname galvi_family
 #' @export
+geometric <- function() negbinomial(fixed(1))
+
+#' @rdname galvi_family
+#' @export
 exponential <- function() own_family("exponential")
 
 #' @rdname galvi_family

@@ -19,6 +19,7 @@
 #' | `binomial` | logit, probit, cloglog | two classes or successes | P(success) as below | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
+#' | `geometric` | log | counts | `negbinomial` with size 1 | |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
 #' | `exponential` | log | positive numbers, censored | mean exp(eta) | |
 #' | `weibull` | log | positive numbers, censored | see [survival-families] | `shape` |

@@ -85,6 +85,21 @@ test_that("negbinomial() is MASS's glm.nb()", {
   expect_lt(abs(size - theirs$theta) / theirs$SE.theta, 0.5)
 })
 
+test_that("geometric() is the maximum likelihood of MASS's geometric regression", {
+  skip_if_not_installed("MASS")
+  theirs <- glm(Days ~ Sex + Age, MASS::negative.binomial(1), MASS::quine, epsilon = 1e-12)
+  ours <- model_fit(Days ~ Sex + Age, MASS::quine, geometric(), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  expect_identical(ours$hyper$status[ours$hyper$name == "negbinomial.size"], "fixed")
+  density <- predict(ours, MASS::quine[1:3, ], type = "density")
+  link <- predict(ours, MASS::quine[1:3, ], type = "link", se.fit = TRUE)
+  y <- MASS::quine$Days[1:3]
+  wanted <- mapply(function(y, m, s) {
+    gaussian_expectation(function(eta) dgeom(y, 1 / (1 + exp(eta))), m, s^2)
+  }, y, link$fit, link$se.fit)
+  expect_close(density, log(wanted), tol$expectation)
+})
+
 test_that("Gamma(\"log\") and exponential() are glm()'s", {
   theirs <- glm(Volume ~ log(Girth) + log(Height), Gamma("log"), trees, epsilon = 1e-12)
   ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, Gamma("log"), prior = wide)

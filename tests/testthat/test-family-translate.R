@@ -90,6 +90,7 @@ test_that("MASS's negative binomial keeps its theta", {
 test_that("other packages' names are names", {
   expect_translated("bernoulli", "binomial", "logit")
   expect_translated("geometric", "negbinomial", "log", list(size = fixed(1)))
+  expect_translated(geometric, "negbinomial", "log", list(size = fixed(1)))
   expect_translated("gamma", "Gamma", "log")
   expect_translated("nb", "negbinomial", "log")
   expect_translated("nbinom2", "negbinomial", "log")
