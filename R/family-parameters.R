@@ -170,6 +170,19 @@ threshold_starts <- function(response, family) {
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
 }
 
+# ---- options ----
+
+check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quantile")
+
+# A number in an open interval; NA for the default.
+number_between <- function(x, lower, upper, default, name) {
+  if (identical(x, NA)) return(default)
+  if (is.numeric(x) && length(x) == 1L && isTRUE(x > lower && x < upper)) return(as.numeric(x))
+  stop_galvi("family", sprintf(
+    "`%s` must be a number between %g and %g, which is held: not %s.", name, lower, upper, describe(x)
+  ))
+}
+
 # ---- categorical ----
 
 # NA: none. NULL: the first level, as other packages have it. Else the level's name.

@@ -35,7 +35,7 @@ refused_families <- function() {
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
     "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
     "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
-    "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
+    "^asym_laplace" = "the quantile is not learned; use asymmetric_laplace(quantile = 0.5)",
     "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
     "^hurdle_|^truncated" = "its likelihood is not among galvi's; use hurdle()",
     "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",

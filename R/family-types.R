@@ -36,6 +36,12 @@ family_types <- function() {
       parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE, location = "median",
       sigma = function(parameters) parameters$scale
     ),
+    asymmetric_laplace = list(
+      links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
+      parameters = list(scale = positive(spread_start, default = 1)), options = list(quantile = check_quantile),
+      constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
+      sigma = function(parameters) parameters$scale
+    ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
       response = binomial_response, example = c(0, 1, 1)
@@ -175,6 +181,12 @@ student <- function(df = fixed(4), scale = 1) {
 #' @rdname galvi_family
 #' @export
 laplace <- function(scale = 1) own_family("laplace", scale = if (!missing(scale)) scale)
+
+#' @rdname galvi_family
+#' @export
+asymmetric_laplace <- function(quantile = 0.5, scale = 1) {
+  own_family("asymmetric_laplace", quantile = quantile, scale = if (!missing(scale)) scale)
+}
 
 #' @rdname galvi_family
 #' @export

@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "likelihood/asymmetric_laplace.h"
 #include "likelihood/beta.h"
 #include "likelihood/beta_binomial.h"
 #include "likelihood/beta_log_precision.h"
@@ -88,6 +89,9 @@ const std::vector<Entry>& registry() {
       {"negbinomial", {"negbinomial", {{"size", {0}}}, {}}, from_spec<NegativeBinomial>},
       {"stochastic_volatility", {"stochastic_volatility", {}, {}}, plain<StochasticVolatility>},
       {"laplace", {"laplace", {{"scale", {0}}}, {}}, from_spec<Laplace>},
+      {"asymmetric_laplace",
+       {"asymmetric_laplace", {{"scale", {0}}}, {{"quantile", 0.3}}},
+       from_spec<AsymmetricLaplace>},
       {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
       {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
       {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},

@@ -74,6 +74,7 @@ family_data <- function(name, n = 60, seed = 1) {
     beta_family = rbeta(n, 8 * plogis(x), 8 * plogis(-x)),
     student = x + rt(n, 4),
     laplace = x + rexp(n) - rexp(n),
+    asymmetric_laplace = x + rexp(n) / 0.3 - rexp(n) / 0.7,
     stochastic_volatility = rnorm(n, 0, exp(x / 2)),
     cumulative = level(x + rlogis(n)),
     categorical = factor(c("cat", "dog", "eel")[max.col(cbind(x, -x, 0) + gumbel(3))]),
@@ -99,6 +100,7 @@ true_family <- function(name) {
     beta_family = galvi_family(name, precision = fixed(8)),
     student = galvi_family(name, df = fixed(4), scale = fixed(1)),
     laplace = galvi_family(name, scale = fixed(1)),
+    asymmetric_laplace = galvi_family(name, quantile = 0.3, scale = fixed(1)),
     cumulative = galvi_family(name, thresholds = fixed(c(-1, 0.5))),
     name
   )

@@ -66,6 +66,9 @@ likelihood_cases <- list(
   laplace = list(hyper = c(scale = 0.6), draw = function(eta, h) {
     eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)
   }),
+  asymmetric_laplace = list(hyper = c(scale = 0.6), constants = list(quantile = 0.3), draw = function(eta, h) {
+    eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
+  }),
   student = list(hyper = c(df = 4, scale = 0.7), draw = function(eta, h) {
     eta + h[["scale"]] * rt(length(eta), h[["df"]])
   }),

@@ -61,6 +61,10 @@ reference_log_density <- list(
   },
   stochastic_volatility = function(y, eta, trials = 1) dnorm(y, 0, exp(eta / 2), log = TRUE),
   laplace = function(y, eta, trials = 1, scale = 1) -log(2 * scale) - abs(y - eta) / scale,
+  asymmetric_laplace = function(y, eta, trials = 1, scale = 1, quantile = 0.3) {
+    r <- (y - eta) / scale
+    log(quantile * (1 - quantile) / scale) - r * (quantile - (r < 0))
+  },
   student = function(y, eta, trials = 1, df = 4, scale = 1) {
     dt((y - eta) / scale, df, log = TRUE) - log(scale)
   },

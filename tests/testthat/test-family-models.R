@@ -122,6 +122,30 @@ test_that("student() and laplace() leave outliers alone", {
   }
 })
 
+test_that("asymmetric_laplace() is quantile regression", {
+  d <- data.frame(x = c(1, 2, 3, 5, 4, 6), y = c(0.5, 2, 1, 3, 0.2, 4))
+  half <- model_fit(y ~ x, d, asymmetric_laplace(0.5, fixed(0.4)), hyper = "fixed", prior = wide)
+  whole <- model_fit(y ~ x, d, laplace(fixed(0.8)), hyper = "fixed", prior = wide)
+  expect_equal(half$elbo, whole$elbo, tolerance = 1e-10)
+  # the check function's minimum, at which a share q of the responses lies below
+  set.seed(6)
+  x <- runif(2000)
+  y <- 1 + 2 * x + (0.5 + x) * rnorm(2000)
+  check <- function(beta, q) {
+    r <- y - beta[1] - beta[2] * x
+    sum(r * (q - (r < 0)))
+  }
+  for (q in c(0.1, 0.75)) {
+    fit <- model_fit(y ~ x, data.frame(x, y), asymmetric_laplace(q), prior = wide)
+    best <- optim(coef(fit), check, q = q, control = list(reltol = 1e-14, maxit = 2000))
+    expect_same_coefficients(coef(fit), sd_of(fit), best$par, within = 0.5)
+    expect_equal(mean(y < predict(fit, type = "link")), q, tolerance = 0.02)
+    # the scale is the mean of the check function
+    scale <- fit$hyper$estimate[fit$hyper$name == "asymmetric_laplace.scale"]
+    expect_equal(scale, best$value / 2000, tolerance = 0.01)
+  }
+})
+
 test_that("beta_family() finds the shapes of its data", {
   set.seed(4)
   x <- runif(400, -1, 1)

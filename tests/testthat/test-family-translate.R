@@ -45,7 +45,7 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_inflated\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
-  foreign_refused(brms_family("asym_laplace", "identity"), "laplace\\(\\)")
+  foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
   foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
   foreign_refused(brms_family("multinomial", "logit"), "categorical\\(\\).*weights")
   foreign_refused(brms_family("frechet", "log"), "Gamma")

@@ -34,6 +34,8 @@ extreme_cases <- list(
   list("binomial_cloglog", list(), 0:1), list("binomial_cloglog", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("stochastic_volatility", list(), c(-1e9, -1, 0, 1e-9, 1e200)),
   list("laplace", list(scale = 1e-6), c(-1e9, 0, 1e9)), list("laplace", list(scale = 1e6), c(-1e9, 0, 1e9)),
+  list("asymmetric_laplace", list(scale = 1e-6), c(-1e9, 0, 1e9), constants = list(quantile = 0.3)),
+  list("asymmetric_laplace", list(scale = 1e6), c(-1e9, 0, 1e9), constants = list(quantile = 0.99)),
   list("student", list(df = 4, scale = 0.7), c(-1e9, 0, 1e200)),
   list("student", list(df = 0.01, scale = 0.7), c(-1e9, 0, 1e9)),
   list("student", list(df = 1e8, scale = 1e-6), c(-1e9, 0, 1e9)),

@@ -112,6 +112,10 @@ reference_cdfs <- list(
     z <- (y - eta) / 0.7
     ifelse(z < 0, exp(-abs(z)) / 2, 1 - exp(-abs(z)) / 2)
   },
+  asymmetric_laplace = function(y, eta) {
+    z <- (y - eta) / 0.7
+    ifelse(z < 0, 0.3 * exp(-0.7 * abs(z)), 1 - 0.7 * exp(-0.3 * abs(z)))
+  },
   student = function(y, eta) pt((y - eta) / 0.7, 3.5),
   beta = function(y, eta) pbeta(y, 3.5 * plogis(eta), 3.5 * plogis(-eta)),
   cumulative_logit = function(y, eta) plogis(c(-1, 0.5, 0.9, Inf)[y + 1] - eta),
@@ -165,6 +169,9 @@ test_that("moments of every likelihood's response are integrals over eta", {
   expect_close(moments("negbinomial"), with_noise(log_normal$mean + log_normal$square / 1.7))
   expect_close(moments("stochastic_volatility"), c(0, 0, log_normal$mean))
   expect_close(moments("laplace"), c(0.3, 2, 2 + 2 * 0.7^2))
+  shift <- 0.7 * (1 - 2 * 0.3) / 0.21
+  noise <- 0.7^2 * (0.3^2 + 0.7^2) / 0.21^2
+  expect_close(moments("asymmetric_laplace"), c(0.3 + shift, 2, 2 + noise))
   expect_close(moments("student"), c(0.3, 2, 2 + 0.7^2 * 3.5 / 1.5))
   expect_identical(unname(moments("student", c(2, 0.7))), c(0.3, 2, Inf))
   mean_of <- function(g) gaussian_expectation(g, 0.3, 2)
