@@ -147,6 +147,13 @@ size_start <- function(y, weights) {
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
 }
 
+# var(log y) is about dispersion times the mean, and all units are the response's.
+inverse_gaussian_start <- function(y, weights) {
+  size <- exp(clamp(weighted_mean(log(y), weights), -200, 200))
+  start <- clamp(response_variance(log(y), weights) / 2, 1e-3, 10)
+  list(start = start / size, lower = 1e-7 / size, upper = 1e4 / size)
+}
+
 # var(y) = mean (1 - mean) / (1 + precision)
 precision_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)

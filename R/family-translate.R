@@ -33,7 +33,6 @@ refused_families <- function() {
     "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
     "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
-    "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
     "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "the quantile is not learned; use asymmetric_laplace(quantile = 0.5)",
     "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
@@ -72,7 +71,7 @@ refuse_family <- function(name, arg) {
     stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
   }
   stop_galvi("family", sprintf(
-    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 20L), name,
+    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 30L), name,
     did_you_mean(name, available)
   ))
 }

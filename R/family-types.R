@@ -57,6 +57,11 @@ family_types <- function() {
       parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative"),
       second = second_parameter("shape", "log", "gamma_log_shape", "shape")
     ),
+    inverse.gaussian = list(
+      links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
+      parameters = list(dispersion = positive(inverse_gaussian_start)),
+      refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative")
+    ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
       example = c(1, 2, 1)

@@ -5,7 +5,7 @@
 #' Families
 #'
 #' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
-#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()] and `Gamma("log")`, or one of the
+#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()], `Gamma("log")` and `inverse.gaussian("log")`, or one of the
 #' functions here.
 #' `galvi_family()` builds any of them with parameters, and no other package can mask it.
 #'
@@ -22,6 +22,7 @@
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
 #' | `geometric` | log | counts | `negbinomial` with size 1 | |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
+#' | `inverse.gaussian` | log | positive numbers | mean m = exp(eta), variance dispersion m^3 | `dispersion` |
 #' | `exponential` | log | positive numbers, censored | mean exp(eta) | |
 #' | `weibull` | log | positive numbers, censored | see [survival-families] | `shape` |
 #' | `loglogistic` | log | positive numbers, censored | median exp(eta) | `shape` |
@@ -48,6 +49,7 @@
 #' * `negbinomial`: `y log(mu / (mu + size)) + size log(size / (mu + size)) + lgamma(y + size) -
 #'   lgamma(size) - log y!`, mu = exp(eta)
 #' * `Gamma`: `-shape (eta + y exp(-eta)) + shape log(shape) - lgamma(shape) + (shape - 1) log y`
+#' * `inverse.gaussian`: `-(y - m)^2 / (2 dispersion y m^2) - log(2 pi dispersion y^3) / 2`, m = exp(eta)
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: that of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta): the variance is m (1 - m) / (1 + precision)
@@ -124,11 +126,11 @@
 #' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such
 #' as [log_normal()] makes the estimate a posterior mode; learning is on the log scale. One that is not given
 #' starts from a value read off the data: half of var(y) for `variance`, the median absolute deviation for
-#' `scale`, moments for `size`, `shape` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
-#' default in Usage (`variance`, `shape` and thresholds at that start). `df` is held at 4 unless you give a
+#' `scale`, moments for `size`, `shape`, `dispersion` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
+#' default in Usage (`variance`, `shape`, `dispersion` and thresholds at that start). `df` is held at 4 unless you give a
 #' number or a prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
 #'
-#' `student` and `beta_family` are not log-concave: the bound may have several optima, and a fit that was not
+#' `student`, `beta_family` and `inverse.gaussian` are not log-concave: the bound may have several optima, and a fit that was not
 #' proven best says so.
 #'
 #' @section Quantiles:

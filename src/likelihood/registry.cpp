@@ -17,6 +17,7 @@
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/gaussian_log_sd.h"
+#include "likelihood/inverse_gaussian.h"
 #include "likelihood/laplace.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/loglogistic.h"
@@ -81,6 +82,7 @@ const std::vector<Entry>& registry() {
       {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
+      {"inverse_gaussian", {"inverse_gaussian", {{"dispersion", {0}}}, {}}, from_spec<InverseGaussian>},
       {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
       {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
       {"loglogistic", {"loglogistic", {{"shape", {0}}}, {}}, from_spec<Loglogistic>},

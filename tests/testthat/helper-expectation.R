@@ -27,6 +27,7 @@ likelihood_examples <- list(
   binomial_cloglog = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   poisson = likelihood_example(c(0, 1, 7, 400)),
   gamma = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 2.3)),
+  inverse_gaussian = likelihood_example(c(0.02, 1, 40), parameters = list(dispersion = 0.7)),
   exponential = likelihood_example(c(0.002, 1, 40)),
   weibull = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),
   loglogistic = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),

@@ -55,6 +55,9 @@ likelihood_cases <- list(
   poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),
   negbinomial = list(hyper = c(size = 1.7), draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))),
   gamma = list(hyper = c(shape = 2.3), draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))),
+  inverse_gaussian = list(hyper = c(dispersion = 0.4), draw = function(eta, h) {
+    inverse_gaussian_quantile(runif(length(eta)), exp(eta), h)
+  }),
   exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
   weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
   loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),

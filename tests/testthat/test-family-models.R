@@ -122,6 +122,15 @@ test_that("student() and laplace() leave outliers alone", {
   }
 })
 
+test_that("inverse.gaussian(\"log\") is glm()'s", {
+  theirs <- glm(Volume ~ log(Girth) + log(Height), inverse.gaussian("log"), trees, epsilon = 1e-12)
+  ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, inverse.gaussian("log"), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  dispersion <- ours$hyper$estimate[ours$hyper$name == "inverse.gaussian.dispersion"]
+  expect_equal(dispersion, summary(theirs)$dispersion, tolerance = 0.1)
+  expect_equal(deviance(ours), deviance(theirs), tolerance = 0.05)
+})
+
 test_that("asymmetric_laplace() is quantile regression", {
   d <- data.frame(x = c(1, 2, 3, 5, 4, 6), y = c(0.5, 2, 1, 3, 0.2, 4))
   half <- model_fit(y ~ x, d, asymmetric_laplace(0.5, fixed(0.4)), hyper = "fixed", prior = wide)

@@ -28,7 +28,8 @@ test_that("every family is made by its constructor, its name and galvi_family() 
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
     hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log"))
   )
-  base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"))
+  base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"),
+    inverse.gaussian = function() inverse.gaussian("log"))
   expect_setequal(c(names(own), names(base)), names(family_types()))
   for (name in names(own)) {
     made <- own[[name]]()
@@ -69,7 +70,7 @@ test_that("links and families that cannot be are refused by name", {
   family_refused(Gamma(), "inverse link.*Gamma\\(\"log\"\\)")
   family_refused(Gamma, "inverse link")
   family_refused(Gamma("identity"), "Gamma\\(\"log\"\\)")
-  family_refused(inverse.gaussian(), "inverse.gaussian")
+  family_refused(inverse.gaussian(), "1/mu\\^2 link.*inverse.gaussian\\(\"log\"\\)")
   family_refused(gaussian("log"), "identity")
   family_refused("binomail", "Did you mean `binomial`")
   family_refused(3, "must be a family")

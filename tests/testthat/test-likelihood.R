@@ -157,6 +157,7 @@ test_that("conditional moments and distribution functions are R's", {
   mean <- exp(eta)
   for (y in c(0.01, 1, 6)) {
     expect_close(conditional("gamma", y, 1)$cdf, pgamma(y, 2.3, rate = 2.3 / mean))
+    expect_close(conditional("inverse_gaussian", y, 1)$cdf, inverse_gaussian_cdf(y, mean, 0.7))
     expect_close(conditional("exponential", y, 1)$cdf, pexp(y, 1 / mean))
     expect_close(conditional("stochastic_volatility", y, 1)$cdf, pnorm(y, 0, sqrt(mean)))
     expect_close(conditional("student", y, 1)$cdf, pt((y - eta) / 0.7, 3.5))
@@ -170,6 +171,7 @@ test_that("conditional moments and distribution functions are R's", {
   }
   for (y in c(0, 3, 20)) expect_close(conditional("negbinomial", y, 1)$cdf, pnbinom(y, 1.7, mu = mean))
   expect_close(conditional("gamma", 1, 1)$variance, mean^2 / 2.3)
+  expect_close(conditional("inverse_gaussian", 1, 1)$variance, 0.7 * mean^3)
   expect_close(conditional("exponential", 1, 1)$mean, mean)
   expect_close(conditional("negbinomial", 1, 1)$variance, mean + mean^2 / 1.7)
   expect_identical(conditional("stochastic_volatility", 1, 1)$mean, numeric(4))
@@ -224,7 +226,7 @@ test_that("wrong specifications are refused", {
   expect_error(probe_likelihood(list(type = "gaussian", hyper = list()), 1, 1, 1, 0), "variance")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), -1, 1, 1, 0), ">= 0")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), numeric(), 1, 1, 0), "outside the table")
-  for (type in c("gamma", "negbinomial", "laplace", "asymmetric_laplace", "student", "beta")) {
+  for (type in c("gamma", "inverse_gaussian", "negbinomial", "laplace", "asymmetric_laplace", "student", "beta")) {
     spec <- likelihood_spec(type)
     hyper <- likelihood_examples[[type]]$hyper
     for (name in names(spec$hyper)) {

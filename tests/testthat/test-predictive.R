@@ -95,12 +95,13 @@ test_that("quantiles of counts are the smallest that reach the probability", {
 
 # E g(eta) for a function that bends where log p(y | eta) does.
 response_mean <- function(type, y, mean, variance, g) {
-  bend <- switch(type, gamma = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
+  bend <- switch(type, gamma = , inverse_gaussian = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
                  beta = qlogis(y), negbinomial = log(y + 0.5), y)
   mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
 }
 reference_cdfs <- list(
   gamma = function(y, eta) pgamma(y, 2.3, rate = 2.3 * exp(-eta)),
+  inverse_gaussian = function(y, eta) inverse_gaussian_cdf(y, exp(eta), 0.7),
   exponential = function(y, eta) pexp(y, exp(-eta)),
   weibull = function(y, eta) pweibull(y, 1.6, exp(eta)),
   loglogistic = function(y, eta) plogis(log(y), eta, 1 / 1.6),
@@ -153,6 +154,7 @@ test_that("moments of every likelihood's response are integrals over eta", {
     c(log_normal$mean, log_normal$mean_variance, log_normal$mean_variance + noise)
   }
   expect_close(moments("gamma"), with_noise(log_normal$square / 2.3))
+  expect_close(moments("inverse_gaussian"), with_noise(0.7 * exp(0.9 + 9)))
   expect_close(moments("exponential"), with_noise(log_normal$square))
   # y = exp(eta) T: mean E exp(eta) E T, noise E exp(2 eta) Var T
   scaled <- function(one, two) {
