@@ -38,6 +38,9 @@ unit_deviances <- function() {
     }),
     Gamma = gamma,
     exponential = gamma,
+    inverse.gaussian = entry(logs = "log_mean", function(fit) {
+      function(y, mean, w) w * expm1(log(y) - mean$log_mean)^2 / y
+    }),
     negbinomial = entry(logs = "log_mean", function(fit) {
       size <- family_parameter(fit, "size")
       function(y, mean, w) {

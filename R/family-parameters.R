@@ -147,6 +147,13 @@ size_start <- function(y, weights) {
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
 }
 
+# var(log y) is about dispersion times the mean, and all units are the response's.
+inverse_gaussian_start <- function(y, weights) {
+  size <- exp(clamp(weighted_mean(log(y), weights), -200, 200))
+  start <- clamp(response_variance(log(y), weights) / 2, 1e-3, 10)
+  list(start = start / size, lower = 1e-7 / size, upper = 1e4 / size)
+}
+
 # var(y) = mean (1 - mean) / (1 + precision)
 precision_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
@@ -168,6 +175,19 @@ clamp <- function(x, lower, upper) min(max(x, lower), upper)
 threshold_starts <- function(response, family) {
   rows <- class_weights(response$y, response$levels, response$weights)
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
+}
+
+# ---- options ----
+
+check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quantile")
+
+# A number in an open interval; NA for the default.
+number_between <- function(x, lower, upper, default, name) {
+  if (identical(x, NA)) return(default)
+  if (is.numeric(x) && length(x) == 1L && isTRUE(x > lower && x < upper)) return(as.numeric(x))
+  stop_galvi("family", sprintf(
+    "`%s` must be a number between %g and %g, which is held: not %s.", name, lower, upper, describe(x)
+  ))
 }
 
 # ---- categorical ----

@@ -33,9 +33,8 @@ refused_families <- function() {
     "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
     "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
     "^quasi" = "a quasi family has no likelihood, and the bound is on one",
-    "^inverse.gaussian$" = "its likelihood is not among galvi's; use Gamma(\"log\")",
     "^tweedie|^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
-    "^asym_laplace" = "only the symmetric one is among galvi's; use laplace()",
+    "^asym_laplace" = "the quantile is not learned; use asymmetric_laplace(quantile = 0.5)",
     "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
     "^hurdle_|^truncated" = "its likelihood is not among galvi's; use hurdle()",
     "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
@@ -72,7 +71,7 @@ refuse_family <- function(name, arg) {
     stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
   }
   stop_galvi("family", sprintf(
-    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 20L), name,
+    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 30L), name,
     did_you_mean(name, available)
   ))
 }

@@ -36,6 +36,12 @@ family_types <- function() {
       parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE, location = "median",
       sigma = function(parameters) parameters$scale
     ),
+    asymmetric_laplace = list(
+      links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
+      parameters = list(scale = positive(spread_start, default = 1)), options = list(quantile = check_quantile),
+      constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
+      sigma = function(parameters) parameters$scale
+    ),
     binomial = list(
       links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
       response = binomial_response, example = c(0, 1, 1)
@@ -50,6 +56,11 @@ family_types <- function() {
       links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
       parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative"),
       second = second_parameter("shape", "log", "gamma_log_shape", "shape")
+    ),
+    inverse.gaussian = list(
+      links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
+      parameters = list(dispersion = positive(inverse_gaussian_start)),
+      refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative")
     ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
@@ -178,7 +189,17 @@ laplace <- function(scale = 1) own_family("laplace", scale = if (!missing(scale)
 
 #' @rdname galvi_family
 #' @export
+asymmetric_laplace <- function(quantile = 0.5, scale = 1) {
+  own_family("asymmetric_laplace", quantile = quantile, scale = if (!missing(scale)) scale)
+}
+
+#' @rdname galvi_family
+#' @export
 negbinomial <- function(size = 1) own_family("negbinomial", size = if (!missing(size)) size)
+
+#' @rdname galvi_family
+#' @export
+geometric <- function() negbinomial(fixed(1))
 
 #' @rdname galvi_family
 #' @export

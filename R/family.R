@@ -5,7 +5,7 @@
 #' Families
 #'
 #' `family` in [galvi()] is a name, a function or an object: base R's [stats::gaussian()], [stats::binomial()]
-#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()] and `Gamma("log")`, or one of the
+#' with links `"logit"`, `"probit"` and `"cloglog"`, [stats::poisson()], `Gamma("log")` and `inverse.gaussian("log")`, or one of the
 #' functions here.
 #' `galvi_family()` builds any of them with parameters, and no other package can mask it.
 #'
@@ -16,10 +16,13 @@
 #' | `gaussian` | identity | numbers | normal, mean eta | `variance` |
 #' | `student` | identity | numbers with outliers | eta + scale * t(df) | `df`, `scale` |
 #' | `laplace` | identity | numbers | eta + Laplace noise, E abs(y - eta) = scale | `scale` |
+#' | `asymmetric_laplace` | identity | numbers | eta is the `quantile` of y | `scale` |
 #' | `binomial` | logit, probit, cloglog | two classes or successes | P(success) as below | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | counts | mean m = exp(eta), variance m + m^2 / size | `size` |
+#' | `geometric` | log | counts | `negbinomial` with size 1 | |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
+#' | `inverse.gaussian` | log | positive numbers | mean m = exp(eta), variance dispersion m^3 | `dispersion` |
 #' | `exponential` | log | positive numbers, censored | mean exp(eta) | |
 #' | `weibull` | log | positive numbers, censored | see [survival-families] | `shape` |
 #' | `loglogistic` | log | positive numbers, censored | median exp(eta) | `shape` |
@@ -38,12 +41,15 @@
 #' * `student`: `lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 log(1 + ((y - eta) / scale)^2 / df) -
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
+#' * `asymmetric_laplace`: `-r (quantile - (r < 0)) + log(quantile (1 - quantile) / scale)`, r = (y - eta) /
+#'   scale
 #' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)`, p = logistic(eta), Phi(eta)
 #'   or 1 - exp(-exp(eta))
 #' * `poisson`: `y eta - exp(eta) - log y!`
 #' * `negbinomial`: `y log(mu / (mu + size)) + size log(size / (mu + size)) + lgamma(y + size) -
 #'   lgamma(size) - log y!`, mu = exp(eta)
 #' * `Gamma`: `-shape (eta + y exp(-eta)) + shape log(shape) - lgamma(shape) + (shape - 1) log y`
+#' * `inverse.gaussian`: `-(y - m)^2 / (2 dispersion y m^2) - log(2 pi dispersion y^3) / 2`, m = exp(eta)
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: that of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta): the variance is m (1 - m) / (1 + precision)
@@ -120,12 +126,20 @@
 #' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such
 #' as [log_normal()] makes the estimate a posterior mode; learning is on the log scale. One that is not given
 #' starts from a value read off the data: half of var(y) for `variance`, the median absolute deviation for
-#' `scale`, moments for `size`, `shape` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
-#' default in Usage (`variance`, `shape` and thresholds at that start). `df` is held at 4 unless you give a
+#' `scale`, moments for `size`, `shape`, `dispersion` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
+#' default in Usage (`variance`, `shape`, `dispersion` and thresholds at that start). `df` is held at 4 unless you give a
 #' number or a prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
 #'
-#' `student` and `beta_family` are not log-concave: the bound may have several optima, and a fit that was not
+#' `student`, `beta_family` and `inverse.gaussian` are not log-concave: the bound may have several optima, and a fit that was not
 #' proven best says so.
+#'
+#' @section Quantiles:
+#' `asymmetric_laplace(quantile = 0.9)` is Bayesian quantile regression: eta is the 0.9 quantile of y, because
+#' the posterior mode under flat priors minimises the check function. The density is a working likelihood that
+#' no data follow, so its posterior is not calibrated: standard deviations, intervals, simulations and
+#' predictions of a new y need not have the probability that they claim. `quantile` is a fixed number. `coef()`
+#' and `predict(type = "link")` are about the quantile; `type = "response"` is the mean of the working density,
+#' eta + scale (1 - 2 quantile) / (quantile (1 - quantile)). Its deviance is not defined.
 #'
 #' @section Other packages:
 #' Objects of class `brmsfamily`, mgcv's `nb`, `negbin`, `ocat`, `scat`, `betar`, `multinom` and MASS's
@@ -138,6 +152,7 @@
 #' @param link Link; NULL for the one of `family`.
 #' @param df Degrees of freedom, positive. They are held at 4; a number or a prior learns them.
 #' @param scale Scale of the noise in units of y, positive.
+#' @param quantile Between 0 and 1: the quantile of y that eta is.
 #' @param size,precision Positive; see the table.
 #' @param base The family of counts, of successes or (`hurdle`) of positive numbers, with its parameters.
 #' @param thresholds NULL, increasing numbers where learning starts, or [fixed()] of them: one fewer than
@@ -155,6 +170,8 @@
 #'
 #' Sheth and Khardon (2016) *A fixed-point operator for inference in variational Bayesian latent Gaussian
 #' models* (`student`, `laplace`, `beta_family`).
+#'
+#' Yu and Moyeed (2001) *Bayesian quantile regression* (`asymmetric_laplace`).
 #'
 #' McCullagh (1980) *Regression models for ordinal data* (`cumulative`).
 #' @examples
@@ -239,7 +256,7 @@ print.galvi_family <- function(x, digits = NULL, ...) {
     default <- type$parameters[[name]]$default
     cat(sprintf("%s: %s\n", name, describe_parameter(x$parameters[[name]], default, digits)))
   }
-  if ("refcat" %in% names(x$options)) cat(sprintf("refcat: %s\n", describe_refcat(x$options$refcat)))
+  for (name in names(x$options)) cat(sprintf("%s: %s\n", name, describe_option(x$options[[name]])))
   invisible(x)
 }
 
@@ -250,8 +267,11 @@ describe_parameter <- function(value, default, digits) {
   sprintf("learned, from %s", paste(format(value, trim = TRUE, digits = digits), collapse = ", "))
 }
 
-describe_refcat <- function(refcat) {
-  if (is.na(refcat)) "none" else if (is.integer(refcat)) "the first level" else dQuote(refcat, FALSE)
+# A reference class or a number.
+describe_option <- function(value) {
+  if (is.na(value)) return("none")
+  if (is.integer(value)) return("the first level")
+  if (is.numeric(value)) format(value) else dQuote(value, FALSE)
 }
 
 #' Anything a user may call a family -> galvi_family; errors name what to use

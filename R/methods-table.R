@@ -19,7 +19,7 @@ check_expectation <- function(expectation) {
 #' has inducing points, and `"columns"` where all terms are fixed effects or finite-dimensional kernels. What
 #' fields have is listed for few nodes. `method = "auto"` takes `"exact"` for the gaussian family;
 #' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
-#' (`student`, `beta_family`); `"fixed_point"` for columns, and where the others do not run;
+#' (`student`, `beta_family`, `inverse.gaussian`); `"fixed_point"` for columns, and where the others do not run;
 #' `"incremental"` for columns and inducing points where there are a hundred rows or more for each. Where more
 #' than 1,000 coordinates of inducing points are learned, and coordinates times rows are more than 10^8, it takes
 #' `"stochastic"`.

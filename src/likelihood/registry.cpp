@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "likelihood/asymmetric_laplace.h"
 #include "likelihood/beta.h"
 #include "likelihood/beta_binomial.h"
 #include "likelihood/beta_log_precision.h"
@@ -16,6 +17,7 @@
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/gaussian_log_sd.h"
+#include "likelihood/inverse_gaussian.h"
 #include "likelihood/laplace.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/loglogistic.h"
@@ -80,6 +82,7 @@ const std::vector<Entry>& registry() {
       {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
+      {"inverse_gaussian", {"inverse_gaussian", {{"dispersion", {0}}}, {}}, from_spec<InverseGaussian>},
       {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
       {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
       {"loglogistic", {"loglogistic", {{"shape", {0}}}, {}}, from_spec<Loglogistic>},
@@ -88,6 +91,9 @@ const std::vector<Entry>& registry() {
       {"negbinomial", {"negbinomial", {{"size", {0}}}, {}}, from_spec<NegativeBinomial>},
       {"stochastic_volatility", {"stochastic_volatility", {}, {}}, plain<StochasticVolatility>},
       {"laplace", {"laplace", {{"scale", {0}}}, {}}, from_spec<Laplace>},
+      {"asymmetric_laplace",
+       {"asymmetric_laplace", {{"scale", {0}}}, {{"quantile", 0.3}}},
+       from_spec<AsymmetricLaplace>},
       {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
       {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
       {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},

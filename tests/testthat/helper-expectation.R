@@ -27,6 +27,7 @@ likelihood_examples <- list(
   binomial_cloglog = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   poisson = likelihood_example(c(0, 1, 7, 400)),
   gamma = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 2.3)),
+  inverse_gaussian = likelihood_example(c(0.02, 1, 40), parameters = list(dispersion = 0.7)),
   exponential = likelihood_example(c(0.002, 1, 40)),
   weibull = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),
   loglogistic = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),
@@ -35,6 +36,9 @@ likelihood_examples <- list(
   negbinomial = likelihood_example(c(0, 1, 7, 400), parameters = list(size = 1.7)),
   stochastic_volatility = likelihood_example(c(0, -0.3, 4)),
   laplace = likelihood_example(c(0.1, -0.35, 4), parameters = list(scale = 0.7)),
+  asymmetric_laplace = likelihood_example(
+    c(0.1, -0.35, 4), parameters = list(scale = 0.7), constants = list(quantile = 0.3)
+  ),
   student = likelihood_example(c(0.1, -0.35, 4), parameters = list(df = 3.5, scale = 0.7)),
   beta = likelihood_example(c(0.03, 0.5, 0.999), parameters = list(precision = 3.5)),
   cumulative_logit = likelihood_example(0:3, parameters = list(thresholds = c(-1, 0.5, 0.9))),
@@ -62,7 +66,7 @@ reference_of <- function(type, i) {
 }
 
 # Where log p(y | eta) bends so sharply that integrate() must be told.
-bends_of <- function(type, y) if (type %in% c("laplace", "student")) y else 0
+bends_of <- function(type, y) if (type %in% c("laplace", "asymmetric_laplace", "student")) y else 0
 
 # d^k f / dx^k, k = 1..4, of f = log plogis and f = log pnorm. Left of -5 phi / Phi = t + d, t = -x, by its
 # continued fraction d = 1 / (t + e), e = 2 / (t + 3 / (t + ...)), because phi / Phi and x cancel.
@@ -92,6 +96,7 @@ predictive <- function(type, what, mean, variance, size = 1, y = 1, probability 
 
 # probe_tilted() of one response; `h`: positions of the hyperparameters.
 tilted_at <- function(type, hyper, y, weight, mean, variance, size = 1, h = seq_along(hyper)) {
-  spec <- list(type = type, hyper = as.list(setNames(h, names(hyper))), constants = list())
+  spec <- list(type = type, hyper = as.list(setNames(h, names(hyper))),
+               constants = likelihood_examples[[type]]$constants)
   probe_tilted(spec, as.numeric(hyper), y, size, weight, mean, variance)
 }

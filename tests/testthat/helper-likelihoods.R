@@ -55,6 +55,9 @@ likelihood_cases <- list(
   poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),
   negbinomial = list(hyper = c(size = 1.7), draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))),
   gamma = list(hyper = c(shape = 2.3), draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))),
+  inverse_gaussian = list(hyper = c(dispersion = 0.4), draw = function(eta, h) {
+    inverse_gaussian_quantile(runif(length(eta)), exp(eta), h)
+  }),
   exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
   weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
   loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),
@@ -65,6 +68,9 @@ likelihood_cases <- list(
   stochastic_volatility = list(draw = function(eta, h) rnorm(length(eta), 0, exp(eta / 2))),
   laplace = list(hyper = c(scale = 0.6), draw = function(eta, h) {
     eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)
+  }),
+  asymmetric_laplace = list(hyper = c(scale = 0.6), constants = list(quantile = 0.3), draw = function(eta, h) {
+    eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
   }),
   student = list(hyper = c(df = 4, scale = 0.7), draw = function(eta, h) {
     eta + h[["scale"]] * rt(length(eta), h[["df"]])

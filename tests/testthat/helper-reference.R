@@ -1,15 +1,15 @@
 # Plain-R twins of what the core computes: slow, short and independent of it.
 
 # E[f(eta)] under eta ~ N(mean, variance) to about 1e-12, for f smooth but for a kink or bend at each of
-# `kinks`.
-gaussian_expectation <- function(f, mean, variance, kinks = 0) {
+# `kinks`; `reach`: how many sds of eta count, more than twelve where f grows fast.
+gaussian_expectation <- function(f, mean, variance, kinks = 0, reach = 12) {
   if (variance == 0) return(f(mean))
   sd <- sqrt(variance)
   # Pieces between the kinks, and none so long that integrate() can miss where f changes.
   inner <- (kinks - mean) / sd
-  inner <- inner[abs(inner) < 12]
+  inner <- inner[abs(inner) < reach]
   near <- (rep(kinks, each = 2) + c(-30, 30) - mean) / sd
-  breaks <- sort(unique(c(-12, -6, -3, 0, 3, 6, 12, inner, near[abs(near) < 12])))
+  breaks <- sort(unique(c(-reach, -6, -3, 0, 3, 6, reach, inner, near[abs(near) < reach])))
   pieces <- mapply(function(from, to) {
     integrate(function(t) f(mean + sd * t) * dnorm(t), from, to, rel.tol = 1e-12, abs.tol = 1e-15,
               subdivisions = 1000, stop.on.error = FALSE)$value
@@ -31,6 +31,19 @@ cumulative_log_density <- function(cdf) {
   }
 }
 
+# The inverse Gaussian's distribution function, with its digits where the second term's factor overflows, and
+# its quantiles.
+inverse_gaussian_cdf <- function(y, mean, dispersion) {
+  z <- 1 / sqrt(dispersion * y)
+  pnorm(z * (y / mean - 1)) + exp(2 / (dispersion * mean) + pnorm(-z * (y / mean + 1), log.p = TRUE))
+}
+inverse_gaussian_quantile <- function(p, mean, dispersion) {
+  mapply(function(p, m) {
+    exp(uniroot(function(l) inverse_gaussian_cdf(exp(l), m, dispersion) - p, log(m) + c(-30, 30),
+                tol = 1e-10)$root)
+  }, p, mean)
+}
+
 # log p(y | eta) of likelihoods with one latent value, with R's own functions; y of binomial ones counts
 # successes in `trials`. Parameters have the names that C++ gives them.
 reference_log_density <- list(
@@ -47,6 +60,9 @@ reference_log_density <- list(
   },
   poisson = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
   gamma = function(y, eta, trials = 1, shape = 1) dgamma(y, shape, rate = shape * exp(-eta), log = TRUE),
+  inverse_gaussian = function(y, eta, trials = 1, dispersion = 1) {
+    -log(2 * pi * dispersion * y^3) / 2 - expm1(log(y) - eta)^2 / (2 * dispersion * y)
+  },
   exponential = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
   weibull = function(y, eta, trials = 1, shape = 1) {
     x <- shape * (log(y) - eta)
@@ -61,6 +77,10 @@ reference_log_density <- list(
   },
   stochastic_volatility = function(y, eta, trials = 1) dnorm(y, 0, exp(eta / 2), log = TRUE),
   laplace = function(y, eta, trials = 1, scale = 1) -log(2 * scale) - abs(y - eta) / scale,
+  asymmetric_laplace = function(y, eta, trials = 1, scale = 1, quantile = 0.3) {
+    r <- (y - eta) / scale
+    log(quantile * (1 - quantile) / scale) - r * (quantile - (r < 0))
+  },
   student = function(y, eta, trials = 1, df = 4, scale = 1) {
     dt((y - eta) / scale, df, log = TRUE) - log(scale)
   },

@@ -263,7 +263,7 @@ test_that("where strong duality fails it says so and what works", {
     expect_match(refusal(type), "use newton, or expectation = \"log\"$")
     expect_identical(refusal(type, "log"), "")
   }
-  for (type in c("binomial_probit", "cumulative_probit", "laplace", "student", "beta")) {
+  for (type in c("binomial_probit", "cumulative_probit", "laplace", "asymmetric_laplace", "student", "beta")) {
     expect_match(refusal(type), paste0(joint, ".*; use newton$"))
   }
   for (bound in c("jaakkola", "piecewise")) expect_match(refusal("binomial_logit", bound), joint)

@@ -48,7 +48,7 @@ tilted_cases <- list(
   list("weibull", c(shape = 1.6), c(1e-3, 5)), list("loglogistic", c(shape = 1.6), c(1e-3, 5)),
   list("lognormal", c(sigma = 0.6), c(1e-3, 5)), list("binomial_cloglog", numeric(), c(0, 1)),
   list("stochastic_volatility", numeric(), c(0.1, -4)),
-  list("laplace", c(scale = 0.6), c(-5, 0.3))
+  list("laplace", c(scale = 0.6), c(-5, 0.3)), list("asymmetric_laplace", c(scale = 0.6), c(-5, 0.3))
 )
 
 test_that("tilted moments are those of integrate()", {
@@ -65,7 +65,7 @@ test_that("tilted moments are those of integrate()", {
         # R's log densities of 1e5 trials or counts carry a rounding of 1e-16 of their terms
         allowed <- 1e-9 + 1e-15 * (y + size) * 12
         wanted <- mapply(function(m, v) {
-          reference_tilted(log_density, weight, m, v, if (type == "laplace") y else numeric())
+          reference_tilted(log_density, weight, m, v, if (grepl("laplace", type)) y else numeric())
         }, marginals$mean, marginals$variance)
         found <- mapply(function(m, v) tilted_at(type, hyper, y, weight, m, v, size)[1:3],
                         marginals$mean, marginals$variance)
@@ -89,7 +89,7 @@ test_that("a kink next to the peak is seen", {
 })
 
 ep_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
-              "stochastic_volatility", "laplace", "cumulative_logit", "cumulative_probit", "weibull",
+              "stochastic_volatility", "laplace", "asymmetric_laplace", "cumulative_logit", "cumulative_probit", "weibull",
               "loglogistic", "lognormal", "binomial_cloglog")
 
 test_that("every row's tilted moments are the posterior's marginals", {

@@ -100,7 +100,8 @@ test_that("closed forms and quadrature agree with integrate()", {
     smooth <- probe_expectation_refuses("quadrature", likelihood_spec(type)) == ""
     for (i in seq_along(example$y)) {
       value <- mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance,
-                      MoreArgs = list(f = reference_of(type, i), kinks = bends_of(type, example$y[i])))
+                      MoreArgs = list(f = reference_of(type, i), kinks = bends_of(type, example$y[i]),
+                                      reach = 16))
       closed <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance)
       expect_identical(closed$name, "closed_form")
       expect_close(closed$value, value, tol$expectation)

@@ -85,6 +85,21 @@ test_that("negbinomial() is MASS's glm.nb()", {
   expect_lt(abs(size - theirs$theta) / theirs$SE.theta, 0.5)
 })
 
+test_that("geometric() is the maximum likelihood of MASS's geometric regression", {
+  skip_if_not_installed("MASS")
+  theirs <- glm(Days ~ Sex + Age, MASS::negative.binomial(1), MASS::quine, epsilon = 1e-12)
+  ours <- model_fit(Days ~ Sex + Age, MASS::quine, geometric(), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  expect_identical(ours$hyper$status[ours$hyper$name == "negbinomial.size"], "fixed")
+  density <- predict(ours, MASS::quine[1:3, ], type = "density")
+  link <- predict(ours, MASS::quine[1:3, ], type = "link", se.fit = TRUE)
+  y <- MASS::quine$Days[1:3]
+  wanted <- mapply(function(y, m, s) {
+    gaussian_expectation(function(eta) dgeom(y, 1 / (1 + exp(eta))), m, s^2)
+  }, y, link$fit, link$se.fit)
+  expect_close(density, log(wanted), tol$expectation)
+})
+
 test_that("Gamma(\"log\") and exponential() are glm()'s", {
   theirs <- glm(Volume ~ log(Girth) + log(Height), Gamma("log"), trees, epsilon = 1e-12)
   ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, Gamma("log"), prior = wide)
@@ -104,6 +119,39 @@ test_that("student() and laplace() leave outliers alone", {
     fit <- model_fit(dist ~ speed, d, family)
     ours <- coef(fit)[["speed"]]
     expect_lt(abs(ours - coef(clean)[["speed"]]), 0.2 * abs(bent - coef(clean)[["speed"]]))
+  }
+})
+
+test_that("inverse.gaussian(\"log\") is glm()'s", {
+  theirs <- glm(Volume ~ log(Girth) + log(Height), inverse.gaussian("log"), trees, epsilon = 1e-12)
+  ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, inverse.gaussian("log"), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  dispersion <- ours$hyper$estimate[ours$hyper$name == "inverse.gaussian.dispersion"]
+  expect_equal(dispersion, summary(theirs)$dispersion, tolerance = 0.1)
+  expect_equal(deviance(ours), deviance(theirs), tolerance = 0.05)
+})
+
+test_that("asymmetric_laplace() is quantile regression", {
+  d <- data.frame(x = c(1, 2, 3, 5, 4, 6), y = c(0.5, 2, 1, 3, 0.2, 4))
+  half <- model_fit(y ~ x, d, asymmetric_laplace(0.5, fixed(0.4)), hyper = "fixed", prior = wide)
+  whole <- model_fit(y ~ x, d, laplace(fixed(0.8)), hyper = "fixed", prior = wide)
+  expect_equal(half$elbo, whole$elbo, tolerance = 1e-10)
+  # the check function's minimum, at which a share q of the responses lies below
+  set.seed(6)
+  x <- runif(2000)
+  y <- 1 + 2 * x + (0.5 + x) * rnorm(2000)
+  check <- function(beta, q) {
+    r <- y - beta[1] - beta[2] * x
+    sum(r * (q - (r < 0)))
+  }
+  for (q in c(0.1, 0.75)) {
+    fit <- model_fit(y ~ x, data.frame(x, y), asymmetric_laplace(q), prior = wide)
+    best <- optim(coef(fit), check, q = q, control = list(reltol = 1e-14, maxit = 2000))
+    expect_same_coefficients(coef(fit), sd_of(fit), best$par, within = 0.5)
+    expect_equal(mean(y < predict(fit, type = "link")), q, tolerance = 0.02)
+    # the scale is the mean of the check function
+    scale <- fit$hyper$estimate[fit$hyper$name == "asymmetric_laplace.scale"]
+    expect_equal(scale, best$value / 2000, tolerance = 0.01)
   }
 })
 

@@ -45,7 +45,7 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_inflated\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
-  foreign_refused(brms_family("asym_laplace", "identity"), "laplace\\(\\)")
+  foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
   foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
   foreign_refused(brms_family("multinomial", "logit"), "categorical\\(\\).*weights")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
@@ -90,6 +90,7 @@ test_that("MASS's negative binomial keeps its theta", {
 test_that("other packages' names are names", {
   expect_translated("bernoulli", "binomial", "logit")
   expect_translated("geometric", "negbinomial", "log", list(size = fixed(1)))
+  expect_translated(geometric, "negbinomial", "log", list(size = fixed(1)))
   expect_translated("gamma", "Gamma", "log")
   expect_translated("nb", "negbinomial", "log")
   expect_translated("nbinom2", "negbinomial", "log")

@@ -19,7 +19,7 @@ test_that("names, functions and objects are families", {
 
 test_that("every family is made by its constructor, its name and galvi_family() alike", {
   own <- list(
-    student = student, laplace = laplace, negbinomial = negbinomial, exponential = exponential,
+    student = student, laplace = laplace, asymmetric_laplace = asymmetric_laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
     categorical = categorical, stick_breaking = stick_breaking, beta_binomial = beta_binomial,
     weibull = weibull, loglogistic = loglogistic, lognormal = lognormal,
@@ -28,7 +28,8 @@ test_that("every family is made by its constructor, its name and galvi_family() 
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
     hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log"))
   )
-  base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"))
+  base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"),
+    inverse.gaussian = function() inverse.gaussian("log"))
   expect_setequal(c(names(own), names(base)), names(family_types()))
   for (name in names(own)) {
     made <- own[[name]]()
@@ -58,6 +59,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
   expect_output(print(cumulative(thresholds = fixed(c(-1, 0.5)))), "thresholds: fixed\\(-1.0, 0.5\\)")
   expect_output(print(categorical("a")), "refcat: \"a\"")
   expect_output(print(categorical()), "refcat: none")
+  expect_output(print(asymmetric_laplace(0.9)), "quantile: 0.9")
 })
 
 test_that("links and families that cannot be are refused by name", {
@@ -68,7 +70,7 @@ test_that("links and families that cannot be are refused by name", {
   family_refused(Gamma(), "inverse link.*Gamma\\(\"log\"\\)")
   family_refused(Gamma, "inverse link")
   family_refused(Gamma("identity"), "Gamma\\(\"log\"\\)")
-  family_refused(inverse.gaussian(), "inverse.gaussian")
+  family_refused(inverse.gaussian(), "1/mu\\^2 link.*inverse.gaussian\\(\"log\"\\)")
   family_refused(gaussian("log"), "identity")
   family_refused("binomail", "Did you mean `binomial`")
   family_refused(3, "must be a family")
@@ -89,6 +91,9 @@ test_that("parameters that are not legal are errors when the family is made", {
   bad(student(scale = 0), "`scale`")
   bad(laplace(fixed(0)), "`scale` must be a positive number")
   bad(laplace(c(1, 2)), "`scale`")
+  for (q in list(0, 1, -1, NaN, "a", c(0.1, 0.9), fixed(0.5))) {
+    bad(asymmetric_laplace(q), "`quantile` must be a number between 0 and 1")
+  }
   bad(negbinomial("a"), "`size`")
   bad(beta_family(Inf), "`precision`")
   bad(beta_family(pc(1)), "no variance")

@@ -139,11 +139,11 @@ test_that("every expectation runs with the families that its form is for, and wi
   expect_setequal(unique(table$expectation), expectation_facts()$name)
   sigmoids <- c("binomial", "cumulative", "loglogistic", "negbinomial", "stick_breaking")
   closed <- c(
-    "exponential", "Gamma", "gaussian", "laplace", "lognormal", "poisson", "stochastic_volatility", "weibull"
+    "asymmetric_laplace", "exponential", "Gamma", "gaussian", "inverse.gaussian", "laplace", "lognormal", "poisson", "stochastic_volatility", "weibull"
   )
   expect_equal(runs("closed_form"), sort(closed))
   # a kink is not for nodes
-  expect_equal(runs("quadrature"), sort(setdiff(names(family_types()), "laplace")))
+  expect_equal(runs("quadrature"), sort(setdiff(names(family_types()), c("asymmetric_laplace", "laplace"))))
   for (name in c("piecewise", "jaakkola")) expect_equal(runs(name), sigmoids)
   expect_equal(runs("log"), sort(c("categorical", sigmoids)))
   for (name in c("bouchard", "bouchard_jaakkola", "bouchard_piecewise")) {

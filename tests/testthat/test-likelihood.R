@@ -157,9 +157,13 @@ test_that("conditional moments and distribution functions are R's", {
   mean <- exp(eta)
   for (y in c(0.01, 1, 6)) {
     expect_close(conditional("gamma", y, 1)$cdf, pgamma(y, 2.3, rate = 2.3 / mean))
+    expect_close(conditional("inverse_gaussian", y, 1)$cdf, inverse_gaussian_cdf(y, mean, 0.7))
     expect_close(conditional("exponential", y, 1)$cdf, pexp(y, 1 / mean))
     expect_close(conditional("stochastic_volatility", y, 1)$cdf, pnorm(y, 0, sqrt(mean)))
     expect_close(conditional("student", y, 1)$cdf, pt((y - eta) / 0.7, 3.5))
+    expect_close(conditional("asymmetric_laplace", y, 1)$cdf, ifelse(
+      y < eta, 0.3 * exp(0.7 * (y - eta) / 0.7), 1 - 0.7 * exp(0.3 * (eta - y) / 0.7)
+    ))
     expect_close(conditional("laplace", y, 1)$cdf,
                  ifelse(y < eta, exp((y - eta) / 0.7) / 2, 1 - exp((eta - y) / 0.7) / 2))
     p <- y / 7
@@ -167,6 +171,7 @@ test_that("conditional moments and distribution functions are R's", {
   }
   for (y in c(0, 3, 20)) expect_close(conditional("negbinomial", y, 1)$cdf, pnbinom(y, 1.7, mu = mean))
   expect_close(conditional("gamma", 1, 1)$variance, mean^2 / 2.3)
+  expect_close(conditional("inverse_gaussian", 1, 1)$variance, 0.7 * mean^3)
   expect_close(conditional("exponential", 1, 1)$mean, mean)
   expect_close(conditional("negbinomial", 1, 1)$variance, mean + mean^2 / 1.7)
   expect_identical(conditional("stochastic_volatility", 1, 1)$mean, numeric(4))
@@ -221,7 +226,7 @@ test_that("wrong specifications are refused", {
   expect_error(probe_likelihood(list(type = "gaussian", hyper = list()), 1, 1, 1, 0), "variance")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), -1, 1, 1, 0), ">= 0")
   expect_error(probe_likelihood(likelihood_spec("gaussian"), numeric(), 1, 1, 0), "outside the table")
-  for (type in c("gamma", "negbinomial", "laplace", "student", "beta")) {
+  for (type in c("gamma", "inverse_gaussian", "negbinomial", "laplace", "asymmetric_laplace", "student", "beta")) {
     spec <- likelihood_spec(type)
     hyper <- likelihood_examples[[type]]$hyper
     for (name in names(spec$hyper)) {
@@ -232,6 +237,10 @@ test_that("wrong specifications are refused", {
       }
     }
     expect_error(probe_likelihood(spec, numeric(), 1, 1, 0), "outside the table")
+  }
+  spec <- likelihood_spec("asymmetric_laplace")
+  for (bad in list(list(), list(quantile = 0), list(quantile = 1), list(quantile = NaN))) {
+    expect_error(probe_likelihood(replace(spec, "constants", list(bad)), 1, 1, 1, 0), "`quantile`")
   }
   for (type in c("cumulative_logit", "cumulative_probit")) {
     spec <- likelihood_spec(type)

@@ -278,7 +278,7 @@ test_that("summary says what certifies a fit, or why nothing does", {
   }
   expect_match(words("binomial"), "^within .* nats of its optimum at these hyperparameters$")
   expect_match(words("poisson", method = "dual"), "^within .* nats of .* [(]duality gap .* nats[)]$")
-  for (name in c("student", "beta_family")) expect_match(words(name), "no certificate.*several optima")
+  for (name in c("student", "beta_family", "inverse.gaussian")) expect_match(words(name), "no certificate.*several optima")
   for (method in c("laplace", "ep")) {
     expect_match(words("binomial", method = method), "no certificate.*far off")
   }

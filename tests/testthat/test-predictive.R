@@ -95,12 +95,13 @@ test_that("quantiles of counts are the smallest that reach the probability", {
 
 # E g(eta) for a function that bends where log p(y | eta) does.
 response_mean <- function(type, y, mean, variance, g) {
-  bend <- switch(type, gamma = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
+  bend <- switch(type, gamma = , inverse_gaussian = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
                  beta = qlogis(y), negbinomial = log(y + 0.5), y)
   mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
 }
 reference_cdfs <- list(
   gamma = function(y, eta) pgamma(y, 2.3, rate = 2.3 * exp(-eta)),
+  inverse_gaussian = function(y, eta) inverse_gaussian_cdf(y, exp(eta), 0.7),
   exponential = function(y, eta) pexp(y, exp(-eta)),
   weibull = function(y, eta) pweibull(y, 1.6, exp(eta)),
   loglogistic = function(y, eta) plogis(log(y), eta, 1 / 1.6),
@@ -111,6 +112,10 @@ reference_cdfs <- list(
   laplace = function(y, eta) {
     z <- (y - eta) / 0.7
     ifelse(z < 0, exp(-abs(z)) / 2, 1 - exp(-abs(z)) / 2)
+  },
+  asymmetric_laplace = function(y, eta) {
+    z <- (y - eta) / 0.7
+    ifelse(z < 0, 0.3 * exp(-0.7 * abs(z)), 1 - 0.7 * exp(-0.3 * abs(z)))
   },
   student = function(y, eta) pt((y - eta) / 0.7, 3.5),
   beta = function(y, eta) pbeta(y, 3.5 * plogis(eta), 3.5 * plogis(-eta)),
@@ -149,6 +154,7 @@ test_that("moments of every likelihood's response are integrals over eta", {
     c(log_normal$mean, log_normal$mean_variance, log_normal$mean_variance + noise)
   }
   expect_close(moments("gamma"), with_noise(log_normal$square / 2.3))
+  expect_close(moments("inverse_gaussian"), with_noise(0.7 * exp(0.9 + 9)))
   expect_close(moments("exponential"), with_noise(log_normal$square))
   # y = exp(eta) T: mean E exp(eta) E T, noise E exp(2 eta) Var T
   scaled <- function(one, two) {
@@ -165,6 +171,9 @@ test_that("moments of every likelihood's response are integrals over eta", {
   expect_close(moments("negbinomial"), with_noise(log_normal$mean + log_normal$square / 1.7))
   expect_close(moments("stochastic_volatility"), c(0, 0, log_normal$mean))
   expect_close(moments("laplace"), c(0.3, 2, 2 + 2 * 0.7^2))
+  shift <- 0.7 * (1 - 2 * 0.3) / 0.21
+  noise <- 0.7^2 * (0.3^2 + 0.7^2) / 0.21^2
+  expect_close(moments("asymmetric_laplace"), c(0.3 + shift, 2, 2 + noise))
   expect_close(moments("student"), c(0.3, 2, 2 + 0.7^2 * 3.5 / 1.5))
   expect_identical(unname(moments("student", c(2, 0.7))), c(0.3, 2, Inf))
   mean_of <- function(g) gaussian_expectation(g, 0.3, 2)

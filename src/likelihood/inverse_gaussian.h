@@ -1,0 +1,111 @@
+// Positive responses with a long tail, log link, with a dispersion that may be learned.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/log_link.h"
+#include "likelihood/normal.h"
+#include "likelihood/positive_parameter.h"
+
+namespace galvi {
+
+/// Mean exp(eta), variance phi exp(3 eta), phi = dispersion: with d = log y - eta
+///   log p(y | eta) = -log(2 pi phi y^3) / 2 - w (exp(d) - 1)^2,   w = 1 / (2 phi y),
+/// which is convex where the mean is more than 2 y.
+class InverseGaussian final : public LogLink<Likelihood> {
+ public:
+  explicit InverseGaussian(const LikelihoodSpec& spec) : parameter_(spec, "dispersion") {}
+  void update(const ConstVectorRef& hyper) override { dispersion_ = parameter_.read(hyper); }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    const double distance = std::expm1(std::log(datum.y) - *eta);
+    return constant(datum) - weight(datum) * distance * distance;
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const PointExpectation l = *closed_form(datum, eta, 0.0);
+    out[0] = l.value;
+    out[1] = l.d_m;
+    out[2] = l.d_mm;
+    out[3] = 2.0 * l.d_mv;
+    out[4] = 4.0 * l.d_vv;
+  }
+  Smoothness smoothness() const override { return {infinity, 2.0}; }
+  // With a = E exp(2 d) and b = E exp(d), the derivatives of E (exp(d) - 1)^2 = a - 2 b + 1 are differences of
+  // multiples of a and b.
+  bool has_closed_form() const override { return true; }
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    const Moments moments(std::log(datum.y) - mean, variance);
+    const double w = weight(datum), bend = -moments.difference(2.0);
+    return PointExpectation{constant(datum) - w * moments.distance(),
+                            2.0 * w * moments.difference(1.0),
+                            w * bend,
+                            2.0 * w * bend,
+                            w * moments.difference(4.0),
+                            -0.5 * w * moments.difference(8.0)};
+  }
+  bool log_concave() const override { return false; }
+  double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
+
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return dispersion_ * std::exp(3.0 * *eta);
+  }
+  // Phi(z (x - 1)) + exp(2 / (phi mean)) Phi(-z (x + 1)), x = y / mean, z = 1 / sqrt(phi y): with Mills' ratio
+  // R the second term is phi(z (x - 1)) R(z (x + 1)).
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    if (!(datum.y > 0.0)) return 0.0;
+    const double log_y = std::log(datum.y), d = log_y - *eta;
+    const double z = std::exp(-0.5 * (std::log(dispersion_) + log_y));  // where phi y underflows, too
+    const double at = z * std::expm1(d), far = z * (std::exp(d) + 1.0);
+    return std::min(1.0, normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi));
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {0.0, infinity}; }
+
+  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+    return dispersion_ * std::exp(3.0 * mean + 4.5 * variance);
+  }
+
+  // d log p / d phi = (2 w (exp(d) - 1)^2 - 1) / (2 phi)
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double known = 0.0;
+    add_expected_gradient(datum, eta, &known, weight, gradient);
+  }
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
+                             VectorRef gradient) const override {
+    const Moments moments(std::log(datum.y) - *mean, *variance);
+    gradient[parameter_.position()] +=
+        weight * (2.0 * this->weight(datum) * moments.distance() - 1.0) / (2.0 * dispersion_);
+    return true;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  /// a = E exp(2 d) and b = E exp(d) under d ~ N(mean, variance); a overflows wherever b does.
+  struct Moments {
+    Moments(double mean, double variance)
+        : a(std::exp(2.0 * (mean + variance))),
+          b(std::exp(mean + 0.5 * variance)),
+          rise(std::expm1(mean + 0.5 * variance)),
+          log_ratio(mean + 1.5 * variance),
+          spread(variance > 0.0 ? a * -std::expm1(-variance) : 0.0) {}
+    /// E (exp(d) - 1)^2
+    double distance() const { return rise * rise + spread; }
+    /// k a - b
+    double difference(double k) const {
+      if (k == 1.0 && std::fabs(log_ratio) < 1.0) return b * std::expm1(log_ratio);
+      return a < infinity ? k * a - b : infinity;
+    }
+    double a, b, rise, log_ratio, spread;
+  };
+  double weight(const Datum& datum) const { return 0.5 / (dispersion_ * datum.y); }
+  double constant(const Datum& datum) const {
+    return -log_sqrt_2pi - 0.5 * std::log(dispersion_) - 1.5 * std::log(datum.y);
+  }
+
+  PositiveParameter parameter_;
+  double dispersion_ = 1.0;
+};
+
+}  // namespace galvi
