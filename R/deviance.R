@@ -41,6 +41,14 @@ unit_deviances <- function() {
     inverse.gaussian = entry(logs = "log_mean", function(fit) {
       function(y, mean, w) w * expm1(log(y) - mean$log_mean)^2 / y
     }),
+    tweedie = entry(logs = "log_mean", function(fit) {
+      down <- fit$family$options$power - 1
+      up <- 1 - down
+      function(y, mean, w) {
+        d <- mean$log_mean - log(y)
+        2 * w * ifelse(y > 0, y^up * (expm1(-down * d) / down + expm1(up * d) / up), exp(up * mean$log_mean) / up)
+      }
+    }),
     negbinomial = entry(logs = "log_mean", function(fit) {
       size <- family_parameter(fit, "size")
       function(y, mean, w) {

@@ -154,6 +154,13 @@ inverse_gaussian_start <- function(y, weights) {
   list(start = start / size, lower = 1e-7 / size, upper = 1e4 / size)
 }
 
+# var(y) = dispersion mean^power, which is between the mean and its square.
+tweedie_start <- function(y, weights) {
+  mean <- weighted_mean(y, weights)
+  start <- if (mean > 0) response_variance(y, weights) / 2 / mean^1.5 else 1
+  list(start = clamp(start, 1e-6, 1e6), lower = 1e-9, upper = 1e9)
+}
+
 # var(y) = mean (1 - mean) / (1 + precision)
 precision_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
@@ -180,6 +187,8 @@ threshold_starts <- function(response, family) {
 # ---- options ----
 
 check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quantile")
+
+check_power <- function(power) number_between(power, 1, 2, 1.5, "power")
 
 # A number in an open interval; NA for the default.
 number_between <- function(x, lower, upper, default, name) {

@@ -62,6 +62,11 @@ family_types <- function() {
       parameters = list(dispersion = positive(inverse_gaussian_start)),
       refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative")
     ),
+    tweedie = list(
+      links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
+      parameters = list(dispersion = positive(tweedie_start)), options = list(power = check_power),
+      constants = function(levels, family) family$options["power"], point = 0
+    ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
       example = c(1, 2, 1)
@@ -200,6 +205,12 @@ negbinomial <- function(size = 1) own_family("negbinomial", size = if (!missing(
 #' @rdname galvi_family
 #' @export
 geometric <- function() negbinomial(fixed(1))
+
+#' @rdname galvi_family
+#' @export
+tweedie <- function(power = 1.5, dispersion = 1) {
+  own_family("tweedie", power = power, dispersion = if (!missing(dispersion)) dispersion)
+}
 
 #' @rdname galvi_family
 #' @export

@@ -23,6 +23,7 @@
 #' | `geometric` | log | counts | `negbinomial` with size 1 | |
 #' | `Gamma` | log | positive numbers | mean m = exp(eta), variance m^2 / shape | `shape` |
 #' | `inverse.gaussian` | log | positive numbers | mean m = exp(eta), variance dispersion m^3 | `dispersion` |
+#' | `tweedie` | log | zero or positive | mean m = exp(eta), variance dispersion m^power | `dispersion` |
 #' | `exponential` | log | positive numbers, censored | mean exp(eta) | |
 #' | `weibull` | log | positive numbers, censored | see [survival-families] | `shape` |
 #' | `loglogistic` | log | positive numbers, censored | median exp(eta) | `shape` |
@@ -50,6 +51,9 @@
 #'   lgamma(size) - log y!`, mu = exp(eta)
 #' * `Gamma`: `-shape (eta + y exp(-eta)) + shape log(shape) - lgamma(shape) + (shape - 1) log y`
 #' * `inverse.gaussian`: `-(y - m)^2 / (2 dispersion y m^2) - log(2 pi dispersion y^3) / 2`, m = exp(eta)
+#' * `tweedie`: `(-y m^(1 - power) / (power - 1) - m^(2 - power) / (2 - power)) / dispersion + c(y, dispersion)`,
+#'   m = exp(eta): the density of a Poisson number of gamma variables, c by its series; it has a probability of
+#'   exactly 0
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: that of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta): the variance is m (1 - m) / (1 + precision)
@@ -152,6 +156,8 @@
 #' @param link Link; NULL for the one of `family`.
 #' @param df Degrees of freedom, positive. They are held at 4; a number or a prior learns them.
 #' @param scale Scale of the noise in units of y, positive.
+#' @param dispersion Positive; see the table.
+#' @param power Between 1 and 2: the power of the mean that the variance of `tweedie` is proportional to.
 #' @param quantile Between 0 and 1: the quantile of y that eta is.
 #' @param size,precision Positive; see the table.
 #' @param base The family of counts, of successes or (`hurdle`) of positive numbers, with its parameters.
@@ -172,6 +178,8 @@
 #' models* (`student`, `laplace`, `beta_family`).
 #'
 #' Yu and Moyeed (2001) *Bayesian quantile regression* (`asymmetric_laplace`).
+#'
+#' Dunn and Smyth (2005) *Series evaluation of Tweedie exponential dispersion model densities* (`tweedie`).
 #'
 #' McCullagh (1980) *Regression models for ordinal data* (`cumulative`).
 #' @examples

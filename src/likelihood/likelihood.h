@@ -228,6 +228,8 @@ class Likelihood {
   /// Number of classes where the response is one of several, 0 where it is a number.
   virtual Index classes() const { return 0; }
   virtual Support support(double size) const = 0;
+  /// Has the lowest response a probability of its own, where others have a density?
+  virtual bool mass_at_lowest() const { return false; }
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
   /// K = 1

@@ -30,6 +30,7 @@
 #include "likelihood/student.h"
 #include "likelihood/student_log_scale.h"
 #include "likelihood/zeros.h"
+#include "likelihood/tweedie.h"
 #include "likelihood/weibull.h"
 
 namespace galvi {
@@ -83,6 +84,7 @@ const std::vector<Entry>& registry() {
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
       {"inverse_gaussian", {"inverse_gaussian", {{"dispersion", {0}}}, {}}, from_spec<InverseGaussian>},
+      {"tweedie", {"tweedie", {{"dispersion", {0}}}, {{"power", 1.5}}}, from_spec<Tweedie>},
       {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
       {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
       {"loglogistic", {"loglogistic", {{"shape", {0}}}, {}}, from_spec<Loglogistic>},

@@ -170,6 +170,10 @@ double predictive_quantile(const Likelihood& likelihood, double size, double mea
                            double probability) {
   check_probability(probability);
   if (const auto value = likelihood.predictive_quantile(size, mean, variance, probability)) return *value;
+  const double lowest = likelihood.support(size).low;
+  if (likelihood.mass_at_lowest() &&
+      predictive_tails(likelihood, {lowest, size}, mean, variance).lower >= probability)
+    return lowest;
   const double eta = eta_at(probability, mean, variance);
   return search_from(likelihood, size, &eta, probability, [&](double y) {
     return predictive_tails(likelihood, {y, size}, mean, variance);

@@ -196,7 +196,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double 
   if (const auto tails = likelihood.predictive_tails(datum, mean, variance)) return *tails;
   if (const auto mixture = likelihood.normal_mixture())
     return mixture_tails(likelihood, *mixture, datum, mean, variance);
-  if (!likelihood.discrete() && datum.y == support.low) return {0.0, 1.0};
+  if (!likelihood.discrete() && !likelihood.mass_at_lowest() && datum.y == support.low) return {0.0, 1.0};
   if (const auto crossing = likelihood.crossing(datum); crossing && variance > 0.0)
     return crossing_tails(likelihood, datum, *crossing, mean, variance);
   const double lower = variance > 0.0 ? monotone_mean(likelihood, datum, mean, std::sqrt(variance))

@@ -28,6 +28,8 @@ likelihood_examples <- list(
   poisson = likelihood_example(c(0, 1, 7, 400)),
   gamma = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 2.3)),
   inverse_gaussian = likelihood_example(c(0.02, 1, 40), parameters = list(dispersion = 0.7)),
+  tweedie = likelihood_example(c(0, 0.02, 1, 40), parameters = list(dispersion = 0.7),
+                               constants = list(power = 1.5)),
   exponential = likelihood_example(c(0.002, 1, 40)),
   weibull = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),
   loglogistic = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),

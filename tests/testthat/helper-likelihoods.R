@@ -58,6 +58,10 @@ likelihood_cases <- list(
   inverse_gaussian = list(hyper = c(dispersion = 0.4), draw = function(eta, h) {
     inverse_gaussian_quantile(runif(length(eta)), exp(eta), h)
   }),
+  tweedie = list(hyper = c(dispersion = 0.8), constants = list(power = 1.5), draw = function(eta, h) {
+    number <- rpois(length(eta), 2 * exp(eta / 2) / h)
+    ifelse(number > 0, rgamma(length(eta), pmax(number, 1), 2 / (h * exp(eta / 2))), 0)
+  }),
   exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
   weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
   loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),

@@ -63,6 +63,18 @@ reference_log_density <- list(
   inverse_gaussian = function(y, eta, trials = 1, dispersion = 1) {
     -log(2 * pi * dispersion * y^3) / 2 - expm1(log(y) - eta)^2 / (2 * dispersion * y)
   },
+  tweedie = function(y, eta, trials = 1, dispersion = 1, power = 1.5) {
+    rate <- exp((2 - power) * eta) / ((2 - power) * dispersion)
+    if (y == 0) return(-rate)
+    scale <- dispersion * (power - 1) * exp((power - 1) * eta)
+    shape <- (2 - power) / (power - 1)
+    # the number of gamma variables: terms fall on both sides of y^(2-p) / ((2-p) phi)
+    j <- seq_len(ceiling(40 + 4 * y^(2 - power) / ((2 - power) * dispersion)))
+    vapply(seq_along(eta), function(i) {
+      terms <- -rate[i] + j * log(rate[i]) - lgamma(j + 1) + dgamma(y, j * shape, scale = scale[i], log = TRUE)
+      max(terms) + log(sum(exp(terms - max(terms))))
+    }, 0)
+  },
   exponential = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
   weibull = function(y, eta, trials = 1, shape = 1) {
     x <- shape * (log(y) - eta)

@@ -15,7 +15,7 @@ api_response <- function(name) {
   if (name %in% c("zero_inflated_binomial", "hurdle_binomial", "beta_binomial")) name <- "binomial"
   if (grepl("^(zero_inflated|hurdle)_", name)) name <- if (grepl("gamma", name)) "with_zeros" else "poisson"
   switch(name,
-    with_zeros = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
+    with_zeros = , tweedie = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
     gaussian = , student = , laplace = , asymmetric_laplace = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2),
     binomial = c(0, 1, 1, 0, 1, 0, 1, 0),
     poisson = , negbinomial = c(0, 1, 4, 2, 7, 3, 1, 0),
@@ -192,7 +192,7 @@ test_that("an offset that is part of eta is the same as its intercept, in every 
 
 test_that("learned parameters climb and are carried by start = fit", {
   d <- api_data()
-  for (name in c("student", "laplace", "asymmetric_laplace", "negbinomial", "Gamma", "inverse.gaussian", "beta_family", "cumulative")) {
+  for (name in c("student", "laplace", "asymmetric_laplace", "negbinomial", "Gamma", "inverse.gaussian", "tweedie", "beta_family", "cumulative")) {
     d$r <- api_response(name)
     family <- galvi_family(name)
     start <- galvi(r ~ z, d, family, control = galvi_control(hyper_iterations = 0), verbose = FALSE)

@@ -122,6 +122,18 @@ test_that("student() and laplace() leave outliers alone", {
   }
 })
 
+test_that("tweedie() is glm()'s with mgcv's family of that power", {
+  skip_if_not_installed("mgcv")
+  set.seed(8)
+  x <- runif(400)
+  d <- data.frame(x, y = likelihood_cases$tweedie$draw(0.5 + x, 0.8))
+  theirs <- glm(y ~ x, mgcv::Tweedie(1.5, "log"), d, epsilon = 1e-12)
+  ours <- model_fit(y ~ x, d, tweedie(), prior = wide)
+  expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
+  dispersion <- ours$hyper$estimate[ours$hyper$name == "tweedie.dispersion"]
+  expect_equal(dispersion, summary(theirs)$dispersion, tolerance = 0.1)
+})
+
 test_that("inverse.gaussian(\"log\") is glm()'s", {
   theirs <- glm(Volume ~ log(Girth) + log(Height), inverse.gaussian("log"), trees, epsilon = 1e-12)
   ours <- model_fit(Volume ~ log(Girth) + log(Height), trees, inverse.gaussian("log"), prior = wide)

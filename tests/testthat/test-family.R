@@ -19,7 +19,7 @@ test_that("names, functions and objects are families", {
 
 test_that("every family is made by its constructor, its name and galvi_family() alike", {
   own <- list(
-    student = student, laplace = laplace, asymmetric_laplace = asymmetric_laplace, negbinomial = negbinomial, exponential = exponential,
+    student = student, tweedie = tweedie, laplace = laplace, asymmetric_laplace = asymmetric_laplace, negbinomial = negbinomial, exponential = exponential,
     beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
     categorical = categorical, stick_breaking = stick_breaking, beta_binomial = beta_binomial,
     weibull = weibull, loglogistic = loglogistic, lognormal = lognormal,

@@ -28,6 +28,8 @@ extreme_cases <- list(
   list("inverse_gaussian", list(dispersion = 0.7), c(1e-9, 1, 1e9)),
   list("inverse_gaussian", list(dispersion = 1e-6), c(1e-9, 1, 1e9)),
   list("inverse_gaussian", list(dispersion = 1e6), c(1e-9, 1, 1e9)),
+  list("tweedie", list(dispersion = 0.7), c(0, 1e-9, 1, 1e9), constants = list(power = 1.5)),
+  list("tweedie", list(dispersion = 1e-3), c(0, 1, 1e4), constants = list(power = 1.9)),
   list("exponential", list(), c(1e-300, 1, 1e9, 1e300)),
   list("weibull", list(shape = 1.6), c(1e-100, 1, 1e9, 1e100)),
   list("loglogistic", list(shape = 1.6), c(1e-300, 1, 1e9, 1e300)),

@@ -95,13 +95,21 @@ test_that("quantiles of counts are the smallest that reach the probability", {
 
 # E g(eta) for a function that bends where log p(y | eta) does.
 response_mean <- function(type, y, mean, variance, g) {
-  bend <- switch(type, gamma = , inverse_gaussian = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
+  bend <- switch(type, gamma = , inverse_gaussian = , tweedie = , exponential = , weibull = , loglogistic = , lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
                  beta = qlogis(y), negbinomial = log(y + 0.5), y)
   mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
 }
 reference_cdfs <- list(
   gamma = function(y, eta) pgamma(y, 2.3, rate = 2.3 * exp(-eta)),
   inverse_gaussian = function(y, eta) inverse_gaussian_cdf(y, exp(eta), 0.7),
+  tweedie = function(y, eta) {
+    vapply(eta, function(eta) {
+      rate <- 2 * exp(eta / 2) / 0.7
+      if (rate > 1e4) return(0)  # the mean is 0.7^2 rate^2 / 4
+      j <- seq_len(qpois(1e-16, rate, lower.tail = FALSE) + 20)
+      exp(-rate) + if (y > 0) sum(dpois(j, rate) * pgamma(y, j, scale = 0.35 * exp(eta / 2))) else 0
+    }, 0)
+  },
   exponential = function(y, eta) pexp(y, exp(-eta)),
   weibull = function(y, eta) pweibull(y, 1.6, exp(eta)),
   loglogistic = function(y, eta) plogis(log(y), eta, 1 / 1.6),
@@ -155,6 +163,7 @@ test_that("moments of every likelihood's response are integrals over eta", {
   }
   expect_close(moments("gamma"), with_noise(log_normal$square / 2.3))
   expect_close(moments("inverse_gaussian"), with_noise(0.7 * exp(0.9 + 9)))
+  expect_close(moments("tweedie"), with_noise(0.7 * exp(0.45 + 1.5^2)))
   expect_close(moments("exponential"), with_noise(log_normal$square))
   # y = exp(eta) T: mean E exp(eta) E T, noise E exp(2 eta) Var T
   scaled <- function(one, two) {

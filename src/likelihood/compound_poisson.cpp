@@ -1,0 +1,79 @@
+#include "likelihood/compound_poisson.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/normal.h"
+#include "numeric/special_functions.h"
+#include "numeric/types.h"
+
+namespace galvi {
+namespace {
+
+/// The numbers J to sum over: whole ones, or, where the summand is smooth and vanishes before it reaches 0,
+/// nodes of the trapezium rule, which is right to rounding for steps shorter than its standard deviation.
+struct Numbers {
+  Numbers(double centre, double sd) {
+    constexpr double reach = 10.0, share = 0.5;
+    if (centre > reach * sd && share * sd > 1.0) {
+      step = share * sd;
+      first = centre - reach * sd;
+      last = centre + reach * sd;
+    } else {
+      step = 1.0;
+      first = std::max(1.0, std::floor(centre - reach * (sd + 1.0)));
+      last = std::ceil(centre + reach * (sd + 2.0));
+    }
+  }
+  int count() const { return static_cast<int>((last - first) / step) + 1; }
+  double step, first, last;
+};
+
+constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
+
+/// r log r - r + 1 at r = 1 + d
+double divergence(double d) { return (1.0 + d) * std::log1p(d) - d; }
+
+}  // namespace
+
+// With r = j / rate the j-th of the terms of the density at this scale is
+//   exp(-(1 + a) rate (r log r - r + 1) - S(j) - S(a j)) sqrt(a) / (2 pi y),
+// S what Stirling's formula leaves of log Gamma: of its exponent the rate's derivative is (1 + a) (r - 1).
+CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double shape) {
+  const Numbers numbers(rate, std::sqrt(rate / (1.0 + shape)));
+  double sum = 0.0, moment = 0.0, highest = -infinity;
+  for (int i = 0, count = numbers.count(); i < count; ++i) {
+    const double j = numbers.first + i * numbers.step;
+    const double d = (j - rate) / rate;
+    const double term = -(1.0 + shape) * rate * divergence(d) - stirling_error(j) - stirling_error(shape * j);
+    if (term > highest) {
+      const double fade = std::exp(highest - term);
+      sum *= fade;
+      moment *= fade;
+      highest = term;
+    }
+    const double weight = std::exp(term - highest);
+    sum += weight;
+    moment += weight * d;
+  }
+  log_value = highest + std::log(numbers.step * sum) + 0.5 * std::log(shape) - std::log(2.0 * pi) - std::log(y);
+  slope = (1.0 + shape) * moment / sum;
+}
+
+double compound_poisson_cdf(double y, double rate, double shape) {
+  const double none = std::exp(-rate);
+  if (y == 0.0 || rate == 0.0) return none;
+  const double sd = std::sqrt(rate);
+  if (rate > normal_rate) return normal_cdf((y / shape - rate) / (sd * std::sqrt(1.0 + 1.0 / shape)));
+  Numbers numbers(rate, sd);
+  if (numbers.step > 1.0) numbers.step = std::max(1.0, 0.5 * std::sqrt(rate / (1.0 + shape)));
+  double sum = 0.0;
+  for (int i = 0, count = numbers.count(); i < count; ++i) {
+    const double j = numbers.first + i * numbers.step;
+    const double weight = -rate * divergence((j - rate) / rate) - stirling_error(j) - log_sqrt_2pi;
+    sum += std::exp(weight - 0.5 * std::log(j)) * lower_gamma(shape * j, y);
+  }
+  return std::min(1.0, none + numbers.step * sum);
+}
+
+}  // namespace galvi

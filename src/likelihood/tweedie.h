@@ -1,0 +1,118 @@
+// Responses that are zero or positive, log link: sums of gamma variables whose number is Poisson.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "likelihood/compound_poisson.h"
+#include "likelihood/log_link.h"
+#include "likelihood/positive_parameter.h"
+
+namespace galvi {
+
+/// Mean m = exp(eta), variance phi m^p, phi = dispersion, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
+///   log p(y | eta) = -w [(exp((1-p) d) - 1) / (p-1) + (exp((2-p) d) - 1) / (2-p)] + log p(y | log y),
+///   log p(0 | eta) = -exp((2-p) eta) / ((2-p) phi).
+/// It is the sum of a Poisson number, of mean exp((2-p) eta) / ((2-p) phi), of gamma variables of shape
+/// (2-p) / (p-1) and scale phi (p-1) exp((p-1) eta), of which p(y | log y) is a series.
+class Tweedie final : public LogLink<Likelihood> {
+ public:
+  explicit Tweedie(const LikelihoodSpec& spec)
+      : parameter_(spec, "dispersion"), power_(power_of(spec)), down_(power_ - 1.0), up_(2.0 - power_) {}
+  void update(const ConstVectorRef& hyper) override { dispersion_ = parameter_.read(hyper); }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return closed_form(datum, *eta, 0.0)->value;
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    const PointExpectation l = kernel(datum, eta, 0.0);
+    out[0] = l.value + at_mean(datum);
+    out[1] = l.d_m;
+    out[2] = l.d_mm;
+    out[3] = 2.0 * l.d_mv;
+    out[4] = 4.0 * l.d_vv;
+  }
+  Smoothness smoothness() const override { return {infinity, 1.0}; }
+  bool has_closed_form() const override { return true; }
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override {
+    PointExpectation out = kernel(datum, mean, variance);
+    out.value += at_mean(datum);
+    return out;
+  }
+  bool log_concave() const override { return true; }
+  // No response at all: half of one is expected.
+  double starting_eta(const Datum& datum) const override {
+    if (datum.y > 0.0) return std::log(datum.y);
+    return std::clamp(std::log(0.5 * up_ * dispersion_) / up_, -30.0, 30.0);
+  }
+
+  double conditional_variance(double /*size*/, const double* eta) const override {
+    return dispersion_ * std::exp(power_ * *eta);
+  }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    if (datum.y < 0.0) return 0.0;
+    const double rate = std::exp(up_ * *eta) / (up_ * dispersion_);
+    const double scale = dispersion_ * down_ * std::exp(down_ * *eta);
+    if (!(rate < infinity && scale < infinity)) return 0.0;
+    return compound_poisson_cdf(datum.y > 0.0 ? datum.y / scale : 0.0, rate, up_ / down_);
+  }
+  bool discrete() const override { return false; }
+  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  bool mass_at_lowest() const override { return true; }
+
+  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+    return dispersion_ * std::exp(power_ * (mean + 0.5 * power_ * variance));
+  }
+
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const double known = 0.0;
+    add_expected_gradient(datum, eta, &known, weight, gradient);
+  }
+  // All but p(y | log y) is inversely proportional to phi, and so is the rate of that one.
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
+                             VectorRef gradient) const override {
+    double slope = -kernel(datum, *mean, *variance).value;
+    if (datum.y > 0.0) slope -= series(datum).slope * rate_at(datum);
+    gradient[parameter_.position()] += weight * slope / dispersion_;
+    return true;
+  }
+  bool has_hyper() const override { return true; }
+
+ private:
+  static double power_of(const LikelihoodSpec& spec) {
+    const auto entry = spec.constants.find("power");
+    if (entry == spec.constants.end() || !(entry->second > 1.0 && entry->second < 2.0))
+      throw std::invalid_argument("tweedie: constants must name `power`, between 1 and 2");
+    return entry->second;
+  }
+  /// E log p(y | eta) - log p(y | log y): two log-normal means.
+  PointExpectation kernel(const Datum& datum, double mean, double variance) const {
+    const double y = datum.y, log_y = y > 0.0 ? std::log(y) : 0.0, w = std::exp(up_ * log_y) / dispersion_;
+    const double d = mean - log_y, rise = up_ * d + 0.5 * up_ * up_ * variance, b = w * std::exp(rise);
+    if (!(y > 0.0)) {
+      return {-b / up_, -b, -0.5 * up_ * b, -up_ * b, -0.5 * up_ * up_ * b, -0.25 * up_ * up_ * up_ * b};
+    }
+    const double fall = -down_ * d + 0.5 * down_ * down_ * variance, a = w * std::exp(fall);
+    const double bend = -(down_ * a + up_ * b);
+    return {-w * (std::expm1(fall) / down_ + std::expm1(rise) / up_),
+            std::fabs(fall - rise) < 1.0 ? b * std::expm1(fall - rise) : a - b,
+            0.5 * bend,
+            bend,
+            0.5 * (down_ * down_ * a - up_ * up_ * b),
+            -0.25 * (down_ * down_ * down_ * a + up_ * up_ * up_ * b)};
+  }
+  double rate_at(const Datum& datum) const {
+    return std::exp(up_ * std::log(datum.y)) / (up_ * dispersion_);
+  }
+  CompoundPoissonDensity series(const Datum& datum) const {
+    return CompoundPoissonDensity(datum.y, rate_at(datum), up_ / down_);
+  }
+  double at_mean(const Datum& datum) const { return datum.y > 0.0 ? series(datum).log_value : 0.0; }
+
+  PositiveParameter parameter_;
+  double power_, down_, up_, dispersion_ = 1.0;
+};
+
+}  // namespace galvi
