@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "border/list_access.h"
+#include "border/r_functions.h"
 #include "border/r_sources.h"
 #include "expectation/averaged.h"
 #include "global/contribution.h"
@@ -106,7 +107,8 @@ Data data_from_list(const Rcpp::List& model) {
 }
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
-  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood)};
+  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood),
+          has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
 }
 
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper) {

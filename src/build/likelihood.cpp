@@ -1,5 +1,6 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "likelihood/counts.cpp"
+#include "likelihood/custom.cpp"
 #include "likelihood/normal.cpp"
 #include "likelihood/normal_interval.cpp"
 #include "likelihood/registry.cpp"

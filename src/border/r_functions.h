@@ -1,0 +1,13 @@
+// Densities and kernels that are R functions.
+#pragma once
+
+#include <Rcpp/Lightest>
+
+#include "likelihood/custom.h"
+
+namespace galvi {
+
+/// `functions` of a custom likelihood in the model list, see R/custom-family.R.
+std::shared_ptr<const DensityFunctions> density_from_r(const Rcpp::List& functions);
+
+}  // namespace galvi
