@@ -77,6 +77,7 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
   if (has(list, "columns")) spec.columns = positions(list["columns"]);
   spec.hyper = hyper_positions(list);
   spec.constants = constants(list);
+  if (has(list, "functions")) spec.functions = covariance_from_r(list["functions"]);
   if (has(list, "parts"))
     for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
   return spec;

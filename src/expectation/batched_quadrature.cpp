@@ -13,6 +13,7 @@ namespace {
 constexpr Index batch_rows = 1024;
 constexpr double narrow_sd = 0.03;      // units of eta, below which differences around the mean serve
 constexpr int first_reach = 8, most_reach = 32, widening = 4;  // sds, in steps of the first sum
+constexpr double bulk = 3.0;  // sds
 constexpr int most_halvings = 7;
 constexpr double agreement = 1e-5;      // of two sums, relative to that of |l - l(mean)|
 constexpr double negligible_end = 1e-12;
@@ -132,7 +133,10 @@ class Batch {
     }
     if (at.empty()) return;
     const Vector l = l_.log_densities(y, eta);
-    for (std::size_t i = 0; i < at.size(); ++i) rows_[at[i]].centre = l[i];
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      if (!std::isfinite(l[i])) l_.check(y[i], eta[i]);
+      rows_[at[i]].centre = l[i];
+    }
   }
 
   void visit(const Nodes& nodes) {
@@ -151,10 +155,12 @@ class Batch {
     for (Index j = 0; j < n; ++j) {
       BatchedRow& row = rows_[nodes.row[j]];
       const double t = nodes.t[j], w = std::exp(-0.5 * t * t), value = w * (l[j] - row.centre);
+      bool finite = std::isfinite(value);
       row.sums[0] += value;
       row.size += std::fabs(value);
       if (given) {
         const double bend = w * d(j, 1);
+        finite = finite && std::isfinite(bend) && std::isfinite(d(j, 0));
         row.sums[1] += w * d(j, 0);
         row.sums[2] += bend;
         row.sums[3] += bend * t;
@@ -167,7 +173,9 @@ class Batch {
       }
       if (t == row.low) row.ends[0] = std::fabs(value) * t * t;
       if (t == row.high) row.ends[1] = std::fabs(value) * t * t;
-      if (!std::isfinite(value)) row.finite = false;
+      if (finite) continue;
+      if (row.finite && std::fabs(t) <= bulk) l_.check(y[j], eta[j]);
+      row.finite = false;
     }
   }
 

@@ -8,7 +8,7 @@ namespace galvi {
 namespace {
 
 constexpr double unit_bend = 0.05;  // nats by which log p bends over one unit
-constexpr double stencil_step = 0.5;  // units
+constexpr double stencil_step = 0.25;  // units
 constexpr std::size_t most_distributions = 256;
 
 double number_of(const LikelihoodSpec& spec, const char* name) {
@@ -138,7 +138,7 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
   if (known != distributions_.end()) return known->second;
   if (distributions_.size() >= most_distributions) distributions_.clear();
   // the trapezium sum over eta, whose step is small beside the Gaussian and beside what log p bends over
-  constexpr double reach = 8.0, most_nodes = 4000.0;
+  constexpr double reach = 8.0, most_nodes = 4e4, most_pairs = 1e6;
   const double sd = std::sqrt(variance);
   const Index half =
       sd > 0.0 ? static_cast<Index>(std::ceil(reach / std::max(std::min(0.5, 3.0 * unit_ / sd),
@@ -148,17 +148,20 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
   const Vector eta = (mean + sd * t.array()).matrix();
   Vector weight = (-0.5 * t.array().square()).exp();
   weight /= weight.sum();
-  const auto log_of = [&, J = eta.size()](const Vector& y) {
-    Vector all_y(y.size() * J), all_eta(y.size() * J), out(y.size());
-    for (Index i = 0; i < y.size(); ++i) {
-      all_y.segment(i * J, J).setConstant(y[i]);
-      all_eta.segment(i * J, J) = eta;
-    }
-    const Vector l = log_densities(all_y, all_eta);
-    for (Index i = 0; i < y.size(); ++i) {
-      const auto part = l.segment(i * J, J);
-      const double top = part.maxCoeff();
-      out[i] = std::isfinite(top) ? top + std::log(weight.dot((part.array() - top).exp().matrix())) : top;
+  const Index J = eta.size(), at_once = std::max<Index>(1, static_cast<Index>(most_pairs) / J);
+  const auto log_of = [&](const Vector& y) {
+    Vector out(y.size());
+    for (Index begin = 0; begin < y.size(); begin += at_once) {
+      const Index count = std::min(at_once, y.size() - begin);
+      Vector all_y(count * J);
+      for (Index i = 0; i < count; ++i) all_y.segment(i * J, J).setConstant(y[begin + i]);
+      const Vector l = log_densities(all_y, eta.replicate(count, 1));
+      for (Index i = 0; i < count; ++i) {
+        const auto part = l.segment(i * J, J);
+        const double top = part.maxCoeff();
+        out[begin + i] =
+            std::isfinite(top) ? top + std::log(weight.dot((part.array() - top).exp().matrix())) : top;
+      }
     }
     return out;
   };

@@ -16,8 +16,10 @@ class DensityFunctions {
   virtual ~DensityFunctions() = default;
   /// In the order in which the functions take them.
   virtual const std::vector<std::string>& parameters() const = 0;
-  /// log p(y_i | eta_i), never NaN.   y, eta: n
+  /// log p(y_i | eta_i), -infinity where that is not a number.   y, eta: n
   virtual Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
+  /// Throws, with the reason, where it is not a number.
+  virtual void check(double y, double eta, const Vector& parameters) const = 0;
   virtual bool has_derivatives() const = 0;
   /// First and second derivative in eta: n x 2.
   virtual Matrix derivatives(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
@@ -37,6 +39,8 @@ class Custom final : public Likelihood {
   Vector log_densities(const Vector& y, const Vector& eta) const {
     return functions_->log_density(y, eta, parameters_);
   }
+  /// Searches and trial steps may go where a function overflows; where q has its mass it must not.
+  void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
   bool has_derivatives() const { return functions_->has_derivatives(); }
   Matrix two_derivatives(const Vector& y, const Vector& eta) const {
     return functions_->derivatives(y, eta, parameters_);
