@@ -225,7 +225,7 @@ test_that("what is wrong with a family is said when it is made", {
   refused(custom_family("f", normal, links = c(sd = "log")), "not `sd`", "family")
   refused(custom_family("f", normal, support = c(1, 0)), "`support` must be", "family")
   refused(r_student(links = c(scale = "tan")), "scale", "family")
-  refused(custom_family("f", function(y, eta, a) dnorm(y, eta + a, log = TRUE), parameters = list(a = normal(0, 1)),
+  refused(custom_family("f", function(y, eta, a) dnorm(y, eta + a, log = TRUE), parameters = list(a = galvi::normal(0, 1)),
                         links = c(a = "identity")), "not a prior", "family")
   d <- data.frame(y = c(1, 2, 2.5), x = 1:3)
   expect_error(custom_fit(y ~ x, d, r_poisson()), "whole numbers.*row 3", class = "galvi_error_response")
