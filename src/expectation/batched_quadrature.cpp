@@ -18,13 +18,19 @@ constexpr int most_halvings = 7;
 constexpr double agreement = 1e-5;      // of two sums, relative to that of |l - l(mean)|
 constexpr double negligible_end = 1e-12;
 
+// Gauss and Hermite's nine nodes serve where sd is at most one unit, across which l is nearly a polynomial.
+constexpr double hermite_sd = 1.0;  // units
+constexpr double hermite_node[] = {0.0, 1.023255663789133, 2.076847978677830, 3.205429002856470, 4.512745863399783};
+constexpr double hermite_weight[] = {0.406349206349206349, 0.244097502894939, 0.049916406765217876,
+                                     0.0027891413212317678, 2.234584400774658e-5};
+
 /// One row: its nodes t = low .. high, `1 << halvings` of them in each unit, and the sums over them so far.
 struct BatchedRow {
   double y, mean, sd;
   double centre = 0.0;  // l at the mean, which all nodes' l are relative to
   int low = -first_reach, high = first_reach, halvings = 0;
   double sums[5] = {}, size = 0.0, ends[2] = {};
-  bool narrow = false, finite = true;
+  bool narrow = false, hermite = false, finite = true;
   double step() const { return std::ldexp(1.0, -halvings); }
 };
 
@@ -45,13 +51,16 @@ class Batch {
   void add(double y, double mean, double variance) {
     BatchedRow row{y, mean, std::sqrt(variance)};
     row.narrow = row.sd < narrow_sd * l_.unit();
+    row.hermite = !row.narrow && row.sd <= hermite_sd * l_.unit();
     rows_.push_back(row);
   }
 
   void integrate() {
     Nodes nodes;
     for (Index r = 0; r < size(); ++r)
-      if (!rows_[r].narrow)
+      if (rows_[r].hermite)
+        for (int j = -4; j <= 4; ++j) nodes.add(r, std::copysign(hermite_node[std::abs(j)], j));
+      else if (!rows_[r].narrow)
         for (int t = rows_[r].low; t <= rows_[r].high; ++t) nodes.add(r, t);
     centre(nodes);
     visit(nodes);
@@ -67,7 +76,7 @@ class Batch {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     if (!row.finite) return {nan, nan, nan, nan, nan, nan};
     double e[5];
-    const double scale = row.step() / sqrt_2pi();
+    const double scale = row.hermite ? 1.0 : row.step() / sqrt_2pi();
     for (int k = 0; k < 5; ++k) e[k] = scale * row.sums[k];
     if (!l_.has_derivatives())
       for (int k = 1; k < 5; ++k) e[k] /= std::pow(row.sd, k);
@@ -92,6 +101,11 @@ class Batch {
         continue;
       }
       if (!row.finite) continue;
+      if (row.hermite) {
+        for (int j = -4; j <= 4; ++j)
+          add(r, std::copysign(hermite_node[std::abs(j)], j), hermite_weight[std::abs(j)]);
+        continue;
+      }
       const double step = row.step();
       const Index count = static_cast<Index>(row.high - row.low) << row.halvings;
       for (Index j = 0; j <= count; ++j) {
@@ -154,7 +168,7 @@ class Batch {
     if (given) d = l_.two_derivatives(y, eta);
     for (Index j = 0; j < n; ++j) {
       BatchedRow& row = rows_[nodes.row[j]];
-      const double t = nodes.t[j], w = std::exp(-0.5 * t * t), value = w * (l[j] - row.centre);
+      const double t = nodes.t[j], w = row.hermite ? weight_of(t) : std::exp(-0.5 * t * t), value = w * (l[j] - row.centre);
       bool finite = std::isfinite(value);
       row.sums[0] += value;
       row.size += std::fabs(value);
@@ -179,13 +193,19 @@ class Batch {
     }
   }
 
+  static double weight_of(double t) {
+    int j = 0;
+    while (std::fabs(t) > hermite_node[j]) ++j;
+    return hermite_weight[j];
+  }
+
   // Where l grows so fast that what lies beyond the ends counts.
   void widen() {
     for (;;) {
       Nodes nodes;
       for (Index r = 0; r < size(); ++r) {
         BatchedRow& row = rows_[r];
-        if (row.narrow || !row.finite) continue;
+        if (row.narrow || row.hermite || !row.finite) continue;
         const double counts = negligible_end * row.size;
         if (row.ends[0] > counts && row.low > -most_reach) {
           for (int t = 1; t <= widening; ++t) nodes.add(r, row.low - t);
@@ -205,7 +225,7 @@ class Batch {
   void halve() {
     std::vector<Index> open;
     for (Index r = 0; r < size(); ++r)
-      if (!rows_[r].narrow && rows_[r].finite) open.push_back(r);
+      if (!rows_[r].narrow && !rows_[r].hermite && rows_[r].finite) open.push_back(r);
     for (int round = 0; round < most_halvings && !open.empty(); ++round) {
       Nodes nodes;
       std::vector<BatchedRow> before;

@@ -7,7 +7,8 @@ namespace galvi {
 
 /// E l, l = log p, and its derivatives by the trapezium sum over t = (eta - mean) / sd, whose step is halved
 /// and whose range is widened for the rows that need it, until two sums agree; the error of the finer is then
-/// about the square of their difference. All nodes of a block of rows are one call. Without given derivatives
+/// about the square of their difference, or by nine nodes of Gauss and Hermite where sd is small beside what l bends
+/// over. All nodes of a block of rows are one call. Without given derivatives
 /// of l Stein's identity takes the means of derivatives from l itself,
 ///   E l^(k) = E[l He_k(t)] / sd^k,   He_k the Hermite polynomials,
 /// or from differences of l around the mean where sd is so small that these would cancel.
