@@ -113,6 +113,12 @@ predict_response <- function(likelihood, hyper, size, y, mean, variance, what, p
     .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring)
 }
 
+#' What a custom density adds up to over its support
+#' @noRd
+density_mass <- function(likelihood, hyper, eta) {
+    .Call(`_galvi_density_mass`, likelihood, hyper, eta)
+}
+
 predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE) {
     .Call(`_galvi_predict_classes`, likelihood, hyper, mean, variance, second)
 }

@@ -1,6 +1,7 @@
 # Conditions and argument checks. Every message names the argument, what was found and what is accepted.
 
-# what: argument, data, response, formula, family, method, kernel, prior, newdata, size, numeric.
+# what: argument, data, response, formula, family, method, kernel, prior, newdata, size, numeric,
+# callback (functions of users).
 new_galvi_condition <- function(kind, what, message, call) {
   structure(
     class = c(paste0("galvi_", kind, "_", what), paste0("galvi_", kind), kind, "condition"),

@@ -5,6 +5,7 @@
 #'   `log_mean` and that of 1 - mu, `log_rest`, which are right where mu overflows or is nearly 0 or 1.
 #' @noRd
 unit_deviance <- function(fit) {
+  if (is_custom(fit$family)) return(NULL)
   own <- unit_deviances()[[fit$family$family]]
   if (!is.null(own)) return(list(logs = own$logs, deviance = own$deviance(fit)))
   theirs <- fit$family$dev.resids

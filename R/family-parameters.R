@@ -61,10 +61,10 @@ family_likelihood <- function(family, response, registry, held = FALSE, second =
   hyper <- lapply(stats::setNames(nm = names(type$parameters)), function(name) {
     type$parameters[[name]]$add(type$parameters[[name]], name, family, response, registry, held)
   })
-  list(
+  c(list(
     type = links[[family$link]], hyper = hyper,
     constants = c(type$constants(response$levels, family), survival_constants(response$survival))
-  )
+  ), if (is_custom(family)) list(functions = type$functions(response$y)))
 }
 
 add_positive <- function(parameter, name, family, response, registry, held) {

@@ -13,6 +13,7 @@
 # on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
 # second: the parameter that may have a linear predictor, see second_parameter(). point: a response that has
 # a probability of its own among continuous ones.
+# A custom family's entry is made by custom_type(), with functions(y), what its likelihood is made of.
 # censored: links as above, of the core's likelihoods for survival objects; none where they are refused.
 family_types <- function() {
   c(list(
@@ -158,7 +159,7 @@ family_words <- function() c(setdiff(names(family_types()), names(zero_families(
 
 # An entry with what it leaves out.
 family_type <- function(family) {
-  entry <- family_types()[[family$family]]
+  entry <- if (is_custom(family)) custom_type(family) else family_types()[[family$family]]
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
     constants = function(levels, family) list(), intercept = function(family) TRUE, robust = FALSE,

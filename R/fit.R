@@ -203,6 +203,7 @@ check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the sour
 #' A row of likelihood_facts() for the fit's likelihood
 #' @noRd
 facts_of <- function(fit) {
+  if (is_custom(fit$family)) return(custom_facts(fit$family))
   facts <- likelihood_facts()
   facts[match(fit$model$likelihood$type, facts$type), ]
 }

@@ -7,7 +7,7 @@
 #' @param register function(parameter, value, default, lower, upper, variance, learned) that adds an entry to
 #'   the hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then
 #'   learning starts at `default`, or the entry is held there if `learned` is FALSE. `variance`: is it one?
-#' @return list(type, columns, hyper, constants, parts)
+#' @return list(type, columns, hyper, constants, parts) and, of a custom kernel, its functions
 #' @noRd
 kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
   labels <- kernel_terms(kernel)
@@ -77,7 +77,10 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     }, 1L)
     positions[owner]
   })
-  list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list())
+  c(
+    list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list()),
+    if (!is.null(kernel$functions)) list(functions = kernel$functions)
+  )
 }
 
 # The columns of the input matrix behind each variable that a kernel uses: a list named by variable.

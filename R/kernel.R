@@ -165,7 +165,9 @@ per_class <- function(kernel) {
 
 is_kernel <- function(x) inherits(x, "galvi_kernel")
 
-facts_of_kernel <- function(kernel) kernel_facts()[[kernel$type]]
+facts_of_kernel <- function(kernel) {
+  if (is.null(kernel$functions)) kernel_facts()[[kernel$type]] else custom_kernel_facts(kernel)
+}
 
 is_sum <- function(kernel) facts_of_kernel(kernel)$operation == "+"
 

@@ -140,9 +140,10 @@ covariance_root <- function(V) {
   t(R[seq_len(rank), order(attr(R, "pivot")), drop = FALSE])
 }
 
-#' One response per row, given eta: the quantile function at a uniform draw
+#' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws
 #' @noRd
 draw_response <- function(fit, target, eta) {
+  if (!is.null(own <- custom_draws(fit, eta[, 1L]))) return(own)
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
   u <- stats::runif(target$n)
   if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))

@@ -243,6 +243,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// density_mass
+double density_mass(Rcpp::List likelihood, Rcpp::NumericVector hyper, double eta);
+RcppExport SEXP _galvi_density_mass(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP etaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type hyper(hyperSEXP);
+    Rcpp::traits::input_parameter< double >::type eta(etaSEXP);
+    rcpp_result_gen = Rcpp::wrap(density_mass(likelihood, hyper, eta));
+    return rcpp_result_gen;
+END_RCPP
+}
 // predict_classes
 SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second);
 RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP) {
@@ -351,6 +363,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 9},
+    {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},

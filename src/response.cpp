@@ -7,6 +7,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "likelihood/custom.h"
 #include "predictive/predictive.h"
 
 namespace {
@@ -99,6 +100,15 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     out[n] = missing ? NA_REAL : quantity->second(*l, row);
   }
   return out;
+}
+
+//' What a custom density adds up to over its support
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+double density_mass(Rcpp::List likelihood, Rcpp::NumericVector hyper, double eta) {
+  const auto l = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  if (!l->custom()) throw std::invalid_argument("this likelihood is not a custom one");
+  return l->custom()->mass(eta);
 }
 
 // mean, variance: N x K. N x C probabilities or, with `second`, list(probability, second) with E p^2 beside

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "border/list_access.h"
+#include "border/r_functions.h"
 #include "border/r_sources.h"
 #include "expectation/averaged.h"
 #include "global/contribution.h"
@@ -76,6 +77,7 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
   if (has(list, "columns")) spec.columns = positions(list["columns"]);
   spec.hyper = hyper_positions(list);
   spec.constants = constants(list);
+  if (has(list, "functions")) spec.functions = covariance_from_r(list["functions"]);
   if (has(list, "parts"))
     for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
   return spec;
@@ -106,7 +108,8 @@ Data data_from_list(const Rcpp::List& model) {
 }
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
-  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood)};
+  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood),
+          has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
 }
 
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper) {

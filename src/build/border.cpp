@@ -1,6 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
+#include "border/r_functions.cpp"
 #include "border/r_sources.cpp"
 #include "bound.cpp"
 #include "contribution.cpp"

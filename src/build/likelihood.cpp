@@ -1,6 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "likelihood/compound_poisson.cpp"
 #include "likelihood/counts.cpp"
+#include "likelihood/custom.cpp"
 #include "likelihood/normal.cpp"
 #include "likelihood/normal_interval.cpp"
 #include "likelihood/registry.cpp"

@@ -3,6 +3,7 @@
 #include "quadrature/gaussian_rule.cpp"
 #include "quadrature/log_integral.cpp"
 #include "quadrature/log_normal_transform.cpp"
+#include "quadrature/numeric_distribution.cpp"
 #include "quadrature/sampled_function.cpp"
 #include "quadrature/softmax_lattice.cpp"
 #include "quadrature/tilted.cpp"

@@ -1,6 +1,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "expectation/batched_quadrature.h"
 #include "expectation/bouchard.h"
 #include "expectation/closed_form.h"
 #include "expectation/composed.h"
@@ -56,6 +57,7 @@ std::unique_ptr<Expectation> bouchard_piecewise(const Likelihood&, const Expecta
 }
 
 std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const ExpectationControl&) {
+  if (likelihood.custom()) return std::make_unique<BatchedQuadrature>();
   if (likelihood.softmax()) return std::make_unique<SoftmaxExpectation>();
   if (const StandardFunction* f = likelihood.standard_function())
     return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));

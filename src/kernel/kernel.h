@@ -11,16 +11,19 @@
 
 namespace galvi {
 
+class CovarianceFunctions;
+
 /// What R says about a kernel. `hyper` maps a parameter ("variance", "lengthscale", "alpha", "period", ...)
 /// to positions in the model's hyperparameter table (one, or one per input column); `constants` holds numbers
 /// that are never learned (the degree of a polynomial); `columns` are the input columns it acts on (0-based);
-/// `parts` are the operands of "sum" and "product".
+/// `parts` are the operands of "sum" and "product"; `functions` are those of a custom kernel.
 struct KernelSpec {
   std::string type;
   std::vector<Index> columns;
   std::map<std::string, std::vector<Index>> hyper;
   std::map<std::string, double> constants;
   std::vector<KernelSpec> parts;
+  std::shared_ptr<const CovarianceFunctions> functions = nullptr;
 };
 
 /// A hyperparameter of a kernel, as R has to know it: to check it, to start it and to range it.

@@ -1,5 +1,6 @@
 #include "kernel/compose.h"
 #include "kernel/constant.h"
+#include "kernel/custom.h"
 #include "kernel/linear.h"
 #include "kernel/matern12.h"
 #include "kernel/matern32.h"
@@ -48,6 +49,7 @@ const Entry registry[] = {
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec) {
+  if (spec.functions) return std::make_unique<CustomKernel>(spec);
   for (const Entry& entry : registry) {
     if (spec.type == entry.type) return entry.make(spec);
   }

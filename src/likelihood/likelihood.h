@@ -37,11 +37,14 @@ struct Data {
   }
 };
 
-/// What R says about a likelihood; hyper and constants as in KernelSpec.
+class DensityFunctions;
+
+/// What R says about a likelihood; hyper and constants as in KernelSpec. `functions`: of a custom one.
 struct LikelihoodSpec {
   std::string type;
   std::map<std::string, std::vector<Index>> hyper;
   std::map<std::string, double> constants;
+  std::shared_ptr<const DensityFunctions> functions = nullptr;
 };
 
 /// E_q[log p(y | eta)] under eta ~ N(mean, variance) and its derivatives in mean (m) and variance (v).
@@ -99,6 +102,7 @@ struct Smoothness {
   double spread = 0.0;
 };
 
+class Custom;
 class Distributional;
 class StandardFunction;
 struct Composition;
@@ -206,6 +210,9 @@ class Likelihood {
   /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
   /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
+
+  /// The density is a function that should be asked for many rows at once (likelihood/custom.h); null elsewhere.
+  virtual const Custom* custom() const { return nullptr; }
 
   /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;

@@ -13,6 +13,7 @@
 #include "likelihood/censored_gaussian.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
+#include "likelihood/custom.h"
 #include "likelihood/gamma.h"
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
@@ -109,6 +110,7 @@ const std::vector<Entry>& registry() {
 }  // namespace
 
 std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec) {
+  if (spec.functions) return std::make_unique<Custom>(spec);
   std::string known;
   for (const Entry& entry : registry()) {
     if (entry.type == spec.type) return entry.make(spec);

@@ -16,6 +16,8 @@
 namespace galvi {
 namespace {
 
+std::atomic<int> serial_loops{0};
+
 void serial_for(Context& context, Index blocks, const std::function<void(Index)>& body) {
   for (Index block = 0; block < blocks; ++block) {
     context.monitor.poll();
@@ -99,6 +101,9 @@ void team_for(Context& context, int threads, Index blocks, const std::function<v
 
 }  // namespace
 
+SerialLoops::SerialLoops() { ++serial_loops; }
+SerialLoops::~SerialLoops() { --serial_loops; }
+
 void parallel_for(Context& context, Index blocks, double work, const std::function<void(Index)>& body) {
 #ifdef _OPENMP
   constexpr double worth_a_thread = 2e6;  // about a millisecond
@@ -108,7 +113,7 @@ void parallel_for(Context& context, Index blocks, double work, const std::functi
   }
   const OneBlasThread one_each;
   const int threads = static_cast<int>(std::min<Index>(context.threads, blocks));
-  if (threads > 1 && work > worth_a_thread && !forked()) {
+  if (threads > 1 && work > worth_a_thread && serial_loops == 0 && !forked()) {
     team_for(context, threads, blocks, body);
     return;
   }

@@ -15,4 +15,14 @@ namespace galvi {
 /// `work` is the loop's rough cost in flops: a small one is not worth waking a thread for.
 void parallel_for(Context& context, Index blocks, double work, const std::function<void(Index)>& body);
 
+/// As long as one of these lives, all loops run on the calling thread: what they call is not safe on others, as
+/// functions of R are not.
+class SerialLoops {
+ public:
+  SerialLoops();
+  ~SerialLoops();
+  SerialLoops(const SerialLoops&) = delete;
+  SerialLoops& operator=(const SerialLoops&) = delete;
+};
+
 }  // namespace galvi

@@ -63,15 +63,20 @@ struct Panel {
 Panel make_panel(const LogIntegrand& h, const Peak& peak, double begin, double length) {
   Panel out{begin, length, {}, {}, {}, {}};
   const double half = 0.5 * length;
+  std::array<double, points> x, height;
   for (int i = 0; i < points; ++i) {
     const int k = i <= half_points ? i : points - 1 - i;  // k = half_points is the centre
-    const double x = k == half_points ? 0.0 : i < half_points ? -node[k] : node[k];
-    const double distance = begin + half * (1 + x);
-    const double height = half * std::exp(h.value(peak.at + distance) - peak.height);
-    out.at[i] = distance;
-    out.share[i] = kronrod[k] * height;
-    out.fine.add(out.share[i], distance);
-    if (k % 2 == 1) out.rough.add(gauss[k / 2] * height, distance);
+    const double u = k == half_points ? 0.0 : i < half_points ? -node[k] : node[k];
+    out.at[i] = begin + half * (1 + u);
+    x[i] = peak.at + out.at[i];
+  }
+  h.values(x.data(), points, height.data());
+  for (int i = 0; i < points; ++i) {
+    const int k = i <= half_points ? i : points - 1 - i;
+    const double share = half * std::exp(height[i] - peak.height);
+    out.share[i] = kronrod[k] * share;
+    out.fine.add(out.share[i], out.at[i]);
+    if (k % 2 == 1) out.rough.add(gauss[k / 2] * share, out.at[i]);
   }
   return out;
 }

@@ -13,6 +13,10 @@ class LogIntegrand {
  public:
   virtual ~LogIntegrand() = default;
   virtual double value(double x) const = 0;
+  /// Of several x.
+  virtual void values(const double* x, int count, double* out) const {
+    for (int i = 0; i < count; ++i) out[i] = value(x[i]);
+  }
   /// h'(x) and -h''(x).
   virtual double slope(double x, double& curvature) const = 0;
   /// The absolute error of values near x that rounding leaves.

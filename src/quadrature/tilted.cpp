@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "likelihood/custom.h"
 #include "likelihood/normal.h"
 
 namespace galvi {
@@ -19,6 +20,13 @@ class Tilted final : public LogIntegrand {
     const double log_density = closed ? closed->value : likelihood_.log_density(datum_, &eta);
     const double value = weight_ * log_density - 0.5 * (eta - mean_) * (eta - mean_) / variance_;
     return std::isnan(value) ? -infinity : value;
+  }
+  void values(const double* eta, int count, double* out) const override {
+    const Custom* custom = likelihood_.custom();
+    if (!custom) return LogIntegrand::values(eta, count, out);
+    const Eigen::Map<const Vector> at(eta, count);
+    Eigen::Map<Vector>(out, count) = weight_ * custom->log_densities(Vector::Constant(count, datum_.y), at) -
+                                     0.5 * (at.array() - mean_).square().matrix() / variance_;
   }
   double slope(double eta, double& curvature) const override {
     double l[5];

@@ -1,0 +1,364 @@
+# Families whose log density is an R function. The core asks it for many rows at once, through
+# density_callbacks(); src/likelihood/custom.h says what else is made of it.
+
+#' A family from an R function
+#'
+#' Any likelihood of a number given the linear predictor eta: write its log density, and [galvi()] fits it with
+#' every prior, learns its parameters, predicts and plots. See `vignette("extending", "galvi")`.
+#'
+#' The functions are called with vectors of equal length, sometimes thousands of numbers at once and always from
+#' the main thread, with each parameter as one number. They must be vectorised, smooth in eta, and give a finite
+#' value wherever eta may go, which under a wide prior is far: `plogis(eta, log.p = TRUE)`, not
+#' `log(plogis(eta))`.
+#'
+#' `custom_family()` tries them first: results of the right length, no NaN, the same one by one as together,
+#' `derivatives` that agree with differences of `log_density`, and a density that integrates (or adds up) to one
+#' over `support`.
+#'
+#' Expectations are taken by quadrature, predictions by integrals or sums over `support`. What needs a formula of
+#' the family's own does not exist: `deviance()`, and the expectations that are bounds. A fit keeps the
+#' functions, so that [saveRDS()] and a new session need nothing else, as long as they refer to no other object
+#' of your workspace: give numbers as `parameters`, perhaps [fixed()].
+#'
+#' @param name The name of the family, for printing; none that galvi has.
+#' @param log_density `function(y, eta, <parameters>)`: the log density (for whole numbers the log
+#'   probability) with its constant; -Inf where y is impossible.
+#' @param derivatives NULL for differences, or `function(y, eta, <parameters>)` that returns a list of two
+#'   vectors, the first and second derivative of `log_density` in eta. They make fits more accurate and quicker.
+#' @param links The link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It says how eta
+#'   stands to the size of the response, which default priors, offsets and partial residuals go by; the density
+#'   is yours. A named vector also says where parameters live: `c(eta = "log", skew = "identity")`. A parameter
+#'   has `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1).
+#' @param parameters A named list (or vector) of the other arguments of `log_density`: numbers where learning
+#'   starts, [fixed()] to hold them, for positive ones also priors such as [log_normal()].
+#' @param support What responses there are: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"`, two
+#'   numbers `c(low, high)` for all between them, or whole numbers in a row such as `0:10`.
+#' @param simulate NULL to invert the distribution function, or `function(eta, <parameters>)` that returns a
+#'   random response for each eta.
+#' @param log_concave TRUE if `log_density` is concave in eta for every y: the bound then has one optimum, which
+#'   inference relies on.
+#' @return A family for [galvi()], of class `galvi_family`.
+#' @seealso [custom_kernel()]
+#' @examples
+#' # errors that are skewed to the right: the Gumbel distribution
+#' gumbel <- custom_family("gumbel",
+#'   log_density = function(y, eta, scale) {
+#'     z <- (y - eta) / scale
+#'     -z - exp(-z) - log(scale)
+#'   },
+#'   parameters = list(scale = 10), log_concave = TRUE
+#' )
+#' fit <- galvi(dist ~ speed, data = cars, family = gumbel)
+#' fit$hyper
+#' @export
+custom_family <- function(name, log_density, derivatives = NULL, links = "identity", parameters = list(),
+                          support = "real", simulate = NULL, log_concave = FALSE) {
+  name <- check_custom_name(name)
+  parameters <- as.list(parameters)
+  check_callback(log_density, "log_density", c("y", "eta"), parameters)
+  if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", "eta"), parameters)
+  if (!is.null(simulate)) check_callback(simulate, "simulate", "eta", parameters)
+  links <- check_custom_links(links, names(parameters))
+  family <- new_family(name, links[["eta"]])
+  family$custom <- list(
+    log_density = log_density, derivatives = derivatives, simulate = simulate,
+    transforms = links[names(parameters)], support = check_support(support),
+    log_concave = check_flag(log_concave, "log_concave", what = "family")
+  )
+  family <- set_parameters(family, parameters)
+  check_custom_density(family)
+  family
+}
+
+is_custom <- function(family) !is.null(family$custom)
+
+# The entry of family_types() that the family has not.
+custom_type <- function(family) {
+  custom <- family$custom
+  list(
+    links = stats::setNames("custom", family$link), response = custom_response,
+    parameters = lapply(custom$transforms, custom_parameter), location = "location",
+    constants = function(levels, family) {
+      list(
+        low = custom$support$low, high = custom$support$high, discrete = as.numeric(custom$support$discrete),
+        log_concave = as.numeric(custom$log_concave)
+      )
+    },
+    functions = function(y) {
+      c(
+        list(name = family$family, parameters = names(custom$transforms), reference = spread_values(y)),
+        custom[c("log_density", "derivatives")]
+      )
+    }
+  )
+}
+
+# As a row of likelihood_facts().
+custom_facts <- function(family) {
+  data.frame(
+    type = "custom", log_concave = family$custom$log_concave, conjugate = FALSE, closed_form = FALSE,
+    discrete = family$custom$support$discrete, separable = TRUE, latents = 1L, classes = 0L
+  )
+}
+
+# At most 12 of the values that occur, from the lowest to the highest.
+spread_values <- function(y) {
+  values <- sort(unique(y))
+  values[unique(round(seq(1, length(values), length.out = min(12L, length(values)))))]
+}
+
+custom_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  support <- family$custom$support
+  check_response(y, y >= support$low & y <= support$high, name, sprintf(
+    "must lie between %s and %s for %s", format(support$low), format(support$high), the_family(family)
+  ))
+  if (!support$discrete) return(list(y = y))
+  check_response(y, is_whole(y), name, sprintf("must be whole numbers for %s", the_family(family)))
+  list(y = round(y))
+}
+
+# ---- parameters ----
+
+custom_parameter <- function(transform) {
+  list(transform = transform, default = NULL, check = check_custom_parameter, add = add_custom_parameter)
+}
+
+check_custom_parameter <- function(parameter, value, name) {
+  low <- fact(transform_facts(), parameter$transform, "lower")
+  high <- fact(transform_facts(), parameter$transform, "upper")
+  if (is_value(value) && !is_fixed(value) && !is_learned(value) && parameter$transform != "log") {
+    stop_galvi("family", sprintf("`%s` has link \"%s\" and takes a number or fixed(), not a prior.", name,
+      parameter$transform))
+  }
+  start <- as_parameter(value, name, lower = low, what = "family")
+  if (start$value < high) return(start)
+  stop_galvi("family", sprintf("`%s` must lie between %g and %g, not %s.", name, low, high, format(start$value)))
+}
+
+add_custom_parameter <- function(parameter, name, family, response, registry, held) {
+  value <- check_custom_parameter(parameter, family$parameters[[name]], name)
+  range <- switch(parameter$transform,
+    log = value$value * c(1e-3, 1e3), logit = c(1e-6, 1 - 1e-6),
+    identity = value$value + c(-100, 100) * max(1, abs(value$value))
+  )
+  registry$add(family$family, name, value, range[1L], range[2L], parameter$transform)
+}
+
+# ---- calls ----
+
+# What the core calls: function(y, eta, parameters) with checked results.
+density_callbacks <- function(functions) {
+  owner <- sprintf("custom family \"%s\"", functions$name)
+  call <- function(what, y, eta, p) {
+    call_user(functions[[what]], c(list(y, eta), named_parameters(p, functions)), what, owner)
+  }
+  log_density <- function(y, eta, p) check_length(call("log_density", y, eta, p), y, owner)
+  c(
+    list(
+      log_density = log_density,
+      check = function(y, eta, p) check_log_density(log_density(y, eta, p), y, eta, p, functions, owner),
+      parameters = functions$parameters, reference = as.numeric(functions$reference)
+    ),
+    if (!is.null(functions$derivatives)) {
+      list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, eta, owner))
+    }
+  )
+}
+
+named_parameters <- function(p, functions) stats::setNames(as.list(p), functions$parameters)
+
+# An error of the user's function says whose it is. Its warnings are about searches that go far out.
+call_user <- function(f, arguments, what, owner) {
+  tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) {
+    gone <- grepl("not find function|object .* not found", conditionMessage(e))
+    stop_galvi("callback", sprintf(
+      "`%s` of the %s fails: %s.%s", what, owner, sub("\\.$", "", conditionMessage(e)),
+      if (gone) " It may use its arguments, `parameters` and packages by `::`, which every session has." else ""
+    ))
+  })
+}
+
+check_length <- function(l, y, owner) {
+  if (is.numeric(l) && length(l) == length(y)) return(as.numeric(l))
+  stop_galvi("callback", sprintf(
+    "`log_density` of the %s must return a number for each y and eta (%d here), not %s.", owner, length(y),
+    describe(l)
+  ))
+}
+
+check_log_density <- function(l, y, eta, p, functions, owner) {
+  if (anyNA(l) || any(l == Inf)) {
+    bad <- which(is.na(l) | l == Inf)[1L]
+    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
+    stop_galvi("callback", sprintf(
+      "`log_density` of the %s is %s at %s: it must be a number, or -Inf where the response is impossible.",
+      owner, format(l[bad]), paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+    ))
+  }
+  l
+}
+
+check_derivatives <- function(d, y, eta, owner) {
+  right <- is.list(d) && length(d) == 2L && all(vapply(d, is.numeric, NA)) && all(lengths(d) == length(y))
+  if (!right) {
+    stop_galvi("callback", sprintf(
+      "`derivatives` of the %s must return a list of two vectors with a number for each y and eta (%d here), not %s.",
+      owner, length(y), if (is.list(d)) sprintf("a list of %s", paste(lengths(d), collapse = ", ")) else describe(d)
+    ))
+  }
+  cbind(as.numeric(d[[1L]]), as.numeric(d[[2L]]))
+}
+
+# Responses by the user's function; NULL without one.
+custom_draws <- function(fit, eta) {
+  simulate <- fit$family$custom$simulate
+  if (is.null(simulate)) return(NULL)
+  names <- names(fit$family$custom$transforms)
+  p <- stats::setNames(lapply(names, family_parameter, fit = fit), names)
+  owner <- sprintf("custom family \"%s\"", fit$family$family)
+  y <- call_user(simulate, c(list(eta), p), "simulate", owner)
+  if (!is.numeric(y) || length(y) != length(eta) || anyNA(y)) {
+    stop_galvi("callback", sprintf(
+      "`simulate` of the %s must return a number for each eta (%d here), not %s.", owner, length(eta),
+      if (anyNA(y)) "NA" else describe(y)
+    ))
+  }
+  as.numeric(y)
+}
+
+# ---- checks, when the family is made ----
+
+check_custom_name <- function(name) {
+  if (!is.character(name) || length(name) != 1L || is.na(name) || !nzchar(name)) {
+    stop_galvi("family", sprintf("`name` must be one word, not %s.", describe(name)))
+  }
+  if (name %in% names(family_types())) {
+    stop_galvi("family", sprintf("`name` must not be that of a family of galvi, as \"%s\" is.", name))
+  }
+  name
+}
+
+# first: its first arguments, which may have any names; then the parameters by name.
+check_callback <- function(f, what, first, parameters) {
+  signature <- sprintf("function(%s)", paste(c(first, names(parameters)), collapse = ", "))
+  if (!is.function(f)) stop_galvi("callback", sprintf("`%s` must be a %s, not %s.", what, signature, describe(f)))
+  known <- names(formals(args(f)))
+  if (length(parameters) && (is.null(names(parameters)) || !all(nzchar(names(parameters))))) {
+    stop_galvi("callback", "`parameters` must have names, as list(scale = 1).")
+  }
+  missing <- setdiff(names(parameters), known)
+  if (length(missing) && !"..." %in% known) {
+    stop_galvi("callback", sprintf("`%s` must be a %s: it has no argument `%s`.", what, signature, missing[1L]))
+  }
+  needed <- setdiff(known[-seq_along(first)], c("...", names(parameters)))
+  without <- Filter(function(name) identical(formals(args(f))[[name]], quote(expr = )), needed)
+  if (length(known) < length(first) && !"..." %in% known || length(without)) {
+    stop_galvi("callback", sprintf(
+      "`%s` must be a %s%s.", what, signature,
+      if (length(without)) sprintf(": `parameters` must say where `%s` starts", without[1L]) else ""
+    ))
+  }
+}
+
+check_custom_links <- function(links, parameters) {
+  if (!is.character(links) || anyNA(links) || !length(links)) {
+    stop_galvi("family", sprintf("`links` must be names of links, such as \"log\", not %s.", describe(links)))
+  }
+  if (is.null(names(links)) && length(links) == 1L) names(links) <- "eta"
+  unknown <- setdiff(names(links), c("eta", parameters))
+  if (is.null(names(links)) || length(unknown)) {
+    stop_galvi("family", sprintf("`links` must be named by %s%s.", quote_names(c("eta", parameters)),
+      if (length(unknown)) sprintf(", not `%s`", unknown[1L]) else ""))
+  }
+  out <- c(eta = "identity", stats::setNames(rep("log", length(parameters)), parameters))
+  out[names(links)] <- links
+  for (name in names(out)) {
+    known <- if (name == "eta") names(link_types()) else c("log", "identity", "logit")
+    check_choice(out[[name]], known, sprintf("links` of `%s", name), what = "family")
+  }
+  out
+}
+
+check_support <- function(support) {
+  words <- list(real = c(-Inf, Inf), positive = c(0, Inf), unit = c(0, 1), count = c(0, Inf))
+  if (is.character(support)) {
+    word <- check_choice(support, names(words), "support", what = "family")
+    return(list(low = words[[word]][1L], high = words[[word]][2L], discrete = word == "count"))
+  }
+  if (is.integer(support) && length(support) > 1L && !anyNA(support) && all(diff(support) == 1L)) {
+    return(list(low = min(support), high = max(support), discrete = TRUE))
+  }
+  if (!is.numeric(support) || length(support) != 2L || anyNA(support) || support[1L] >= support[2L]) {
+    stop_galvi("family", sprintf(paste(
+      "`support` must be %s, two increasing numbers c(low, high), or whole numbers in a row such as 0:10,",
+      "not %s."
+    ), quote_names(names(words), "\""), describe(support)))
+  }
+  list(low = support[1L], high = support[2L], discrete = FALSE)
+}
+
+check_custom_density <- function(family) {
+  y <- example_responses(family$custom$support)
+  registry <- new_registry()
+  likelihood <- family_likelihood(family, list(y = y), registry)
+  p <- registry$table()$value
+  callbacks <- density_callbacks(likelihood$functions)
+  owner <- sprintf("custom family \"%s\"", family$family)
+  grid <- expand.grid(y = y, eta = c(-1.5, -0.4, 0, 0.7, 1.6))
+  l <- callbacks$check(grid$y, grid$eta, p)
+  alone <- mapply(function(y, eta) callbacks$log_density(y, eta, p), grid$y, grid$eta)
+  apart <- which(l != alone & !(abs(l - alone) <= 1e-8 * pmax(1, abs(l))))[1L]
+  if (!is.na(apart)) {
+    stop_galvi("callback", sprintf(paste(
+      "`log_density` of the %s is not vectorised: at y = %s, eta = %s it is %s among other rows and %s alone."
+    ), owner, format(grid$y[apart]), format(grid$eta[apart]), format(l[apart]), format(alone[apart])))
+  }
+  if (!is.null(callbacks$derivatives)) check_given_derivatives(callbacks, grid, p, owner)
+  check_mass(family, likelihood, p, owner)
+}
+
+# Inside the support.
+example_responses <- function(support) {
+  if (support$discrete) {
+    from <- if (is.finite(support$low)) support$low else if (is.finite(support$high)) support$high - 5 else 0
+    return(seq(from, min(from + 5, support$high)))
+  }
+  if (is.finite(support$low) && is.finite(support$high)) {
+    return(support$low + (support$high - support$low) * c(0.1, 0.35, 0.5, 0.7, 0.9))
+  }
+  if (is.finite(support$low)) return(support$low + c(0.1, 0.6, 1, 2.5, 6))
+  if (is.finite(support$high)) return(support$high - c(0.1, 0.6, 1, 2.5, 6))
+  c(-2, -0.6, 0.1, 0.9, 3)
+}
+
+check_given_derivatives <- function(callbacks, grid, p, owner) {
+  given <- callbacks$derivatives(grid$y, grid$eta, p)
+  l <- function(by) callbacks$log_density(grid$y, grid$eta + by, p)
+  first <- function(h) (8 * (l(h) - l(-h)) - (l(2 * h) - l(-2 * h))) / (12 * h)
+  second <- function(h) (16 * (l(h) + l(-h)) - (l(2 * h) + l(-2 * h)) - 30 * l(0)) / (12 * h^2)
+  for (k in 1:2) {
+    # two steps say how far differences can be trusted
+    rough <- list(first, second)[[k]](0.02)
+    fine <- list(first, second)[[k]](0.01)
+    allowed <- 1e-4 * pmax(1, abs(fine)) + 10 * abs(fine - rough)
+    off <- which(is.finite(fine) & !(abs(given[, k] - fine) <= allowed))[1L]
+    if (is.na(off)) next
+    stop_galvi("callback", sprintf(
+      "`derivatives` of the %s: at y = %s, eta = %s the %s is %s, and differences of `log_density` give %s.",
+      owner, format(grid$y[off]), format(grid$eta[off]), c("first", "second")[k], format(given[off, k]),
+      format(fine[off], digits = 5L)
+    ))
+  }
+}
+
+check_mass <- function(family, likelihood, p, owner) {
+  for (eta in c(0, -0.7, 1.2)) {
+    mass <- density_mass(likelihood, p, eta)
+    if (abs(mass - 1) <= 1e-5) next
+    stop_galvi("callback", sprintf(
+      "`log_density` of the %s does not %s to one over its `support` but to %s at eta = %s: is its constant missing?",
+      owner, if (family$custom$support$discrete) "add up" else "integrate", format(mass, digits = 5L), format(eta)
+    ))
+  }
+}

@@ -1,0 +1,30 @@
+// The exact expectation of likelihoods whose density is a function from outside: many rows in one call.
+#pragma once
+
+#include "expectation/expectation.h"
+
+namespace galvi {
+
+/// E l, l = log p, and its derivatives by the trapezium sum over t = (eta - mean) / sd, whose step is halved
+/// and whose range is widened for the rows that need it, until two sums agree; the error of the finer is then
+/// about the square of their difference, or by nine nodes of Gauss and Hermite where sd is small beside what l bends
+/// over. All nodes of a block of rows are one call. Without given derivatives
+/// of l Stein's identity takes the means of derivatives from l itself,
+///   E l^(k) = E[l He_k(t)] / sd^k,   He_k the Hermite polynomials,
+/// or from differences of l around the mean where sd is so small that these would cancel.
+class BatchedQuadrature final : public Expectation {
+ public:
+  std::string name() const override { return "quadrature"; }
+  std::string refuses(const Likelihood& likelihood) const override;
+  void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
+                const Matrix& variance, int order, Expectations& out) const override;
+  void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                    const double* variance, int order, RowExpectation& out) const override;
+  void add_gradient(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
+                    const Matrix& variance, VectorRef gradient) const override;
+  bool exact() const override { return true; }
+  bool is_bound() const override { return true; }
+  bool one_optimum(const Likelihood& likelihood) const override { return likelihood.log_concave(); }
+};
+
+}  // namespace galvi

@@ -1,0 +1,219 @@
+#include "likelihood/custom.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace galvi {
+namespace {
+
+constexpr double unit_bend = 0.05;  // nats by which log p bends over one unit
+constexpr double stencil_step = 0.25;  // units
+constexpr std::size_t most_distributions = 256;
+
+double number_of(const LikelihoodSpec& spec, const char* name) {
+  const auto found = spec.constants.find(name);
+  if (found == spec.constants.end())
+    throw std::invalid_argument(std::string("a custom likelihood needs the constant `") + name + "`");
+  return found->second;
+}
+
+// Central differences of order 8 (6 for the third and fourth derivative) on nine points.
+constexpr double stencils[4][9] = {
+    {1.0 / 280, -4.0 / 105, 1.0 / 5, -4.0 / 5, 0.0, 4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280},
+    {-1.0 / 560, 8.0 / 315, -1.0 / 5, 8.0 / 5, -205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560},
+    {-7.0 / 240, 3.0 / 10, -169.0 / 120, 61.0 / 30, 0.0, -61.0 / 30, 169.0 / 120, -3.0 / 10, 7.0 / 240},
+    {7.0 / 240, -2.0 / 5, 169.0 / 60, -122.0 / 15, 91.0 / 8, -122.0 / 15, 169.0 / 60, -2.0 / 5, 7.0 / 240}};
+
+double difference(int order, const ConstVectorRef& values, double step) {
+  double sum = 0.0;
+  for (int j = 0; j < 9; ++j) sum += stencils[order - 1][j] * (values[j] - values[4]);
+  return sum / std::pow(step, order);
+}
+
+}  // namespace
+
+Custom::Custom(const LikelihoodSpec& spec)
+    : functions_(spec.functions),
+      parameters_(functions_->parameters().size()),
+      support_{number_of(spec, "low"), number_of(spec, "high")},
+      discrete_(number_of(spec, "discrete") != 0.0),
+      log_concave_(number_of(spec, "log_concave") != 0.0) {
+  for (const std::string& name : functions_->parameters()) {
+    const auto entry = spec.hyper.find(name);
+    if (entry == spec.hyper.end() || entry->second.size() != 1)
+      throw std::invalid_argument("custom: `" + name + "` must be named once among the hyperparameters");
+    positions_.push_back(entry->second[0]);
+  }
+  if (positions_.empty()) unit_ = measure_unit();
+}
+
+void Custom::update(const ConstVectorRef& hyper) {
+  for (std::size_t p = 0; p < positions_.size(); ++p) {
+    if (positions_[p] < 0 || positions_[p] >= hyper.size())
+      throw std::invalid_argument("custom: a parameter points outside the table of hyperparameters");
+    parameters_[p] = hyper[positions_[p]];
+  }
+  if (positions_.empty()) return;
+  starts_.clear();
+  distributions_.clear();
+  unit_ = measure_unit();
+}
+
+// The lower quartile, over reference responses at the eta that fits each best, of the distance at which the
+// second difference of log p reaches `unit_bend`.
+double Custom::measure_unit() const {
+  constexpr Index steps = 65;  // from 1e-8 to 1e8
+  const Vector& y = functions_->reference();
+  std::vector<double> found;
+  Vector at(2 * steps + 1);
+  for (Index i = 0; i < y.size(); ++i) {
+    const double centre = starting_eta({y[i], 1.0});
+    at[2 * steps] = centre;
+    for (Index j = 0; j < steps; ++j) {
+      const double distance = std::pow(10.0, -8.0 + 0.25 * j);
+      at[2 * j] = centre - distance;
+      at[2 * j + 1] = centre + distance;
+    }
+    const Vector l = log_densities(Vector::Constant(at.size(), y[i]), at);
+    for (Index j = 0; j < steps; ++j) {
+      const double bend = std::fabs(l[2 * j] + l[2 * j + 1] - 2.0 * l[2 * steps]);
+      if (bend < unit_bend) continue;
+      found.push_back(at[2 * j + 1] - centre);
+      break;
+    }
+  }
+  if (found.empty()) return 1.0;
+  std::sort(found.begin(), found.end());
+  return found[found.size() / 4];
+}
+
+double Custom::parameter_step(Index p) const {
+  constexpr double share = 2e-3;
+  return share * (parameters_[p] != 0.0 ? std::min(1.0, std::fabs(parameters_[p])) : 1.0);
+}
+
+Vector Custom::moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const {
+  Vector moved = parameters_;
+  moved[p] += by;
+  return functions_->log_density(y, eta, moved);
+}
+
+double Custom::log_density(const Datum& datum, const double* eta) const {
+  return log_densities(Vector::Constant(1, datum.y), Vector::Constant(1, *eta))[0];
+}
+
+void Custom::derivatives(const Datum& datum, double eta, double out[5]) const {
+  const double step = stencil_step * unit_;
+  const Vector y = Vector::Constant(9, datum.y), at = Vector::LinSpaced(9, eta - 4 * step, eta + 4 * step);
+  const Vector l = log_densities(y, at);
+  out[0] = l[4];
+  if (has_derivatives()) {
+    const Matrix given = two_derivatives(y, at);
+    out[1] = given(4, 0);
+    out[2] = given(4, 1);
+    out[3] = difference(1, given.col(1), step);
+    out[4] = difference(2, given.col(1), step);
+    return;
+  }
+  for (int k = 1; k < 5; ++k) out[k] = difference(k, l, step);
+}
+
+// The peak of log p, drawn towards zero so weakly that only what has no peak of its own follows.
+double Custom::starting_eta(const Datum& datum) const {
+  const auto known = starts_.find(datum.y);
+  if (known != starts_.end()) return known->second;
+  const double found = find_peak(
+      [&](const Vector& eta) {
+        const Vector l = log_densities(Vector::Constant(eta.size(), datum.y), eta);
+        return Vector(l.array() - 0.5 * (1.0 + eta.array().square()).log());
+      },
+      0.0).at;
+  return starts_[datum.y] = found;
+}
+
+const NumericDistribution& Custom::distribution(double mean, double variance) const {
+  const std::pair<double, double> key(mean, variance);
+  const auto known = distributions_.find(key);
+  if (known != distributions_.end()) return known->second;
+  if (distributions_.size() >= most_distributions) distributions_.clear();
+  // the trapezium sum over eta, whose step is small beside the Gaussian and beside what log p bends over
+  constexpr double reach = 8.0, most_nodes = 4e4, most_pairs = 1e6;
+  const double sd = std::sqrt(variance);
+  const Index half =
+      sd > 0.0 ? static_cast<Index>(std::ceil(reach / std::max(std::min(0.5, 3.0 * unit_ / sd),
+                                                              2.0 * reach / most_nodes)))
+               : 0;
+  const Vector t = half > 0 ? Vector(Vector::LinSpaced(2 * half + 1, -reach, reach)) : Vector(Vector::Zero(1));
+  const Vector eta = (mean + sd * t.array()).matrix();
+  Vector weight = (-0.5 * t.array().square()).exp();
+  weight /= weight.sum();
+  const Index J = eta.size(), at_once = std::max<Index>(1, static_cast<Index>(most_pairs) / J);
+  const auto log_of = [&](const Vector& y) {
+    Vector out(y.size());
+    for (Index begin = 0; begin < y.size(); begin += at_once) {
+      const Index count = std::min(at_once, y.size() - begin);
+      Vector all_y(count * J);
+      for (Index i = 0; i < count; ++i) all_y.segment(i * J, J).setConstant(y[begin + i]);
+      const Vector l = log_densities(all_y, eta.replicate(count, 1));
+      for (Index i = 0; i < count; ++i) {
+        const auto part = l.segment(i * J, J);
+        const double top = part.maxCoeff();
+        out[begin + i] =
+            std::isfinite(top) ? top + std::log(weight.dot((part.array() - top).exp().matrix())) : top;
+      }
+    }
+    return out;
+  };
+  return distributions_.emplace(key, NumericDistribution(log_of, support_.low, support_.high, discrete_, mean))
+      .first->second;
+}
+
+double Custom::conditional_mean(double, const double* eta) const { return distribution(*eta, 0.0).mean(); }
+double Custom::conditional_variance(double, const double* eta) const {
+  return distribution(*eta, 0.0).variance();
+}
+double Custom::conditional_cdf(const Datum& datum, const double* eta) const {
+  return distribution(*eta, 0.0).tails(datum.y).lower;
+}
+std::optional<double> Custom::predictive_mean(double, double mean, double variance) const {
+  return distribution(mean, variance).mean();
+}
+std::optional<double> Custom::predictive_mean_variance(double, double mean, double variance) const {
+  if (variance == 0.0) return 0.0;
+  constexpr double reach = 7.5, step = 0.75;
+  const double sd = std::sqrt(variance);
+  double mass = 0.0, first = 0.0, second = 0.0, centre = conditional_mean(1.0, &mean);
+  for (double t = -reach; t <= reach; t += step) {
+    const double eta = mean + sd * t, weight = std::exp(-0.5 * t * t), m = conditional_mean(1.0, &eta) - centre;
+    mass += weight;
+    first += weight * m;
+    second += weight * m * m;
+  }
+  first /= mass;
+  return second / mass - first * first;
+}
+std::optional<double> Custom::predictive_noise(double size, double mean, double variance) const {
+  return distribution(mean, variance).variance() - *predictive_mean_variance(size, mean, variance);
+}
+std::optional<Tails> Custom::predictive_tails(const Datum& datum, double mean, double variance) const {
+  const auto tails = distribution(mean, variance).tails(datum.y);
+  return Tails{tails.lower, tails.upper};
+}
+std::optional<double> Custom::predictive_quantile(double, double mean, double variance,
+                                                  double probability) const {
+  if (probability <= 0.0) return support_.low;
+  if (probability >= 1.0) return support_.high;
+  return distribution(mean, variance).quantile(probability);
+}
+
+void Custom::add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const {
+  const Vector y = Vector::Constant(1, datum.y), at = Vector::Constant(1, *eta);
+  for (std::size_t p = 0; p < positions_.size(); ++p) {
+    const double h = parameter_step(p);
+    const auto l = [&](double by) { return moved_log_densities(y, at, p, by)[0]; };
+    gradient[positions_[p]] += weight * (8.0 * (l(h) - l(-h)) - (l(2 * h) - l(-2 * h))) / (12.0 * h);
+  }
+}
+
+}  // namespace galvi

@@ -1,0 +1,97 @@
+// A likelihood whose density is a function from outside the core, which takes many rows at once.
+#pragma once
+
+#include <map>
+
+#include "likelihood/likelihood.h"
+#include "numeric/parallel.h"
+#include "quadrature/numeric_distribution.h"
+
+namespace galvi {
+
+/// What the world outside provides. A call is expensive and an element of it is not. Called on the main thread
+/// only.
+class DensityFunctions {
+ public:
+  virtual ~DensityFunctions() = default;
+  /// In the order in which the functions take them.
+  virtual const std::vector<std::string>& parameters() const = 0;
+  /// log p(y_i | eta_i), -infinity where that is not a number.   y, eta: n
+  virtual Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
+  /// Throws, with the reason, where it is not a number.
+  virtual void check(double y, double eta, const Vector& parameters) const = 0;
+  virtual bool has_derivatives() const = 0;
+  /// First and second derivative in eta: n x 2.
+  virtual Matrix derivatives(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
+  /// Responses that are typical of the data; the scale on which log p changes with eta is measured at these.
+  virtual const Vector& reference() const = 0;
+};
+
+/// log p(y | eta) = f(y, eta, parameters), K = 1. Derivatives that are not given are taken by differences;
+/// distributions of a response are integrated over its support. Constants: `low` and `high` (the support),
+/// `discrete`, `log_concave`.
+class Custom final : public Likelihood {
+ public:
+  explicit Custom(const LikelihoodSpec& spec);
+  const Custom* custom() const override { return this; }
+  void update(const ConstVectorRef& hyper) override;
+
+  Vector log_densities(const Vector& y, const Vector& eta) const {
+    return functions_->log_density(y, eta, parameters_);
+  }
+  /// Searches and trial steps may go where a function overflows; where q has its mass it must not.
+  void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
+  bool has_derivatives() const { return functions_->has_derivatives(); }
+  Matrix two_derivatives(const Vector& y, const Vector& eta) const {
+    return functions_->derivatives(y, eta, parameters_);
+  }
+  /// What the density adds up to over the support.
+  double mass(double eta) const { return distribution(eta, 0.0).mass(); }
+  /// log p changes by a few hundredths of a nat over this distance in eta.
+  double unit() const { return unit_; }
+  /// Positions of the parameters in the table, and the steps with which log p is differenced in them.
+  const std::vector<Index>& positions() const { return positions_; }
+  double parameter_step(Index p) const;
+  /// The same likelihood with parameter p moved.
+  Vector moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const;
+
+  double log_density(const Datum& datum, const double* eta) const override;
+  void derivatives(const Datum& datum, double eta, double out[5]) const override;
+  /// How far singularities are nobody knows: the scale on which log p bends stands in.
+  Smoothness smoothness() const override { return {5.0 * unit_, 1.0}; }
+  bool log_concave() const override { return log_concave_; }
+  double starting_eta(const Datum& datum) const override;
+  bool discrete() const override { return discrete_; }
+  Support support(double /*size*/) const override { return support_; }
+
+  double conditional_mean(double size, const double* eta) const override;
+  double conditional_variance(double size, const double* eta) const override;
+  double conditional_cdf(const Datum& datum, const double* eta) const override;
+  std::optional<double> predictive_mean(double size, double mean, double variance) const override;
+  std::optional<double> predictive_mean_variance(double size, double mean, double variance) const override;
+  std::optional<double> predictive_noise(double size, double mean, double variance) const override;
+  std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override;
+  std::optional<double> predictive_quantile(double size, double mean, double variance,
+                                            double probability) const override;
+
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override;
+  bool has_hyper() const override { return !positions_.empty(); }
+
+ private:
+  /// That of the response under eta ~ N(mean, variance).
+  const NumericDistribution& distribution(double mean, double variance) const;
+  double measure_unit() const;
+
+  std::shared_ptr<const DensityFunctions> functions_;
+  SerialLoops serial_;
+  std::vector<Index> positions_;
+  Vector parameters_;
+  Support support_;
+  bool discrete_, log_concave_;
+  double unit_ = 1.0;
+  // Loops are serial, so that what was found last may be kept.
+  mutable std::map<double, double> starts_;
+  mutable std::map<std::pair<double, double>, NumericDistribution> distributions_;
+};
+
+}  // namespace galvi
