@@ -123,5 +123,5 @@ target("mcycle, held-out log loss against the best other", loss[1], min(loss[-1]
 # zero-inflated Poisson within 0.55 (a skewed coefficient: posterior mean against mode), its sds up to 9%
 # smaller, as the posterior treats the two predictors as independent. 0.03 to 0.08 s against 0.23 of glmmTMB;
 # survreg and coxph take 0.002 where galvi takes 0.01 and 0.02 (0.12 with an interval for each event time).
-# 100,000 rows, 10 columns: Poisson 0.18 s, zero-inflated with one number for its zeros 0.86 s, with 10 columns
-# for them 1.4 s.
+# 100,000 rows, 10 columns: Poisson 0.18 s, zero-inflated with one number for its zeros 1.3 s, with 10 columns
+# for them 2.1 s.

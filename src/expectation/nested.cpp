@@ -56,7 +56,7 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   const Index o = nesting.outer, i = 1 - o;
   add_part(nesting.beside, i);
   thread_local DerivativeRule rule;
-  rule.place(mean[o], variance[o], nesting.smoothness, order);
+  rule.place(mean[o], variance[o], nesting.smoothness);
   PointExpectation first{};
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     const auto left = form.inner(datum, rule.nodes()[j]);

@@ -3,23 +3,41 @@
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/normal.h"
+#include <Eigen/Eigenvalues>
+
 #include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {
 
 // Where the Gaussian is narrower than this share of the width, g is a sum of Hermite polynomials up to this
-// degree, with coefficients by a trapezium sum over nodes this far apart and out, in spreads.
+// degree, with coefficients by Gauss's rule, which is exact for their products.
 constexpr double narrow = 0.04;
 constexpr double widest = 2.0;  // a width that is larger is taken for this one
 constexpr int last_degree = 12;
-constexpr double narrow_step = 0.6;
-constexpr int narrow_nodes = 17;  // on each side
-// Two derivatives lose fewer digits to a division by the spread's square: up to this share of the width seven
-// Gauss-Hermite nodes serve, no closer than for a Gaussian of that share, and polynomials up to that degree.
-constexpr double widest_hermite = 1.0 / 28, narrowest_hermite = 0.01;
-constexpr int hermite_degree = 6;
+
+struct HermiteRule {
+  std::vector<double> z, mass;  // of N(0, 1)
+};
+
+// The Gauss-Hermite rule of last_degree + 1 nodes, the middle one first: eigenvalues of the matrix of He's
+// recurrence, and squares of their vectors' first components.
+const HermiteRule& gauss_hermite() {
+  static const HermiteRule rule = [] {
+    constexpr int n = last_degree + 1;
+    Matrix J = Matrix::Zero(n, n);
+    for (int k = 1; k < n; ++k) J(k, k - 1) = J(k - 1, k) = std::sqrt(static_cast<double>(k));
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(J);
+    HermiteRule out;
+    for (int j = 0; j < n; ++j) {
+      const int at = n / 2 + (j % 2 == 0 ? -j / 2 : (j + 1) / 2);
+      out.z.push_back(j == 0 ? 0.0 : eigen.eigenvalues()[at]);
+      out.mass.push_back(eigen.eigenvectors()(0, at) * eigen.eigenvectors()(0, at));
+    }
+    return out;
+  }();
+  return rule;
+}
 
 }  // namespace
 
@@ -29,24 +47,15 @@ constexpr int hermite_degree = 6;
 //   E g^(p) = w^-p sum_k c_k k! / (k - p)! E He_{k - p}(z).
 // Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
 // powers of its sd.
-void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness, int order) {
-  const double width = std::min(smoothness.width, widest), sd = std::sqrt(variance);
-  if (order == 1 && sd <= widest_hermite * width) {
-    const double w = std::max(sd, narrowest_hermite * width);
-    place_rule(mean, w * w, {infinity, 0.0});
-    return set_weights(mean, variance, w, hermite_degree, 2);
-  }
-  const double least = narrow * width, w = std::max(sd, least);
+void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
+  const double least = narrow * std::min(smoothness.width, widest), w = std::max(std::sqrt(variance), least);
   const bool is_narrow = w == least;
   if (is_narrow)
     place_narrow(mean, w);
   else
     place_rule(mean, variance, smoothness);
-  set_weights(mean, variance, w, is_narrow ? last_degree : orders - 1, orders - 1);
-}
-
-void DerivativeRule::set_weights(double mean, double variance, double w, int last, int last_order) {
-  const double excess = variance / (w * w) - 1.0;
+  const double excess = is_narrow ? variance / (w * w) - 1.0 : 0.0;
+  const int last = is_narrow ? last_degree : orders - 1;
   double share[last_degree + 1];  // E He_n / n!, n even
   share[0] = 1.0;
   for (int n = 2; n <= last_degree; n += 2) share[n] = share[n - 2] * excess / n;
@@ -58,7 +67,7 @@ void DerivativeRule::set_weights(double mean, double variance, double w, int las
     hermite[1] = z;
     for (int k = 2; k <= last; ++k) hermite[k] = z * hermite[k - 1] - (k - 1) * hermite[k - 2];
     double scale = masses_[j];
-    for (int p = 0; p <= last_order; ++p, scale /= w) {
+    for (int p = 0; p < orders; ++p, scale /= w) {
       double sum = 0.0;
       for (int k = p; k <= last; k += 2) sum += hermite[k] * share[k - p];
       weights_[orders * j + static_cast<std::size_t>(p)] = scale * sum;
@@ -76,11 +85,9 @@ void DerivativeRule::place_rule(double mean, double variance, const Smoothness& 
 void DerivativeRule::place_narrow(double mean, double w) {
   nodes_.clear();
   masses_.clear();
-  for (int j = 0; j <= 2 * narrow_nodes; ++j) {
-    const double z = narrow_step * (j % 2 == 0 ? -j / 2 : (j + 1) / 2);
-    nodes_.push_back(mean + w * z);
-    masses_.push_back(narrow_step * normal_density(z));
-  }
+  const HermiteRule& rule = gauss_hermite();
+  for (const double z : rule.z) nodes_.push_back(mean + w * z);
+  masses_ = rule.mass;
 }
 
 }  // namespace galvi

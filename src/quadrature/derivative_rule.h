@@ -13,15 +13,13 @@ class DerivativeRule {
  public:
   static constexpr int orders = 5;
 
-  /// order: 1 for p = 0..2, which takes fewer nodes under narrow Gaussians, 2 for all.
-  void place(double mean, double variance, const Smoothness& smoothness, int order);
+  void place(double mean, double variance, const Smoothness& smoothness);
   const std::vector<double>& nodes() const { return nodes_; }
   /// Of node j for the p-th derivative.
   double weight(int p, std::size_t j) const { return weights_[orders * j + static_cast<std::size_t>(p)]; }
 
  private:
   void place_rule(double mean, double variance, const Smoothness& smoothness);
-  void set_weights(double mean, double variance, double w, int last, int last_order);
   void place_narrow(double mean, double w);
 
   std::vector<double> nodes_, masses_, weights_;
