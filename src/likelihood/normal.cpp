@@ -33,13 +33,13 @@ double normal_cdf(double x) { return 0.5 * std::erfc(-x * sqrt_half); }
 
 double log_normal_cdf(double x) {
   if (x > 0.0) return std::log1p(-0.5 * std::erfc(x * sqrt_half));
-  if (x > -tail_start) return std::log(0.5 * std::erfc(-x * sqrt_half));
+  if (!(x <= -tail_start)) return std::log(0.5 * std::erfc(-x * sqrt_half));
   // Phi(-t) = phi(t) / (t + d)
   return -0.5 * x * x - log_sqrt_2pi - std::log(-x + hazard_excess(-x).d);
 }
 
 double log_mills_ratio(double t) {
-  if (t < tail_start) return std::log(0.5 * std::erfc(t * sqrt_half)) + 0.5 * t * t + log_sqrt_2pi;
+  if (!(t >= tail_start)) return std::log(0.5 * std::erfc(t * sqrt_half)) + 0.5 * t * t + log_sqrt_2pi;
   return -std::log(t + hazard_excess(t).d);
 }
 
@@ -47,7 +47,7 @@ void log_normal_cdf_derivatives(double x, double out[5]) {
   // With r = phi / Phi, d = r + x:  f' = r,  f'' = -r d,  d' = 1 - r d,
   // f''' = r (d^2 - d'),  f'''' = r (3 d d' - d^3 - f''').
   out[0] = log_normal_cdf(x);
-  if (x > -tail_start) {
+  if (!(x <= -tail_start)) {
     const double r = std::exp(-0.5 * x * x - log_sqrt_2pi - out[0]);
     if (r == 0.0) {
       out[1] = out[2] = out[3] = out[4] = 0.0;
