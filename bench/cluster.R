@@ -23,8 +23,8 @@
 # 250,000 each of 1e8. Up to 8 workers it loses nothing, and a tree would gain nothing; from 64 workers on a
 # tree would be worth its code.
 #
-# A fit of 2e5 rows with 81 points, by the clock, on two cores that others kept busy (load 5): one thread 5.5 s, two
-# threads 8.3 s, two workers 5.7 s. That says that workers are no worse than threads, and no more.
+# A fit of 2e5 rows with 81 points, by the clock on two quiet cores: one thread 1.7 s, two threads 0.9 s, two
+# workers 1.6 s: a fit so short is mostly the rows' way to the workers and the last pass, which is the master's.
 source("bench/_helper.R")
 core <- asNamespace("galvi")
 
