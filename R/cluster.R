@@ -102,10 +102,17 @@ held_shares <- new.env(parent = emptyenv())
 # A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one,
 # which all processes must answer alike.
 hold_share <- function(fit, share, model, block, rows, first, least, backend) {
-  if (inherits(block, "galvi_unread")) block <- read_share(block)
-  new <- function(block) new_worker(model, block, rows, first, 1L, backend)
-  held_shares[[fit]] <- c(held_shares[[fit]], stats::setNames(list(new(block)), share))
-  ask_worker(new(model_of_rows(block, seq_len(least))), starting_question(model))
+  block <- rows_here(block)
+  worker <- new_worker(model, block, rows, first, 1L, backend)
+  held_shares[[fit]] <- c(held_shares[[fit]], stats::setNames(list(worker), share))
+  first_answer(model, model_of_rows(block, seq_len(least)), rows, first, backend)
+}
+
+rows_here <- function(block) if (inherits(block, "galvi_unread")) read_share(block) else block
+
+# block: of part `first` alone.
+first_answer <- function(model, block, rows, first, backend) {
+  ask_worker(new_worker(model, block, rows, first, 1L, backend), starting_question(model))
 }
 
 # kind: of Question::Kind (src/global/row_source.h), where inference begins
@@ -141,9 +148,15 @@ new_team <- function(cluster, model, rows, backend) {
 
   of_share <- function(share) {
     s <- as.integer(share)
-    block <- rows$of(bounds[cuts[s] + 1] + 1, bounds[cuts[s + 1] + 1])
-    least <- bounds[cuts[s] + 2] - bounds[cuts[s] + 1]
-    list(fit, share, bare, block, rows$number, cuts[s], least, backend)
+    begin <- bounds[cuts[s] + 1]
+    block <- rows$of(begin + 1, bounds[cuts[s + 1] + 1])
+    list(fit, share, bare, block, rows$number, cuts[s], bounds[cuts[s] + 2] - begin, backend)
+  }
+  # What hold_share() gives for this share, from this process.
+  own_answer <- function(share) {
+    part <- cuts[as.integer(share)]
+    block <- rows$of(bounds[part + 1] + 1, bounds[part + 2])
+    first_answer(bare, rows_here(block), rows$number, part, backend)
   }
   # Calls all living workers, or the first of them.
   call_living <- function(f, arguments, at = which(!lost)) {
@@ -167,7 +180,7 @@ new_team <- function(cluster, model, rows, backend) {
       }
       given <- call_living(hold_share, function(i) of_share(wanted[i]), at)
       for (i in seq_along(at)) {
-        if (!is.null(given[[i]])) compare_sums(given[[i]][[1L]], own_answer(of_share(wanted[i])), at[i])
+        if (!is.null(given[[i]])) compare_sums(given[[i]][[1L]], own_answer(wanted[i]), at[i])
       }
       wanted <- c(wanted[seq_along(at)][vapply(given, is.null, NA)], wanted[-seq_along(at)])
     }
@@ -196,19 +209,6 @@ new_team <- function(cluster, model, rows, backend) {
   place(shares)
   placed <- TRUE
   list(ask = ask, dismiss = dismiss)
-}
-
-own_answer <- function(share) {
-  names(share) <- names(formals(hold_share))
-  block <- share$block
-  if (inherits(block, "galvi_unread")) {
-    block$to <- block$from + share$least - 1
-    block <- read_share(block)
-  } else {
-    block <- model_of_rows(block, seq_len(share$least))
-  }
-  worker <- new_worker(share$model, block, share$rows, share$first, 1L, share$backend)
-  ask_worker(worker, starting_question(share$model))
 }
 
 #' Which workers do not answer? Stops where none does, or where one has not this version of galvi.

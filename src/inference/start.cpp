@@ -36,7 +36,7 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
     const auto given = likelihood.distributional()->first_given(second[n]);
     double l[5];
     mean(n, 0) = given->starting_eta(data[n]);
-    // a zero that says nothing of eta_1
+    // a zero that carries no information about eta_1
     if (!std::isfinite(mean(n, 0))) {
       mean(n, 0) = prior_mean(n, 0);
       continue;

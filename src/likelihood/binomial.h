@@ -1,4 +1,4 @@
-// Counts out of `size` trials with success probability g(eta), g symmetric: g(-eta) = 1 - g(eta).
+// Counts out of `size` trials with success probability g(eta).
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace galvi {
 
 /// log p(y | eta) = log choose(size, y) + y f(eta) + (size - y) f(-eta), f = log g.   y = 0..size
-/// What differs between links is f. A binary response has size 1.
+/// What differs between links is f, and log(1 - g) where g is not symmetric. A binary response has size 1.
 class Binomial : public Composed {
  public:
   explicit Binomial(const StandardFunction& log_inverse_link) : Composed(log_inverse_link) {}
@@ -25,10 +25,10 @@ class Binomial : public Composed {
     return size * std::exp(f_.value(*eta));
   }
   double conditional_variance(double size, const double* eta) const override {
-    return size * std::exp(f_.value(*eta) + f_.value(-*eta));
+    return size * std::exp(f_.value(*eta) + log_complement(*eta));
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
-    return binomial_cdf(datum.y, datum.size, std::exp(f_.value(*eta)), std::exp(f_.value(-*eta)));
+    return binomial_cdf(datum.y, datum.size, std::exp(f_.value(*eta)), std::exp(log_complement(*eta)));
   }
   // -d P(Y <= y | eta) / d eta = size p(y | eta, size - 1) g'(eta)
   std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
@@ -42,6 +42,10 @@ class Binomial : public Composed {
   const StandardFunction* log_inverse_link() const override { return &f_; }
   bool discrete() const override { return true; }
   Support support(double size) const override { return {0.0, size}; }
+
+ protected:
+  /// log(1 - g(eta))
+  virtual double log_complement(double eta) const { return f_.value(-eta); }
 };
 
 }  // namespace galvi
