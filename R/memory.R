@@ -38,6 +38,20 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   )
 }
 
+#' A full process over this many rows takes minutes or hours: its user is told before it begins.
+#' @noRd
+slow_rows <- 5000
+
+inform_slow_fit <- function(model) {
+  n <- length(model$y)
+  if (n <= slow_rows || !is_full(model)) return(invisible())
+  label <- Find(is_full_term, prior_terms(model))$label
+  inform_galvi("size", sprintf(paste(
+    "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.1f GiB, which takes",
+    "minutes. %s is much faster."
+  ), label, format(n, big.mark = ","), 8 * n^2 / 2^30, with_inducing(label)))
+}
+
 field_bytes <- function(term) {
   if (is.null(term$field)) return(0)
   nodes <- term$field$precision[[1L]]$rows

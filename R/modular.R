@@ -117,6 +117,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
     failure <- if (!is.null(passes)) passes$failure()
     stop(if (is.null(failure)) e else failure)
   })
+  inform_slow_fit(core)
   result <- with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(given, method, control), threads = control$threads, {
       start <- if (is.null(passes)) warm_start(start, core)

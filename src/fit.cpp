@@ -191,23 +191,21 @@ const Algorithm& choose_to_learn(const LatentGaussianModel& core, const HyperTab
   return choose_algorithm("auto", core);
 }
 
-/// Learns from part of the rows, the model's `pilot`, where learning from all of them starts: it costs
-/// little, and leaves little to learn. Part of the rows may say that an input does not matter, and there the
-/// bound of all rows is flat too: hyperparameters other than places go no further than a factor of e^2.
-void learn_from_pilot(Context& context, const Rcpp::List& model, const std::string& method,
-                      const Rcpp::List& control, HyperTable& table) {
+/// Learns from part of the rows, `part`, where learning from all of them starts: it costs little, and leaves
+/// little to learn. Part of the rows may say that an input does not matter, and there the bound of all rows is
+/// flat too: hyperparameters other than places go no further than a factor of e^2.
+void learn_from_part(LatentGaussianModel& part, const std::string& method, InferenceControl inference,
+                     HyperTable& table) {
   constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
   constexpr double reach = 2;
   const Vector before = table.values(), from = table.unconstrained();
-  LatentGaussianModel core = model_from_list(context, model["pilot"], automatic_expectation(method));
-  core.update(before);
-  InferenceControl inference = inference_control(control);
+  part.update(before);
   HyperControl hyper;
   inference.tol = std::max(inference.tol, rough);
   hyper.tol = 3e-6;
-  Trace aside(context);
+  Trace aside(part.context());
   try {
-    fit_hyper(core, choose_algorithm(method, core), table, true, std::nullopt, inference, hyper, aside);
+    fit_hyper(part, choose_algorithm(method, part), table, true, std::nullopt, inference, hyper, aside);
     Vector x = table.unconstrained();
     for (Index i = 0; i < x.size(); ++i)
       if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);
@@ -217,17 +215,16 @@ void learn_from_pilot(Context& context, const Rcpp::List& model, const std::stri
   }
 }
 
-/// Where inference from all rows starts if its bound may have several optima: at the best that part of the
-/// rows, the model's `pilot`, finds from several starts, each row standing for as many as there are. Empty
-/// where the bound is known to have one optimum, or the pilot has no posterior.
-std::optional<Sites> start_from_pilot(LatentGaussianModel& core, const Rcpp::List& model, const Algorithm& algorithm,
-                                      InferenceControl control) {
+/// Where inference from all rows starts if its bound may have several optima: at the best that `part` of the
+/// rows finds from several starts, each row standing for as many as there are. Empty where the bound is known
+/// to have one optimum, or the part has no posterior.
+std::optional<Sites> start_from_part(const LatentGaussianModel& core, LatentGaussianModel& part,
+                                     const Algorithm& algorithm, InferenceControl control) {
   constexpr double rough = 1e-3;  // nats
   if (core.one_optimum() || !core.expectation().consistent() || !core.sums_suffice()) return std::nullopt;
-  LatentGaussianModel part = model_from_list(core.context(), model["pilot"], core.expectation().name());
   part.update(core.hyper());
   control.tol = std::max(control.tol, rough);
-  Trace aside(core.context());
+  Trace aside(part.context());
   try {
     const InferenceResult found =
         best_of_starts(part, algorithm, algorithm.run(part, std::nullopt, control, aside), control, aside);
@@ -283,11 +280,12 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
 
   if (has(model, "pilot")) {
+    LatentGaussianModel part = model_from_list(context, model["pilot"], core.expectation().name());
     if (learn && !algorithm.learn && table.is_place().any()) {
-      learn_from_pilot(context, model, method, control, table);
+      learn_from_part(part, method, inference, table);
       core.update(table.values());
     }
-    if (!sites) sites = start_from_pilot(core, model, algorithm, inference);
+    if (!sites) sites = start_from_part(core, part, algorithm, inference);
     inference.one_start = sites.has_value();
   }
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;

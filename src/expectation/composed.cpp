@@ -105,7 +105,7 @@ PointConjugate conjugate_of_latent(const FunctionMean& mean, const Composition& 
 std::string ComposedExpectation::refuses(const Likelihood& likelihood) const {
   if (likelihood.standard_function() == &mean_->function()) {
     if (exact() || !likelihood.signed_weights()) return "";
-    return "expectation = \"" + name() + "\" is no bound with truncated rows; use \"auto\".";
+    return "expectation = \"" + name() + "\" is not a bound where rows are truncated; use \"auto\".";
   }
   const std::string what = &mean_->function() == &log_phi() ? "log Phi, as binomial(\"probit\")"
                                                             : "log(1 + exp(x)), as logit links";

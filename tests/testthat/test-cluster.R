@@ -1,18 +1,5 @@
 # Fits whose rows are with the workers of a cluster: the same numbers, to the last bit, as without.
 
-# Workers that stop when the test ends.
-local_cluster <- function(workers = 2, env = parent.frame()) {
-  skip_on_cran()
-  cluster <- parallel::makePSOCKcluster(workers)
-  stop <- function() for (j in seq_along(cluster)) {
-    try(parallel::stopCluster(cluster[j]), silent = TRUE)
-    try(close(cluster[[j]]$con), silent = TRUE)  # of a process that is gone
-  }
-  do.call(on.exit, list(call("suppressWarnings", as.call(list(stop))), add = TRUE), envir = env)
-  parallel::clusterCall(cluster, .libPaths, .libPaths())
-  cluster
-}
-
 cluster_data <- function(n = 3000) {
   set.seed(5)
   d <- data.frame(x = runif(n, -3, 3), z = runif(n, -3, 3), g = factor(sample(c("a", "b", "c"), n, TRUE)))
@@ -23,11 +10,6 @@ cluster_data <- function(n = 3000) {
 
 grid_points <- as.matrix(expand.grid(x = seq(-3, 3, length.out = 4), z = seq(-3, 3, length.out = 3)))
 
-# What is the same, to the last bit.
-same_fit <- function(fit) {
-  fit[c("elbo", "hyper", "posterior", "method", "convergence", "log_prior", "inducing", "nobs")]
-}
-
 test_that("a fit on a cluster is that of its method without one, to the last bit", {
   cluster <- local_cluster()
   d <- cluster_data()
@@ -36,7 +18,7 @@ test_that("a fit on a cluster is that of its method without one, to the last bit
     there <- galvi(formula, d, family, method = method,
       control = galvi_control(backend = "blas", cluster = cluster), ...)
     here <- galvi(formula, d, family, method = there$method, control = control, ...)
-    expect_identical(same_fit(there), same_fit(here))
+    expect_identical(bits_of(there), bits_of(here))
     expect_identical(predict(there, d[1:5, ], se.fit = TRUE), predict(here, d[1:5, ], se.fit = TRUE))
     there
   }
@@ -60,8 +42,8 @@ test_that("learning gives the same bits on any number of workers, and what one p
       control = galvi_control(hyper_iterations = 15, backend = "blas", ...))
   }
   there <- suppressWarnings(learn(cluster = cluster))
-  expect_identical(same_fit(there), same_fit(suppressWarnings(learn(cluster = cluster[1]))))
-  expect_identical(same_fit(there), same_fit(suppressWarnings(learn())))
+  expect_identical(bits_of(there), bits_of(suppressWarnings(learn(cluster = cluster[1]))))
+  expect_identical(bits_of(there), bits_of(suppressWarnings(learn())))
 })
 
 test_that("a worker that dies costs a pass, not the fit", {
@@ -133,9 +115,9 @@ test_that("clusters of mirai serve too", {
       control = galvi_control(backend = "blas", ...))
   }
   alone <- fit()
-  expect_identical(same_fit(fit(cluster = cluster)), same_fit(alone))
+  expect_identical(bits_of(fit(cluster = cluster)), bits_of(alone))
   tools::pskill(parallel::clusterCall(cluster, Sys.getpid)[[1]], tools::SIGKILL)
-  expect_identical(same_fit(suppressWarnings(fit(cluster = cluster))), same_fit(alone))
+  expect_identical(bits_of(suppressWarnings(fit(cluster = cluster))), bits_of(alone))
 })
 
 test_that("a worker may die at any time", {
@@ -149,7 +131,7 @@ test_that("a worker may die at any time", {
   whole <- suppressWarnings(learn(cluster = cluster))
   pid <- parallel::clusterCall(cluster[1], Sys.getpid)[[1]]
   system(sprintf("(sleep 0.5; kill -9 %d) &", pid))
-  expect_identical(same_fit(suppressWarnings(learn(cluster = cluster))), same_fit(whole))
+  expect_identical(bits_of(suppressWarnings(learn(cluster = cluster))), bits_of(whole))
 })
 
 test_that("workers read their rows from a source themselves, and get the same bits", {
@@ -165,7 +147,7 @@ test_that("workers read their rows from a source themselves, and get the same bi
   }
   expected <- suppressWarnings(learn(file, "fixed_point"))
   expect_gt(expected$nobs, 55000)
-  expect_identical(same_fit(suppressWarnings(learn(file, "auto", cluster = cluster))), same_fit(expected))
+  expect_identical(bits_of(suppressWarnings(learn(file, "auto", cluster = cluster))), bits_of(expected))
   # of rows in memory it is the same posterior
   held <- function(data, ...) {
     galvi(y ~ 0 + gp(x, z, kernel = se(4, 1), inducing = grid_points), data, "binomial", method = "fixed_point",
@@ -176,7 +158,7 @@ test_that("workers read their rows from a source themselves, and get the same bi
   # a worker that dies leaves its rows to be read again
   pid <- parallel::clusterCall(cluster[1], Sys.getpid)[[1]]
   tools::pskill(pid, tools::SIGKILL)
-  expect_identical(same_fit(suppressWarnings(held(file, cluster = cluster))), same_fit(from_file))
+  expect_identical(bits_of(suppressWarnings(held(file, cluster = cluster))), bits_of(from_file))
 })
 
 test_that("workers connect to a database by a function", {
@@ -197,7 +179,7 @@ test_that("workers connect to a database by a function", {
   DBI::dbDisconnect(con)
   connect <- eval(bquote(function() DBI::dbConnect(RSQLite::SQLite(), .(file))), globalenv())
   expect_identical(held(row_source(connect, "rows"))$elbo, expected$elbo)
-  expect_identical(same_fit(held(row_source(connect, "rows"), cluster = cluster)), same_fit(expected))
+  expect_identical(bits_of(held(row_source(connect, "rows"), cluster = cluster)), bits_of(expected))
   expect_error(row_source(function() 1, "rows"), "must make a connection", class = "galvi_error_data")
 })
 
@@ -210,7 +192,7 @@ test_that("a fit is where a fit on a cluster may start", {
   }
   first <- suppressWarnings(fit(hyper_iterations = 2))
   again <- function(...) update(first, start = first, control = galvi_control(backend = "blas", ...))
-  expect_identical(same_fit(again(cluster = cluster)), same_fit(again()))
+  expect_identical(bits_of(again(cluster = cluster)), bits_of(again()))
 })
 
 test_that("what is no cluster, or cannot use one, is refused with what to do", {

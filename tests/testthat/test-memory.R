@@ -168,3 +168,11 @@ test_that("memory that runs out on the way, the guard deaf, is no bare C++ error
   ))
   expect_match(text, "^galvi_error_size Memory ran out: 6,000 rows are too many for a joint cov")
 })
+
+test_that("a full process over many rows is announced before it begins", {
+  told <- tryCatch(inform_slow_fit(full_gp(slow_rows + 1)), message = identity)
+  expect_s3_class(told, "galvi_message_size")
+  expect_match(conditionMessage(told), "gp(x, inducing = 200)", fixed = TRUE)
+  expect_silent(inform_slow_fit(full_gp(slow_rows)))
+  expect_silent(inform_slow_fit(core_model(galvi_model(galvi_design(dist ~ gp(speed, inducing = 5), cars)))))
+})

@@ -129,7 +129,7 @@ test_that("all rows are log-concave but truncated ones of the log-logistic", {
     if (survival_examples[[type]]$times) expect_true(untruncated$one_optimum)
   })
   truncated <- survival_spec("loglogistic", list(censored = 1, truncated = 1))
-  expect_match(probe_expectation_refuses("log", truncated), "no bound with truncated rows")
+  expect_match(probe_expectation_refuses("log", truncated), "not a bound where rows are truncated")
   expect_identical(probe_expectation_refuses("log", survival_spec("loglogistic", list(censored = 1))), "")
 })
 
