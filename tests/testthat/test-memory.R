@@ -174,5 +174,5 @@ test_that("a full process over many rows is announced before it begins", {
   expect_s3_class(told, "galvi_message_size")
   expect_match(conditionMessage(told), "gp(x, inducing = 200)", fixed = TRUE)
   expect_silent(inform_slow_fit(full_gp(slow_rows)))
-  expect_silent(inform_slow_fit(core_model(galvi_model(galvi_design(dist ~ gp(speed, inducing = 5), cars)))))
+  expect_silent(inform_slow_fit(core_model(galvi_model(galvi_design(dist ~ gp(speed, inducing = 5), cars)), "auto")))
 })
