@@ -42,6 +42,9 @@
 #' @param cluster A cluster of package parallel whose workers take the passes over the rows:
 #'   [parallel::makeCluster()] (processes on this machine, or on others by ssh or MPI) or
 #'   `mirai::make_cluster()`. See Clusters.
+#' @param max_seconds Time for inference and learning, in seconds. When it is over, [galvi()] returns the fit so
+#'   far, which has not converged and says so, and [update()][update.galvi] goes on from it. A last iteration
+#'   is always completed.
 #' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
 #' @section Clusters:
 #' Every worker is sent its part of the rows once, or reads it from a row source ([row_source()]) and keeps it.
@@ -64,7 +67,7 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
                           threads = getOption("galvi.threads", 2), backend = "auto",
                           keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
-                          step_rule = "natural", step_size = "auto", cluster = NULL, ...) {
+                          step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf, ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -88,7 +91,8 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     step_size = check_auto(step_size, "step_size", "a positive number", function(x, arg) {
       check_number(x, arg, 0, open_lower = TRUE)
     }),
-    cluster = check_cluster(cluster)
+    cluster = check_cluster(cluster),
+    max_seconds = check_number(max_seconds, "max_seconds", 0, open_lower = TRUE, infinite = TRUE)
   ), class = "galvi_control")
 }
 

@@ -30,6 +30,7 @@
 #'   \item{`backend`, `cost`}{ the linear algebra used, and its cost: flops, factorisations,
 #'     products.}
 #'   \item{`starts`}{NULL, or a data frame of all starts tried.}
+#'   \item{`stopped`}{TRUE where the fit was stopped before its end, see [galvi_last()]; else NULL.}
 #'   \item{`seen`, `penalty`}{from [add_data()] only: the number of observations before the N of this fit, which
 #'     the posterior and `elbo` know too; the nats that changes of inducing points have cost `elbo`.}
 #' }

@@ -205,6 +205,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
 # weights, offset and subset.
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action) {
+  call <- without_continued(call)
   call[[1L]] <- quote(galvi)
   check_method(method)
   check_expectation(expectation)
@@ -212,12 +213,25 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   args <- as.list(call)[c("weights", "offset", "subset")]
   design <- read_design(formula, data, family, args, na.action, control$chunk_rows)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
-  posterior <- tryCatch(galvi_infer(model, method, start, verbose), galvi_error_unfinished = function(e) {
-    e$fit <- last_fit$value <- suppressWarnings(galvi_fit(model, e$posterior, call))
-    e$message <- paste0(sub("[.]?$", ".", e$message), " The fit so far is galvi_last().")
-    stop(e)
-  })
-  galvi_fit(model, posterior, call)
+  last_fit$standing <- NULL
+  posterior <- tryCatch(
+    withCallingHandlers(galvi_infer(model, method, start, verbose), interrupt = function(e) {
+      standing <- last_fit$standing
+      if (is.null(standing)) return()
+      last_fit$value <- function() stopped_fit(model, interrupted_posterior(model, standing), call)
+    }),
+    galvi_error_unfinished = function(e) {
+      e$fit <- last_fit$value <- stopped_fit(model, e$posterior, call)
+      e$message <- paste0(sub("[.]?$", ".", e$message), " The fit so far is galvi_last().")
+      stop(e)
+    }
+  )
+  fit <- galvi_fit(model, posterior, call)
+  if (posterior$out_of_time) {
+    fit$stopped <- TRUE
+    last_fit$value <- fit
+  }
+  fit
 }
 
 #' The core's refusals and numerical failures, and memory that runs out, with our classes

@@ -122,7 +122,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = interact
     as_read(with_memory(fit_size(given, method, control), threads = control$threads, {
       start <- if (is.null(passes)) warm_start(start, core)
       if (is.null(control$cluster)) {
-        fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report)
+        fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
       } else if (is.null(passes)) {
         fit_on_cluster(core, pilot, method, hyper, control, start, report)
       } else {

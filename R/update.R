@@ -2,7 +2,7 @@
 #'
 #' The usual questions. `update()` fits again with a changed formula or changed arguments, as
 #' [stats::update()] does: `update(fit, . ~ . + gp(x))`. `start = fit` among them starts from this fit's
-#' hyperparameters.
+#' hyperparameters. A fit that was stopped ([galvi_last()]) goes on from where it stood.
 #'
 #' @param object,x,formula A fit of [galvi()].
 #' @param type Weights that were given (`"prior"`, as of [stats::glm()]); there are no others.
@@ -132,5 +132,6 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   if (!evaluate) return(call)
   # the function itself: the package need not be attached
   call[[1L]] <- galvi
+  if (isTRUE(object$stopped) && !"start" %in% names(extras)) call$start <- continued(object, call$start)
   eval(call, parent.frame())
 }

@@ -177,8 +177,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // fit_model
-Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control, Rcpp::Nullable<Rcpp::List> start, SEXP report);
-RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP) {
+Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control, Rcpp::Nullable<Rcpp::List> start, SEXP report, SEXP keep);
+RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP, SEXP keepSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
@@ -188,7 +188,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type start(startSEXP);
     Rcpp::traits::input_parameter< SEXP >::type report(reportSEXP);
-    rcpp_result_gen = Rcpp::wrap(fit_model(model, method, hyper, control, start, report));
+    Rcpp::traits::input_parameter< SEXP >::type keep(keepSEXP);
+    rcpp_result_gen = Rcpp::wrap(fit_model(model, method, hyper, control, start, report, keep));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -358,7 +359,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_hyper_method_facts", (DL_FUNC) &_galvi_hyper_method_facts, 0},
     {"_galvi_backend_names", (DL_FUNC) &_galvi_backend_names, 0},
     {"_galvi_step_rule_names", (DL_FUNC) &_galvi_step_rule_names, 0},
-    {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 6},
+    {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 7},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},

@@ -230,14 +230,14 @@ std::optional<Sites> start_from_part(const LatentGaussianModel& core, LatentGaus
         best_of_starts(part, algorithm, algorithm.run(part, std::nullopt, control, aside), control, aside);
     const double copies = static_cast<double>(core.observations()) / static_cast<double>(part.rows());
     auto q = GlobalModel(part).posterior_of(found.posterior.sites, copies);
-    if (q) return Sites{{}, {}, std::make_shared<const Asking>(Asking{std::move(*q), {}})};
+    if (q) return from_here(std::move(*q));
   } catch (const std::domain_error&) {
   }
   return std::nullopt;
 }
 
 /// What was found before the rows did not come any more.
-Fit fit_so_far(LatentGaussianModel& core, HyperTable& table) {
+Fit fit_of_rows_so_far(LatentGaussianModel& core, HyperTable& table) {
   const RowSource::Reached& reached = *core.source()->reached;
   table.set_values(reached.hyper);
   core.update(reached.hyper);
@@ -250,14 +250,40 @@ Fit fit_so_far(LatentGaussianModel& core, HyperTable& table) {
   return out;
 }
 
+/// Where a search stood when its time was over, as a fit: one more iteration says what holds there.
+Fit fit_of_standing(LatentGaussianModel& core, const Algorithm& algorithm, HyperTable& table,
+                    const std::optional<Standing>& standing, InferenceControl control, Trace& trace) {
+  if (standing) table.set_values(standing->hyper);
+  core.update(table.values());
+  control.max_iterations = 1;
+  control.one_start = true;
+  Fit out;
+  out.inference = algorithm.run(core, standing ? std::optional<Sites>(standing->sites) : std::nullopt, control, trace);
+  out.hyper = table.values();
+  out.objective = out.inference.posterior.elbo + table.log_prior();
+  return out;
+}
+
+/// From this fit_model() goes on another time, with `hyper` = "fixed": no number is computed any more.
+Rcpp::List standing_to_r(const Standing& standing, const Algorithm& algorithm, const Trace& trace) {
+  const Sites& sites = standing.sites;
+  Rcpp::List start = sites.lambda.size() > 0
+                         ? Rcpp::List::create(Rcpp::_["lambda"] = to_r(sites.lambda), Rcpp::_["b"] = to_r(sites.b))
+                         : Rcpp::List::create(Rcpp::_["global"] = global_to_r(sites.asking->q));
+  return Rcpp::List::create(Rcpp::_["hyper"] = to_r(standing.hyper), Rcpp::_["start"] = start,
+                            Rcpp::_["method"] = algorithm.name, Rcpp::_["trace"] = trace_to_r(trace));
+}
+
 }  // namespace
 
 //' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
+//' @param keep NULL, or a function that is called with what standing_to_r() gives if the user interrupts.
 //' @noRd
 // [[Rcpp::export]]
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
-                     Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue) {
-  RMonitor monitor(report);
+                     Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue,
+                     SEXP keep = R_NilValue) {
+  RMonitor monitor(report, has(control, "max_seconds") ? get<double>(control, "max_seconds") : R_PosInf);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
@@ -279,24 +305,26 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     }
   }
 
-  if (has(model, "pilot")) {
-    LatentGaussianModel part = model_from_list(context, model["pilot"], core.expectation().name());
-    if (learn && !algorithm.learn && table.is_place().any()) {
-      learn_from_part(part, method, inference, table);
-      core.update(table.values());
-    }
-    if (!sites) sites = start_from_part(core, part, algorithm, inference);
-    inference.one_start = sites.has_value();
-  }
   const int number = learn ? std::max(1, get<int>(control, "starts")) : 1;
-  const Vector first = table.unconstrained();
-  Matrix points(number, table.size());
-  Vector elbos(number);
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();  // of starts that the time was too short for
+  Matrix points = Matrix::Constant(number, table.size(), none);
+  Vector elbos = Vector::Constant(number, none);
   Rcpp::LogicalVector converged(number);
   Fit best;
   int best_start = 0;
   std::string failure;
+  bool out_of_time = false;
   try {
+    if (has(model, "pilot")) {
+      LatentGaussianModel part = model_from_list(context, model["pilot"], core.expectation().name());
+      if (learn && !algorithm.learn && table.is_place().any()) {
+        learn_from_part(part, method, inference, table);
+        core.update(table.values());
+      }
+      if (!sites) sites = start_from_part(core, part, algorithm, inference);
+      inference.one_start = sites.has_value();
+    }
+    const Vector first = table.unconstrained();
     for (int s = 0; s < number; ++s) {
       if (s > 0) {
         // further starts: one unit of standard deviation on the log scale, from R's generator
@@ -318,8 +346,19 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   } catch (const SourceFailure& e) {
     if (!core.source()->reached) throw;
     failure = e.what();
-    best = fit_so_far(core, table);
+    best = fit_of_rows_so_far(core, table);
     best_start = number - 1;
+  } catch (const OutOfTime&) {
+    out_of_time = true;
+    monitor.without_limit();
+    best = fit_of_standing(core, algorithm, table, trace.standing(), inference, trace);
+    best_start = number - 1;
+  } catch (const Rcpp::internal::InterruptedException&) {
+    if (!Rf_isNull(keep) && trace.standing() && !core.source()) {
+      const Rcpp::Function to_r(keep);
+      to_r(standing_to_r(*trace.standing(), algorithm, trace));
+    }
+    throw;
   }
   if (best_start != number - 1) {  // the table and the solvers stand at the last start
     table.set_values(best.hyper);
@@ -354,9 +393,11 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["elbo"] = q.elbo;
   out["log_prior"] = best.objective - q.elbo;
   out["trace"] = trace_to_r(trace);
-  out["converged"] = best.inference.converged && best.hyper_converged;
-  out["message"] = failure.empty() ? message_of(best, inference)
-                                   : "the rows could not be read to the end, and this is what was found before";
+  out["converged"] = best.inference.converged && best.hyper_converged && !out_of_time;
+  out["out_of_time"] = out_of_time;
+  out["message"] = out_of_time      ? "it stopped after `max_seconds`, and this is what was found before"
+                   : failure.empty() ? message_of(best, inference)
+                                     : "the rows could not be read to the end, and this is what was found before";
   if (!failure.empty()) out["failure"] = failure;
   out["gradient_norm"] = s.norm;
   out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();

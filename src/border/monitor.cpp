@@ -8,7 +8,11 @@ constexpr std::chrono::milliseconds kReportEvery{100};
 
 }  // namespace
 
-RMonitor::RMonitor(SEXP report) : report_(report), next_poll_(Clock::now()), next_report_(Clock::now()) {
+RMonitor::RMonitor(SEXP report, double seconds)
+    : report_(report), next_poll_(Clock::now()), end_(Clock::time_point::max()), next_report_(Clock::now()) {
+  constexpr double longest = 1e9;  // beyond it a clock's count overflows
+  if (seconds < longest)
+    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   if (!Rf_isNull(report) && !Rf_isFunction(report)) {
     throw std::invalid_argument("`report` must be NULL or a function.");
   }
@@ -19,6 +23,7 @@ void RMonitor::poll() {
   if (now < next_poll_) return;
   next_poll_ = now + kPollEvery;
   Rcpp::checkUserInterrupt();  // throws, so that destructors run
+  if (now >= end_) throw OutOfTime();
 }
 
 void RMonitor::report(const Progress& progress) {

@@ -4,6 +4,7 @@
 #include <Rcpp/Lightest>
 
 #include <chrono>
+#include <limits>
 
 #include "numeric/context.h"
 
@@ -14,8 +15,10 @@ namespace galvi {
 /// cheap. The core calls it on the main thread only: R is not thread-safe.
 class RMonitor final : public Monitor {
  public:
-  /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap).
-  explicit RMonitor(SEXP report);
+  /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap). After `seconds` poll() throws
+  /// OutOfTime, until without_limit().
+  explicit RMonitor(SEXP report, double seconds = std::numeric_limits<double>::infinity());
+  void without_limit() { end_ = Clock::time_point::max(); }
 
   void poll() override;
   void report(const Progress& progress) override;
@@ -25,7 +28,7 @@ class RMonitor final : public Monitor {
   using Clock = std::chrono::steady_clock;
 
   SEXP report_;  // kept alive by the caller's argument for the length of the call
-  Clock::time_point next_poll_;
+  Clock::time_point next_poll_, end_;
   Clock::time_point next_report_;
   std::string last_stage_;
 };

@@ -42,13 +42,15 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
     gradient.tail(hypers) = unit * table.chain(in_hypers);
     gradient *= -1;
     const double objective = bound + table.log_prior();
-    trace.attempt();
-    trace.add(bound, std::numeric_limits<double>::quiet_NaN());
-    trace.judge(objective);
-    if (objective > best) {
+    const bool better = objective > best;
+    if (better) {
       best = objective;
       out.sites = numbers->sites();
     }
+    trace.attempt();
+    if (better) trace.at(table.values(), out.sites, bound);
+    trace.add(bound, std::numeric_limits<double>::quiet_NaN());
+    trace.judge(objective);
     return -objective;
   };
   LbfgsControl lbfgs;

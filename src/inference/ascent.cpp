@@ -100,7 +100,7 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
               InferenceResult& out) {
   out.stationarity = model.stationarity(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap());
+  trace.add(model.hyper(), out.posterior, out.stationarity.gap());
   out.converged = out.stationarity.measure() <= control.tol;
   return out.converged || out.iterations == control.max_iterations;
 }

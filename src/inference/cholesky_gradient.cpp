@@ -121,7 +121,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     out.converged = out.stationarity.measure() <= control.tol;
   };
   judge();
-  trace.add(out.posterior.elbo, out.stationarity.gap());
+  trace.add(model.hyper(), out.posterior, out.stationarity.gap());
   if (out.converged) return out;
 
   const bool certified = !std::isnan(out.stationarity.certificate);
@@ -142,6 +142,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     best = value;
     best_sites = climber.read_off();
     const double gap = 0.5 * squared_norm;
+    trace.at(model.hyper(), best_sites, value);
     trace.add(value, certified ? gap + out.posterior.rounding : std::numeric_limits<double>::quiet_NaN());
     if (gap <= promising) {
       promising = 0.1 * gap;
@@ -185,7 +186,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
     }
   }
   model.restore(out.posterior);
-  trace.add(out.posterior.elbo, out.stationarity.gap());
+  trace.add(model.hyper(), out.posterior, out.stationarity.gap());
   return out;
 }
 
@@ -198,6 +199,7 @@ InferenceResult cholesky_gradient_by_sums(GlobalModel model, const std::optional
   const auto judge = [&] {
     out.stationarity = model.step_from(best).stationarity;
     out.converged = out.stationarity.measure() <= control.tol;
+    trace.at(model.model().hyper(), from_here(best.q), best.elbo);
     trace.add(best.elbo, out.stationarity.gap());
   };
   for (int i = 0; i < warming_steps && !control.cold; ++i) {

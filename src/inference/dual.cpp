@@ -137,7 +137,7 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     const double far = current ? current->value - out.posterior.elbo : infinity;
     if (far <= static_cast<double>(model.rows() * model.latents())) break;
     gap = std::min(gap, far);
-    trace.add(out.posterior.elbo, gap + out.posterior.rounding);
+    trace.add(model.hyper(), out.posterior, gap + out.posterior.rounding);
     if (!natural_step(model, model.natural_target(out.posterior), step, 1, out.posterior)) break;
     ++out.iterations;
     step = std::min(1.0, 2.0 * step);
@@ -154,7 +154,7 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     last = now;
     gap = std::min(gap, std::max(now, 0.0));
     of_dual = rounding(*current);
-    trace.add(out.posterior.elbo, gap + of_dual + out.posterior.rounding);
+    trace.add(model.hyper(), out.posterior, gap + of_dual + out.posterior.rounding);
     if (gap <= control.tol || out.iterations >= control.max_iterations) break;
     current = search.next(*current);
     ++out.iterations;

@@ -150,7 +150,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
   for (;;) {
     const auto& [q, update] = *current;
     out.stationarity = {std::numeric_limits<double>::quiet_NaN(), distance_to(model, q, update.target)};
-    trace.add(q.elbo, out.stationarity.gap());
+    trace.add(model.hyper(), q, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;
     ++out.iterations;

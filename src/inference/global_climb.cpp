@@ -138,6 +138,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
   for (;;) {
     const GlobalStep way = model.step_from(point);
     out.stationarity = way.stationarity;
+    trace.at(model.model().hyper(), from_here(point.q), point.elbo);
     trace.add(point.elbo, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;

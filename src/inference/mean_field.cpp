@@ -172,6 +172,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   for (;;) {
     const double gap = climber.gap(current);
     out.stationarity = {gap, std::sqrt(2 * gap), climber.rounding(current)};
+    trace.at(model.hyper(), {climber.lambda(), current.b}, current.bound);
     trace.add(current.bound, out.stationarity.gap());
     out.converged = gap <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;

@@ -252,7 +252,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
   int stalled = 0;  // steps in a row that raised the bound by rounding only
   for (;;) {
     out.stationarity = model.stationarity(current);
-    trace.add(current.elbo, out.stationarity.gap());
+    trace.add(model.hyper(), current, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations || stalled == 3) return out;
     ++out.iterations;

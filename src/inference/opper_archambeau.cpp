@@ -32,7 +32,7 @@ InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& sta
     if (q->elbo >= out.posterior.elbo) {
       out.posterior = std::move(*q);
       out.stationarity = stationarity;
-      trace.add(out.posterior.elbo, stationarity.gap());
+      trace.add(model.hyper(), out.posterior, stationarity.gap());
       if (stationarity.measure() <= control.tol) throw Enough{};
     }
     return value;

@@ -367,6 +367,8 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
         }
         core.context().cost.rows += static_cast<double>(rows.size());
         if (std::isfinite(bound) && windows.add(bound)) {
+          trace.attempt();  // windows differ by chance: the last one stands for all
+          trace.at(core.hyper(), from_here(mover->posterior()), windows.mean());
           trace.add(windows.mean(), std::numeric_limits<double>::quiet_NaN());
           if (!schedule.known() && windows.settled()) schedule.decay_from(t);
         }
@@ -394,7 +396,7 @@ std::vector<std::string> step_rules() {
 InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
                            Trace& trace) {
   if (start) return incremental(model, start, control, trace);
-  const Sites near{{}, {}, std::make_shared<const Asking>(Asking{run(model, nullptr, control, trace), {}})};
+  const Sites near = from_here(run(model, nullptr, control, trace));
   return incremental(model, near, control, trace);
 }
 

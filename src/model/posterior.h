@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "expectation/expectation.h"
 #include "global/latent_posterior.h"
@@ -27,6 +28,11 @@ struct Sites {
   /// Where sums over rows gave them: what asks for them. Of rows that are not in memory there is nothing else.
   std::shared_ptr<const Asking> asking = {};
 };
+
+/// Inference starts at q itself.
+inline Sites from_here(GlobalPosterior q) {
+  return {{}, {}, std::make_shared<const Asking>(Asking{std::move(q), {}})};
+}
 
 /// How much a step may lower the merit and still count as not lowering it: what rounding does, but never more
 /// than digits that nobody reads.

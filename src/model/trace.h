@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/posterior.h"
 #include "numeric/context.h"
 
 namespace galvi {
@@ -21,6 +23,13 @@ struct TraceRow {
   double elbo;
   double gap;  // NaN where there is no certificate
   Cost cost;
+};
+
+/// Where a search stands: what a fit that is stopped leaves behind.
+struct Standing {
+  Vector hyper;
+  Sites sites;
+  double elbo;
 };
 
 class Trace {
@@ -38,7 +47,10 @@ class Trace {
       if (row.start == number) step_ = std::max(step_, row.step);
   }
   /// The next rows, until judge(), are at hyperparameters that the search tries.
-  void attempt() { attempted_ = rows_.size(); }
+  void attempt() {
+    attempted_ = rows_.size();
+    trial_.reset();
+  }
   /// Their objective: they are the next step of the search if it is the best so far.
   void judge(double objective) {
     const bool better = objective > best_;
@@ -46,10 +58,24 @@ class Trace {
       best_ = objective;
       ++step_;
     }
+    if (trial_ && objective > best_of_all_) {
+      best_of_all_ = objective;
+      best_trial_ = std::move(trial_);
+    }
     for (std::size_t i = attempted_; i < rows_.size(); ++i)
       rows_[i].step = better ? step_ : TraceRow::no_step;
   }
+  /// Where the next call of add() finds q, at these hyperparameters.
+  void at(const Vector& hyper, const Sites& sites, double elbo) {
+    if (!trial_ || !(elbo < trial_->elbo)) trial_ = Standing{hyper, sites, elbo};
+  }
+  /// The best of the hyperparameters tried; where none has been judged, the highest bound so far.
+  const std::optional<Standing>& standing() const { return best_trial_ ? best_trial_ : trial_; }
   /// Records an iteration of inference and lets the monitor speak and interrupt.
+  void add(const Vector& hyper, const Posterior& q, double gap) {
+    at(hyper, q.sites, q.elbo);
+    add(q.elbo, gap);
+  }
   void add(double elbo, double gap) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     const int number = static_cast<int>(rows_.size());
@@ -65,7 +91,8 @@ class Trace {
   Clock::time_point start_;
   std::string stage_ = "inference";
   int search_ = 1, step_ = TraceRow::no_step;
-  double best_ = -std::numeric_limits<double>::infinity();
+  double best_ = -std::numeric_limits<double>::infinity(), best_of_all_ = best_;
+  std::optional<Standing> trial_, best_trial_;
   std::size_t attempted_ = 0;
   std::vector<TraceRow> rows_;
 };

@@ -1,6 +1,7 @@
 // What every computation is handed beside its data: who multiplies matrices, who listens, how many threads.
 #pragma once
 
+#include <exception>
 #include <string>
 
 #include "numeric/types.h"
@@ -15,6 +16,12 @@ struct Progress {
   int iteration;
   double elbo;
   double gap;
+};
+
+/// Thrown where the time that a computation was given is over.
+class OutOfTime : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the time is over"; }
 };
 
 /// The core's only way to the world outside: progress goes out, interrupts and random numbers come in.
