@@ -42,7 +42,7 @@
 #' coef(fit)
 #' @export
 add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
-                     verbose = interactive(), ...) {
+                     verbose = getOption("galvi.progress", interactive()), ...) {
   refuse_dots(list(...), add_data, "add_data()")
   if (missing(fit) || !inherits(fit, "galvi")) {
     stop_galvi("argument", "`fit` must be a fit of galvi(), as in add_data(fit, newdata).")

@@ -57,7 +57,8 @@
 #' @param na.action What to do with missing values: [stats::na.omit()] by R's default option,
 #'   [stats::na.fail()], [stats::na.exclude()].
 #' @param control [galvi_control()].
-#' @param verbose Show progress?
+#' @param verbose Show progress? `options(galvi.progress = FALSE)` turns it off for good, and `TRUE` on, also in
+#'   scripts.
 #' @param ... Arguments of the methods. One that they do not know is an error.
 #' @return A fit of class `galvi`, see [galvi-fit]; with [predict()][predict.galvi], [plot()][plot.galvi] and
 #'   R's usual methods.
@@ -83,7 +84,7 @@ galvi <- function(x, ...) {
 #' @export
 galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
                           hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
-                          control = galvi_control(), verbose = interactive(), ...) {
+                          control = galvi_control(), verbose = getOption("galvi.progress", interactive()), ...) {
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   if (missing(formula) && "x" %in% names(extra)) {
@@ -111,7 +112,8 @@ galvi.brmsformula <- galvi.formula
 #' @export
 galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expectation = "auto",
                              hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset,
-                             na.action, control = galvi_control(), verbose = interactive(), kernel = se(),
+                             na.action, control = galvi_control(),
+                             verbose = getOption("galvi.progress", interactive()), kernel = se(),
                              inducing = NULL, intercept = TRUE, ...) {
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...

@@ -98,7 +98,7 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 #' @rdname modular
 #' @order 4
 #' @export
-galvi_infer <- function(model, method = "auto", start = NULL, verbose = interactive()) {
+galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOption("galvi.progress", interactive())) {
   check_step(model, "galvi_model", "model")
   control <- as_control(model$control)
   method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)

@@ -1,14 +1,16 @@
 # How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap) at most ten times a
 # second; here that becomes one line that rewrites itself on a terminal, or a line every two seconds in a log.
 
-# Calls run(report): `report` is what fit_model() hands to the core, NULL for a silent fit.
+# Calls run(report): `report` is what fit_model() hands to the core, NULL for a silent fit. A document that is knitted
+# has no reader yet.
 with_progress <- function(verbose, run) {
-  if (!isTRUE(verbose)) return(run(NULL))
+  if (!isTRUE(verbose) || isTRUE(getOption("knitr.in.progress"))) return(run(NULL))
   if (!cli::is_dynamic_tty()) return(run(progress_lines()))
   status <- ""
+  left <- time_left()
   bar <- cli::cli_progress_bar(format = "{cli::pb_spin} {status}", total = NA, clear = TRUE)
   run(function(stage, iteration, elbo, gap) {
-    status <<- progress_status(stage, iteration, elbo, gap)
+    status <<- progress_status(stage, iteration, elbo, gap, left(stage, elbo))
     cli::cli_progress_update(id = bar, force = TRUE)
   })
 }
@@ -16,18 +18,57 @@ with_progress <- function(verbose, run) {
 # A new stage is always shown; within one, a line every two seconds.
 progress_lines <- function(every = 2) {
   shown <- list(stage = "", time = -Inf)
+  left <- time_left()
   function(stage, iteration, elbo, gap) {
     now <- proc.time()[["elapsed"]]
+    seconds <- left(stage, elbo, now)
     if (identical(stage, shown$stage) && now - shown$time < every) return(invisible())
     shown <<- list(stage = stage, time = now)
-    cli::cat_line(progress_status(stage, iteration, elbo, gap), file = stderr())
+    cli::cat_line(progress_status(stage, iteration, elbo, gap, seconds), file = stderr())
   }
 }
 
-# "inference, iteration 3: bound -113.982, within 2.1e-05 nats of its optimum"
-progress_status <- function(stage, iteration, elbo, gap) {
+# "Computing the posterior, iteration 3: bound -113.982, within 2.1e-05 of its maximum; about 20 s left"
+progress_status <- function(stage, iteration, elbo, gap, seconds = NA) {
   text <- paste0(stage, ", iteration ", iteration)
   if (is.finite(elbo)) text <- paste0(text, ": bound ", formatC(elbo, format = "f", digits = 3))
-  if (is.finite(gap)) text <- paste0(text, ", within ", format(gap, digits = 2), " nats of its optimum")
+  if (is.finite(gap)) text <- paste0(text, ", within ", format(gap, digits = 2), " of its maximum")
+  if (is.finite(seconds)) text <- paste0(text, "; about ", in_words(seconds), " left")
   text
+}
+
+in_words <- function(seconds) {
+  if (seconds < 90) return(paste(signif(max(seconds, 1), 1L), "s"))
+  if (seconds < 5400) return(paste(signif(seconds / 60, 1L), "min"))
+  paste(signif(seconds / 3600, 1L), "h")
+}
+
+#' How long a stage will still take: function(stage, elbo, now), in seconds, NA while there is too little to tell
+#'
+#' The best bound so far is taken to approach its maximum geometrically. If it rose by r1 in the third quarter
+#' of the time until now and by r2 in the fourth, q = r2 / r1 < 1, then r2 q / (1 - q) is left to gain, which
+#' shrinks by q in every further quarter, until it is below `enough` nats.
+#' @noRd
+time_left <- function(enough = 1e-3, at_least = 3) {
+  stage_now <- ""
+  began <- NA_real_
+  times <- best <- numeric()
+  function(stage, elbo, now = proc.time()[["elapsed"]]) {
+    if (!identical(stage, stage_now)) {
+      stage_now <<- stage
+      began <<- now
+      times <<- best <<- numeric()
+    }
+    if (!is.finite(elbo)) return(NA_real_)
+    times <<- c(times, now)
+    best <<- c(best, max(elbo, utils::tail(best, 1L)))
+    span <- (now - began) / 4
+    if (4 * span < at_least) return(NA_real_)
+    rises <- diff(best[c(findInterval(now - c(2, 1) * span, times), length(best))])
+    if (length(rises) < 2L || any(!(rises > 0)) || rises[2L] >= rises[1L]) return(NA_real_)
+    q <- rises[2L] / rises[1L]
+    to_gain <- rises[2L] * q / (1 - q)
+    if (to_gain <= enough) return(0)
+    span * log(enough / to_gain) / log(q)
+  }
 }

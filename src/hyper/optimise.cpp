@@ -180,7 +180,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
   if (!optimise || table.learned() == 0) {
     out.inference = profile.infer(start);
   } else {
-    trace.stage("hyperparameters");
+    trace.stage(Stage::learning);
     // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
     const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
@@ -189,7 +189,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
                               : (together ? search_jointly : search_profile)(model, algorithm, table, start,
                                                                              inference, control, trace);
     out.hyper_converged = search.converged;
-    trace.stage("final inference");
+    trace.stage(Stage::inference);
     out.inference = profile.infer(search.sites);
     if (!out.hyper_converged)
       out.hyper_message =

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "model/posterior.h"
@@ -25,6 +24,8 @@ struct TraceRow {
   Cost cost;
 };
 
+enum class Stage { inference, learning };
+
 /// Where a search stands: what a fit that is stopped leaves behind.
 struct Standing {
   Vector hyper;
@@ -36,8 +37,9 @@ class Trace {
  public:
   explicit Trace(Context& context) : context_(context), start_(Clock::now()) {}
 
-  /// What the next rows belong to, for the progress line.
-  void stage(std::string name) { stage_ = std::move(name); }
+  /// What the next rows belong to, for the progress line. While hyperparameters move, the gap of each inference
+  /// says nothing of how far the search is.
+  void stage(Stage stage) { stage_ = stage; }
   /// The next rows belong to this search for hyperparameters; it may have begun before.
   void search(int number) {
     search_ = number;
@@ -81,7 +83,10 @@ class Trace {
     const int number = static_cast<int>(rows_.size());
     rows_.push_back({number, search_, std::max(step_, 0), seconds, elbo, gap, context_.cost});
     context_.monitor.poll();
-    context_.monitor.report({stage_, rows_.back().iteration, elbo, gap});
+    const bool learning = stage_ == Stage::learning;
+    context_.monitor.report({learning ? "Learning hyperparameters" : "Computing the posterior",
+                             rows_.back().iteration, elbo,
+                             learning ? std::numeric_limits<double>::quiet_NaN() : gap});
   }
   const std::vector<TraceRow>& rows() const { return rows_; }
 
@@ -89,7 +94,7 @@ class Trace {
   using Clock = std::chrono::steady_clock;
   Context& context_;
   Clock::time_point start_;
-  std::string stage_ = "inference";
+  Stage stage_ = Stage::inference;
   int search_ = 1, step_ = TraceRow::no_step;
   double best_ = -std::numeric_limits<double>::infinity(), best_of_all_ = best_;
   std::optional<Standing> trial_, best_trial_;

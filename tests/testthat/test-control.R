@@ -5,7 +5,7 @@ test_that("defaults are those of the interface", {
     tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200, starts = 1, freeze = 10,
     joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20, chunk_rows = "auto", threads = 2,
     backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
-    step_rule = "natural", step_size = "auto", cluster = NULL
+    step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf
   ))
 })
 
@@ -17,7 +17,8 @@ test_that("the option sets the threads", {
 
 test_that("illegal values are errors that say what is legal", {
   bad <- list(
-    tol = 0, tol = "a", max_iterations = 0, max_iterations = 2.5, hyper_tol = -1, hyper_iterations = -1,
+    tol = 0, tol = "a", max_seconds = 0, max_seconds = NA,
+    max_iterations = 0, max_iterations = 2.5, hyper_tol = -1, hyper_iterations = -1,
     starts = 0, freeze = -1, joint = NA, move_inducing = 1, inducing_jitter = -1, pieces = 2, pieces = 21,
     chunk_rows = 0, chunk_rows = "all", threads = 0, backend = "gpu", keep_factor = "yes",
     hyper_method = "bfgs", batch_rows = 0, batch_rows = "some", passes = 0, step_rule = "sgd", step_size = 0,
