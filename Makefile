@@ -5,13 +5,14 @@ RSCRIPT ?= Rscript
 # One BLAS thread: small factorisations on shared cores are faster, and timings mean something.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test fuzz check bench docs install sanitize clean
+.PHONY: help demo test fuzz prose check bench docs install sanitize clean
 
 help:
 	@echo "make demo      classify the ionosphere data: progress, summary, bound, test scores, two plots"
 	@echo "make test      run all tests; the last line counts them"
 	@echo "make fuzz      fit N=2000 random models from seed SEED=1 on, hostile data among them, and count what fails"
-	@echo "make check     R CMD build and R CMD check --as-cran --no-manual (needs pandoc for the vignettes)"
+	@echo "make prose     list words that no dictionary has and phrases that nobody says, in help, vignettes and messages"
+	@echo "make check     the same, then R CMD build and R CMD check --as-cran --no-manual (needs pandoc for the vignettes)"
 	@echo "make bench     run the measurements in bench/ (FILES=\"a.R b.R\" for some of them)"
 	@echo "make docs      rewrite help pages, NAMESPACE, RcppExports and Makevars"
 	@echo "make install   build and install galvi and what it needs"
@@ -34,6 +35,9 @@ WORKERS ?= 1
 fuzz:
 	@$(RSCRIPT) tools/install.R test
 	@$(ONE_THREAD) $(RSCRIPT) tools/fuzz.R --models $(N) --seed $(SEED) --workers $(WORKERS)
+
+prose:
+	@$(RSCRIPT) tools/prose.R
 
 check:
 	@$(RSCRIPT) tools/check.R
