@@ -52,6 +52,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   verbose <- check_flag(verbose, "verbose")
   control <- without_cluster(as_control(check_evaluates(control, "control")))
   check_remembers(fit)
+  fit <- factorised_view(fit)
   new <- observed_rows(fit, newdata)
   model <- at_points(with_rows(fit$model, new), fit, inducing)
   given <- c(model, list(

@@ -10,10 +10,12 @@
 #' treats the predictors as independent: covariances between them are zero.
 #'
 #' @section Several classes:
-#' The posterior of [categorical()] is approximated by one that treats the classes as independent. Its
-#' standard deviations and intervals are too small (often 0.2 to 0.9 of the right ones), and covariances
-#' between classes are zero. The latent values of [stick_breaking()] are independent in the posterior itself:
-#' its standard deviations are right.
+#' The bound of [categorical()] belongs to a posterior that treats the classes as independent, whose standard
+#' deviations are too small (often 0.2 to 0.9 of the right ones). In models of columns (fixed effects and kernels
+#' such as [linear()]) coefficients, their covariances across classes, class probabilities and simulations
+#' therefore come from the Gaussian posterior in which classes depend on each other, one Newton step from the
+#' former. With other terms they do not, and `print()` says so. The latent values of [stick_breaking()] are
+#' independent in the posterior itself.
 #'
 #' @param object A fit of [galvi()].
 #' @param complete Makes no difference, as no coefficient is ever left out; [stats::coef()] and

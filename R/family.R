@@ -113,9 +113,9 @@
 #' [per_class()]; priors of fixed effects, see `prior` in [galvi()], are the same for all. An offset is one
 #' column, which is added to every latent value, or a matrix with one column each.
 #'
-#' The posterior of `categorical` is approximated by one that treats these latent values as independent: the
-#' standard deviations of its coefficients are too small, see [coef.galvi]. Those of `stick_breaking` are
-#' right, as its latent values are independent in the posterior itself.
+#' The bound of `categorical` is that of a posterior in which these latent values are independent, and which has
+#' standard deviations that are too small; [coef.galvi] says which models have those of a posterior in which they depend on
+#' each other. The latent values of `stick_breaking` are independent in the posterior itself.
 #'
 #' `stick_breaking` goes through the levels in their order: is it the first, if not, is it the second, ...
 #' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.

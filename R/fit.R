@@ -41,7 +41,9 @@
 #'     alone (N x K, or NULL); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
 #'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `latents` (which
 #'     linear predictors have it), `mean` (columns x those) and `covariance` (a matrix for each); `latent` and
-#'     `factor`, what predictions need of the latent vector, or NULL. Any term's posterior, at the
+#'     `factor`, what predictions need of the latent vector, or NULL; `coupled`, for classes, the joint covariance
+#'     of all coefficients, with which `coefficients` and `latent` agree, and `factorised`, the `latent` that `elbo`
+#'     belongs to. Any term's posterior, at the
 #'     observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
 #'     the model frame. Of rows from a source ([row_source()]) `model`, `data` and the posterior's `mean`,
@@ -75,7 +77,8 @@ new_fit <- function(call, model, core, result) {
       nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
-        "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor"
+        "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
+        "factorised"
       )],
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
@@ -83,6 +86,7 @@ new_fit <- function(call, model, core, result) {
     )),
     class = "galvi"
   )
+  fit <- with_coupled_means(fit)
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
@@ -212,7 +216,7 @@ facts_of <- function(fit) {
 #' Are several latents of a row, independent under q, dependent in the posterior? Then q's variances are too
 #' small: they are those of each latent given the others.
 #' @noRd
-ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable
+ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable && !is_coupled(fit)
 
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes

@@ -39,6 +39,7 @@
 #' @exportS3Method loo::loo
 loo.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "loo()")
+  x <- factorised_view(x)
   cavity <- as_galvi_error(cavities(x))
   warn_improper(cavity$improper)
   weights <- x$model$weights

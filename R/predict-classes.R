@@ -44,15 +44,29 @@ classes_of_core <- function(fit, marginals, second) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
   }
-  out <- as_galvi_error(predict_classes(fit$model$likelihood, fit$posterior$hyper, unname(marginals$mean),
-    unname(marginals$variance), second))
-  if (!second) out <- list(probability = out)
+  out <- if (is.null(marginals$between)) {
+    independent_classes(fit$model$likelihood, fit, marginals$mean, marginals$variance, second)
+  } else {
+    likelihood <- fit$model$likelihood
+    likelihood$constants$reference <- -1  # every class has a latent value, that of a reference class is zero
+    at <- setdiff(seq_along(levels), fit$model$likelihood$constants$reference + 1)
+    mean <- matrix(0, nrow(marginals$mean), length(levels))
+    between <- array(0, c(nrow(mean), length(levels), length(levels)))
+    mean[, at] <- marginals$mean
+    between[, at, at] <- marginals$between
+    coupled_classes(mean, between, function(m, v) independent_classes(likelihood, fit, m, v, second))
+  }
   # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
   sums <- rowSums(out$probability)
   list(
     mean = `colnames<-`(out$probability / sums, levels),
     second = if (second) `colnames<-`(out$second, levels)
   )
+}
+
+independent_classes <- function(likelihood, fit, mean, variance, second) {
+  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second))
+  if (second) out else list(probability = out)
 }
 
 #' log P(y), y the classes 0, 1, .. of the rows

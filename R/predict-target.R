@@ -10,7 +10,7 @@ training_target <- function(fit) {
   list(
     rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
     censoring = model$censoring, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
-    marginals = fit$posterior[c("mean", "variance")]
+    marginals = if (is_coupled(fit)) coupled_marginals(fit) else fit$posterior[c("mean", "variance")]
   )
 }
 
@@ -87,7 +87,8 @@ extended_model <- function(model, rows) {
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
 latent_marginals <- function(fit, target) {
-  if (!is.null(target$marginals)) return(target$marginals)
+  between <- row_covariances(fit, target$rows)
+  if (!is.null(target$marginals)) return(c(target$marginals, list(between = between)))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- list(mean = latent$mean + target$offset, variance = latent$variance)
   lost <- which(!is.finite(rowSums(marginals$mean) + rowSums(marginals$variance)))
@@ -98,7 +99,7 @@ latent_marginals <- function(fit, target) {
       kept[lost[1L]]
     ))
   }
-  marginals
+  c(marginals, list(between = between))
 }
 
 #' Put back the rows that were left out, as `na.action` wants them, and the names

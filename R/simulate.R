@@ -72,6 +72,7 @@ joint_sampler <- function(mean, covariance) {
 #' eta_k = offset_k + W z_k, z_k = mean + chol e, and noise of variance c where inducing points leave it
 #' @noRd
 vector_sampler <- function(fit, target) {
+  if (is_coupled(fit)) return(coupled_sampler(fit, target))
   latent <- fit$posterior$latent
   draw_one <- function(z) z$mean + drop(z$chol %*% stats::rnorm(length(z$mean)))
   W <- lapply(target$rows[[1L]], `[[`, "W")

@@ -8,9 +8,13 @@ vcov.galvi <- function(object, complete = TRUE, ...) {
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
   q <- nrow(coefficients$mean)
   k <- ncol(coefficients$mean)
-  # q(z) factorises over the latents: one block for each.
   names <- paste(rep(colnames(coefficients$mean), each = q), rep(rownames(coefficients$mean), k), sep = ":")
   V <- matrix(0, q * k, q * k, dimnames = list(names, names))
+  if (is_coupled(object)) {
+    V[] <- object$posterior$coupled[fixed_positions(object), fixed_positions(object)]
+    return(V)
+  }
+  # q(z) factorises over the latents: one block for each
   for (latent in seq_len(k)) {
     block <- (latent - 1L) * q + seq_len(q)
     V[block, block] <- coefficients$covariance[[latent]]

@@ -9,9 +9,10 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
-#include "global/global_model.h"
+#include "global/coupled.h"
 #include "inference/several_starts.h"
 #include "numeric/backend.h"
+#include "numeric/dense.h"
 
 namespace {
 
@@ -123,6 +124,35 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState
   return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients_to_r(model, states),
                             Rcpp::_["latent"] = has_latent ? SEXP(latent) : R_NilValue,
                             Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
+}
+
+/// Where several latent values share the columns of one prior: the joint covariance of their coefficients, qK x
+/// qK, whose marginals, with the means that belong to them, `states` then have. NULL, and the states as they were, where
+/// the posterior factorises over latent values or nothing is known of the best one that does not.
+SEXP couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState>& states) {
+  constexpr Index most = 2000;  // coefficients of which the joint covariance is kept
+  const Index K = model.latents();
+  if (K == 1 || model.priors().size() > 1 || !model.sums_suffice() || !model.expectation().exact())
+    return R_NilValue;
+  const Prior& prior = *model.predictor(0).prior;
+  const Index L = prior.columns();
+  if (!prior.finite() || prior.has_extra_variances() || L * K > most) return R_NilValue;
+  GlobalModel sums(model);
+  const std::optional<GlobalPosterior> factorised = q.global ? *q.global : sums.posterior_of(q.sites, 1);
+  if (!factorised) return R_NilValue;
+  const std::optional<CoupledPosterior> coupled = coupled_posterior(sums, *factorised);
+  if (!coupled) return R_NilValue;
+  const Vector scale = prior.scale().replicate(K, 1);
+  const Matrix covariance = scale.asDiagonal() * coupled->covariance * scale.asDiagonal();
+  for (Index k = 0; k < K; ++k) {
+    Matrix root = coupled->covariance.block(k * L, k * L, L, L);
+    if (!cholesky(model.context(), root)) return R_NilValue;
+    root.triangularView<Eigen::StrictlyUpper>().setZero();
+    states[k].latent_mean =
+        prior.coefficient_mean() + prior.scale().cwiseProduct(coupled->mean.segment(k * L, L));
+    states[k].latent_chol = prior.scale().asDiagonal() * root;
+  }
+  return to_r(covariance);
 }
 
 // c of the rows, N x K; NULL where there is none.
@@ -371,7 +401,11 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
 
   const Posterior& q = best.inference.posterior;
   const std::vector<SolverState> states = states_of(core, q, get<bool>(control, "keep_factor"));
-  Rcpp::List out = states_to_r(core, states);
+  std::vector<SolverState> told = states;
+  const Rcpp::RObject coupled = couple(core, q, told);
+  Rcpp::List out = states_to_r(core, told);
+  out["coupled"] = coupled;
+  if (!coupled.isNULL()) out["factorised"] = Rcpp::List(states_to_r(core, states))["latent"];
   if (has(model, "checked")) out["prediction_error"] = prediction_error(core, q, states, model["checked"]);
   const Stationarity& s = best.inference.stationarity;
   double jitter = 0;

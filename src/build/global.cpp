@@ -1,6 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "global/chunk.cpp"
 #include "global/contribution.cpp"
+#include "global/coupled.cpp"
 #include "global/global_model.cpp"
 #include "global/latent_posterior.cpp"
 #include "global/numbers.cpp"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "global/coupled.h"
 #include "inference/anderson.h"
 #include "numeric/dense.h"
 
@@ -18,14 +19,12 @@ struct Natural {
 /// Newton's step for the means of all predictors, with the precisions where they are. Empty where the bound
 /// does not bend downwards.
 std::vector<Vector> newton_direction(GlobalModel& model, const GlobalPoint& point, const GlobalStep& way) {
-  Matrix A = point.sums.joint;
+  Matrix A = newton_matrix(model, point);
   Vector r(A.rows());
   Index at = 0;
-  for (std::size_t k = 0; k < way.slope.size(); ++k) {
-    const Index L = way.slope[k].size();
-    r.segment(at, L) = way.slope[k];
-    A.diagonal().segment(at, L) += model.prior(k).precision();
-    at += L;
+  for (const Vector& slope : way.slope) {
+    r.segment(at, slope.size()) = slope;
+    at += slope.size();
   }
   std::vector<Vector> out;
   if (!cholesky(model.model().context(), A)) return out;

@@ -57,7 +57,9 @@ test_that("probabilities and their sds are what draws of the latents give", {
     p <- predict(fit, new_rows(), type = "prob", se.fit = TRUE)
     mean <- as.matrix(link$fit)[2, ]
     sd <- as.matrix(link$se.fit)[2, ]
-    eta <- matrix(rnorm(draws * length(mean), rep(mean, each = draws), rep(sd, each = draws)), draws)
+    between <- latent_marginals(fit, new_target(fit, new_rows()))$between
+    V <- if (is.null(between)) diag(sd^2, length(sd)) else between[2, , ]
+    eta <- matrix(rnorm(draws * length(mean)), draws) %*% chol(V) + rep(mean, each = draws)
     each <- switch(name,
       cumulative = {
         upto <- plogis(outer(-eta[, 1], c(-1, 0.5), "+"))

@@ -1,0 +1,187 @@
+# Classes whose latent values depend on each other in the posterior. The bound, and all that is learned by it,
+# takes a q that factorises over them; coefficients, predictions and draws then take the best Gaussian that does not, by one
+# step from q (src/global/coupled.h). Models of columns alone have it.
+
+is_coupled <- function(fit) !is.null(fit$posterior$coupled)
+
+#' The fit as its bound and its sites know it
+#' @noRd
+factorised_view <- function(fit) {
+  if (!is_coupled(fit)) return(fit)
+  latent <- fit$posterior$latent <- fit$posterior$factorised
+  fit$posterior[c("coupled", "factorised")] <- NULL
+  last <- cumsum(vapply(fit$posterior$coefficients, function(term) nrow(term$mean), 1L))
+  fit$posterior$coefficients <- Map(function(term, last) {
+    own <- last - nrow(term$mean) + seq_len(nrow(term$mean))
+    term$mean[] <- vapply(latent, function(z) z$mean[own], numeric(length(own)))
+    term$covariance <- lapply(latent, function(z) tcrossprod(z$chol[own, , drop = FALSE]))
+    term
+  }, fit$posterior$coefficients, last)
+  fit
+}
+
+# All columns of the model at rows: n x q.
+all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
+
+#' The means that belong to the coupled covariance, by one step of Newton's
+#'
+#' The factorised q's means are where W'(y - E p) and the prior balance; under the coupled covariance E p is another one.
+#' That difference falls as rows become many, and then some of them stand for all.
+#' @noRd
+with_coupled_means <- function(fit, most = 5000L) {
+  if (!is_coupled(fit)) return(fit)
+  target <- training_target(fit)
+  at <- spread_rows(target$n, most)
+  marginals <- latent_marginals(fit, target)
+  here <- list(
+    mean = marginals$mean[at, , drop = FALSE], variance = marginals$variance[at, , drop = FALSE],
+    between = marginals$between[at, , , drop = FALSE]
+  )
+  apart <- lapply(fit$posterior[c("mean", "variance")], function(x) x[at, , drop = FALSE])
+  own <- setdiff(seq_along(response_levels(fit)), fit$model$likelihood$constants$reference + 1)
+  change <- (class_probabilities(fit, apart) - class_probabilities(fit, here))[, own, drop = FALSE]
+  copies <- (fit$model$weights * fit$model$size)[at] * target$n / length(at)
+  W <- all_columns(target$rows)[at, , drop = FALSE]
+  step <- matrix(fit$posterior$coupled %*% as.vector(crossprod(W, copies * change)), ncol(W))
+  fit$posterior$latent <- Map(function(z, k) {
+    z$mean <- z$mean + step[, k]
+    z
+  }, fit$posterior$latent, seq_along(fit$posterior$latent))
+  first <- 0L
+  for (t in seq_along(fit$posterior$coefficients)) {
+    term <- first + seq_len(nrow(fit$posterior$coefficients[[t]]$mean))
+    fit$posterior$coefficients[[t]]$mean <- fit$posterior$coefficients[[t]]$mean + step[term, ]
+    first <- max(term)
+  }
+  fit
+}
+
+#' Where the fixed effects of all latent values are among their coefficients
+#' @noRd
+fixed_positions <- function(fit) {
+  widths <- vapply(term_rows(fit$model), function(rows) NCOL(rows$W), 1L)
+  at <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  own <- sum(widths[seq_len(at - 1L)]) + seq_len(widths[at])
+  as.vector(outer(own, (seq_len(n_latents(fit)) - 1L) * sum(widths), `+`))
+}
+
+#' Posterior mean and variance of eta at the observations
+#' @noRd
+coupled_marginals <- function(fit) {
+  W <- all_columns(fit$model$designs)
+  latent <- fit$posterior$latent
+  list(
+    mean = fit$model$offset + vapply(latent, function(z) drop(W %*% z$mean), numeric(nrow(W))),
+    variance = vapply(latent, function(z) rowSums((W %*% z$chol)^2), numeric(nrow(W)))
+  )
+}
+
+#' Covariance of a row's latent values: n x K x K, NULL if q is right to factorise over them
+#' @noRd
+row_covariances <- function(fit, rows) {
+  if (!is_coupled(fit)) return(NULL)
+  W <- all_columns(rows)
+  K <- n_latents(fit)
+  block <- function(k) (k - 1L) * ncol(W) + seq_len(ncol(W))
+  out <- array(0, c(nrow(W), K, K))
+  for (j in seq_len(K)) {
+    for (k in seq_len(j)) {
+      out[, j, k] <- out[, k, j] <- rowSums((W %*% fit$posterior$coupled[block(j), block(k)]) * W)
+    }
+  }
+  out
+}
+
+#' A function that draws eta at a target, N* x K
+#' @noRd
+coupled_sampler <- function(fit, target) {
+  W <- all_columns(target$rows)
+  mean <- vapply(fit$posterior$latent, `[[`, numeric(ncol(W)), "mean")
+  root <- covariance_root(fit$posterior$coupled)
+  function() target$offset + W %*% (mean + matrix(root %*% stats::rnorm(ncol(root)), ncol(W)))
+}
+
+# ---- probabilities of classes ----
+
+#' Moments of classes' probabilities where latent values depend on each other
+#'
+#' A softmax does not change when one variable is added to all of its arguments. So a covariance V of all classes
+#' (that of a reference class is zero) may be replaced by V + 1s' + s1', and s is taken to make it as diagonal as
+#' can be: with three classes it nearly always is, and the moments are those of independent latent values. What is
+#' left, as a rule little, is averaged over by quadrature.
+#'
+#' @param mean N x C. between: N x C x C.
+#' @param moments `function(mean, variance)` of independent latent values: a list of matrices with a row per row.
+#' @return The same, of rows with these covariances.
+#' @noRd
+coupled_classes <- function(mean, between, moments) {
+  rules <- lapply(seq_len(nrow(mean)), function(n) conditioned(mean[n, ], matrix(between[n, , ], ncol(mean))))
+  stacked <- function(part) do.call(rbind, lapply(rules, `[[`, part))
+  weight <- unlist(lapply(rules, `[[`, "weight"))
+  row <- rep(seq_along(rules), lengths(lapply(rules, `[[`, "weight")))
+  lapply(moments(stacked("mean"), stacked("variance")), function(x) {
+    unname(rowsum(weight * x, row, reorder = TRUE))
+  })
+}
+
+#' One row's nodes, at which latent values are independent: list(mean, variance: nodes x C, weight)
+#' @noRd
+conditioned <- function(mean, V) {
+  C <- length(mean)
+  off <- rowSums(V) - diag(V)
+  s <- if (C == 2L) rep(-V[1L, 2L] / 2, 2L) else (sum(off) / (2 * (C - 1)) - off) / (C - 2)
+  # what matters: the covariance of contrasts, in an orthonormal basis of them
+  basis <- contrast_basis(C)
+  whole <- crossprod(basis, V %*% basis)
+  scale <- max(diag(whole))
+  if (scale <= 1e-14 * max(abs(V))) return(list(mean = t(mean), variance = matrix(0, 1L, C), weight = 1))
+  # independent parts may not take more than there is: the largest t for which whole - t D is a covariance
+  D <- pmax(diag(V) + 2 * s, 0.05 * scale)
+  root <- chol(crossprod(basis, D * basis))
+  ratio <- backsolve(root, t(backsolve(root, whole, transpose = TRUE)), transpose = TRUE)
+  D <- D * min(1, max(0, eigen(ratio, symmetric = TRUE, only.values = TRUE)$values[C - 1L]))
+  rest <- eigen(whole - crossprod(basis, D * basis), symmetric = TRUE)
+  kept <- which(rest$values > 1e-10 * scale)
+  rule <- gaussian_nodes(rest$values[kept])
+  at <- tcrossprod(rule$nodes, basis %*% rest$vectors[, kept, drop = FALSE]) + rep(mean, each = length(rule$weight))
+  list(mean = at, variance = matrix(D, nrow(at), C, byrow = TRUE), weight = rule$weight)
+}
+
+# C x (C - 1), orthonormal columns that add up to zero.
+contrast_basis <- function(C) qr.Q(qr(cbind(1, diag(C)[, -1L])))[, -1L, drop = FALSE]
+
+#' Nodes and weights for independent normal variables: list(nodes: m x r, weight)
+#'
+#' A product of Gauss-Hermite rules for one or two, else a rule of degree 5 with 2 r^2 + 1 nodes (Stroud and Secrest
+#' 1963): the variances left are small.
+#' @noRd
+gaussian_nodes <- function(variances) {
+  r <- length(variances)
+  if (r == 0L) return(list(nodes = matrix(0, 1L, 0L), weight = 1))
+  if (r <= 2L) {
+    rule <- hermite_rule(15L)
+    index <- as.matrix(expand.grid(rep(list(seq_along(rule$weight)), r)))
+    nodes <- matrix(rule$node[index], ncol = r)
+    weight <- apply(matrix(rule$weight[index], ncol = r), 1L, prod)
+  } else {
+    one <- diag(sqrt(r + 2), r)
+    pairs <- utils::combn(r, 2L)
+    two <- do.call(rbind, lapply(seq_len(ncol(pairs)), function(p) {
+      signs <- cbind(c(1, 1, -1, -1), c(1, -1, 1, -1))
+      out <- matrix(0, 4L, r)
+      out[, pairs[, p]] <- signs * sqrt((r + 2) / 2)
+      out
+    }))
+    nodes <- rbind(0, one, -one, two)
+    weight <- rep(c(2 / (r + 2), (4 - r) / (2 * (r + 2)^2), 1 / (r + 2)^2), c(1L, 2L * r, nrow(two)))
+  }
+  list(nodes = nodes * rep(sqrt(variances), each = nrow(nodes)), weight = weight)
+}
+
+# Gauss-Hermite nodes and weights for a standard normal variable (Golub and Welsch 1969).
+hermite_rule <- function(n) {
+  J <- matrix(0, n, n)
+  J[cbind(seq_len(n - 1L), 2:n)] <- J[cbind(2:n, seq_len(n - 1L))] <- sqrt(seq_len(n - 1L))
+  e <- eigen(J, symmetric = TRUE)
+  list(node = e$values, weight = e$vectors[1L, ]^2)
+}

@@ -1,0 +1,98 @@
+# Classes whose latent values depend on each other in the posterior.
+
+coupled_fit <- function(...) galvi(..., verbose = FALSE)
+
+# Tolerances of this file.
+mcmc_sd <- 0.05     # sds against long MCMC: the approximation's own error, and the chain's
+multinom_sd <- 0.03 # against maximum likelihood with 400 rows and a flat prior: the likelihood is not quite Gaussian
+
+test_that("standard deviations and covariances are those of long MCMC", {
+  # 55,000 steps of MCMC with these priors (bench/coupled-classes.R)
+  sds <- c(2.69, 0.876, 2.36, 0.743)
+  fit <- coupled_fit(Species ~ Sepal.Width, iris, categorical(refcat = "setosa"))
+  expect_close(sqrt(diag(vcov(fit))) / sds, 1, mcmc_sd)
+  expect_close(coef(fit)["versicolor", "(Intercept)"], 17.37, 0.01)
+  expect_lt(min(sqrt(diag(vcov(factorised_view(fit)))) / sds), 0.8)  # what the factorised posterior says
+  expect_null(dependence_note(fit))
+})
+
+test_that("they are multinomial ones where rows are many", {
+  skip_if_not_installed("nnet")
+  d <- family_data("categorical", 400)
+  fit <- coupled_fit(y ~ x, d, categorical(refcat = "cat"), prior = normal(0, 100))
+  reference <- nnet::multinom(y ~ x, d, trace = FALSE)
+  expect_close(stats::cov2cor(vcov(fit)), stats::cov2cor(stats::vcov(reference)), multinom_sd)
+  expect_close(sqrt(diag(vcov(fit)) / diag(stats::vcov(reference))), 1, multinom_sd)
+  # a mean and a mode
+  expect_true(all(abs(coef(fit) - coef(reference)) < 0.3 * sqrt(diag(vcov(reference)))))
+})
+
+test_that("the covariance is the inverse of minus the mean Hessian of the log posterior under q", {
+  d <- family_data("categorical", 60)
+  fit <- coupled_fit(y ~ x, d, categorical(),
+                     prior = list(intercept = normal(0, 2), default = normal(0, 2)))
+  q <- factorised_view(fit)
+  W <- all_columns(fit$model$designs)
+  m <- q$posterior$mean
+  v <- q$posterior$variance
+  rule <- hermite_rule(25L)
+  grid <- as.matrix(expand.grid(1:25, 1:25, 1:25))
+  weight <- rule$weight[grid[, 1]] * rule$weight[grid[, 2]] * rule$weight[grid[, 3]]
+  A <- diag(1 / 4, 6)
+  for (n in seq_len(nrow(W))) {
+    eta <- matrix(rule$node[grid], ncol = 3) * rep(sqrt(v[n, ]), each = nrow(grid)) + rep(m[n, ], each = nrow(grid))
+    p <- exp(eta - apply(eta, 1, max))
+    p <- p / rowSums(p)
+    A <- A + kronecker(diag(colSums(weight * p)) - crossprod(p, weight * p), tcrossprod(W[n, ]))
+  }
+  expect_close(vcov(fit), solve(A), 1e-6)  # of the 25 nodes
+})
+
+test_that("class probabilities are means over draws of the coupled posterior, whatever the number of classes", {
+  set.seed(4)
+  draws <- 1e5
+  for (C in c(2L, 3L, 6L)) {
+    for (size in c(0.5, 3)) {
+      mean <- rnorm(C, 0, 2)
+      root <- matrix(rnorm(C * C), C) * size / sqrt(C)
+      V <- tcrossprod(root)
+      moments <- function(m, v) {
+        likelihood <- likelihood_spec("categorical")
+        likelihood$constants <- list(classes = C, reference = -1)
+        out <- predict_classes(likelihood, numeric(), m, v, TRUE)
+        out
+      }
+      found <- coupled_classes(t(mean), array(V, c(1, C, C)), moments)
+      eta <- matrix(rnorm(draws * C), draws) %*% t(root) + rep(mean, each = draws)
+      p <- exp(eta - apply(eta, 1, max))
+      p <- p / rowSums(p)
+      # beside the draws' error, that of the rule of degree 5 for more than three classes
+      allowed <- if (C > 3L) 0.02 * size^2 else 0
+      expect_true(all(abs(colMeans(p) - found[[1L]]) <= 4.5 * apply(p, 2, sd) / sqrt(draws) + allowed),
+                  label = paste(C, "classes, size", size))
+    }
+  }
+})
+
+test_that("a row that tells nothing new has no remainder, and a reference class no variance of its own", {
+  V <- diag(c(1, 2, 0.5)) + 0.7  # independent values and a common one
+  expect_length(conditioned(c(0, 1, 2), V)$weight, 1L)
+  expect_close(sort(conditioned(c(0, 1, 2), V)$variance), c(0.5, 1, 2))
+  nothing <- conditioned(c(0, 1, 2), matrix(3, 3, 3))
+  expect_identical(drop(nothing$variance), numeric(3))
+  expect_identical(nothing$weight, 1)
+})
+
+test_that("predictions, residuals, draws and later rows go by it, the bound and loo do not", {
+  fit <- coupled_fit(Species ~ Sepal.Width, iris, categorical())
+  new <- iris[c(1, 60, 120), ]
+  expect_close(predict(fit, new, type = "prob"), fitted(fit)[c(1, 60, 120), ], 1e-9)
+  set.seed(1)
+  expect_s3_class(simulate(fit, 2), "data.frame")
+  q <- factorised_view(fit)
+  expect_identical(loo::loo(fit)$estimates, loo::loo(q)$estimates)
+  more <- add_data(coupled_fit(Species ~ Sepal.Width, iris[-(1:5), ], categorical()), iris[1:5, ])
+  expect_true(is_coupled(more))
+  expect_null(coupled_fit(Species ~ gp(Sepal.Width), iris[seq(1, 150, 5), ], categorical())$posterior$coupled)
+  expect_null(coupled_fit(Species ~ Sepal.Width, iris, stick_breaking())$posterior$coupled)
+})
