@@ -8,8 +8,117 @@ is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 #' @noRd
 factorised_view <- function(fit) {
   if (!is_coupled(fit)) return(fit)
-  latent <- fit$posterior$latent <- fit$posterior$factorised
+  latent <- fit$posterior$factorised
   fit$posterior[c("coupled", "factorised")] <- NULL
+  with_latent(fit, latent)
+}
+
+# All columns of the model at rows: n x q.
+all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
+
+#' From the first step to the best coupled Gaussian
+#'
+#' With H_n = E[-d^2 log p / d eta d eta'] and the classes' E p taken under the coupled q, its precision is A = P + sum_n
+#' H_n (x) w_n w_n' and its mean where W'(y - E p) and the prior balance. What changes from one q to the next is small, so
+#' some rows stand for all where they are many.
+#'
+#' @param evaluations About how many expectations a step may take.
+#' @noRd
+with_coupled_optimum <- function(fit, evaluations = 5000, steps = 3L) {
+  if (!is_coupled(fit)) return(fit)
+  target <- training_target(fit)
+  C <- length(response_levels(fit))
+  at <- spread_rows(target$n, max(100, evaluations / length(gaussian_nodes(rep(1, max(C - 2L, 0L)))$weight)))
+  W <- all_columns(target$rows)[at, , drop = FALSE]
+  offset <- target$offset[at, , drop = FALSE]
+  copies <- (fit$model$weights * fit$model$size)[at] * target$n / length(at)
+  K <- ncol(offset)
+  sums <- function(moments) {
+    list(
+      slope = as.vector(crossprod(W, copies * moments$probability)),
+      curvature = block_sum(W, copies * matrix(moments$curvature, length(at)), K)
+    )
+  }
+  first <- fit$posterior[c("mean", "variance")]
+  old <- sums(row_moments(fit, first$mean[at, , drop = FALSE], diagonal_blocks(first$variance[at, , drop = FALSE])))
+  own_precision <- solve(fit$posterior$coupled) - old$curvature
+  mean <- factorised <- unlist(lapply(fit$posterior$factorised, `[[`, "mean"))
+  covariance <- fit$posterior$coupled
+  for (step in seq_len(steps)) {
+    eta <- offset + W %*% matrix(mean, ncol(W))
+    now <- sums(row_moments(fit, eta, block_variances(W, covariance, K)))
+    slope <- old$slope - now$slope - drop(own_precision %*% (mean - factorised))
+    root <- tryCatch(chol(own_precision + now$curvature), error = function(e) NULL)
+    if (is.null(root)) break
+    before <- diag(covariance)
+    covariance <- chol2inv(root)
+    change <- drop(covariance %*% slope)
+    mean <- mean + change
+    if (max(abs(change) / sqrt(before), abs(sqrt(diag(covariance) / before) - 1)) < 0.01) break
+  }
+  with_coefficients(fit, matrix(mean, ncol(W)), covariance)
+}
+
+#' The classes' E p and E[-d^2 log p / d eta d eta'] at rows with these moments, of the classes with latent values
+#' @noRd
+row_moments <- function(fit, mean, between) {
+  constants <- fit$model$likelihood$constants
+  levels <- response_levels(fit)
+  own <- setdiff(seq_along(levels), constants$reference + 1)
+  all <- of_all_classes(fit, mean, between)
+  found <- coupled_classes(all$mean, all$between, function(m, v) {
+    model <- fitted_model(fit)[c("likelihood", "hyper", "expectation")]
+    model$likelihood <- all$likelihood
+    one <- rep(1, nrow(m))
+    curvature <- -mean_curvature(c(model, list(y = 0 * one, size = one, weights = one)), m, v, fit$control$threads)
+    c(independent_classes(all$likelihood, fit, m, v, FALSE), list(curvature = curvature))
+  })
+  curvature <- array(found$curvature, c(nrow(mean), length(levels), length(levels)))
+  list(
+    probability = found$probability[, own, drop = FALSE], curvature = curvature[, own, own, drop = FALSE]
+  )
+}
+
+#' sum_n H_n (x) w_n w_n'   (H: n x K^2)
+#' @noRd
+block_sum <- function(W, H, K) {
+  out <- matrix(0, K * ncol(W), K * ncol(W))
+  block <- function(k) (k - 1L) * ncol(W) + seq_len(ncol(W))
+  for (j in seq_len(K)) for (k in seq_len(K)) out[block(j), block(k)] <- crossprod(W, H[, j + K * (k - 1L)] * W)
+  out
+}
+
+#' Covariances of rows' latent values: n x K x K
+#' @noRd
+block_variances <- function(W, covariance, K) {
+  out <- array(0, c(nrow(W), K, K))
+  block <- function(k) (k - 1L) * ncol(W) + seq_len(ncol(W))
+  for (j in seq_len(K)) {
+    for (k in seq_len(j)) out[, j, k] <- out[, k, j] <- rowSums((W %*% covariance[block(j), block(k)]) * W)
+  }
+  out
+}
+
+diagonal_blocks <- function(variance) {
+  out <- array(0, c(dim(variance), ncol(variance)))
+  for (k in seq_len(ncol(variance))) out[, k, k] <- variance[, k]
+  out
+}
+
+#' The fit with these coefficients, q x K, and their joint covariance
+#' @noRd
+with_coefficients <- function(fit, mean, covariance) {
+  fit$posterior$coupled <- covariance
+  with_latent(fit, lapply(seq_len(ncol(mean)), function(k) {
+    own <- (k - 1L) * nrow(mean) + seq_len(nrow(mean))
+    list(mean = mean[, k], chol = t(chol(covariance[own, own])))
+  }))
+}
+
+#' The fit with these latent vectors of each class, list(mean, chol), and the coefficients that follow
+#' @noRd
+with_latent <- function(fit, latent) {
+  fit$posterior$latent <- latent
   last <- cumsum(vapply(fit$posterior$coefficients, function(term) nrow(term$mean), 1L))
   fit$posterior$coefficients <- Map(function(term, last) {
     own <- last - nrow(term$mean) + seq_len(nrow(term$mean))
@@ -17,42 +126,6 @@ factorised_view <- function(fit) {
     term$covariance <- lapply(latent, function(z) tcrossprod(z$chol[own, , drop = FALSE]))
     term
   }, fit$posterior$coefficients, last)
-  fit
-}
-
-# All columns of the model at rows: n x q.
-all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
-
-#' The means that belong to the coupled covariance, by one step of Newton's
-#'
-#' The factorised q's means are where W'(y - E p) and the prior balance; under the coupled covariance E p is another one.
-#' That difference falls as rows become many, and then some of them stand for all.
-#' @noRd
-with_coupled_means <- function(fit, most = 5000L) {
-  if (!is_coupled(fit)) return(fit)
-  target <- training_target(fit)
-  at <- spread_rows(target$n, most)
-  marginals <- latent_marginals(fit, target)
-  here <- list(
-    mean = marginals$mean[at, , drop = FALSE], variance = marginals$variance[at, , drop = FALSE],
-    between = marginals$between[at, , , drop = FALSE]
-  )
-  apart <- lapply(fit$posterior[c("mean", "variance")], function(x) x[at, , drop = FALSE])
-  own <- setdiff(seq_along(response_levels(fit)), fit$model$likelihood$constants$reference + 1)
-  change <- (class_probabilities(fit, apart) - class_probabilities(fit, here))[, own, drop = FALSE]
-  copies <- (fit$model$weights * fit$model$size)[at] * target$n / length(at)
-  W <- all_columns(target$rows)[at, , drop = FALSE]
-  step <- matrix(fit$posterior$coupled %*% as.vector(crossprod(W, copies * change)), ncol(W))
-  fit$posterior$latent <- Map(function(z, k) {
-    z$mean <- z$mean + step[, k]
-    z
-  }, fit$posterior$latent, seq_along(fit$posterior$latent))
-  first <- 0L
-  for (t in seq_along(fit$posterior$coefficients)) {
-    term <- first + seq_len(nrow(fit$posterior$coefficients[[t]]$mean))
-    fit$posterior$coefficients[[t]]$mean <- fit$posterior$coefficients[[t]]$mean + step[term, ]
-    first <- max(term)
-  }
   fit
 }
 
@@ -80,16 +153,7 @@ coupled_marginals <- function(fit) {
 #' @noRd
 row_covariances <- function(fit, rows) {
   if (!is_coupled(fit)) return(NULL)
-  W <- all_columns(rows)
-  K <- n_latents(fit)
-  block <- function(k) (k - 1L) * ncol(W) + seq_len(ncol(W))
-  out <- array(0, c(nrow(W), K, K))
-  for (j in seq_len(K)) {
-    for (k in seq_len(j)) {
-      out[, j, k] <- out[, k, j] <- rowSums((W %*% fit$posterior$coupled[block(j), block(k)]) * W)
-    }
-  }
-  out
+  block_variances(all_columns(rows), fit$posterior$coupled, n_latents(fit))
 }
 
 #' A function that draws eta at a target, N* x K
@@ -122,6 +186,19 @@ coupled_classes <- function(mean, between, moments) {
   lapply(moments(stacked("mean"), stacked("variance")), function(x) {
     unname(rowsum(weight * x, row, reorder = TRUE))
   })
+}
+
+#' Moments of the latent values of all classes, and the likelihood that has one for each: that of a reference is zero
+#' @noRd
+of_all_classes <- function(fit, mean, between) {
+  likelihood <- fit$model$likelihood
+  C <- length(response_levels(fit))
+  at <- setdiff(seq_len(C), likelihood$constants$reference + 1)
+  likelihood$constants$reference <- -1
+  out <- list(mean = matrix(0, nrow(mean), C), between = array(0, c(nrow(mean), C, C)), likelihood = likelihood)
+  out$mean[, at] <- mean
+  out$between[, at, at] <- between
+  out
 }
 
 #' One row's nodes, at which latent values are independent: list(mean, variance: nodes x C, weight)

@@ -86,7 +86,7 @@ new_fit <- function(call, model, core, result) {
     )),
     class = "galvi"
   )
-  fit <- with_coupled_means(fit)
+  fit <- with_coupled_optimum(fit)
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)

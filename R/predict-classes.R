@@ -47,14 +47,8 @@ classes_of_core <- function(fit, marginals, second) {
   out <- if (is.null(marginals$between)) {
     independent_classes(fit$model$likelihood, fit, marginals$mean, marginals$variance, second)
   } else {
-    likelihood <- fit$model$likelihood
-    likelihood$constants$reference <- -1  # every class has a latent value, that of a reference class is zero
-    at <- setdiff(seq_along(levels), fit$model$likelihood$constants$reference + 1)
-    mean <- matrix(0, nrow(marginals$mean), length(levels))
-    between <- array(0, c(nrow(mean), length(levels), length(levels)))
-    mean[, at] <- marginals$mean
-    between[, at, at] <- marginals$between
-    coupled_classes(mean, between, function(m, v) independent_classes(likelihood, fit, m, v, second))
+    all <- of_all_classes(fit, marginals$mean, marginals$between)
+    coupled_classes(all$mean, all$between, function(m, v) independent_classes(all$likelihood, fit, m, v, second))
   }
   # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
   sums <- rowSums(out$probability)

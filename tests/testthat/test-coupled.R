@@ -27,25 +27,29 @@ test_that("they are multinomial ones where rows are many", {
   expect_true(all(abs(coef(fit) - coef(reference)) < 0.3 * sqrt(diag(vcov(reference)))))
 })
 
-test_that("the covariance is the inverse of minus the mean Hessian of the log posterior under q", {
+test_that("the posterior is the best coupled Gaussian: prior, mean gradient and mean Hessian balance under it", {
   d <- family_data("categorical", 60)
-  fit <- coupled_fit(y ~ x, d, categorical(),
-                     prior = list(intercept = normal(0, 2), default = normal(0, 2)))
-  q <- factorised_view(fit)
+  fit <- coupled_fit(y ~ x, d, categorical(), prior = list(intercept = normal(0, 2), default = normal(0, 2)))
   W <- all_columns(fit$model$designs)
-  m <- q$posterior$mean
-  v <- q$posterior$variance
+  V <- vcov(fit)
   rule <- hermite_rule(25L)
   grid <- as.matrix(expand.grid(1:25, 1:25, 1:25))
   weight <- rule$weight[grid[, 1]] * rule$weight[grid[, 2]] * rule$weight[grid[, 3]]
   A <- diag(1 / 4, 6)
+  slope <- -coefficient_means(fit) / 4
   for (n in seq_len(nrow(W))) {
-    eta <- matrix(rule$node[grid], ncol = 3) * rep(sqrt(v[n, ]), each = nrow(grid)) + rep(m[n, ], each = nrow(grid))
+    of_row <- kronecker(diag(3), t(W[n, ]))
+    root <- t(chol(of_row %*% V %*% t(of_row)))
+    eta <- matrix(rule$node[grid], ncol = 3) %*% t(root) + rep(of_row %*% coefficient_means(fit), each = nrow(grid))
     p <- exp(eta - apply(eta, 1, max))
     p <- p / rowSums(p)
     A <- A + kronecker(diag(colSums(weight * p)) - crossprod(p, weight * p), tcrossprod(W[n, ]))
+    slope <- slope + kronecker((seq_len(3) == fit$model$y[n] + 1) - colSums(weight * p), W[n, ])
   }
-  expect_close(vcov(fit), solve(A), 1e-6)  # of the 25 nodes
+  # steps end where they are a hundredth of an sd; the next is a fraction of that
+  expect_close(sqrt(diag(V)) / sqrt(diag(solve(A))), 1, 0.01)
+  expect_close(stats::cov2cor(V), stats::cov2cor(solve(A)), 0.01)
+  expect_lt(max(abs(V %*% slope) / sqrt(diag(V))), 0.01)
 })
 
 test_that("class probabilities are means over draws of the coupled posterior, whatever the number of classes", {
