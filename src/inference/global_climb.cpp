@@ -57,8 +57,8 @@ class Acceleration {
  public:
   explicit Acceleration(const GlobalPosterior& q) : anderson_(memory_for(q)) {}
 
-  /// Where it would go from q, of which `plain` is the plain step's end.
-  Natural next(const GlobalPosterior& q, const GlobalPosterior& plain) {
+  /// Where it would go from q, of which `plain` is the end of a plain step of that length.
+  Natural next(const GlobalPosterior& q, const GlobalPosterior& plain, double step) {
     const Vector x = numbers(q);
     Vector scale(x.size());
     double* at = scale.data();
@@ -68,7 +68,7 @@ class Acceleration {
       for (Index j = 0; j < sd.size(); ++j)
         for (Index i = j; i < sd.size(); ++i) *at++ = (i == j ? 1.4 : 1.0) / (sd[i] * sd[j]);
     }
-    const Vector guess = anderson_.next(x, numbers(plain) - x, scale, 1);
+    const Vector guess = anderson_.next(x, (numbers(plain) - x) / step, scale, step);
     Natural out;
     const double* from = guess.data();
     for (const LatentPosterior& part : q) {
@@ -154,7 +154,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
     auto q = plain(step);
     std::optional<GlobalPoint> next;
     if (q && accelerated) {
-      const Natural guess = acceleration.next(point.q, *q);
+      const Natural guess = acceleration.next(point.q, *q, step);
       next = model.at(model.posterior(guess.mean, guess.precision), joint);
     }
     if (!holds(next)) {
