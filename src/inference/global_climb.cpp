@@ -157,6 +157,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
       const Natural guess = acceleration.next(point.q, *q, step);
       next = model.at(model.posterior(guess.mean, guess.precision), joint);
     }
+    const double tried = step;
     if (!holds(next)) {
       next = model.at(std::move(q), joint);
       while (!holds(next) && (step *= 0.5) >= smallest) next = model.at(plain(step), joint);
@@ -167,7 +168,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
       }
       if (!holds(next)) break;
     }
-    step = std::min(1.0, 2 * step);
+    if (step == tried) step = std::min(1.0, 2 * step);
     reached = std::max(reached, next->elbo);
     point = std::move(*next);
   }

@@ -15,23 +15,25 @@ class ZeroTruncation final : public Likelihood {
  public:
   explicit ZeroTruncation(const Likelihood& base) : base_(base) {}
 
-  // Far to the left L is its first term.
   double log_density(const Datum& datum, const double* eta) const override {
-    if (*eta < far_left) return -*eta - std::log(datum.size);
-    const double log_zero = base_.log_density({0.0, datum.size}, eta);
-    return -(log_zero > -0.693 ? std::log(-std::expm1(log_zero)) : std::log1p(-std::exp(log_zero)));
+    return first_term_suffices(datum, *eta) ? first_term(datum, *eta)
+                                            : value(-base_.log_density({0.0, datum.size}, eta));
   }
   // With q = exp(-L) / (1 - exp(-L)) the derivatives of log(1 - exp(-L)) in L are q, -q (1 + q),
   // q (1 + q) (1 + 2 q), -q (1 + q) (1 + 6 q + 6 q^2).
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    std::fill(out, out + 5, 0.0);
+    if (first_term_suffices(datum, eta)) {
+      out[0] = first_term(datum, eta);
+      out[1] = -1.0;
+      return;
+    }
     double zero[5];
     base_.derivatives({0.0, datum.size}, eta, zero);
-    const double L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
-    out[0] = log_density(datum, &eta);
-    out[1] = eta < far_left ? -1.0 : 0.0;
-    out[2] = out[3] = out[4] = 0.0;
-    if (eta < far_left || -zero[0] > 700.0) return;
-    const double q = 1.0 / std::expm1(-zero[0]), g2 = -q * (1.0 + q);
+    const double L = -zero[0], L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
+    if (L > nothing_left) return;
+    out[0] = value(L);
+    const double q = 1.0 / std::expm1(L), g2 = -q * (1.0 + q);
     const double g3 = -g2 * (1.0 + 2.0 * q), g4 = g2 * (1.0 + 6.0 * q * (1.0 + q));
     out[1] = -q * L1;
     out[2] = -(q * L2 + g2 * L1 * L1);
@@ -51,8 +53,9 @@ class ZeroTruncation final : public Likelihood {
   }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const Datum none{0.0, datum.size};
-    const double odds = 1.0 / std::expm1(-base_.log_density(none, eta));
-    base_.add_gradient(none, eta, weight * odds, gradient);
+    const double L = -base_.log_density(none, eta);
+    if (!first_term_suffices(datum, *eta) && L <= nothing_left)
+      base_.add_gradient(none, eta, weight / std::expm1(L), gradient);
   }
   bool has_hyper() const override { return base_.has_hyper(); }
   bool log_concave() const override { return false; }
@@ -65,7 +68,17 @@ class ZeroTruncation final : public Likelihood {
   Support support(double) const override { return {0.0, infinity}; }
 
  private:
-  static constexpr double far_left = -30.0;
+  static constexpr double nothing_left = 700.0;
+  static double value(double L) { return -(L < 0.693 ? std::log(-std::expm1(-L)) : std::log1p(-std::exp(-L))); }
+  static double first_term(const Datum& datum, double eta) { return -eta - std::log(datum.size); }
+  // Far to the left of where the base bends, L is size exp(eta), and so small that log(1 - exp(-L)) is log L.
+  bool first_term_suffices(const Datum& datum, double eta) const {
+    constexpr double far_left = -30.0;
+    if (eta > far_left) return false;
+    const Smoothness own = base_.smoothness(datum);
+    const double bend = std::isfinite(own.width) ? std::min(own.centre, 0.0) : 0.0;
+    return eta < far_left + bend - std::max(0.0, std::log(datum.size));
+  }
   const Likelihood& base_;
 };
 
