@@ -85,8 +85,8 @@ class ShiftedSigmoid {
   std::optional<PointExpectation> unshifted_;
 };
 
-// Where the outer Gaussian is narrow: with f_q = w E f^(q)(x + s(u)), derivatives in the mean of u are means of
-//   d/du f_q = s' f_(q + 1) and so on by the chain rule, without differences of values.
+// Where the outer Gaussian is narrow. With f_q = w E f^(q)(x + s(u)), derivatives in the mean of u are means of
+// d/du f_q = s' f_(q + 1) and so on by the chain rule, without differences of values.
 void add_narrow(ShiftedSigmoid& sigmoid, const GaussianRule& rule, Index o, int order, RowExpectation& out) {
   const Index i = 1 - o;
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {

@@ -8,9 +8,9 @@
 
 namespace galvi {
 
-/// -log(1 - exp(-L)), L(eta) = -log p(0 | eta) of a base with K = 1 whose L is about exp(eta) times the number of
-/// trials where eta is far below 0: what log p of a count gains where it is known to be none of 0. No log density of
-/// its own.
+/// -log(1 - exp(-L)), L(eta) = -log p(0 | eta) of a base with K = 1 whose L is about exp(eta) times the number
+/// of trials where eta is far below 0: what is added to log p of a count that is known to be positive. By itself
+/// it is not a log density.
 class ZeroTruncation final : public Likelihood {
  public:
   explicit ZeroTruncation(const Likelihood& base) : base_(base) {}
@@ -41,8 +41,8 @@ class ZeroTruncation final : public Likelihood {
     out[4] = -(q * L4 + g2 * (4.0 * L1 * L3 + 3.0 * L2 * L2) + 6.0 * g3 * L1 * L1 * L2 +
                g4 * L1 * L1 * L1 * L1);
   }
-  // Singular where L = 2 pi i k, k = 1, 2, .., which is further than pi / 2 from the real line, and where the base
-  // is. Beyond k = 7 exp(-L) is nothing.
+  // Singular where L = 2 pi i k, k = 1, 2, .., at a distance of pi / 2 and more from the real line, and where the
+  // base is. Beyond k = 7 exp(-L) is negligible.
   Smoothness smoothness() const override { return {1.57, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
     const double first = 1.84 - std::log(datum.size), last = 3.79 - std::log(datum.size);
@@ -69,7 +69,9 @@ class ZeroTruncation final : public Likelihood {
 
  private:
   static constexpr double nothing_left = 700.0;
-  static double value(double L) { return -(L < 0.693 ? std::log(-std::expm1(-L)) : std::log1p(-std::exp(-L))); }
+  static double value(double L) {
+    return -(L < 0.693 ? std::log(-std::expm1(-L)) : std::log1p(-std::exp(-L)));
+  }
   static double first_term(const Datum& datum, double eta) { return -eta - std::log(datum.size); }
   // Far to the left of where the base bends, L is size exp(eta), and so small that log(1 - exp(-L)) is log L.
   bool first_term_suffices(const Datum& datum, double eta) const {
@@ -100,8 +102,8 @@ class ZeroTruncated final : public Likelihood {
     if (log_concave()) out[2] = std::min(out[2], 0.0);  // rounding may be all that is left
   }
   Smoothness smoothness() const override { return {truncation_.smoothness().width, 2.0}; }
-  /// As a family whose natural parameter is eta. A size that is learned makes it none, and where it is below 1
-  /// log p is convex somewhere.
+  /// As a family whose natural parameter is eta. With a learned size it is none, and where that is below 1 log p
+  /// is convex somewhere.
   bool log_concave() const override { return !base_.has_hyper(); }
   double starting_eta(const Datum& datum) const override { return base_.starting_eta(datum); }
 
@@ -131,7 +133,9 @@ class ZeroTruncated final : public Likelihood {
 
  private:
   double zero(double size, double eta) const { return std::exp(base_.log_density({0.0, size}, &eta)); }
-  double positive(double size, double eta) const { return std::exp(-truncation_.log_density({1.0, size}, &eta)); }
+  double positive(double size, double eta) const {
+    return std::exp(-truncation_.log_density({1.0, size}, &eta));
+  }
 
   const Likelihood& base_;
   ZeroTruncation truncation_;

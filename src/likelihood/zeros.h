@@ -52,7 +52,7 @@ class WithZeros : public Distributional {
   std::shared_ptr<Likelihood> base_;
 };
 
-/// Zeros of both kinds: log p(0 | eta) as above, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
+/// Zeros of both kinds: log p(0 | eta) as below, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
 class ZeroInflated final : public WithZeros {
  public:
   using WithZeros::WithZeros;
@@ -69,9 +69,9 @@ class ZeroInflated final : public WithZeros {
   }
   // With L(eta_1) = -log p(0 | eta_1) of the base, f = log sigmoid,
   //   log p(0 | eta) = log(P + (1 - P) exp(-L)) = f(eta_2) - f(eta_2 + L).
-  // The mean of the second term over eta_2 is a function of L that bends where L = -eta_2, and is singular at
-  // -eta_2 +- i pi. The width is right for any base, as log L turns no faster than eta_1 does; more is only worth
-  // asking where the Gaussian is not narrow.
+  // The mean of the second term over eta_2 is a function of L that bends where L = -eta_2, with singularities
+  // at -eta_2 +- i pi. The width is safe for any base, as the angle of L grows no faster than the imaginary part
+  // of eta_1. Where the Gaussian is wide, a closer look saves nodes.
   Nesting nesting(const Datum& zero, const double* mean, const double* variance) const override {
     constexpr double narrow = 0.03;
     const Bend bend(mean[1], variance[1]);
@@ -94,7 +94,7 @@ class ZeroInflated final : public WithZeros {
   const Likelihood& rest() const override { return base(); }
 
  private:
-  /// The values of L between which that mean bends. Below 1 nothing bends, and beyond the last digits it is 0.
+  /// The values of L between which that mean bends. Below 1 it is nearly a line, and beyond `high` it is 0.
   struct Bend {
     double imaginary, far, low, high;
 
@@ -106,16 +106,17 @@ class ZeroInflated final : public WithZeros {
       low = std::max(1.0, -mean - reach * sd);
       high = std::max(1.0, far) + last_digits;
     }
-    /// By how much log L may turn where its real part is that of L.
+    /// The angle of the singularities whose real part is L.
     double angle(double L) const {
       constexpr double least = 1e-12, most = 1.4;  // exp(-L) grows from pi / 2 on
       return std::clamp(0.9 * std::atan2(imaginary, std::min(L, far)), least, most);
     }
   };
 
-  // Singularities lie about where L has five values across the bend, further off where log L is flatter, and where
-  // the base has its own. If they lie outside a cone about the nearest, that one is the centre of all: a little
-  // spread stands for what the cone is less than the plane. Else the centre is in the middle of them.
+  // Singularities are located for five values of L across the bend, further from the real line where log L is
+  // flatter; the base may have its own. If all lie outside a cone whose tip is below the nearest, as the shifted
+  // lines of the sinh rule do, that one is the centre; for a narrower cone a little spread keeps the lines closer
+  // to the axis. Else the centre is in the middle of them.
   Smoothness smoothness_of(const Datum& zero, const Bend& bend) const {
     constexpr int points = 5;
     constexpr double cone = 0.45, of_cone = 1.5, steep = 0.95;
@@ -149,8 +150,8 @@ class ZeroInflated final : public WithZeros {
     return out;
   }
 
-  // The eta_1 at which L has that value, and L and its derivatives there. By Newton's method for log L: it is
-  // concave and no steeper than eta_1, so that no step goes too far.
+  // The eta_1 at which L has that value, with L and its derivatives there, by Newton's method. log L is concave
+  // with slopes below 1, so that steps approach from the left and never overshoot.
   double eta_where(const Datum& zero, double L, double out[5]) const {
     double eta = std::log(L / zero.size);
     for (int i = 0; i < 20; ++i) {
@@ -175,7 +176,8 @@ class Hurdle final : public WithZeros {
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return Split{{a_zero()}};
     if (!base().discrete()) return Split{{Split::Part{&base(), datum, 0}, no_zero()}};
-    return Split{{Split::Part{&base(), datum, 0}, Split::Part{&truncated_.truncation(), datum, 0}, no_zero()}};
+    const Split::Part truncation{&truncated_.truncation(), datum, 0};
+    return Split{{Split::Part{&base(), datum, 0}, truncation, no_zero()}};
   }
   std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), true}; }
   bool separable() const override { return true; }

@@ -143,7 +143,11 @@ test_that("priors that say nothing are no obstacle, nor are responses without co
   for (name in c("zero_inflated_poisson", "zero_inflated_negbinomial", "hurdle_poisson", "hurdle_negbinomial")) {
     for (y in responses) {
       d$y <- y
-      fit <- galvi(y ~ x, d, name, prior = normal(0, 1e4), hyper = "fixed", control = galvi_control(threads = 1))
+      # a single count of one fits ever better as its mean goes to zero: that fit may end with a warning
+      fit <- suppressWarnings(
+        galvi(y ~ x, d, name, prior = normal(0, 1e4), hyper = "fixed", control = galvi_control(threads = 1))
+      )
+      expect_true(fit$convergence$converged || nzchar(fit$convergence$message))
       expect_true(is.finite(fit$elbo))
       expect_true(all(is.finite(fit$posterior$mean)))
     }
