@@ -1,6 +1,7 @@
 #include "inference/global_climb.h"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "global/coupled.h"
 #include "inference/anderson.h"
@@ -107,6 +108,15 @@ class Acceleration {
   Anderson anderson_;
 };
 
+/// An extrapolated point may lie where flat columns have no posterior: it is refused like any other bad guess.
+std::optional<GlobalPosterior> posterior_if_any(GlobalModel& model, const Natural& guess) {
+  try {
+    return model.posterior(guess.mean, guess.precision);
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const GlobalPoint& point,
@@ -155,7 +165,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
     std::optional<GlobalPoint> next;
     if (q && accelerated) {
       const Natural guess = acceleration.next(point.q, *q, step);
-      next = model.at(model.posterior(guess.mean, guess.precision), joint);
+      next = model.at(posterior_if_any(model, guess), joint);
     }
     const double tried = step;
     if (!holds(next)) {
