@@ -49,6 +49,23 @@ iid_structure <- function(n, more = 0L) {
   list(model = "iid", size = n, more = more, precision = list(diagonal_triplets(rep(1, n + more))))
 }
 
+#' q effects of each of n groups, node (j - 1) q + k for effect k of group j: precision I (x) Omega, a part for each
+#' entry of Omega's upper triangle (src/prior/field_models.cpp), or for each effect where they are independent
+#' @noRd
+slope_blocks <- function(n, q, correlated) {
+  first <- (seq_len(n) - 1L) * q
+  entry <- function(a, b) triplets(first + b, first + a, rep(1, n))
+  pairs <- if (correlated) {
+    cbind(sequence(seq_len(q)), rep(seq_len(q), seq_len(q)))
+  } else {
+    cbind(seq_len(q), seq_len(q))
+  }
+  list(
+    model = if (correlated) "unstructured" else "diagonal", size = n * q, more = 0L,
+    precision = Map(entry, pairs[, 1L], pairs[, 2L])
+  )
+}
+
 #' Neighbours in a graph. Components of two nodes and more are intrinsic, a node alone is N(0, variance).
 #'
 #' @param scaling One number per component, which multiplies its part of the precision.

@@ -102,6 +102,10 @@ target_effects <- function(rows) {
   if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node), NA))) return(NULL)
   own <- lapply(terms, function(term) {
     if (!is.null(term$W)) return(list(count = ncol(term$W)))
+    if (NCOL(term$weight) > 1L) {  # each node has its own weights
+      nodes <- sort(unique(term$node[term$node > 0L]))
+      return(list(count = length(nodes), nodes = nodes))
+    }
     key <- do.call(paste, as.data.frame(term$node))
     first <- which(!duplicated(key))
     list(count = length(first), first = first, at = match(key, key[first]))
@@ -115,6 +119,11 @@ target_effects <- function(rows) {
     } else {
       node <- term$node
       term$node <- matrix(0L, n, ncol(node))
+      if (!is.null(mine$nodes)) {
+        term$node[at, 1L] <- mine$nodes
+        term$weight <- matrix(1, n, ncol(node))
+        return(term)
+      }
       term$node[at, ] <- node[mine$first, ]
       if (!is.null(term$weight)) term$weight <- rep(1, n)
     }
@@ -124,11 +133,22 @@ target_effects <- function(rows) {
     Reduce(`+`, Map(function(term, mine, at) {
       value <- x[at, , drop = FALSE]
       if (!is.null(term$W)) return(term$W %*% value)
+      if (!is.null(mine$nodes)) return(weighted_nodes(term, match(term$node, mine$nodes), value))
       value <- value[mine$at, , drop = FALSE]
       if (is.null(term$weight)) value else term$weight * value
     }, terms, own, place))
   }
   list(rows = rows, n = n, add = add)
+}
+
+#' Sums over the nodes of each row, weight times the node's value: n x K
+#' @param at Which of the values each entry of term$node has, NA for none.
+#' @noRd
+weighted_nodes <- function(term, at, value) {
+  do.call(cbind, lapply(seq_len(ncol(value)), function(k) {
+    found <- ifelse(is.na(at), 0, value[at, k])
+    rowSums(term$weight * matrix(found, nrow(term$node)))
+  }))
 }
 
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky

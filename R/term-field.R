@@ -18,6 +18,7 @@
 field_type <- function(definition, flags = character(), ...) {
   entry <- list(
     parse = parse_field, design = design_field, newdata = field_rows, panels = input_panels,
+    posterior = field_posterior,
     definition = definition, flags = flags, finish = function(spec, env) spec, basis = function(spec) NULL,
     layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1
   )
@@ -183,8 +184,16 @@ single_scaling <- function(spec) {
 #' name in `prior =`, such as `rw2(t).slope`; NULL for none
 #' @noRd
 basis_name <- function(spec) {
-  basis <- if (is_field(spec)) term_type(spec)$basis(spec)
+  basis <- term_type(spec)$basis
+  if (!is.null(basis)) basis <- basis(spec)
   if (!is.null(basis)) paste0(spec$label, ".", basis$name)
+}
+
+#' What `prior =` may name of a term
+#' @noRd
+own_prior_names <- function(spec) {
+  names <- term_type(spec)$prior_names
+  c(basis_name(spec), if (!is.null(names)) names(spec))
 }
 
 #' A slope has a slope's prior, constants have the intercept's, whose mean is not counted twice where the
@@ -267,20 +276,30 @@ field_posterior <- function(fit, spec) {
   count <- length(names)
   group <- rep(seq_len(copies_of(spec)), each = count)
   n <- length(group)
+  moments <- node_moments(fit, spec, node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group))
+  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
+  level <- rep(names, length.out = n)
+  list(
+    mean = moments$mean, sd = sqrt(moments$variance),
+    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
+  )
+}
+
+#' Posterior means and variances of a term's sums over nodes: list(mean, variance), n x K
+#' @param node,weight n x h; without `weight` ones.
+#' @noRd
+node_moments <- function(fit, spec, node, weight = NULL) {
+  n <- nrow(node)
   t <- match(spec$label, fit$design$labels)
   # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
   rows <- lapply(subset_rows(term_rows(fit$model), rep(1L, n)), function(term) {
     if (!is.null(term$node)) term$node[] <- 0L
     term
   })
-  rows[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
-  if (!is.null(rows[[t]]$weight)) rows[[t]]$weight[] <- 1
+  storage.mode(node) <- "integer"
+  rows[[t]] <- list(node = node)
+  if (!is.null(weight)) rows[[t]]$weight <- weight
   latent <- latent_at(fit, list(rows), n, terms = TRUE)$terms
   one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
-  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
-  level <- rep(names, length.out = n)
-  list(
-    mean = one(latent$mean), sd = sqrt(one(latent$variance)),
-    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
-  )
+  list(mean = one(latent$mean), variance = one(latent$variance))
 }
