@@ -82,7 +82,7 @@ summands <- function(expr, sign = 1) {
       expr <- expr[[2L]]
     } else if (head %in% c("+", "-") && length(expr) == 2L) {
       return(c(summands(expr[[2L]], if (head == "-") -sign else sign), out))
-    } else if (head == "(" && length(find_term(expr))) {
+    } else if (head == "(" && !head_name(expr[[2L]]) %in% bars && length(find_term(expr))) {
       return(c(summands(expr[[2L]], sign), out))
     } else {
       return(c(list(list(expr = expr, sign = sign)), out))

@@ -10,6 +10,7 @@
 #' @param newdata A data frame to simulate the responses of, instead of those of the observations. Successes
 #'   in trials have as many trials as the response in `newdata` tells, one if it has none. A row with missing
 #'   predictors gets NA.
+#' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
 #'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
@@ -21,7 +22,7 @@
 #' head(simulate(fit, 3, seed = 1))
 #' @importFrom stats simulate
 #' @export
-simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
+simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
   refuse_dots(list(...), simulate.galvi, "simulate()")
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
@@ -31,8 +32,9 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
     set.seed(seed)
     state <- structure(seed, kind = as.list(RNGkind()))
   }
-  target <- if (is.null(newdata)) training_target(object) else {
-    new_target(object, newdata, response = tells_trials(object, newdata))
+  kept_terms <- kept_effects(object$design, re_formula)
+  target <- if (is.null(newdata)) without_target_effects(object, training_target(object), kept_terms) else {
+    new_target(object, newdata, response = tells_trials(object, newdata), kept = kept_terms)
   }
   draw <- latent_sampler(object, target)
   kept <- kept_rows(target)

@@ -155,7 +155,9 @@ spec_group <- function(spec) {
   if (is.null(spec$shown)) variable_name(spec$inputs[[1L]]) else spec$shown
 }
 
-written_term <- function(spec) if (isTRUE(spec$bar)) sprintf("(1 | %s)", spec_group(spec)) else spec_label(spec)
+written_term <- function(spec) {
+  if (isTRUE(spec$bar) && spec$type != "|") sprintf("(1 | %s)", spec_group(spec)) else spec_label(spec)
+}
 
 # ---- design ----
 
@@ -164,7 +166,7 @@ design_slopes <- function(spec, frame, context) {
   name <- variable_name(spec$inputs[[1L]])
   as_slope_error(check_fixed_variables(spec$effects, frame), spec)
   built <- fixed_matrix(spec$effects, frame)
-  spec$contrasts <- built$contrasts
+  spec[c("contrasts", "assign")] <- list(built$contrasts, built$assign)
   spec$columns <- colnames(built$W)
   check_finite_columns(built$W)
   spec <- learn_groups(spec, check_grouping(frame[[name]], spec, name), name)
