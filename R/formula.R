@@ -242,14 +242,14 @@ check_no_term_inside <- function(expr) {
 
 # A term has one `by`: that of two factors is their interaction, of two numbers their product.
 with_by <- function(term, variable) {
-  known <- term$by
+  known <- term[["by"]]
   if (is.null(known)) {
-    term$by <- variable
+    term[["by"]] <- variable
     return(deparse_one(term))
   }
-  term$by <- call("interaction", known, variable)
+  term[["by"]] <- call("interaction", known, variable)
   factors <- deparse_one(term)
-  term$by <- call("*", known, variable)
+  term[["by"]] <- call("*", known, variable)
   sprintf("%s, if both are factors, or %s, if both are numbers", factors, deparse_one(term))
 }
 

@@ -50,7 +50,7 @@ parse_field <- function(call, env) {
     stop_galvi("formula", sprintf("`%s` needs `%s`: write %s(%s).", deparse_one(call), first, type, first))
   }
   check_field_input(input, call)
-  spec <- c(list(type = type, model = type), field_input(input), list(by = arguments$by))
+  spec <- c(list(type = type, model = type), field_input(input), list(by = arguments[["by"]]))
   spec$variables <- c(spec$inputs, spec$by)
   given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
   spec$settings <- lapply(stats::setNames(nm = given), function(name) {
@@ -60,6 +60,9 @@ parse_field <- function(call, env) {
     value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(kind$definition)[[flag]]
     spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
   }
+  spec$by_hyper <- check_choice(check_evaluates(eval(if (is.null(arguments$by_hyper)) "shared" else
+    arguments$by_hyper), "by_hyper"), c("shared", "each"), "by_hyper")
+  if (spec$by_hyper == "each" && is.null(spec$by)) stop_each(deparse_one(call))
   spec$arguments <- arguments
   kind$finish(spec, env)
 }
@@ -124,6 +127,7 @@ design_field <- function(spec, frame, context) {
   name <- variable_name(spec$inputs[[1L]])
   spec <- kind$learn(spec, check_field_variable(frame[[name]], spec, name), name)
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  if (spec$by_hyper == "each" && is.null(spec$by_levels)) stop_each(spec$label)
   spec$scaling <- if (isTRUE(spec$scale)) kind$scaling(spec) else 1
   rows <- field_rows(spec, frame)
   spec$hyper <- field_hyper(spec, context)
@@ -134,6 +138,13 @@ design_field <- function(spec, frame, context) {
   spec[c("graph", "arguments", "settings")] <- NULL
   term <- c(list(type = "field", label = spec$label, field = field), basis$coefficients)
   list(spec = spec, rows = rows, term = term, priors = basis$priors)
+}
+
+stop_each <- function(term) {
+  stop_galvi("argument", sprintf(paste(
+    "`%s`: `by_hyper = \"each\"` gives each level of a factor `by` its own hyperparameters: the term needs",
+    "`by`, a factor."
+  ), term))
 }
 
 spec_field <- function(spec, structure) field_list(structure, spec$hyper, copies_of(spec))
@@ -224,16 +235,18 @@ design_basis <- function(spec, rows, q, context) {
 
 # ---- hyperparameters ----
 
-# Registers them; -> their positions, named as C++ knows them.
+# Registers them, for each level of `by` where that has its own; -> their positions, named as C++ knows them.
 field_hyper <- function(spec, context) {
   kind <- term_type(spec)
   parameters <- field_facts()[[spec$model]]
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
+    owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
     add <- function(entry, unit) {
       range <- range(unit) * c(parameter$lower, parameter$upper)
-      context$registry$add(spec$label, name, entry, range[1L], range[2L], parameter$transform)
+      vapply(owners, context$registry$add, 1L, name, entry, range[1L], range[2L], parameter$transform,
+        term = spec$label, USE.NAMES = FALSE)
     }
     if (!parameter$relative) {
       share <- if (is.null(given)) formals(kind$definition)[[name]] else given
