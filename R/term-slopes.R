@@ -65,7 +65,9 @@ slopes_type <- function() {
   )
 }
 
-bars <- c("|", "||")
+# The core's models of the effects of a group, by the bars that they are written with.
+slope_models <- c("|" = "unstructured", "||" = "diagonal")
+bars <- names(slope_models)
 
 # ---- parsing ----
 
@@ -115,7 +117,7 @@ parse_slopes <- function(call, env) {
     refuse(sprintf("write one term for each grouping, or (%s | a:b) for one of both together.",
       deparse_one(call[[2L]])))
   }
-  spec <- list(type = "|", model = if (head_name(call) == "|") "unstructured" else "diagonal", effects = effects)
+  spec <- list(type = "|", model = slope_models[[head_name(call)]], effects = effects)
   group <- field_input(group)
   spec$inputs <- group$inputs
   spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L])

@@ -131,6 +131,7 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
   pieces <- lapply(seq_along(x), function(i) {
     S <- x[[i]]
     at <- which(lower.tri(S, diag = TRUE), arr.ind = TRUE)
+    if (!any(S[lower.tri(S)] != 0)) at <- at[at[, 1L] == at[, 2L], , drop = FALSE]
     at <- at[order(if (order == "cov.last") at[, 1L] != at[, 2L] else rep(0, nrow(at))), , drop = FALSE]
     own <- at[, 1L] == at[, 2L]
     data.frame(

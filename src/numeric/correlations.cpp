@@ -1,6 +1,7 @@
 #include "numeric/correlations.h"
 
 #include <cmath>
+#include <limits>
 
 namespace galvi {
 
@@ -58,6 +59,7 @@ Vector partial_correlations(const ConstVectorRef& correlations) {
     for (Index j = 0; j < i; ++j, ++at) {
       L(i, j) = (correlations[at] - L.row(i).head(j).dot(L.row(j).head(j))) / L(j, j);
       out[at] = L(i, j) / std::sqrt(left);
+      if (!(std::abs(out[at]) < 1)) out[at] = std::numeric_limits<double>::quiet_NaN();
       left -= L(i, j) * L(i, j);
     }
     L(i, i) = std::sqrt(left);

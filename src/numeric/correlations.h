@@ -15,7 +15,7 @@ Index matrix_order(Index numbers);
 /// R itself, q x q.
 Matrix correlation_matrix(const ConstVectorRef& correlations);
 Vector correlations_of(const ConstVectorRef& partial);
-/// NaN from the row on where R is not positive definite.
+/// NaN where R is not positive definite.
 Vector partial_correlations(const ConstVectorRef& correlations);
 /// d f / d z from d f / d R_ij.
 Vector chain_correlations(const ConstVectorRef& partial, const ConstVectorRef& d_correlation);
