@@ -148,7 +148,6 @@ test_that("formulas", {
     galvi(y ~ (x | one), transform(d(), one = 1))
     galvi(y ~ rw1(n, by_hyper = "each"), d())
     galvi(y ~ 1 | g, d())
-    galvi(y ~ (1 | g / n), d())
     galvi(y ~ gp(x) * n, d())
     galvi(y ~ gp(x):g, d())
     galvi(y ~ exp(gp(x)), d())
