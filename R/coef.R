@@ -84,20 +84,16 @@ group_effects <- function(fit) {
 }
 
 group_frame <- function(spec, fit, prefix) {
+  S <- group_covariances(spec, fit$posterior$hyper)[[1L]]
+  q <- ncol(S)
+  J <- length(spec$levels)
+  # of slopes group after group, of copies level after level of `by`
+  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
   effects <- term_type(spec)$posterior(fit, spec)
-  columns <- if (is.null(effects$effect)) iid_effects(spec) else unique(effects$effect)
-  levels <- unique(effects$level)
-  wide <- matrix(effects$mean[, 1L], length(levels), length(columns), byrow = !is.null(effects$effect))
-  covariance <- if (is.null(effects$effect)) {
-    # independent a priori; copies are, and where the observations tie them the diagonal says less than all
-    variance <- matrix(effects$sd[, 1L]^2, length(levels), length(columns))
-    array(apply(variance, 1L, diag, length(columns)), c(length(columns), length(columns), length(levels)))
-  } else {
-    term_type(spec)$covariance(fit, spec)[[1L]]
-  }
-  columns <- paste0(prefix, columns)
-  dimnames(covariance) <- list(columns, columns, levels)
-  data <- data.frame(wide, row.names = levels)
+  columns <- paste0(prefix, colnames(S))
+  covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
+  dimnames(covariance) <- list(columns, columns, spec$levels)
+  data <- data.frame(matrix(effects$mean[node, 1L], J, q), row.names = spec$levels)
   names(data) <- columns
   structure(data, postVar = covariance)
 }

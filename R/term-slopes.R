@@ -59,7 +59,7 @@ NULL
 slopes_type <- function() {
   list(
     parse = parse_slopes, design = design_slopes, newdata = slopes_rows, panels = slope_panels,
-    posterior = slopes_posterior, covariance = slopes_covariance, effect_names = function(spec) spec$columns,
+    posterior = slopes_posterior,
     prior_names = function(spec) c(spec$label, "sd", "cor"), structure = slopes_structure,
     count = function(spec) length(spec$levels), open = TRUE, grouped = TRUE
   )
@@ -373,30 +373,4 @@ slopes_posterior <- function(fit, spec) {
     mean = moments$mean, sd = sqrt(moments$variance), names = paste(level, effect, sep = ":"), level = level,
     effect = effect
   )
-}
-
-#' Posterior covariances of the effects of each group: q x q x groups, a list of these per latent value
-#'
-#' Two effects' covariance is had from the variances of them and of their sum, each in units of its prior.
-#' @noRd
-slopes_covariance <- function(fit, spec) {
-  q <- length(spec$columns)
-  J <- length(spec$levels)
-  sd <- fit$posterior$hyper[spec$hyper$sd]
-  pairs <- rbind(cbind(seq_len(q), seq_len(q)), correlation_pairs(q))
-  first <- rep((seq_len(J) - 1L) * q, each = nrow(pairs))
-  node <- cbind(first + pairs[, 1L], ifelse(pairs[, 1L] == pairs[, 2L], 0L, first + pairs[, 2L]))
-  weight <- cbind(1 / sd[pairs[, 1L]], 1 / sd[pairs[, 2L]])[rep(seq_len(nrow(pairs)), J), , drop = FALSE]
-  variance <- node_moments(fit, spec, node, weight)$variance
-  lapply(seq_len(ncol(variance)), function(k) {
-    v <- matrix(variance[, k], nrow(pairs), J)
-    out <- array(0, c(q, q, J), list(spec$columns, spec$columns, spec$levels))
-    for (p in seq_len(nrow(pairs))) {
-      i <- pairs[p, 1L]
-      j <- pairs[p, 2L]
-      value <- if (i == j) v[p, ] else (v[p, ] - v[i, ] - v[j, ]) / 2
-      out[i, j, ] <- out[j, i, ] <- value * sd[i] * sd[j]
-    }
-    out
-  })
 }

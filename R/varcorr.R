@@ -145,3 +145,28 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
   }
   `rownames<-`(do.call(rbind, c(pieces, list(residual))), NULL)
 }
+
+#' Posterior covariances of the effects of each group: q x q x groups
+#'
+#' Two effects' covariance is had from the variances of them and of their sum, each in units of its prior.
+#' @param node The nodes of the effects, groups x q. sd: their prior standard deviations.
+#' @noRd
+effect_covariances <- function(fit, spec, node, sd) {
+  q <- ncol(node)
+  J <- nrow(node)
+  pairs <- rbind(cbind(seq_len(q), seq_len(q)), correlation_pairs(q))
+  own <- pairs[, 1L] == pairs[, 2L]
+  both <- do.call(rbind, lapply(seq_len(nrow(pairs)), function(p) {
+    cbind(node[, pairs[p, 1L]], if (own[p]) 0L else node[, pairs[p, 2L]])
+  }))
+  weight <- cbind(1 / sd[pairs[, 1L]], 1 / sd[pairs[, 2L]])[rep(seq_len(nrow(pairs)), each = J), , drop = FALSE]
+  v <- matrix(node_moments(fit, spec, both, weight)$variance[, 1L], J)
+  out <- array(0, c(q, q, J))
+  for (p in seq_len(nrow(pairs))) {
+    i <- pairs[p, 1L]
+    j <- pairs[p, 2L]
+    value <- if (own[p]) v[, p] else (v[, p] - v[, i] - v[, j]) / 2
+    out[i, j, ] <- out[j, i, ] <- value * sd[i] * sd[j]
+  }
+  out
+}
