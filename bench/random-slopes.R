@@ -64,3 +64,18 @@ print(c(
 ), digits = 3)
 
 # Answer
+#
+# Two cores shared with other work, OpenBLAS with one thread, R 4.2, lme4 1.1.31, glmmTMB 1.1.5; milliseconds:
+#
+#   data              galvi   lme4  glmmTMB  evals
+#   sleepstudy         12.8   15.2      236     10
+#   Pastes             14.3   15.0      261     14
+#   cbpp               12.9   60.7      224     22
+#   cbpp, slope        18.6   90.3      243     51
+#   bacteria           15.0   97.7      237     32
+#   bacteria, slope    18.3  193        339     37
+#
+# Nearly all of galvi's is R code: reading the formula and putting the fit together. (On a machine with a load of ten,
+# sleepstudy was 17.6 against 16.8.) Fixed effects are within 0.001 standard errors of lmer's and 0.12 to 0.35 of
+# glmer's, which are Laplace's.
+# 100,000 groups, seconds: gaussian 5.7, lmer 6.8; poisson 20.7.
