@@ -128,8 +128,15 @@ draw_predictor <- function(plain) {
 
 draw_term <- function(plain) {
   name <- pick(c("gp", "gp", names(galvi:::term_types())))
+  if (name == "|") return(draw_bar())
   if (name == "iid" && chance(0.3)) return("(1 | g)")
   draw_call(name, p = if (plain) 0 else 0.25)
+}
+
+# Effects that vary by group.
+draw_bar <- function() {
+  sprintf("(%s %s %s)", pick(c("x1", "1 + x1", "0 + x1", "x1 + x2", "0 + f", "f", "poly(x1, 2)", "log(abs(x2) + 1)")),
+    pick(galvi:::bars), pick(c("g", "g", "f", "g/f", "f:g")))
 }
 
 # ---- family and response ----
