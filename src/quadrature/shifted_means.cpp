@@ -9,6 +9,7 @@ constexpr double narrowest = 0.08;
 constexpr double strip = 2.6;
 // Errors are exp(-38) times powers of 2 pi / step; those of polynomials of degree 12 need a denser lattice.
 constexpr double wide_exponent = 38.0, narrow_exponent = 50.0;
+constexpr double wide_reach = 8.5, narrow_reach = 9.5;
 
 double lattice_step(double variance, double exponent) {
   const double d = std::min(strip, std::sqrt(2.0 * exponent * variance));
@@ -22,6 +23,7 @@ void ShiftedMeans::set(double variance, int order, double line_end, double slope
   const double squared = is_narrow ? narrowest * narrowest : variance, excess = variance / squared - 1.0;
   sd_ = std::sqrt(squared);
   step_ = lattice_step(squared, is_narrow ? narrow_exponent : wide_exponent);
+  reach_ = is_narrow ? narrow_reach : wide_reach;
   orders_ = order > 1 ? 5 : 3;
   last_ = is_narrow ? (order > 1 ? 12 : 8) : orders_ - 1;
   std::fill(share_, share_ + last_degree + 1, 0.0);
@@ -34,7 +36,7 @@ void ShiftedMeans::set(double variance, int order, double line_end, double slope
 }
 
 void ShiftedMeans::means(double c, double out[5]) const {
-  if (c + reach * sd_ < line_end_) {
+  if (c + reach_ * sd_ < line_end_) {
     out[0] = intercept_ + slope_ * c;
     out[1] = slope_;
     out[2] = out[3] = out[4] = 0.0;
@@ -59,7 +61,7 @@ void ShiftedMeans::sum(double c, double out[5]) const {
   const double unit = step_ / sd_;
   const auto count = static_cast<Index>(samples_.size());
   const Index centre = std::clamp<Index>(static_cast<Index>(std::lround((c - first_) / step_)), 0, count - 1);
-  const auto taps = static_cast<Index>(std::ceil(reach / unit));
+  const auto taps = static_cast<Index>(std::ceil(reach_ / unit));
   const double z0 = (first_ + static_cast<double>(centre) * step_ - c) / sd_, base = samples_[centre];
   const double shrink = std::exp(-unit * unit), peak = std::exp(-0.5 * z0 * z0);
   double sums[Last + 1] = {};
