@@ -22,14 +22,17 @@ class OverSecond final : public LogIntegrand {
       : likelihood_(likelihood), mean_(mean), variance_(variance), log_quantity_(log_quantity) {}
   double value(double second) const override {
     const double value = L(second) - 0.5 * (second - mean_) * (second - mean_) / variance_;
-    return std::isnan(value) ? -infinity : value;
+    return value < infinity ? value : -infinity;  // what overflowed is not a peak
   }
-  // L bends over a length of about 1, as eta_2 is the logarithm or the logit of a parameter.
+  // L bends over a length of about 1, as eta_2 is the logarithm or the logit of a parameter. Where it is -infinity
+  // the Gaussian alone has a slope.
   double slope(double second, double& curvature) const override {
     constexpr double step = 1e-2;
     const double below = L(second - step), at = L(second), above = L(second + step);
-    curvature = 1.0 / variance_ - (above - 2.0 * at + below) / (step * step);
-    return (above - below) / (2.0 * step) - (second - mean_) / variance_;
+    const double change = above - below, bend = above - 2.0 * at + below, towards_mean = (mean_ - second) / variance_;
+    const bool known = std::isfinite(change) && std::isfinite(bend);
+    curvature = 1.0 / variance_ - (known ? bend / (step * step) : 0.0);
+    return towards_mean + (known ? change / (2.0 * step) : 0.0);
   }
 
  private:

@@ -173,7 +173,7 @@ class MonotoneShare final : public LogIntegrand {
 // rises: its sd in units of the mean's change, the smallest there is near the Gaussian. Both are blurs, so that the
 // spectrum of their product falls as a Gaussian of the sum of both precisions.
 std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
-  constexpr double reach = 10.0, exponent = 50.0, small = 1e-3, most_nodes = 100.0, width = 2.0;
+  constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 1000.0, width = 2.6;
   double precision = 0.0;
   for (int i = -4; i <= 4; ++i) {
     const double eta = mean + 0.25 * reach * i * sd, near[] = {eta - small, eta + small};
