@@ -25,7 +25,7 @@ of_binomial <- function(y, a, size, h) {
 log_rising <- function(y, x) {
   if (y == 0) return(0 * x)
   if (y == 1) return(x)
-  x + rowSums(ifelse(x > 300, x, log(outer(exp(x), seq_len(y - 1), `+`))))
+  x + (y - 1) * pmax(x - 300, 0) + rowSums(log(outer(exp(pmin(x, 300)), seq_len(y - 1), `+`)))
 }
 of_beta_binomial <- function(y, a, b, size, h) {
   lchoose(size, y) + log_rising(y, b + plogis(a, log.p = TRUE)) +
