@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "likelihood/distributional.h"
@@ -157,6 +158,19 @@ double search_near(const Likelihood& likelihood, double size, double guess, doub
   return search(guess, noise);
 }
 
+/// The end of the support that no double between the ends is nearer to the quantile than, if that is so: a search
+/// would take a hundred steps to find out.
+template <class TailsOf>
+std::optional<double> end_of_support(const Likelihood& likelihood, double size, double probability, TailsOf tails) {
+  const Support support = likelihood.support(size);
+  if (likelihood.discrete() || probability == 0.0 || probability == 1.0) return std::nullopt;
+  if (std::isfinite(support.low) && tails(std::nextafter(support.low, infinity)).lower >= probability)
+    return support.low;
+  if (std::isfinite(support.high) && tails(std::nextafter(support.high, -infinity)).lower < probability)
+    return support.high;
+  return std::nullopt;
+}
+
 // The search begins at the mean of the response at `eta`.   eta: K
 template <class TailsOf>
 double search_from(const Likelihood& likelihood, double size, const double* eta, double probability,
@@ -203,8 +217,12 @@ double predictive_quantile(const Likelihood& likelihood, double size, const doub
   if (!form || variance[1] > most_of_few) return search_from(likelihood, size, eta, probability, exact);
   // A rough distribution leaves a few steps to the exact one.
   const FewSeconds few(*form, mean, variance);
-  const double rough =
-      search_from(likelihood, size, eta, probability, [&](double y) { return few.tails({y, size}); });
+  const auto roughly = [&](double y) { return few.tails({y, size}); };
+  if (end_of_support(likelihood, size, probability, roughly)) {
+    const auto end = end_of_support(likelihood, size, probability, exact);
+    return end ? *end : search_from(likelihood, size, eta, probability, exact);
+  }
+  const double rough = search_from(likelihood, size, eta, probability, roughly);
   if (!std::isfinite(rough)) return search_from(likelihood, size, eta, probability, exact);
   const double noise = std::sqrt(likelihood.conditional_variance(size, eta));
   return search_near(likelihood, size, rough, likelihood.discrete() ? 1.0 : share_of_noise * noise, probability, exact);
