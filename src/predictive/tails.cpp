@@ -174,6 +174,7 @@ class MonotoneShare final : public LogIntegrand {
 // spectrum of their product falls as a Gaussian of the sum of both precisions.
 std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
   constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 1000.0, width = 2.6;
+  if (likelihood.classes() > 0) return std::nullopt;  // a class has no mean
   double precision = 0.0;
   for (int i = -4; i <= 4; ++i) {
     const double eta = mean + 0.25 * reach * i * sd, near[] = {eta - small, eta + small};
