@@ -4,6 +4,7 @@
 
 #include "expectation/closed_form.h"
 #include "expectation/composed.h"
+#include "expectation/plane_forms.h"
 #include "expectation/quadrature.h"
 #include "likelihood/distributional.h"
 #include "quadrature/derivative_rule.h"
@@ -168,6 +169,9 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
     for (const Split::Part& part : split->parts) add_part(part);
     return;
   }
+  if (const auto shares = form.shares(datum)) return expect(*shares, mean, variance, order).add_to(order, out);
+  if (const auto student = form.student_scale(datum)) return expect(*student, mean, variance, order).add_to(order, out);
+  if (const auto size = form.mean_over_size(datum)) return expect(*size, mean, variance, order).add_to(order, out);
   const Nesting nesting = form.nesting(datum, mean, variance);
   const Index o = nesting.outer, i = 1 - o;
   add_part(nesting.beside);
@@ -202,6 +206,10 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
   };
   if (const auto split = form.split(datum)) {
     for (const Split::Part& part : split->parts) add_part(part);
+    return;
+  }
+  if (const auto student = form.student_scale(datum)) {
+    gradient[student->position] += weight * slope_in_df(*student, mean, variance);
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);

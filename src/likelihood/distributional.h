@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "likelihood/likelihood.h"
+#include "likelihood/plane_forms.h"
 
 namespace galvi {
 
@@ -52,7 +53,10 @@ class Distributional : public Likelihood {
 
   // For expectations that have no closed form.
   virtual std::optional<Split> split(const Datum&) const { return std::nullopt; }
-  /// Of a datum that does not split.   mean, variance: of both latents
+  virtual std::optional<Shares> shares(const Datum&) const { return std::nullopt; }
+  virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
+  virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
+  /// Of a datum that has none of these forms.   mean, variance: of both latents
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();
   }

@@ -35,6 +35,18 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
                        const double* variance);
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
+class SecondParameter;
+/// The distribution of a response with a second parameter, roughly: eta_2 at seven Gauss-Hermite nodes.
+class FewSeconds {
+ public:
+  FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance);
+  Tails tails(const Datum& datum) const;
+
+ private:
+  double mean_, variance_;
+  std::vector<double> weights_;
+  std::vector<std::unique_ptr<Likelihood>> given_;
+};
 /// That of a response with zeros of another kind; nothing elsewhere.
 std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
                                             const double* variance, double probability);

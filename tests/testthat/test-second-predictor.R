@@ -9,19 +9,29 @@ sweep_of <- function(type, i, m, v, order = 2) {
   )
 }
 
-# The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances.
-brute_force <- function(type, i, m, v, step = 0.05) {
-  z <- seq(-11, 11, by = step)
-  w <- step * dnorm(z)
-  sd <- sqrt(v)
+# The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances. Where a
+# log density grows with exp(c |eta|) the sum reaches c sds times the sd further.
+plane_growth <- list(
+  gamma_log_shape = list(c(1, 0), c(0, 1)), negbinomial_log_size = list(c(0, 1), c(0, 1)),
+  beta_log_precision = list(c(0, 0), c(0, 1))
+)
+brute_force <- function(type, i, m, v) {
   example <- likelihood_examples[[type]]
-  values <- vapply(z, function(t) {
-    two_predictor_densities[[type]](example$y[i], m[1] + sd[1] * z, m[2] + sd[2] * t, example$size[i], example$hyper)
-  }, z)
-  sum_of <- function(f, g) drop((w * f) %*% values %*% (w * g))
-  one <- rep(1, length(z))
-  c(sum_of(one, one), sum_of(z, one) / sd[1], sum_of(one, z) / sd[2],
-    sum_of(z^2 - 1, one) / (2 * v[1]), sum_of(one, z^2 - 1) / (2 * v[2]))
+  axis <- function(k) {
+    s <- sqrt(v[k])
+    further <- if (is.null(plane_growth[[type]])) c(0, 0) else s * plane_growth[[type]][[k]]
+    step <- min(0.08, 0.35 / s)
+    z <- seq(-10 - further[1], 10 + further[2], by = step)
+    list(x = m[k] + s * z, weights = step * dnorm(z) * cbind(1, z / s, (z^2 - 1) / (2 * v[k])))
+  }
+  first <- axis(1)
+  second <- axis(2)
+  sums <- vapply(second$x, function(b) {
+    values <- two_predictor_densities[[type]](example$y[i], first$x, b, example$size[i], example$hyper)
+    drop(values %*% first$weights)
+  }, numeric(3))
+  plane <- sums %*% second$weights
+  plane[c(1, 2, 4, 3, 7)]  # value, d_m, d_v
 }
 
 test_that("expectations and their slopes are sums over a plane", {
@@ -32,6 +42,80 @@ test_that("expectations and their slopes are sums over a plane", {
         if (type == "gaussian_log_sd" && x[4] > 5) next
         ours <- sweep_of(type, i, x[1:2], x[3:4])
         expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, x[1:2], x[3:4]), tol$expectation)
+      }
+    }
+  }
+})
+
+with_forms <- c("gamma_log_shape", "negbinomial_log_size", "beta_log_precision", "beta_binomial_log_precision")
+
+test_that("expectations of predicted shapes and precisions hold for wide posteriors and large parameters", {
+  for_seeds(51:53, function(seed) {
+    for (type in with_forms) {
+      i <- sample(length(likelihood_examples[[type]]$y), 1)
+      widest <- if (type == "gamma_log_shape") 100 else 1e4
+      for (most in list(c(30, 100), c(widest, 2))) {
+        m <- c(runif(1, -4, 4), runif(1, -3, if (seed == 53) 14 else 5))
+        v <- exp(runif(2, log(0.05), log(most)))
+        ours <- sweep_of(type, i, m, v, order = 1)
+        expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, m, v), tol$expectation)
+      }
+    }
+  })
+})
+
+# log(1 + x^2 exp(-2 s) / df) as a smooth function of log x^2, averaged over s and then over both signs of x.
+student_brute_force <- function(y, df, m, v) {
+  s <- sqrt(v)
+  step <- min(0.1, 0.3 / s[2])
+  z <- seq(-9.5, 9.5, by = step)
+  weights <- step * dnorm(z) * cbind(1, z / s[2], (z^2 - 1) / (2 * v[2]))
+  scales <- m[2] + s[2] * z
+  far <- abs(y - m[1]) + 40 * s[1]
+  dt <- min(0.05, 0.3 * s[1] / (abs(y - m[1]) + 12 * s[1]))
+  t <- seq(min(-80, 2 * min(scales) - 60), 2 * log(far), by = dt)
+  softplus <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
+  over_scale <- 0
+  for (j in seq_along(z)) over_scale <- over_scale + outer(softplus(t - 2 * scales[j] - log(df)), weights[j, ])
+  sums <- 0
+  for (side in c(-1, 1)) {
+    z <- (y + side * exp(t / 2) - m[1]) / s[1]
+    w <- dt * exp(t / 2) / 2 * dnorm(z) / s[1]
+    first <- cbind(w, w * z / s[1], w * (z^2 - 1) / (2 * v[1]))
+    sums <- sums + c(crossprod(first, over_scale))
+  }
+  constant <- dt(0, df, log = TRUE) - m[2]
+  c(constant, 0, -1, 0, 0) - (df + 1) / 2 * sums[c(1, 2, 4, 3, 7)]
+}
+
+test_that("student's expectation is an integral over the logarithm of a square", {
+  for_seeds(54:59, function(seed) {
+    y <- sample(c(0.1, -0.35, 4), 1)
+    df <- exp(runif(1, log(0.5), log(50)))
+    m <- c(runif(1, -4, 4), runif(1, -4, 4))
+    v <- exp(runif(2, log(0.01), log(c(1e4, 100))))
+    ours <- probe_expectation(likelihood_spec("student_log_scale"), "auto", df, y, 1, 1, m, v, 1, 1)
+    expect_close(c(ours$value, ours$d_m, ours$d_v), student_brute_force(y, df, m, v), tol$expectation)
+  })
+})
+
+test_that("second derivatives, and the slope in df, are those of the first and of the value", {
+  skip_if_not_installed("numDeriv")
+  for (type in c("student_log_scale", with_forms)) {
+    h <- as.numeric(likelihood_examples[[type]]$hyper)
+    for (x in list(c(0.4, 1.3, 0.5, 0.2), c(-1, 0.3, 4, 1.5))) {
+      at <- function(x, part, hyper = h) {
+        y <- likelihood_examples[[type]]$y[2]
+        size <- likelihood_examples[[type]]$size[2]
+        probe_expectation(likelihood_spec(type), "auto", hyper, y, size, 1, x[1:2], x[3:4], 2, 1)[[part]]
+      }
+      of_mean <- numDeriv::jacobian(at, x, part = "d_m")
+      expect_close(at(x, "d_mm"), of_mean[, 1:2], tol$gradient)
+      expect_close(at(x, "d_mv"), of_mean[, 3:4], tol$gradient)
+      expect_close(at(x, "d_vv"), numDeriv::jacobian(at, x, part = "d_v")[, 3:4], tol$gradient)
+      if (length(h)) {
+        slope <- numDeriv::grad(function(hyper) at(x, "value", hyper), h)
+        expect_close(at(x, "gradient"), slope, tol$gradient)
       }
     }
   }
