@@ -79,7 +79,7 @@ survival_constants <- function(type) {
 }
 
 survival_error <- function(name, family) {
-  able <- Filter(function(family) length(family_types()[[family]]$censored), names(family_types()))
+  able <- Filter(function(family) length(family_types()[[family]]$censored), family_words())
   response_error(name, sprintf(paste(
     "is a survival object, which %s does not take: use %s. For a hazard that changes in time,",
     "survival_pieces() splits the rows so that family = poisson() fits it"
@@ -147,7 +147,13 @@ NULL
 
 #' @rdname survival-families
 #' @export
-weibull <- function(shape = 1) own_family("weibull", shape = if (!missing(shape)) shape)
+weibull <- function(shape = 1, form = c("aft", "ph"), reference = NULL) {
+  if (first_choice(form, c("aft", "ph"), "form") == "ph") {
+    return(own_family("weibull_ph", shape = if (!missing(shape)) shape, reference = reference))
+  }
+  if (!is.null(reference)) stop_galvi("family", "`reference` goes with form = \"ph\".")
+  own_family("weibull", shape = if (!missing(shape)) shape)
+}
 
 #' @rdname survival-families
 #' @export

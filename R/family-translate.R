@@ -22,6 +22,7 @@ family_translations <- function() {
     list(pattern = "^gamma$", family = "Gamma"),
     list(pattern = "^exponential$", family = "exponential"),
     list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
+    list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
     list(pattern = "^weibull$", family = "weibull", link = "log"),
     list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )

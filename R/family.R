@@ -277,7 +277,7 @@ describe_parameter <- function(value, default, digits) {
 
 # A reference class or a number.
 describe_option <- function(value) {
-  if (is.na(value)) return("none")
+  if (is.na(value)) return(if (is.numeric(value)) "read off the data" else "none")
   if (is.integer(value)) return("the first level")
   if (is.numeric(value)) format(value) else dQuote(value, FALSE)
 }
