@@ -19,6 +19,9 @@ family_translations <- function() {
     # its classes are 0, 1, ..., and 0 is the reference
     list(pattern = "^multinom$", family = "categorical", link = "logit",
       carry = function(x) list(refcat = "0")),
+    # brms: a matrix of counts, the first class the reference
+    list(pattern = "^multinomial$", family = "categorical", link = "logit",
+      carry = function(x) list(refcat = x$refcat)),
     list(pattern = "^gamma$", family = "Gamma"),
     list(pattern = "^exponential$", family = "exponential"),
     list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),

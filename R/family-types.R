@@ -122,7 +122,7 @@ family_types <- function() {
       intercept = has_held_thresholds
     ),
     categorical = list(
-      links = c(logit = "categorical"), response = class_response, example = c("a", "b", "c"),
+      links = c(logit = "categorical"), response = class_or_counts_response, example = c("a", "b", "c"),
       options = list(refcat = check_refcat), latents = categorical_latents, constants = categorical_constants
     ),
     stick_breaking = list(

@@ -63,9 +63,14 @@ independent_classes <- function(likelihood, fit, mean, variance, second) {
   if (second) out else list(probability = out)
 }
 
-#' log P(y), y the classes 0, 1, .. of the rows
+#' log P(y), y the classes 0, 1, .. of the rows, or their counts
+#' @param response A list with `y`, or `size` and `counts`: a target or a model.
 #' @noRd
-class_log_probability <- function(fit, marginals, y) {
+class_log_probability <- function(fit, marginals, response) {
+  if (!is.null(response$counts)) {
+    return(response_moment(fit, marginals, "log_density", response$size, counts = response$counts))
+  }
+  y <- response$y
   if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
 }
@@ -90,6 +95,10 @@ cumulated <- function(prob) {
   prob[, ncol(prob)] <- 1
   prob
 }
+
+#' Are responses counts of trials of several classes?
+#' @noRd
+is_counts <- function(fit) isTRUE(fit$design$response$counts)
 
 check_classes <- function(fit, type) {
   levels <- response_levels(fit)

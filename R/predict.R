@@ -209,7 +209,7 @@ predict_density <- function(fit, target, options) {
     stop_galvi("newdata", "type = \"density\" needs the response in `newdata`, as the formula names it.")
   }
   marginals <- latent_marginals(fit, target)
-  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target$y)))
+  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target)))
   known <- target$censoring
   list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
 }
@@ -264,17 +264,18 @@ with_limits <- function(fit, limits) {
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
-#' @param censoring As in the model list: what "log_density" takes instead of y.
+#' @param censoring,counts As in the model list: what "log_density" takes instead of y.
 #' @noRd
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
-                            censoring = NULL) {
+                            censoring = NULL, counts = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
   as_galvi_error(predict_response(
     fit$model$likelihood, fit$posterior$hyper,
     size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
     mean = marginals$mean, variance = marginals$variance,
-    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring
+    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring,
+    counts = counts
   ))
 }
 

@@ -17,7 +17,7 @@ class WeibullLogShape final : public LogParameter<Weibull> {
  public:
   explicit WeibullLogShape(const LikelihoodSpec& spec) : LogParameter<Weibull>(spec) {
     if (!spec.constants.count("reference"))
-      throw std::invalid_argument(spec.type + ": constants must name `reference`, the time at which hazards begin");
+      throw std::invalid_argument(spec.type + ": constants must name `reference`, the time at which exp(eta_1) is the cumulative hazard");
   }
 
   // (y / unit)^k = exp(-tau k) is bounded within a distance of pi / 2 and grows beyond all measure behind it. An
@@ -38,7 +38,8 @@ class WeibullLogShape final : public LogParameter<Weibull> {
  private:
   void check_time(double y) const {
     if (std::log(y) > prototype_.log_reference() + 1e-12)
-      throw std::domain_error("a time is beyond the reference of the Weibull's hazards, where the bound is infinite");
+      throw std::domain_error(
+          "a time is beyond the `reference` of weibull(form = \"ph\"), where the bound is infinite: give a later one");
   }
 };
 

@@ -191,6 +191,7 @@ double predictive_variance(const Likelihood& likelihood, double size, const doub
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
+  if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
   const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
