@@ -45,7 +45,7 @@ refused_families <- function() {
     "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
     "^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
     "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
-    "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
+    "^dirichlet" = "its likelihood is not among galvi's"
   )
 }
 

@@ -361,7 +361,9 @@ response_sd <- function(fit, marginals) {
 #' @noRd
 response_limits <- function(fit, marginals, level) {
   if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
-  matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
+  limits <- matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
+  # it falls where eta is the logarithm of a hazard
+  cbind(pmin(limits[, 1L], limits[, 2L]), pmax(limits[, 1L], limits[, 2L]))
 }
 
 #' Its value at values of eta: the mean under a q without variance

@@ -99,6 +99,8 @@ test_that("expectations of every kind of censored row are sums over a plane", {
   }
   for (name in names(types)) {
     rows <- survival_rows(name)
+    # of a narrow one R's functions leave no difference far out
+    rows["narrow", 2] <- rows["narrow", 1] + 0.5
     for (kind in rownames(rows)) {
       row <- rows[kind, ]
       density <- function(a, b) reference_survival(name, row, a, parameters[[name]](b))
