@@ -168,7 +168,8 @@ covariance_root <- function(V) {
 draw_response <- function(fit, target, eta) {
   if (!is.null(own <- custom_draws(fit, eta[, 1L]))) return(own)
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
-  if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given), target$size))
+  if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given),
+    if (is.null(target$counts)) target$size else rowSums(target$counts)))
   u <- stats::runif(target$n)
   if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
   entry <- target$censoring[, "entry"]

@@ -2,6 +2,7 @@
 // its own.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/inverse_gaussian.h"
@@ -22,10 +23,11 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
     form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
-  // Var[log y | eta] is about y / shape.
+  // Var[log y | eta] is about y / shape. Were it large, the mean of exp(-2 eta_1) would be beyond all measure.
   double second_of(const Datum& datum, double mean, double variance) const override {
+    constexpr double least = -1.0;
     const double log_y = std::log(datum.y);
-    return log_y - 2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance)));
+    return log_y + std::max(least, -2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance))));
   }
   NoiseForm noise_form() const override { return NoiseForm::inverse; }
 };

@@ -1,7 +1,9 @@
 // Responses that are zero or positive, log link, with a linear predictor of the log dispersion.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "likelihood/log_parameter.h"
 #include "likelihood/tweedie.h"
@@ -18,10 +20,12 @@ class TweedieLogDispersion final : public LogParameter<Tweedie> {
   Nesting nesting(const Datum& datum, const double*, const double*) const override {
     return {1, {datum.y > 0.0 ? 0.9 * pi * (prototype_.power() - 1.0) : infinity, 1.0}};
   }
-  // The squared residual is dispersion mean^power.
+  // Var[log y | eta] is about dispersion / y^(2 - power); a zero says little of it.
   double second_of(const Datum& datum, double mean, double variance) const override {
-    const double centre = std::exp(mean + 0.5 * variance);
-    return std::max(-3.0, 2.0 * std::log(std::fabs(datum.y - centre)) - prototype_.power() * std::log(centre));
+    constexpr double most = 1.0;
+    if (!(datum.y > 0.0)) return std::numeric_limits<double>::quiet_NaN();
+    const double log_y = std::log(datum.y), spread = std::log(std::hypot(log_y - mean, std::sqrt(variance)));
+    return (2.0 - prototype_.power()) * log_y + std::min(most, 2.0 * spread);
   }
   NoiseForm noise_form() const override { return NoiseForm::direct; }
 };

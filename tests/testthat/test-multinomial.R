@@ -33,7 +33,8 @@ test_that("counts are as many rows of one trial, by every expectation", {
       counts <- suppressWarnings(fit_to(Y ~ x + iid(g), d))
       rows <- suppressWarnings(fit_to(y ~ x + iid(g), long, weights = w))
       expect_close(counts$elbo - arrangements(d$Y), rows$elbo, 1e-10)
-      expect_close(coef(counts), coef(rows), 1e-7)
+      # without a reference one direction is known from the prior alone: the root of what tol leaves of the bound
+      expect_close(coef(counts), coef(rows), 1e-6)
       expect_close(vcov(counts), vcov(rows), 1e-8)
     }
   }
@@ -58,7 +59,8 @@ test_that("estimates are those of multinom, and predictions sums over the poster
   skip_if_not_installed("nnet")
   d <- class_counts(60)
   fit <- galvi(Y ~ x, d[-2, ], categorical(refcat = "a"), prior = normal(0, 1e3))
-  theirs <- nnet::multinom(Y ~ x, d[-2, ], trace = FALSE)
+  some <- rowSums(d$Y) > 0
+  theirs <- nnet::multinom(Y ~ x, d[some, ], trace = FALSE)
   expect_lt(max(abs(coef(fit) - coef(theirs)) / summary(theirs)$standard.errors), 0.3)
   expect_identical(dim(predict(fit, d[1:4, ])), c(4L, 3L))
   expect_close(rowSums(predict(fit)), rep(1, 59))
@@ -85,7 +87,7 @@ test_that("residuals, simulations, loo and plots know counts", {
   expect_true(all(is.finite(residuals(fit, "deviance"))))
   expect_error(residuals(fit, "quantile"), "counts of classes", class = "galvi_error_argument")
   drawn <- simulate(fit, 20, seed = 3)
-  expect_identical(unname(rowSums(drawn$sim_1)[-2]), unname(rowSums(d$Y))[-2])
+  expect_identical(unname(rowSums(drawn$sim_1)), unname(rowSums(d$Y)))
   expect_identical(colnames(drawn$sim_1), colnames(d$Y))
   total <- Reduce(`+`, drawn) / 20
   expect_close(total[1, ], rowSums(d$Y)[1] * predict(fit)[1, ], 0.2)
@@ -96,7 +98,7 @@ test_that("residuals, simulations, loo and plots know counts", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_true(length(plot(fit)) > 0)
-  expect_true(all(plot(fit, "calibration")[[1]]$n > 0))
+  expect_true(all(plot(fit, "calibration")$n > 0))
   expect_identical(predict(fit, type = "class")[1], factor("a", c("a", "b", "c")))
   saved <- unserialize(serialize(fit, NULL))
   expect_identical(predict(saved, d), predict(fit, d))
