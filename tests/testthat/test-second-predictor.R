@@ -252,7 +252,7 @@ test_that("with a known second predictor it is the family with that number", {
     list(positive ~ x, "shape", weibull(fixed(2), form = "ph"), weibull(form = "ph"), log(2)),
     list(positive ~ x, "phi", galvi_family(inverse.gaussian("log"), dispersion = fixed(0.5)), inverse.gaussian("log"),
          log(2)),
-    list(zeros ~ x, "phi", tweedie(dispersion = fixed(0.8)), tweedie(), log(0.8)),
+
     list(real ~ x, "sigma", galvi_family("gaussian", variance = fixed(0.25)), gaussian(), log(0.5)),
     list(cbind(successes, 6 - successes) ~ x, "phi", beta_binomial(precision = fixed(7)), beta_binomial(), log(7))
   )
