@@ -68,9 +68,14 @@ test_that("estimates are those of multinom, and predictions sums over the poster
   z <- seq(-8, 8, by = 0.1)
   w <- outer(dnorm(z), dnorm(z)) * 0.01
   for (n in c(1, 3, 5)) {
-    m <- fit$posterior$mean[n, ]
-    sd <- sqrt(fit$posterior$variance[n, ])
-    p <- softmax(cbind(0, m[1] + sd[1] * rep(z, length(z)), m[2] + sd[2] * rep(z, each = length(z))))
+    m <- drop(predict(fit, d[-2, ][n, ], type = "link"))
+    own <- c(1, d$x[-2][n])
+    root <- t(chol(matrix(c(
+      own %*% vcov(fit)[1:2, 1:2] %*% own, own %*% vcov(fit)[1:2, 3:4] %*% own,
+      own %*% vcov(fit)[3:4, 1:2] %*% own, own %*% vcov(fit)[3:4, 3:4] %*% own
+    ), 2)))
+    grid <- m + root %*% rbind(rep(z, length(z)), rep(z, each = length(z)))
+    p <- softmax(cbind(0, grid[1, ], grid[2, ]))
     y <- d$Y[-2, ][n, ]
     log_p <- lgamma(sum(y) + 1) - sum(lgamma(y + 1)) + drop(log(p) %*% y)
     direct <- max(log_p) + log(sum(w * exp(log_p - max(log_p))))
