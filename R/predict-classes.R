@@ -77,6 +77,19 @@ class_log_probability <- function(fit, marginals, response) {
 #' probabilities are.
 #' @noRd
 counts_log_probability <- function(fit, marginals, response) {
+  # of no trials there is one outcome
+  none <- rowSums(response$counts) == 0
+  if (any(none, na.rm = TRUE)) {
+    rest <- which(!none)
+    out <- numeric(length(none))
+    marginals <- lapply(marginals[c("mean", "variance", "between")], function(x) {
+      if (is.null(x)) NULL else if (length(dim(x)) == 3L) x[rest, , , drop = FALSE] else x[rest, , drop = FALSE]
+    })
+    out[rest] <- counts_log_probability(fit, marginals, list(
+      size = response$size[rest], counts = response$counts[rest, , drop = FALSE]
+    ))
+    return(out)
+  }
   of <- function(likelihood, rows, mean, variance) {
     as_galvi_error(predict_response(likelihood, fit$posterior$hyper, response$size[rows], numeric(length(rows)),
       unname(mean), unname(variance), "log_density", 0.5, counts = response$counts[rows, , drop = FALSE]))

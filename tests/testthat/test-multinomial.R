@@ -52,7 +52,8 @@ test_that("methods agree on counts, and two classes are binomial", {
   other <- galvi(Y[, 2:1] ~ x, d, binomial(), prior = normal(0, 2))
   expect_close(one$elbo, other$elbo, tol$elbo)
   expect_close(as.vector(coef(one)), unname(coef(other)), tol$optimum)
-  expect_close(predict(one, type = "density", newdata = d), predict(other, type = "density", newdata = d), 1e-6)
+  some <- d[rowSums(d$Y[, 1:2]) > 0, ]
+  expect_close(predict(one, some, type = "density"), predict(other, some, type = "density"), 1e-6)
 })
 
 test_that("estimates are those of multinom, and predictions sums over the posterior", {
@@ -103,8 +104,8 @@ test_that("residuals, simulations, loo and plots know counts", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_true(length(plot(fit)) > 0)
-  expect_true(all(plot(fit, "calibration")$n > 0))
-  expect_identical(predict(fit, type = "class")[1], factor("a", c("a", "b", "c")))
+  expect_true(all(plot(fit, "calibration", newdata = d)$n > 0))
+  expect_identical(as.character(predict(fit, type = "class")[1]), "a")
   saved <- unserialize(serialize(fit, NULL))
   expect_identical(predict(saved, d), predict(fit, d))
 })
