@@ -81,8 +81,9 @@ test_that("expectations of every kind of censored row are sums over a plane", {
       H <- function(t) exp(a + exp(b) * log(t / 50))
       at <- b - log(row[1]) + exp(b) * log(row[1] / 50) + a - H(row[1])
       if (row[1] != row[2]) {
-        between <- H(row[2]) - H(row[1])
-        inside <- if (row[2] < Inf) ifelse(between < 0.7, log(-expm1(-between)), log1p(-exp(-between))) else 0
+        # of the difference of two hazards the logarithm, which has no underflow
+        x <- a + exp(b) * log(row[2] / 50) + log1p(-(row[1] / row[2])^exp(b))
+        inside <- if (row[2] < Inf) ifelse(x < -30, x, ifelse(x < 0, log(-expm1(-exp(x))), log1p(-exp(-exp(x))))) else 0
         at <- inside - H(row[1])
       }
       at + H(row[3])
