@@ -36,6 +36,12 @@ double log_rising(double y, double log_a) {
   return log_a + std::log(product);
 }
 
+double log_arrangements(const double* counts, int classes, double size) {
+  double sum = log_factorial(size);
+  for (int c = 0; c < classes; ++c) sum -= log_factorial(counts[c]);
+  return sum;
+}
+
 double poisson_cdf(double y, double rate) { return y < 0.0 ? 0.0 : upper_gamma(std::floor(y) + 1.0, rate); }
 
 double binomial_cdf(double y, double size, double p, double q) {

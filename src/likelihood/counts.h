@@ -10,6 +10,9 @@ double log_rising(double y, double log_a);
 /// log of size! / (y! (size - y)!)
 double log_choose(double size, double y);
 
+/// log of size! / prod_c counts_c!, the sum of the counts being size
+double log_arrangements(const double* counts, int classes, double size);
+
 /// P(Y <= y) for Y ~ Poisson(rate).
 double poisson_cdf(double y, double rate);
 /// P(Y <= y) for Y ~ Binomial(size, p); `q` = 1 - p is handed over because p may be within rounding of 1.

@@ -98,9 +98,12 @@ double second_of_variance(const SecondParameter& form, double mean, double varia
   switch (form.noise_form()) {
     case NoiseForm::square:
       return mean + variance;
+    case NoiseForm::direct:
+      return mean + 0.5 * variance;
     case NoiseForm::inverse:
       return mean - 0.5 * variance;
     case NoiseForm::share:
+    case NoiseForm::no_mean:
       break;
   }
   const BinomialLogit share;
@@ -185,12 +188,18 @@ const SecondParameter* second_parameter(const Likelihood& likelihood) {
   return form ? form->second_parameter() : nullptr;
 }
 
+// E[y | eta] grows too fast in eta_2 for a mean.
+bool has_no_mean(const SecondParameter* form, const double* variance) {
+  return form && form->noise_form() == SecondParameter::NoiseForm::no_mean && variance[1] > 0.0;
+}
+
 }  // namespace
 
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(size);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_mean(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
@@ -198,6 +207,7 @@ double predictive_log_mean(const Likelihood& likelihood, const double* mean, con
                            double sign) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_log_mean(form ? *form->given(mean[1]) : likelihood, *mean, *variance, sign);
 }
 
@@ -205,6 +215,7 @@ double predictive_mean_variance(const Likelihood& likelihood, double size, const
                                 const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(size);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_mean_variance(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
@@ -213,12 +224,14 @@ double predictive_variance(const Likelihood& likelihood, double size, const doub
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(size);
   const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, size, *mean, *variance);
+  if (has_no_mean(form, variance)) return infinity;
   const double second = second_of_variance(*form, mean[1], variance[1]);
   return predictive_variance(*form->given(second), size, *mean, *variance);
 }
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
+  if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
   const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);

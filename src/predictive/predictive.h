@@ -51,6 +51,10 @@ class FewSeconds {
 std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
                                             const double* variance, double probability);
 
+/// log of the probability of counts of classes.
+double predictive_counts_log_density(const Softmax& classes, const Datum& datum, const double* mean,
+                                     const double* variance);
+
 /// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
 /// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,

@@ -40,6 +40,24 @@ of_negbinomial_size <- function(y, a, b, size, h) {
 two_predictor_densities <- list(
   gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
   student_log_scale = function(y, a, b, size, h) dt((y - a) / exp(b), h, log = TRUE) - b,
+  laplace_log_scale = function(y, a, b, size, h) -log(2) - b - abs(y - a) * exp(-b),
+  inverse_gaussian_log_shape = function(y, a, b, size, h) {
+    b / 2 - log(2 * pi * y^3) / 2 - exp(b) * expm1(log(y) - a)^2 / (2 * y)
+  },
+  tweedie_log_dispersion = function(y, a, b, size, h) {
+    n <- max(length(a), length(b))
+    mapply(function(a, b) reference_log_density$tweedie(y, a, 1, exp(b)), rep_len(a, n), rep_len(b, n))
+  },
+  censored_gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
+  lognormal_log_sigma = function(y, a, b, size, h) dlnorm(y, a, exp(b), log = TRUE),
+  loglogistic_log_shape = function(y, a, b, size, h) {
+    x <- exp(b) * (log(y) - a)
+    b - log(y) + plogis(x, log.p = TRUE) + plogis(-x, log.p = TRUE)
+  },
+  weibull_ph_log_shape = function(y, a, b, size, h) {
+    x <- exp(b) * log(y / 50) + a
+    b - log(y) + x - exp(x)
+  },
   gamma_log_shape = function(y, a, b, size, h) dgamma(y, exp(b), exp(b - a), log = TRUE),
   negbinomial_log_size = of_negbinomial_size,
   beta_log_precision = function(y, a, b, size, h) {
@@ -52,5 +70,6 @@ two_predictor_densities <- list(
   hurdle_poisson = hurdle_reference(of_poisson),
   hurdle_binomial = hurdle_reference(of_binomial),
   hurdle_negbinomial = hurdle_reference(of_negbinomial),
-  hurdle_gamma = hurdle_reference(function(y, a, size, h) dgamma(y, h, h / exp(a), log = TRUE), FALSE)
+  hurdle_gamma = hurdle_reference(function(y, a, size, h) dgamma(y, h, h / exp(a), log = TRUE), FALSE),
+  hurdle_lognormal = hurdle_reference(function(y, a, size, h) dlnorm(y, a, h, log = TRUE), FALSE)
 )
