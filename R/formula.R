@@ -6,8 +6,8 @@
 # One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and
 # training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows;
 # panels(fit, spec, settings): its effects as plots. open: may new data have levels of its variable that the
-# observations have not? steps: is every level of it one, with observations or without? Fields have more, see
-# R/term-field.R.
+# observations have not? groups: are its effects those of groups, which averages over the population leave out?
+# steps: is every level of it one, with observations or without? Fields have more, see R/term-field.R.
 term_types <- function() {
   list(
     gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),

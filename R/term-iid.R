@@ -32,7 +32,7 @@ iid <- function(g, variance = 1, by = NULL) stop_term("iid", "y ~ x + iid(g)")
 iid_type <- function() {
   field_type(
     iid, learn = learn_groups, find = find_groups, structure = group_structure, panels = group_panels,
-    open = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
+    open = TRUE, groups = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
   )
 }
 
