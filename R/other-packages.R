@@ -54,3 +54,60 @@ r2.galvi <- function(model, ...) {
   value <- 1 - sum(weights * response_residuals(model, target)^2) / total
   structure(list(R2 = c(R2 = value)), class = c("r2_generic", "list"))
 }
+
+# One coefficient for each row of vcov(), of several classes too.
+#' @exportS3Method multcomp::modelparm
+modelparm.galvi <- function(model, coef., vcov., df, ...) {
+  means <- function(fit) stats::setNames(coefficient_means(fit), rownames(vcov.galvi(fit)))
+  if (missing(coef.)) coef. <- means
+  if (missing(vcov.)) vcov. <- vcov.galvi
+  if (missing(df)) df <- NULL
+  if (!length(coefficient_means(model))) {
+    stop_galvi("argument", "glht() makes contrasts of fixed effects, and this fit has none.")
+  }
+  default <- utils::getS3method("modelparm", "default", envir = asNamespace("multcomp"))
+  default(model, coef. = coef., vcov. = vcov., df = df, ...)
+}
+
+#' @exportS3Method bayesplot::pp_check
+pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group = NULL, x = NULL, ...) {
+  known <- sub("^ppc_", "", as.character(bayesplot::available_ppc()))
+  type <- check_choice(type, known, "type")
+  if (grepl("^loo_|^km_", type)) {
+    stop_galvi("argument", sprintf(paste(
+      "pp_check() has no `type = \"%s\"` for fits of galvi(): plot(fit, \"calibration\") checks the leave-one-out",
+      "predictions."
+    ), type))
+  }
+  check_has_rows(object, "pp_check() needs them all")
+  if (is.null(ndraws)) ndraws <- if (grepl("overlay|^hist$|^dens$|^boxplot$|^freqpoly$", type)) 10 else 500
+  yrep <- simulated_numbers(object, check_whole(ndraws, "ndraws"))
+  arguments <- list(y = observed_numbers(object), yrep = yrep, ...)
+  for (name in c("group", "x")) {
+    value <- switch(name, group = group, x = x)
+    if (is.null(value)) next
+    if (is.character(value) && length(value) == 1L) {
+      value <- object$data[[check_choice(value, names(object$data), name)]]
+    }
+    arguments[[name]] <- value
+  }
+  do.call(utils::getFromNamespace(paste0("ppc_", type), "bayesplot"), arguments)
+}
+
+#' Responses as numbers: classes by their place among the levels, successes as shares of the trials
+#' @noRd
+observed_numbers <- function(fit) {
+  target <- training_target(fit)
+  check_observed(fit, target, "pp_check()")
+  if (has_classes(fit)) target$y + 1 else target$y / target$size
+}
+
+#' @return A matrix, draws x observations
+#' @noRd
+simulated_numbers <- function(fit, n) {
+  target <- training_target(fit)
+  draw <- latent_sampler(fit, target)
+  draws <- replicate(n, draw_response(fit, target, draw()), simplify = FALSE)
+  y <- do.call(rbind, draws)
+  if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
+}

@@ -22,7 +22,9 @@
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
-  refuse_dots(list(...), simulate.galvi, "simulate()")
+  # package performance passes lme4's `re.form`: NULL keeps all effects, as here
+  dots <- list(...)
+  refuse_dots(dots, simulate.galvi, "simulate()", if (is.null(dots$re.form)) "re.form")
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
