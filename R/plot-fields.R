@@ -21,7 +21,11 @@ group_panels <- function(fit, spec, settings) {
     )
     map <- term_map(fit, spec, effects$level[own], settings$map)
     draw <- if (is.null(map)) draw_dots else function(...) draw_map(..., map)
-    list(name = name, data = data, draw = function(look) draw(fit, data, name, look))
+    sketch <- list(
+      kind = if (is.null(map)) "dots" else "map", fit = fit, data = data, map = map, name = name,
+      labels = c(in_units("effect", fit), "")
+    )
+    list(name = name, data = data, draw = function(look) draw(fit, data, name, look), sketch = sketch)
   }))
   unlist(panels, recursive = FALSE)
 }
