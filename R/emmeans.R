@@ -116,8 +116,9 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL,
   }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
-    binary <- link_has(view$family, "odds")
-    list(tran = link, inv.lbl = if (binary) "prob" else if (link == "log") "rate" else "response")
+    of_response <- is.null(view$parameter) || view$parameter == "mu"
+    label <- if (of_response && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    list(tran = link, inv.lbl = label)
   }
   list(
     X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
@@ -144,7 +145,7 @@ effSources.galvi <- function(mod) {
     ))
   }
   if (view$family$link == "log" && any(y != round(y))) twin <- stats::quasi(link = "log", variance = "mu")
-  if (link_has(view$family, "odds") && any(y != round(y))) twin <- stats::quasibinomial(view$family$link)
+  if (twin$family == "binomial" && any(y != round(y))) twin <- stats::quasibinomial(view$family$link)
   posterior <- averaged_effects(view)
   formula <- stats::formula(terms.galvi(mod))
   data <- original_data(mod, all.vars(formula))

@@ -56,7 +56,9 @@ random_formulas <- function(view) {
 #' @noRd
 parameter_table <- function(fit, component = "all") {
   V <- vcov.galvi(fit)
-  table <- data.frame(Parameter = rownames(V), Estimate = coefficient_means(fit))
+  # marginaleffects differentiates functions of the coefficients
+  means <- or_else(unname(attr(fit, "changed_coefficients")), coefficient_means(fit))
+  table <- data.frame(Parameter = as.character(rownames(V)), Estimate = means)
   if (is_distributional(fit)) {
     second <- startsWith(table$Parameter, coefficient_prefix(fit$design$second$name))
     table$Component <- ifelse(second, second_component(fit), "conditional")
@@ -74,7 +76,7 @@ find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatt
   groups <- or_else(table$Component, rep("conditional", nrow(table)))
   found <- if (nrow(table)) split(table$Parameter, factor(groups, unique(groups))) else list()
   if (effects != "fixed") found$random <- names(ranef.galvi(x))
-  if (flatten) unique(unlist(found, use.names = FALSE)) else found
+  if (flatten) as.character(unique(unlist(found, use.names = FALSE))) else found
 }
 
 #' @exportS3Method insight::get_parameters
@@ -87,7 +89,7 @@ get_parameters.galvi <- function(x, effects = "fixed", component = "all", ...) {
 get_statistic.galvi <- function(x, ...) {
   V <- vcov.galvi(x)
   structure(
-    data.frame(Parameter = rownames(V), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
+    data.frame(Parameter = as.character(rownames(V)), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
     statistic = "z-statistic"
   )
 }

@@ -79,6 +79,10 @@ pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group =
       "predictions."
     ), type))
   }
+  draw <- utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
+  dots <- list(...)
+  known <- setdiff(c(names(formals(pp_check.galvi)), names(formals(draw))), c("y", "yrep", "..."))
+  check_no_dots(dots[!names(dots) %in% known], known, "pp_check()")
   check_has_rows(object, "pp_check() needs them all")
   if (is.null(ndraws)) ndraws <- if (grepl("overlay|^hist$|^dens$|^boxplot$|^freqpoly$", type)) 10 else 500
   yrep <- simulated_numbers(object, check_whole(ndraws, "ndraws"))
@@ -91,7 +95,7 @@ pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group =
     }
     arguments[[name]] <- value
   }
-  do.call(utils::getFromNamespace(paste0("ppc_", type), "bayesplot"), arguments)
+  do.call(draw, arguments)
 }
 
 #' Responses as numbers: classes by their place among the levels, successes as shares of the trials

@@ -38,7 +38,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 print_model <- function(x, digits) {
   print_call(x$call, x$formula, x$second)
   cat("Family: ", x$family, "\n", sep = "")
-  cat("\nFixed effects (posterior mean, sd and interval):", if (is.null(x$coefficients)) " none", "\n", sep = "")
+  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_thresholds(x$thresholds, digits)
   print_random(x$hyper[x$random, ], digits)
