@@ -249,13 +249,15 @@ gg_regions <- function(sketch) {
   names(data)[1:2] <- c("x", "y")
   levels <- response_levels(sketch$fit)
   place <- paste(format(as.numeric(data$x), digits = 15L), format(as.numeric(data$y), digits = 15L))
-  best <- data[stats::ave(data$fit, place, FUN = max) == data$fit & !data$far, ]
+  best <- data[stats::ave(data$fit, place, FUN = max) == data$fit, ]
+  best$series[best$far] <- NA
   best$strength <- (best$fit - 1 / length(levels)) / (1 - 1 / length(levels))
   points <- data.frame(x = sketch$points$x, y = sketch$points$y,
     series = factor(levels[sketch$points$class + 1], levels))
   gg(best, "x", "y") + ggplot2::geom_raster(columns(fill = "series", alpha = "strength")) +
     gg_points(columns(x = "x", y = "y", fill = "series"), points, shape = 21, colour = "white") +
-    ggplot2::scale_fill_manual("", values = class_colours(sketch$fit, list()), drop = FALSE) +
+    ggplot2::scale_fill_manual("", values = class_colours(sketch$fit, list()), drop = FALSE,
+      na.value = "transparent", breaks = levels) +
     ggplot2::scale_alpha_continuous(range = c(0, 0.75), limits = c(0, 1), guide = "none") +
     gg_labels(sketch, x = sketch$labels[1L], y = sketch$labels[2L])
 }

@@ -1,5 +1,41 @@
 # Methods of generics of packages that need not be there, where their default would be wrong without a word.
 
+#' Fits in other packages
+#'
+#' What packages that work with models of other kinds make of a fit of [galvi()]. galvi needs none of them: its methods
+#' are registered when they are loaded.
+#'
+#' | package | what works | |
+#' |:--|:--|:--|
+#' | emmeans | `emmeans()`, `emtrends()`, `contrast()`; `dpar = "sigma"` for a second predictor | population: groups (`(1 \| g)`, `iid()`) are left out, `gp()` and fields are at the values of the grid |
+#' | marginaleffects | `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots; `hypotheses()` | 2000 joint posterior draws (`ndraws = `), so results depend on [set.seed()]; types `"response"` and `"link"` |
+#' | effects | `Effect()`, `allEffects()`, `predictorEffects()` | families with a [glm()] twin; other terms averaged over the data |
+#' | car | `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()` | Wald tests by the posterior mean and covariance |
+#' | multcomp | `glht()`, `mcp()`, `cld()` | |
+#' | insight, parameters | formulas, data, `model_parameters()` | `z` is the posterior mean in posterior standard deviations |
+#' | performance | `model_performance()`, `r2()`, `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` | leave-one-out density instead of AIC |
+#' | loo | [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()` | |
+#' | bayesplot | `pp_check()` | types without `loo_` and `km_` |
+#' | DHARMa | `createDHARMa()` | as in [simulate.galvi()] |
+#' | broom, broom.mixed | [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi] | |
+#' | ggplot2 | [autoplot()][autoplot.galvi] | |
+#' | lmtest | `coeftest()`; `lrtest()` warns | |
+#'
+#' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
+#' freedom, where [lm()] has Student's t. Under wide priors they are those of `lm()` at the same residual variance; of
+#' generalised linear models the posterior mean differs from the maximum of the likelihood by an amount of order 1 / n.
+#'
+#' Responses of several classes ([categorical()], [stick_breaking()]) have several linear predictors: marginaleffects,
+#' multcomp and parameters take them, the others say what to use.
+#'
+#' @section Errors:
+#' `galvi_error_argument` for fits that a function is not for.
+#' @examplesIf requireNamespace("emmeans", quietly = TRUE)
+#' fit <- galvi(breaks ~ wool * tension, data = warpbreaks, family = poisson())
+#' emmeans::emmeans(fit, ~ wool | tension, type = "response")
+#' @name other-packages
+NULL
+
 # Wald tests need one vector of coefficients in the order of its covariance matrix.
 check_wald <- function(fit, dots, generic) {
   known <- names(formals(utils::getS3method(generic, "default", envir = asNamespace("car"))))

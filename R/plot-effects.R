@@ -35,7 +35,7 @@ panels_of_both <- function(fit, labels, settings) {
     sketches = do.call(c, lapply(panels, `[[`, "sketches"))
   )
   if (!length(panels$draw)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
-  names(panels$data) <- make.unique(names(panels$data))
+  names(panels$data) <- names(panels$sketches) <- make.unique(names(panels$data))
   panels
 }
 

@@ -41,8 +41,8 @@ test_that("slopes, comparisons and predictions are those of lm() and glm()", {
     marginaleffects::avg_predictions(reference, by = "spray", type = "response")
   )
   tests <- marginaleffects::hypotheses(twin$ours, "wt = 0")
-  expect_equal(tests$estimate, coef(twin$ours)[["wt"]])
-  expect_equal(tests$std.error, sqrt(vcov(twin$ours)["wt", "wt"]), tolerance = 1e-6)
+  expect_equal(as.numeric(tests$estimate), coef(twin$ours)[["wt"]])
+  expect_equal(as.numeric(tests$std.error), sqrt(vcov(twin$ours)["wt", "wt"]), tolerance = 1e-6)
 })
 
 test_that("differences along gp() are drawn jointly", {
