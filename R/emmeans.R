@@ -13,7 +13,7 @@
 population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
-  smooth <- !fixed & !term_can(specs, "groups")
+  smooth <- !fixed & !term_can(specs, "grouped")
   rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
   W <- if (any(fixed)) rows[[which(fixed)]]$W else matrix(0, nrow(frame), 0L)
   colnames(W) <- rownames(vcov.galvi(view))
@@ -43,7 +43,8 @@ as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else fo
 #' No node of the groups' fields
 #' @noRd
 without_groups <- function(rows, specs) {
-  for (t in which(term_can(specs, "groups"))) rows[[t]]$node[] <- 0L
+  n <- NROW(rows[[1L]][[1L]])
+  for (t in which(term_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
   rows
 }
 

@@ -28,7 +28,7 @@ second_component <- function(fit) {
 #' @noRd
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  specs <- specs[!term_can(specs, "groups")]
+  specs <- specs[!term_can(specs, "grouped")]
   offsets <- if (is.null(view$parameter) || view$parameter == "mu") offset_calls(view)
   extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
   right <- Reduce(function(a, b) call("+", a, b), extra, stats::formula(view$design$terms)[[2L]])
@@ -43,13 +43,16 @@ offset_calls <- function(fit) {
 #' ~1 | g for each of the groups; NULL if there are none
 #' @noRd
 random_formulas <- function(view) {
-  specs <- view$design$specs[term_can(view$design$specs, "groups")]
-  bars <- lapply(specs, function(spec) {
+  specs <- view$design$specs[term_can(view$design$specs, "grouped")]
+  formulas <- lapply(specs, function(spec) {
+    if (spec$type %in% bars) {
+      return(stats::as.formula(call("~", str2lang(spec$label)[[2L]]), environment(view$formula)))
+    }
     left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)
     group <- Reduce(function(a, b) call(":", a, b), spec$inputs)
     stats::as.formula(call("~", call("|", left, group)), environment(view$formula))
   })
-  if (length(bars) == 1L) bars[[1L]] else if (length(bars)) unname(bars)
+  if (length(formulas) == 1L) formulas[[1L]] else if (length(formulas)) unname(formulas)
 }
 
 #' Fixed effects in the order of vcov(): Parameter, Estimate and, where there are several, Component or Response

@@ -41,7 +41,7 @@ print_model <- function(x, digits) {
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_thresholds(x$thresholds, digits)
-  print_random(x$hyper[x$random, ], digits)
+  print_random(x$varcorr, digits)
   print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
   left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
   cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
@@ -171,23 +171,19 @@ print_thresholds <- function(table, digits) {
   print(stats::setNames(table$estimate, table$between), digits = digits)
 }
 
-#' Which hyperparameters are variances of random effects?
+#' Which hyperparameters are those of random effects?
 #' @noRd
 of_random_effects <- function(fit) {
   specs <- c(fit$design$specs, fit$design$second$specs)
-  groups <- vapply(specs[term_can(specs, "groups")], `[[`, "", "label")
-  fit$hyper$term %in% groups & fit$hyper$parameter == "variance"
+  fit$hyper$term %in% vapply(specs[term_can(specs, "grouped")], `[[`, "", "label")
 }
 
-#' As lme4 has them: standard deviations
+#' As lme4 has them: standard deviations and correlations
 #' @noRd
-print_random <- function(hyper, digits) {
-  if (!nrow(hyper)) return(invisible())
-  cat("\nRandom effects:\n")
-  table <- data.frame(hyper$term, vapply(hyper$sqrt_variance, format, "", digits = digits), hyper$status)
-  names(table) <- c("", "SD (random effect)", "status")
-  table[[1L]] <- format(table[[1L]])
-  print(table, row.names = FALSE)
+print_random <- function(covariances, digits) {
+  if (is.null(covariances)) return(invisible())
+  cat("\nRandom effects (SD, correlation):\n")
+  print(covariances, digits = digits)
 }
 
 #' @param thresholds From threshold_table(): they have been printed.

@@ -13,11 +13,12 @@
 #' | `half_normal(sd)` | `2 exp(-x^2 / (2 sd^2)) / (sd sqrt(2 pi))`, x >= 0 |
 #' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
+#' | `lkj(eta)` | of a correlation matrix R: proportional to its determinant to the power `eta - 1` |
 #'
 #' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural scale;
 #' `pc()` and `gamma_prior()` belong to variances and to the standard deviation in `normal(0, sd = )`.
 #' Optimisation runs on the log scale and the densities include its Jacobian, so the mode is the mode of the
-#' log of the parameter.
+#' log of the parameter. `lkj()` belongs to the correlations of random effects, see [random-slopes].
 #'
 #' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held; `sd
 #'   = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each variable
@@ -28,6 +29,7 @@
 #' @param meanlog,sdlog Mean and standard deviation of the logarithm.
 #' @param upper,prob The standard deviation exceeds `upper` with probability `prob`.
 #' @param shape,rate Shape and rate of the gamma distribution of 1 / variance.
+#' @param eta Positive; 1 is uniform over correlation matrices, more prefers weak correlations.
 #' @return A small list of class `galvi_value`.
 #' @examples
 #' normal(0, 2.5)
@@ -100,6 +102,12 @@ gamma_prior <- function(shape = 1, rate = 0.01) {
   )
 }
 
+#' @rdname priors
+#' @export
+lkj <- function(eta = 2) {
+  new_value("lkj", eta = check_number(eta, "eta", 0, open_lower = TRUE, what = "prior"))
+}
+
 is_value <- function(x) inherits(x, "galvi_value")
 
 is_fixed <- function(x) inherits(x, "galvi_fixed")
@@ -158,7 +166,13 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
       "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
     ))
   }
-  if (!variance && !sd && fact(hyper_prior_facts(), x$type, "of_variance")) {
+  of <- fact(hyper_prior_facts(), x$type, "of")
+  if (of == "correlation") {
+    stop_galvi(what, sprintf(
+      "`%s` is positive, and %s() is a prior of correlations: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  if (!variance && !sd && of == "variance") {
     stop_galvi(what, sprintf(
       "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
     ))
