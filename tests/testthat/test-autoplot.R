@@ -24,6 +24,7 @@ test_that("effects of all kinds of terms and responses are drawn", {
     curves = galvi(mpg ~ gp(wt, cyl), d, hyper = "fixed"),
     sparse = galvi(mpg ~ gp(wt, inducing = 4), d, hyper = "fixed"),
     robust = galvi(stack.loss ~ gp(Air.Flow), stackloss, student(), hyper = "fixed"),
+    slopes = galvi(Reaction ~ Days + (Days | Subject), sleepstudy, hyper = "fixed"),
     walk = galvi(y ~ rw1(t), data.frame(t = 1:20, y = sin(1:20)), hyper = "fixed"),
     volatility = galvi(y ~ gp(t), data.frame(t = 1:30, y = sin(7 * 1:30)), stochastic_volatility(), hyper = "fixed")
   ))

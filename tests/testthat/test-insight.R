@@ -12,6 +12,8 @@ test_that("insight reads formulas, groups and data", {
   expect_identical(insight::find_predictors(fits$two)$sigma, "wt")
   slopes <- galvi(weight ~ Time + iid(Chick) + iid(Chick, by = Time), ChickWeight, hyper = "fixed")
   expect_length(insight::find_formula(slopes)$random, 2L)
+  correlated <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy, hyper = "fixed")
+  expect_equal(deparse1(insight::find_formula(correlated)$random), "~Days | Subject")
   offset <- galvi(count ~ spray + offset(log(e)), transform(InsectSprays, e = 2), poisson(), hyper = "fixed")
   expect_match(deparse1(insight::find_formula(offset)$conditional), "offset\\(log\\(e\\)\\)")
   expect_identical(insight::n_obs(fits$mixed), 32L)
