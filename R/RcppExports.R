@@ -21,6 +21,12 @@ contribution_of_rows <- function(model, q, gradient) {
     .Call(`_galvi_contribution_of_rows`, model, q, gradient)
 }
 
+#' Loadings (p x d) and effects (p x q) of term `t` of the first predictor, from the response alone
+#' @noRd
+start_factors <- function(model, t) {
+    .Call(`_galvi_start_factors`, model, t)
+}
+
 likelihood_facts <- function() {
     .Call(`_galvi_likelihood_facts`)
 }

@@ -5,6 +5,7 @@
 read_design <- function(formula, data, family, args, na.action, chunk_rows = "auto") as_galvi_error({
   formulas <- as_formulas(formula)
   data <- check_evaluates(data, "data", "data")
+  if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
   words <- c(family_words(), "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words))
   na.action <- check_na_action(na.action)
@@ -15,6 +16,18 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
     design_of_data(formulas, check_data(data), family, args, na.action)
   }
 })
+
+read_wide <- function(formulas, data, family, args, na.action) {
+  if (length(formulas) > 1L) {
+    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column, and no second formula.")
+  }
+  if (is_row_source(data)) {
+    stop_galvi("data", "`data`: responses() needs all rows in memory; rr() does, too.")
+  }
+  words <- c(family_words(), "galvi_family")
+  family <- check_evaluates(family, "family", "family", words)
+  design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))
+}
 
 design_of_data <- function(formulas, data, family, args, na.action) {
   parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
@@ -105,6 +118,7 @@ row_design <- function(design, built, second = NULL) {
       survival = design$survival, counts = !is.null(design$counts)
     )
   ))
+  if (!is.null(design$wide)) out$wide <- design$wide
   if (is.null(second)) return(out)
   link <- family_type(design$family)$second$link
   out$second <- c(

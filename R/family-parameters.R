@@ -47,6 +47,7 @@ check_in_order <- function(parameter, value, name) {
 #' @param second Has the family's second parameter a linear predictor?
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
+  if (is_mixed(family)) return(mixed_likelihood(family, response, registry, held))
   type <- family_type(family)
   if (second) {
     type$links[] <- type$second$likelihood

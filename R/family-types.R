@@ -185,7 +185,7 @@ family_words <- function() {
 
 # An entry with what it leaves out.
 family_type <- function(family) {
-  entry <- if (is_custom(family)) custom_type(family) else family_types()[[family$family]]
+  entry <- if (is_custom(family)) custom_type(family) else if (is_mixed(family)) mixed_type(family) else family_types()[[family$family]]
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),

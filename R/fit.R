@@ -15,6 +15,9 @@
 #'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
 #'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
+#'   \item{`factors`, `loadings`}{of a term [rr()], else NULL: a list of `loadings` (items x d), `effects` (items x
+#'     q), `mean` (units x d) and `covariance` (d x d x units) of the scores; the loadings again, as
+#'     [stats::loadings()] finds them.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
 #'     it, they are in `log_prior`.}
 #'   \item{`trace`}{data frame of the path, a row per iteration of inference: `iteration`, `seconds`, `flops`,
@@ -63,6 +66,7 @@ NULL
 #' @noRd
 new_fit <- function(call, model, core, result) {
   lost <- lost_digits(result)
+  factors <- fitted_factors(model$design, core, result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
   # Fields that do not apply are left out: package insight silently drops an object with a NULL element.
   fit <- structure(
@@ -71,6 +75,7 @@ new_fit <- function(call, model, core, result) {
       method = result$method, expectation = result$expectation,
       prior = model$prior,
       hyper = hyper_table(core$hyper, result), inducing = fitted_points(model$design, core, result$hyper),
+      factors = factors, loadings = if (!is.null(factors)) structure(factors$loadings, class = c("galvi_loadings", "loadings")),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
@@ -84,12 +89,13 @@ new_fit <- function(call, model, core, result) {
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control)
     )),
-    class = "galvi"
+    class = c(if (!is.null(model$design$wide)) "galvi_wide", "galvi")
   )
   fit <- with_coupled_optimum(fit)
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
+  if (!is.null(factors)) warn_large_loadings(fit)
   fit
 }
 
@@ -210,6 +216,7 @@ check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the sour
 #' @noRd
 facts_of <- function(fit) {
   if (is_custom(fit$family)) return(custom_facts(fit$family))
+  if (is_mixed(fit$family)) return(mixed_facts(fit))
   facts <- likelihood_facts()
   facts[match(fit$model$likelihood$type, facts$type), ]
 }
@@ -263,6 +270,7 @@ latent_names <- function(fit) {
 #' One line for headings, such as `binomial (logit link)`
 #' @noRd
 family_label <- function(fit) {
+  if (is_mixed(fit$family)) return(mixed_label(fit$family))
   second <- fit$design$second
   links <- if (is.null(second)) paste(fit$family$link, "link") else {
     sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)

@@ -24,7 +24,7 @@ logLik.galvi <- function(object, ...) {
   refuse_dots(list(...), logLik.galvi, "logLik()")
   structure(
     object$elbo,
-    df = sum(object$hyper$status != "fixed"), nobs = nobs.galvi(object), kind = evidence_kind(object),
+    df = sum(object$hyper$status != "fixed") + free_loadings(object), nobs = nobs.galvi(object), kind = evidence_kind(object),
     class = c("galvi_logLik", "logLik")
   )
 }
@@ -36,6 +36,15 @@ print.galvi_logLik <- function(x, digits = getOption("digits"), ...) {
   cat("'log Lik.' ", format(c(x), digits = digits), " (df=", attr(x, "df"), "): ",
     evidence_words(attr(x, "kind")), "\n", sep = "")
   invisible(x)
+}
+
+# Loadings and effects that were learned, less the rotations that change nothing.
+free_loadings <- function(fit) {
+  if (is.null(fit$factors)) return(0L)
+  hyper <- fit$model$hyper
+  own <- hyper$term == factor_specs(fit$design$specs)[[1L]]$label & hyper$learned
+  d <- ncol(fit$factors$loadings)
+  as.integer(sum(own) - if (any(own & hyper$parameter == "loadings")) d * (d - 1) / 2 else 0)
 }
 
 evidence_words <- function(kind) {

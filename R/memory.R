@@ -29,7 +29,7 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
     return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
   }
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
-  fields <- sum(vapply(terms, field_bytes, 0))
+  fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
   new_size(
     small_size + k * (600 * n + fields) + 8 * n * columns * (1 + k), n, "this model", paste0(
       "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
@@ -50,6 +50,14 @@ inform_slow_fit <- function(model) {
     "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.1f GiB, which takes",
     "minutes. %s is much faster."
   ), label, format(n, big.mark = ","), 8 * n^2 / 2^30, with_inducing(label)))
+}
+
+# Moments of units and rows; beside other terms also all pairs of a row's nodes.
+factor_bytes <- function(term, n, solver) {
+  factor <- term[["factor"]] # beside `factors` of columns
+  if (is.null(factor)) return(0)
+  d <- ncol(factor$loadings)
+  8 * (3 * n * d + 4 * term$units * d^2) + if (solver == choose_solver("factors")) 0 else 80 * n * d^2
 }
 
 field_bytes <- function(term) {

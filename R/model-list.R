@@ -5,14 +5,15 @@
 #'
 #' With N rows and K latent values per row:
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
+#' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
 #' * `counts`: NULL, or N x classes, where responses count trials of classes; `size` has their sum and `y` the class
 #'   that has most.
 #' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
 #'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
-#'   (N x h, from 1, 0 for none), `weight` (N, or N x h).
+#'   (N x h, from 1, 0 for none), `weight` (N, or N x h); `item` (N x 1, from 1), whose unit is `node`.
 #' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and what its
-#'   prior is made of (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`). `solver`: a
+#'   prior is made of (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a
 #'   name. `design`: the position of its design. `latents`: which columns of eta have this prior, each its own
 #'   posterior.
 #' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: of the
@@ -26,7 +27,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), Filter(Negate(is.null), response[c("censoring", "counts")])))
+  ), Filter(Negate(is.null), response[c("censoring", "counts", "part")])))
 }
 
 #' Stops where the list is not what is written above, which users may have changed (?modular)
@@ -47,6 +48,7 @@ check_model <- function(model) {
     "censoring must be an N x 3 matrix" =
       is.null(model$censoring) || identical(dim(model$censoring), c(n, 3L)),
     "counts must be a matrix of N rows" = is.null(model$counts) || is.matrix(model$counts) && nrow(model$counts) == n,
+    "part must have N entries" = is.null(model[["part"]]) || length(model[["part"]]) == n,
     "weights must not be negative" = all(finite) && all(model$weights >= 0),
     "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
     "designs must have N rows" = all(rows == n),
@@ -98,7 +100,7 @@ change_terms <- function(model, change) {
 }
 
 # What the model list has for each row, beside the designs.
-row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts")
+row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts", "part")
 
 #' The model of some rows alone
 #' @noRd

@@ -30,6 +30,7 @@ build_model <- function(design, prior, start, expectation, held, control) {
     likelihood = likelihood, hyper = apply_start(registry$table(), start), expectation = expectation,
     pieces = control$pieces
   )
+  model <- start_unknown_factors(model, built$specs)
   priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
   check_proper(priors, model, design)
   new_step("galvi_model", c(model, list(
@@ -51,6 +52,11 @@ build_terms <- function(parts, design, context) {
   context$group_prior <- all_priors[of_groups]
   fixed <- design_fixed(parts$fixed, design$data, context)
   check_prior_names(all_priors, c(fixed$known, unlist(lapply(parts$specs, own_prior_names))))
+  if (length(factor_specs(parts$specs)) > 1L) {
+    stop_galvi("formula", sprintf(
+      "`%s` has two terms rr(): give one of them more factors (`d`).", deparse_one(parts$formula)
+    ))
+  }
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     term_type(spec)$design(spec, design$data, context)
   }))

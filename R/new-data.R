@@ -35,7 +35,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   all_kept <- if (is.null(kept)) lapply(specs, function(specs) rep(list(TRUE), length(specs))) else kept
   rows <- Map(function(specs, kept) Map(function(spec, kept) {
     n <- nrow(frame)
-    if (!any(kept)) return(without_effects(NULL, kept, n))
+    if (!any(kept) && !isTRUE(term_type(spec)$units)) return(without_effects(NULL, kept, n))
     without_effects(as_newdata_error(spec_rows(spec, frame)), kept, n)
   }, specs, kept), specs, all_kept)
   out <- list(

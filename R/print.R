@@ -40,6 +40,7 @@ print_model <- function(x, digits) {
   cat("Family: ", x$family, "\n", sep = "")
   cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
+  print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
   print_random(x$varcorr, digits)
   print_hyper(x$hyper[!x$random, ], x$thresholds, digits)

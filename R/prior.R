@@ -66,7 +66,7 @@ fixed <- function(value) {
   if (!is.numeric(value) || !length(value) || anyNA(value) || any(!is.finite(value))) {
     stop_galvi("prior", sprintf("`value` of fixed() must be finite numbers, not %s.", describe(value)))
   }
-  new_value("fixed", value = as.numeric(value))
+  new_value("fixed", value = if (is.matrix(value)) value + 0 else as.numeric(value))
 }
 
 #' @rdname priors
@@ -117,7 +117,7 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the functions here that describe what is not known.
-prior_names <- function() c("normal", hyper_prior_facts()$type)
+prior_names <- function() hyper_prior_facts()$type
 
 #' @export
 format.galvi_value <- function(x, digits = NULL, ...) {

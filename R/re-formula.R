@@ -18,6 +18,7 @@ kept_effects <- function(design, re_formula) {
   specs <- predictor_specs(design)
   for (term in wanted) check_has_effects(term, unlist(specs, recursive = FALSE))
   lapply(specs, lapply, function(spec) {
+    if (isTRUE(term_type(spec)$units)) return(FALSE) # scores are random, whatever is named
     if (!isTRUE(term_type(spec)$grouped)) return(TRUE)
     own <- spec_effects(spec)
     named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
@@ -69,6 +70,11 @@ check_has_effects <- function(term, specs) {
 #' @noRd
 without_effects <- function(rows, kept, n) {
   if (all(kept)) return(rows)
+  if (!is.null(rows$item)) { # the effects of items stay
+    rows$node[] <- 0L
+    rows$extension <- NULL
+    return(rows)
+  }
   if (!any(kept)) return(list(node = matrix(0L, n, 1L)))
   rows$node[, !kept] <- 0L
   rows
@@ -78,8 +84,9 @@ without_effects <- function(rows, kept, n) {
 #' @noRd
 without_unread <- function(design, terms, kept) {
   if (is.null(kept)) return(terms)
-  gone <- Map(function(specs, kept) specs[!vapply(kept, any, NA)], predictor_specs(design), kept)
-  stays <- Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(design), kept)
+  read <- function(specs, kept) vapply(kept, any, NA) | term_can(specs, "units")
+  gone <- Map(function(specs, kept) specs[!read(specs, kept)], predictor_specs(design), kept)
+  stays <- Map(function(specs, kept) specs[read(specs, kept)], predictor_specs(design), kept)
   names_of <- function(specs) {
     unlist(lapply(unlist(specs, recursive = FALSE), function(spec) vapply(spec$variables, variable_name, "")))
   }

@@ -57,6 +57,7 @@ latent_sampler <- function(fit, target) {
     return(function() do.call(cbind, lapply(draws, function(draw) draw())))
   }
   if (!is.null(fit$posterior$latent)) return(vector_sampler(fit, target))
+  if (has_independent_units(fit)) return(unit_sampler(fit, target))
   effects <- target_effects(target$rows)
   if (!is.null(effects) && effects$n < target$n) {
     draw <- joint_sampler(latent_at(fit, effects$rows, effects$n)$mean, joint_covariance(fit, effects))
@@ -104,7 +105,7 @@ vector_sampler <- function(fit, target) {
 #' @noRd
 target_effects <- function(rows) {
   terms <- rows[[1L]]
-  if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node), NA))) return(NULL)
+  if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node) || !is.null(term$item), NA))) return(NULL)
   own <- lapply(terms, function(term) {
     if (!is.null(term$W)) return(list(count = ncol(term$W)))
     if (NCOL(term$weight) > 1L) {  # each node has its own weights

@@ -18,6 +18,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
       random = of_random_effects(object),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
+      factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       note = if (!is.null(coefficients)) dependence_note(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,

@@ -48,6 +48,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// start_factors
+Rcpp::List start_factors(Rcpp::List model, int t);
+RcppExport SEXP _galvi_start_factors(SEXP modelSEXP, SEXP tSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    rcpp_result_gen = Rcpp::wrap(start_factors(model, t));
+    return rcpp_result_gen;
+END_RCPP
+}
 // likelihood_facts
 Rcpp::List likelihood_facts();
 RcppExport SEXP _galvi_likelihood_facts() {
@@ -357,6 +368,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
+    {"_galvi_start_factors", (DL_FUNC) &_galvi_start_factors, 2},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
     {"_galvi_expectation_facts", (DL_FUNC) &_galvi_expectation_facts, 0},
     {"_galvi_inference_facts", (DL_FUNC) &_galvi_inference_facts, 0},

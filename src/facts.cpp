@@ -162,6 +162,7 @@ Rcpp::List term_facts() {
       .column("type", [](const auto& t) { return t.type; })
       .column("full", [](const auto& t) { return t.full; })
       .column("fields", [](const auto& t) { return t.fields; })
+      .column("units", [](const auto& t) { return t.units; })
       .frame();
 }
 

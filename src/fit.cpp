@@ -13,6 +13,7 @@
 #include "inference/several_starts.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
+#include "prior/factors_term.h"
 
 namespace {
 
@@ -184,6 +185,27 @@ std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model,
                                    get_matrix(part, "precision"));
     if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
     out->q.push_back(std::move(*q));
+  }
+  return out;
+}
+
+/// The posterior of the units of each term of factors, by its label: mean (U x d) and covariance (d x d x U).
+Rcpp::List units_to_r(LatentGaussianModel& model, const Posterior& q) {
+  Rcpp::List out;
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Prior& prior = *model.predictor(k).prior;
+    for (Index t = 0; t < prior.size(); ++t) {
+      const FactorsTerm* term = prior[t].factors();
+      if (!term) continue;
+      model.restore(q);
+      const UnitMoments moments = model.solver(k).unit_moments(t, q.sites.b.col(k));
+      Rcpp::NumericVector covariance(moments.covariance.data(), moments.covariance.data() + moments.covariance.size());
+      covariance.attr("dim") = Rcpp::IntegerVector::create(
+          static_cast<int>(term->dimension()), static_cast<int>(term->dimension()), static_cast<int>(term->units()));
+      out.push_back(Rcpp::List::create(Rcpp::_["mean"] = to_r(Matrix(moments.mean.transpose())),
+                                       Rcpp::_["covariance"] = covariance),
+                    prior[t].label());
+    }
   }
   return out;
 }
@@ -397,6 +419,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     best.inference = algorithm.run(core, best.inference.posterior.sites, inference, trace);
   }
 
+  // now, while the solvers stand there
+  const Rcpp::List units = units_to_r(core, best.inference.posterior);
   if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 
   const Posterior& q = best.inference.posterior;
@@ -412,6 +436,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   for (Index k = 0; k < core.latents(); ++k) jitter = std::max(jitter, core.solver(k).jitter());
   const Cost& cost = context.cost;
   if (q.global) out["global"] = global_to_r(*q.global);
+  if (units.size() > 0) out["units"] = units;
   out["method"] = algorithm.name;
   out["expectation"] = core.expectation().name();
   out["mean"] = to_r(q.mean);

@@ -30,11 +30,12 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
 }
 
 // New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor
-// and an interrupt is soon heard: a row may cost N^2.
-constexpr Index block_rows = 1024, least_rows = 64;
-constexpr double block_work = 2e9;
-Index rows_at_a_time(Index N) {
-  const double rows = block_work / (static_cast<double>(N) * static_cast<double>(N));
+// and an interrupt is soon heard: a row may cost N^2. Where it costs next to nothing, calls do.
+constexpr Index block_rows = 1024, least_rows = 64, most_rows = 65536;
+constexpr double block_work = 2e9, little_work = 1e4;
+Index rows_at_a_time(const Solver& solver) {
+  if (solver.rows() > block_rows && solver.row_work() < little_work) return most_rows;
+  const double rows = block_work / solver.row_work();
   return rows < block_rows ? std::max(least_rows, static_cast<Index>(rows)) : block_rows;
 }
 
@@ -82,9 +83,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
     number = others.at(spec.design).size();
   }
 
-  const Index N = all_short ? 0 : get_matrix(posterior, "b").rows();
   const Vector hyper = get_vector(posterior, "hyper");
-  const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(N);
   Matrix mean(number, K), variance(number, K);
   Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K),
                       term_variance = Rcpp::clone(term_mean);
@@ -102,6 +101,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
       auto solver = make_solver(spec.solver, context, spec.prior, fitted);
       solver->refresh();
       const SolverState state = state_from_list(posterior, k);
+      const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(*solver);
       for (Index begin = 0; begin < number; begin += block) {
         monitor.poll();
         const Index count = std::min(block, number - begin);

@@ -8,6 +8,7 @@
 #include "border/r_sources.h"
 #include "expectation/averaged.h"
 #include "global/contribution.h"
+#include "likelihood/mixed.h"
 #include "numeric/dense.h"
 
 namespace galvi {
@@ -69,6 +70,14 @@ InducingSpec inducing_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+FactorsSpec factor_from_list(const Rcpp::List& list, int units) {
+  FactorsSpec spec;
+  spec.loadings = position_matrix(list["loadings"]);
+  spec.effects = position_matrix(list["effects"]);
+  spec.units = units;
+  return spec;
+}
+
 }  // namespace
 
 KernelSpec kernel_from_list(const Rcpp::List& list) {
@@ -97,10 +106,17 @@ FieldSpec field_from_list(const Rcpp::List& list) {
 }
 
 Data data_from_list(const Rcpp::List& model) {
-  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}, {}};
+  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}, {}, {}};
   if (has(model, "counts")) {
     data.counts = get_matrix(model, "counts");
     if (data.counts.rows() != data.y.size()) throw std::invalid_argument("counts must have N rows");
+  }
+  if (has(model, "part")) {
+    const std::vector<Index> part = positions(model["part"]);
+    if (static_cast<Index>(part.size()) != data.y.size())
+      throw std::invalid_argument("part must have an entry for each row");
+    data.part.resize(data.y.size());
+    for (std::size_t n = 0; n < part.size(); ++n) data.part[n] = static_cast<int>(part[n]);
   }
   if (!has(model, "censoring")) return data;
   const Matrix censoring = get_matrix(model, "censoring");
@@ -113,8 +129,11 @@ Data data_from_list(const Rcpp::List& model) {
 }
 
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
-  return {get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood),
-          has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
+  LikelihoodSpec out{get<std::string>(likelihood, "type"), hyper_positions(likelihood), constants(likelihood),
+                     has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
+  if (has(likelihood, "parts"))
+    for (const auto& part : Rcpp::List(likelihood["parts"])) out.parts.push_back(likelihood_from_list(part));
+  return out;
 }
 
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper) {
@@ -137,10 +156,18 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
     const auto transform = get<std::vector<std::string>>(table, "transform");
     const auto learned = get<Rcpp::LogicalVector>(table, "learned");
     const Rcpp::List priors = get<Rcpp::List>(table, "prior");
+    std::vector<Index> owner(value.size(), -1);
+    const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
+    const std::vector<LikelihoodSpec> parts =
+        likelihood.parts.empty() ? std::vector<LikelihoodSpec>{likelihood} : likelihood.parts;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+      for (const auto& [name, at] : parts[part].hyper)
+        for (const Index h : at) owner.at(h) = static_cast<Index>(part);
     for (Index h = 0; h < value.size(); ++h) {
       std::shared_ptr<const PriorDensity> prior;
       if (!Rf_isNull(priors[h])) prior = prior_density_from_list(priors[h]);
-      rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior});
+      rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior,
+                      owner[h]});
     }
   }
   return HyperTable(std::move(rows));
@@ -164,9 +191,10 @@ void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 // What the likelihood has no density for would be a number without meaning.
 void check_responses(const Data& data, const Likelihood& likelihood) {
   for (Index n = 0; n < data.y.size(); ++n) {
-    const Support support = likelihood.support(data.size[n]);
+    const Likelihood& own = likelihood.mixed() ? likelihood.mixed()->part(data[n]) : likelihood;
+    const Support support = own.support(data.size[n]);
     const double y = data.y[n];
-    if (y >= support.low && y <= support.high && (!likelihood.discrete() || y == std::floor(y))) continue;
+    if (y >= support.low && y <= support.high && (!own.discrete() || y == std::floor(y))) continue;
     throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
                             ", is none that the family has");
   }
@@ -195,6 +223,8 @@ void check_positions(const TermSpec& spec, Index hypers) {
   };
   check_matrix(spec.factors, -1);
   check_matrix(spec.inducing.coordinates, 0);
+  check_matrix(spec.factor.loadings, 0);
+  check_matrix(spec.factor.effects, 0);
 }
 
 std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term, Index hypers) {
@@ -206,6 +236,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "mean")) spec.mean = get_vector(term, "mean");
   if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
   if (has(term, "field")) spec.field = field_from_list(term["field"]);
+  if (has(term, "factor")) spec.factor = factor_from_list(term["factor"], get<int>(term, "units"));
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");

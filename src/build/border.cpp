@@ -5,6 +5,7 @@
 #include "border/r_sources.cpp"
 #include "bound.cpp"
 #include "contribution.cpp"
+#include "factors.cpp"
 #include "facts.cpp"
 #include "fit.cpp"
 #include "predict.cpp"

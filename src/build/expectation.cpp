@@ -5,6 +5,7 @@
 #include "expectation/by_row.cpp"
 #include "expectation/composed.cpp"
 #include "expectation/mean_over_size.cpp"
+#include "expectation/mixed.cpp"
 #include "expectation/nested.cpp"
 #include "expectation/piecewise.cpp"
 #include "expectation/quadrature.cpp"

@@ -1,4 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "hyper/factor_start.cpp"
+#include "hyper/factors.cpp"
+#include "hyper/item_steps.cpp"
 #include "hyper/joint.cpp"
 #include "hyper/optimise.cpp"
 #include "hyper/posterior_numbers.cpp"

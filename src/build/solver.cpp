@@ -9,3 +9,4 @@
 #include "solver/sparse.cpp"
 #include "solver/sparse_gradient.cpp"
 #include "solver/sparse_prediction.cpp"
+#include "solver/units.cpp"

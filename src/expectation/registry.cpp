@@ -8,6 +8,7 @@
 #include "expectation/expectation.h"
 #include "expectation/jaakkola.h"
 #include "expectation/jensen.h"
+#include "expectation/mixed.h"
 #include "expectation/nested.h"
 #include "expectation/piecewise.h"
 #include "expectation/quadrature.h"
@@ -87,6 +88,11 @@ const std::vector<Entry>& registry() {
 
 std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
                                               const ExpectationControl& control) {
+  if (const Mixed* mixed = likelihood.mixed()) {
+    std::vector<std::unique_ptr<Expectation>> parts;
+    for (const auto& part : mixed->parts()) parts.push_back(make_expectation(name, *part, control));
+    return std::make_unique<MixedExpectation>(std::move(parts));
+  }
   std::string known = "auto";
   for (const Entry& entry : registry()) {
     known += ", " + entry.name;

@@ -6,9 +6,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "hyper/factors.h"
 #include "hyper/joint.h"
 #include "hyper/projected_newton.h"
 #include "inference/several_starts.h"
+#include "prior/factors_term.h"
 
 namespace galvi {
 
@@ -90,6 +92,7 @@ class Profile {
 struct Search {
   std::optional<Sites> sites;
   bool converged;
+  std::string note = {};  // what users should know about it
 };
 
 /// A search over the bound at its optimal q.
@@ -154,10 +157,31 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return {joint.sites, joint.converged};
 }
 
+/// Learned effects of factors move the prior mean, of which only the bound's gradient knows.
+void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm, const HyperTable& table) {
+  if (!algorithm.gradient && model.expectation().consistent()) return;
+  const auto& learned = table.learned_positions();
+  for (const auto& part : model.priors())
+    for (const auto& term : *part.prior)
+      if (const FactorsTerm* factors = term->factors())
+        for (Index i = 0; i < factors->effect_positions().size(); ++i)
+          if (std::binary_search(learned.begin(), learned.end(), factors->effect_positions().data()[i]))
+            throw std::domain_error("method \"" + algorithm.name + "\" with expectation \"" +
+                                    model.expectation().name() + "\" cannot learn effects of items as points: use "
+                                    "method = \"auto\"");
+}
+
 /// The way that the algorithm has of its own.
 Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                            const InferenceControl& inference, Trace& trace) {
   return {algorithm.learn(BlockModel(model), table, inference, trace), true};
+}
+
+Search by_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
+                  const std::optional<Sites>& start, const InferenceControl& inference, const HyperControl& control,
+                  Trace& trace) {
+  FactorSearch found = search_factors(model, algorithm, table, term, start, inference, control, trace);
+  return {std::move(found.sites), found.converged, std::move(found.note)};
 }
 
 }  // namespace
@@ -180,6 +204,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
               const std::optional<Sites>& start, const InferenceControl& inference,
               const HyperControl& control, Trace& trace) {
   Fit out;
+  std::string note;
   Profile profile(model, algorithm, table, inference, trace);
   if (!optimise || table.learned() == 0) {
     out.inference = profile.infer(start);
@@ -188,19 +213,26 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
     const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
+    check_effects(model, algorithm, table);
+    const Index factors = together || algorithm.learn ? -1 : factors_to_alternate(model, algorithm, table);
     const Search search = algorithm.learn
                               ? search_by_algorithm(model, algorithm, table, inference, trace)
+                          : factors >= 0
+                              ? by_factors(model, algorithm, table, factors, start, inference, control, trace)
                               : (together ? search_jointly : search_profile)(model, algorithm, table, start,
                                                                              inference, control, trace);
     out.hyper_converged = search.converged;
+    if (factors < 0) turn_to_principal_axes(model, table);
     trace.stage(Stage::inference);
     out.inference = profile.infer(search.sites);
+    note = search.note;
     if (!out.hyper_converged)
       out.hyper_message =
           "the hyperparameters did not settle within hyper_iterations; raise it, try starts = 5, or "
           "give priors to weakly identified ones";
   }
   out.inference = best_of_starts(model, algorithm, std::move(out.inference), inference, trace);
+  if (!note.empty()) out.inference.note = note;
   // what is left to gain may be less than the bound's own rounding, which hides every further step
   constexpr double trusted = 1e-3;  // nats
   const Stationarity& left = out.inference.stationarity;

@@ -29,6 +29,21 @@ class LogNormal final : public PriorDensity {
   double meanlog_, sdlog_;
 };
 
+/// theta ~ N(mean, sd^2), of any sign.
+class Normal final : public PriorDensity {
+ public:
+  Normal(const Numbers& x, bool) : mean_(x[0]), sd_(x[1]) {}
+  double log_density(double theta) const override {
+    const double z = (theta - mean_) / sd_;
+    return -0.5 * (z * z + log_two_pi) - std::log(sd_);
+  }
+  double derivative(double theta) const override { return (mean_ - theta) / (sd_ * sd_); }
+  double centre() const override { return mean_; }
+
+ private:
+  double mean_, sd_;
+};
+
 /// theta = |x|, x ~ N(0, sd^2).
 class HalfNormal final : public PriorDensity {
  public:
@@ -121,6 +136,7 @@ const std::vector<Entry>& registry() {
       {{"pc", "variance"}, {"upper", "prob"}, make<PenalisedComplexity>},
       {{"gamma_prior", "variance"}, {"shape", "rate"}, make<GammaPrecision>},
       {{"lkj", "correlation"}, {"shape"}, make<PartialCorrelation>},
+      {{"normal", "any"}, {"mean", "sd"}, make<Normal>},
   };
   return table;
 }

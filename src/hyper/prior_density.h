@@ -15,7 +15,7 @@ struct PriorDensitySpec {
   bool is_sd = false;
 };
 
-/// log p(theta) of the hyperparameter itself, normalised, and its derivative. theta > 0, but for correlations
+/// log p(theta) of the hyperparameter itself, normalised, and its derivative. theta > 0, but for correlations and places
 class PriorDensity {
  public:
   virtual ~PriorDensity() = default;
@@ -31,7 +31,7 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec);
 /// One row of the registry, which R reads as hyper_prior_facts().
 struct PriorDensityFacts {
   std::string type;
-  std::string of;  // "positive": any positive number; "variance": a variance or its root; "correlation"
+  std::string of;  // "positive": any positive number; "variance": a variance or its root; "correlation"; "any"
 };
 std::vector<PriorDensityFacts> prior_density_facts();
 

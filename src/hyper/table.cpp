@@ -114,6 +114,13 @@ Vector HyperTable::bounds(double Hyperparameter::*bound) const {
   return out;
 }
 
+bool HyperTable::admits(const Vector& values) const {
+  const Vector arguments = transform_arguments(transforms_, values);
+  return std::all_of(learned_.begin(), learned_.end(), [&](Index h) {
+    return arguments[h] >= rows_[h].lower && arguments[h] <= rows_[h].upper;
+  });
+}
+
 Vector HyperTable::unconstrained() const {
   Vector out(learned());
   for (Index i = 0; i < learned(); ++i)
@@ -146,6 +153,13 @@ double HyperTable::log_prior() const {
     if (rows_[h].prior)
       sum += rows_[h].prior->log_density(with_prior(h)) + std::log(rows_[h].transform->slope(arguments_[h]));
   return sum;
+}
+
+std::pair<double, double> HyperTable::prior_slopes(Index i) const {
+  const auto& prior = rows_[learned_[i]].prior;
+  if (!prior) return {0, 0};
+  const double x = values_[learned_[i]], slope = prior->derivative(x);
+  return {slope, prior->derivative(x + 1) - slope};  // on places only normal densities are, whose slope is linear
 }
 
 Vector HyperTable::chain(const Vector& natural_gradient) const {

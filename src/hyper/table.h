@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hyper/prior_density.h"
@@ -38,6 +39,7 @@ struct Hyperparameter {
   bool learned;
   double lower, upper;                        // the range of theta that is searched, for learned ones
   std::shared_ptr<const PriorDensity> prior;  // null for none
+  Index likelihood = -1;                      // which likelihood's parameter it is (likelihood/mixed.h); -1: none's
 };
 
 class HyperTable {
@@ -48,6 +50,8 @@ class HyperTable {
   Index learned() const { return static_cast<Index>(learned_.size()); }
   const Vector& values() const { return values_; }
   void set_values(const Vector& values);
+  /// Are these (natural scale, whole table) within the range that is searched?
+  bool admits(const Vector& values) const;
 
   /// The learned ones on the unconstrained scale, and their bounds there.
   Vector unconstrained() const;
@@ -56,6 +60,13 @@ class HyperTable {
   void set_unconstrained(const Vector& x);
   /// Which of the learned ones are places, not scales: their unconstrained scale is their own.
   Eigen::Array<bool, Eigen::Dynamic, 1> is_place() const;
+  /// Of the learned ones: where each is in the whole table, and its Hyperparameter::likelihood.
+  const std::vector<Index>& learned_positions() const { return learned_; }
+  Index likelihood(Index i) const { return rows_[learned_[i]].likelihood; }
+  /// d theta / dx of the i-th learned one.
+  double slope(Index i) const { return rows_[learned_[i]].transform->slope(arguments_[learned_[i]]); }
+  /// d log prior / dx and d^2 log prior / dx^2 of the i-th learned one, a place.
+  std::pair<double, double> prior_slopes(Index i) const;
   /// Which entries of the whole table are learned and sit at a bound.
   std::vector<bool> at_bound() const;
 

@@ -45,11 +45,16 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
     best = algorithm.run(model, best.posterior.sites, control, trace);
   else
     model.restore(best.posterior);
-  const auto [lowest, highest] = std::minmax_element(bounds.begin(), bounds.end());
-  if (*highest - *lowest > agreement)
-    best.note = "this bound has several optima, of which the best found is reported: inference from " +
-                std::to_string(bounds.size()) + " starts ended at " + list_of(bounds) + " nats";
+  const std::string note = several_optima(bounds);
+  if (!note.empty()) best.note = note;
   return best;
+}
+
+std::string several_optima(const std::vector<double>& bounds) {
+  const auto [lowest, highest] = std::minmax_element(bounds.begin(), bounds.end());
+  if (*highest - *lowest <= agreement) return "";
+  return "this bound has several optima, of which the best found is reported: inference from " +
+         std::to_string(bounds.size()) + " starts ended at " + list_of(bounds) + " nats";
 }
 
 }  // namespace galvi

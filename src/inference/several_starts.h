@@ -11,4 +11,7 @@ namespace galvi {
 InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algorithm, InferenceResult first,
                                const InferenceControl& control, Trace& trace);
 
+/// In words, if these bounds differ; empty if they do not.
+std::string several_optima(const std::vector<double>& bounds);
+
 }  // namespace galvi

@@ -22,6 +22,7 @@ struct Datum {
   double upper = y;
   double entry = -infinity;
   const double* counts = nullptr;  // of trials of each class, `size` in all; null where the response is one class
+  Index part = 0;  // which of several likelihoods it has (likelihood/mixed.h)
   bool censored() const { return upper > y; }
 };
 
@@ -34,12 +35,16 @@ struct Data {
   Vector upper, entry;  // empty where no response is censored or truncated
   /// N x classes, empty where responses are no counts of classes.
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts;
+  Eigen::VectorXi part = {};  // empty for one likelihood
   Datum operator[](Index n) const {
     const double s = spread.size() > 0 ? spread[n] : 0.0;
     Datum out = upper.size() > 0 ? Datum{y[n], size[n], s, upper[n], entry[n]} : Datum{y[n], size[n], s};
     if (counts.rows() > 0) out.counts = counts.data() + n * counts.cols();
+    if (part.size() > 0) out.part = part[n];
     return out;
   }
+  /// Some of the rows, by their places.
+  Data at(const std::vector<Index>& places) const;
 };
 
 class DensityFunctions;
@@ -50,6 +55,7 @@ struct LikelihoodSpec {
   std::map<std::string, std::vector<Index>> hyper;
   std::map<std::string, double> constants;
   std::shared_ptr<const DensityFunctions> functions = nullptr;
+  std::vector<LikelihoodSpec> parts = {};  // of a mixed one
 };
 
 /// E_q[log p(y | eta)] under eta ~ N(mean, variance) and its derivatives in mean (m) and variance (v).
@@ -109,6 +115,7 @@ struct Smoothness {
 
 class Custom;
 class Distributional;
+class Mixed;
 class StandardFunction;
 struct Composition;
 struct CompositionAdjoint;
@@ -218,6 +225,9 @@ class Likelihood {
 
   /// The density is a function that should be asked for many rows at once (likelihood/custom.h); null elsewhere.
   virtual const Custom* custom() const { return nullptr; }
+
+  /// Rows have likelihoods of their own (likelihood/mixed.h); null where they share one.
+  virtual const Mixed* mixed() const { return nullptr; }
 
   /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;

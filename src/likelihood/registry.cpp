@@ -26,6 +26,7 @@
 #include "likelihood/likelihood.h"
 #include "likelihood/loglogistic.h"
 #include "likelihood/loglogistic_log_shape.h"
+#include "likelihood/mixed.h"
 #include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
@@ -126,6 +127,11 @@ const std::vector<Entry>& registry() {
 
 std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec) {
   if (spec.functions) return std::make_unique<Custom>(spec);
+  if (!spec.parts.empty()) {
+    std::vector<std::unique_ptr<Likelihood>> parts;
+    for (const LikelihoodSpec& part : spec.parts) parts.push_back(make_likelihood(part));
+    return std::make_unique<Mixed>(std::move(parts));
+  }
   std::string known;
   for (const Entry& entry : registry()) {
     if (entry.type == spec.type) return entry.make(spec);

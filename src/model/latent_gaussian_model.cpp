@@ -294,6 +294,8 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
     Vector d_extra = d_variance;
     if (averaged_) d_extra = slope_in_spread(posterior, d_mean - e.d_mean);
     solver(k).gradient({b, alpha, mean, d_mean, d_variance, optimal, &d_extra}, out);
+    const Predictor& own = predictors_[k];
+    own.prior->add_mean_gradient(*rows_.designs[own.design], e.d_mean.col(k), out);
   }
   if (!likelihood_->has_hyper()) return out;
   expectation_->add_gradient(context_, *likelihood_, data(), posterior.mean, posterior.variance, out);

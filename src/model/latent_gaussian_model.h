@@ -85,6 +85,8 @@ class LatentGaussianModel {
 
   /// Reads the hyperparameter table (natural scale) into every part.
   void update(const ConstVectorRef& hyper);
+  /// The same into the likelihood alone; update() must follow before anything is asked of a posterior.
+  void update_likelihood(const ConstVectorRef& hyper) { likelihood_->update(hyper); }
   const Matrix& prior_mean() const { return prior_mean_; }            // N x K, offset included
   const Matrix& prior_variances() const;                              // N x K
   /// The smallest lambda that solvers are given where a positive one is needed.   N x K

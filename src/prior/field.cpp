@@ -39,7 +39,8 @@ std::vector<Index> components(const SparseMatrix& lower) {
 
 std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts() {
   std::vector<std::pair<std::string, std::vector<FieldParameter>>> out;
-  for (const FieldModel& model : field_models()) out.emplace_back(model.name, model.hyper);
+  for (const FieldModel& model : field_models())
+    if (!model.hyper.empty()) out.emplace_back(model.name, model.hyper);
   return out;
 }
 
@@ -85,7 +86,8 @@ void Field::read_hyper(const FieldSpec& spec) {
     for (const auto* positions : found)
       if (positions->empty() || positions->size() != found[0]->size())
         throw std::invalid_argument("field model \"" + spec.model + "\" needs as many of each hyperparameter");
-    for (std::size_t copy = 0; copy < found[0]->size(); ++copy, first += model_.parts) {
+    const std::size_t copies = found.empty() ? 1 : found[0]->size();  // one where there are no hyperparameters
+    for (std::size_t copy = 0; copy < copies; ++copy, first += model_.parts) {
       copies_.push_back({{}, first, {}});
       for (const auto* positions : found) copies_.back().hyper.push_back((*positions)[copy]);
     }

@@ -9,9 +9,6 @@
 
 namespace galvi {
 
-/// Rows by nodes, a few entries each.
-using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
-
 /// W of a field with L nodes: row n has its weight in each of its nodes.   n x L
 SparseRows node_design(const TermRows& rows, Index L);
 

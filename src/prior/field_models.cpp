@@ -83,12 +83,15 @@ Mixture unstructured(const Vector& h) {
   return out;
 }
 
+Mixture standard(const Vector&) { return {Vector::Ones(1), Matrix(1, 0)}; }
+
 }  // namespace
 
 const std::vector<FieldModel>& field_models() {
   static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true};
   static const FieldParameter sd{"sd", "log", 1e-3, 3e3, true};
   static const std::vector<FieldModel> table = {
+      {"standard", {}, 1, standard},  // N(0, I)
       {"iid", {variance}, 1, scaled},
       {"besag", {variance}, 1, scaled},
       {"rw1", {variance}, 1, scaled},

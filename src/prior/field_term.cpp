@@ -83,7 +83,7 @@ void FieldTerm::fill(const TermRows& rows, Index begin, MatrixRef W) const {
 }
 
 void FieldTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
-  const SparseRows W = design(rows);
+  const SparseRows W = field_design(rows);
   const Touched touched(W);
   const Matrix all = touched.covariance(context, field_);
   Matrix among(all.cols(), all.cols());
@@ -93,14 +93,14 @@ void FieldTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef
 }
 
 void FieldTerm::add_variances(Context& context, const TermRows& rows, VectorRef d) const {
-  const SparseRows W = design(rows);
+  const SparseRows W = field_design(rows);
   d += field_.row_variances(context, W);
   d += coefficients_.row_variances(W * basis_);
 }
 
 // Solved for the nodes of `others`, which in predictions are few.
 void FieldTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
-  const SparseRows W = design(rows), other = design(others);
+  const SparseRows W = field_design(rows), other = field_design(others);
   const Touched touched(other);
   const Matrix to_rows = W * touched.covariance(context, field_);
   K += to_rows * touched.design.transpose();
@@ -111,7 +111,7 @@ void FieldTerm::add_cross(Context& context, const TermRows& rows, const TermRows
 // touched nodes. Its sum with Q is -tr(H Q^-), node by node.
 void FieldTerm::add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                         VectorRef hyper) const {
-  const SparseRows all_rows = design(rows);
+  const SparseRows all_rows = field_design(rows);
   if (columns() > 0) {  // d/d variance_j = w_j' G w_j, as in ColumnsTerm
     const Matrix W = all_rows * basis_;
     coefficients_.chain(W.cwiseProduct(G.multiply(W)).colwise().sum().transpose(), hyper);

@@ -17,7 +17,7 @@ class FieldTerm final : public CoefficientsTerm {
   void check(const TermRows& rows) const override;
 
   void add_prior_mean(const TermRows& rows, Index begin, VectorRef mean) const override {
-    mean += design(rows).middleRows(begin, mean.size()) * (basis_ * coefficients_.mean());
+    mean += field_design(rows).middleRows(begin, mean.size()) * (basis_ * coefficients_.mean());
   }
 
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
@@ -29,10 +29,9 @@ class FieldTerm final : public CoefficientsTerm {
   void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
 
   const Field* field() const override { return &field_; }
+  SparseRows field_design(const TermRows& rows) const override { return node_design(rows, field_.size()); }
 
  private:
-  SparseRows design(const TermRows& rows) const { return node_design(rows, field_.size()); }
-
   Field field_;
   Matrix basis_;  // L x r
   Matrix whitened_basis_;  // of unit scale where the prior is flat

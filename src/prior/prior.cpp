@@ -60,6 +60,10 @@ void Prior::add_mean(const DesignRows& rows, Index begin, VectorRef mean) const 
   for (Index t = 0; t < size(); ++t) terms_[t]->add_prior_mean(rows[t], begin, mean);
 }
 
+void Prior::add_mean_gradient(const DesignRows& rows, const ConstVectorRef& g, VectorRef hyper) const {
+  for (Index t = 0; t < size(); ++t) terms_[t]->add_prior_mean_gradient(rows[t], g, hyper);
+}
+
 void Prior::add_covariance(Context& context, const DesignRows& rows, MatrixRef K) const {
   for (Index t = 0; t < size(); ++t) terms_[t]->add_covariance(context, rows[t], K);
 }

@@ -21,6 +21,7 @@ class Prior {
   // Each of these is the sum of the terms' own: see Term.
   Vector mean(const DesignRows& rows) const;
   void add_mean(const DesignRows& rows, Index begin, VectorRef mean) const;
+  void add_mean_gradient(const DesignRows& rows, const ConstVectorRef& g, VectorRef hyper) const;
   void add_covariance(Context& context, const DesignRows& rows, MatrixRef K) const;
   void add_variances(Context& context, const DesignRows& rows, VectorRef d) const;
   void add_cross(Context& context, const DesignRows& rows, const DesignRows& others, MatrixRef K) const;

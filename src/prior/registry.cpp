@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "prior/columns_term.h"
+#include "prior/factors_term.h"
 #include "prior/field_term.h"
 #include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
@@ -30,10 +31,11 @@ struct Entry {
 
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> terms = {
-      {{"kernel", true, false}, make<KernelTerm>},
-      {{"columns", false, false}, make<ColumnsTerm>},
-      {{"field", false, true}, make<FieldTerm>},
-      {{"inducing", false, false}, make<InducingTerm>},
+      {{"kernel", true, false, false}, make<KernelTerm>},
+      {{"columns", false, false, false}, make<ColumnsTerm>},
+      {{"field", false, true, false}, make<FieldTerm>},
+      {{"inducing", false, false, false}, make<InducingTerm>},
+      {{"factors", false, true, true}, make<FactorsTerm>},
   };
   return terms;
 }
@@ -51,6 +53,8 @@ std::vector<TermFacts> term_facts() {
   for (const Entry& entry : registry()) out.push_back(entry.facts);
   return out;
 }
+
+SparseRows Term::field_design(const TermRows& rows) const { return SparseRows(rows.size(), 0); }
 
 void Term::check_width(const char* part, Index found, Index wanted) const {
   if (found != wanted)

@@ -9,12 +9,13 @@
 namespace galvi {
 
 /// What one term sees of n rows: a kernel its inputs, columns their design, a field which nodes each row
-/// touches. What a term does not read is empty.
+/// touches, factors the unit (as node) and the item. What a term does not read is empty.
 struct TermRows {
   KernelRows kernel;
   Matrix W;              // n x q
   Eigen::MatrixXi node;  // n x h, from 0; -1: none
   Matrix weight;         // of each node, n x h; n x 1 for all nodes of a row alike; or empty for ones
+  Eigen::MatrixXi item;  // n x 1, from 0
 
   /// Calls f(name, part) for every part: here and in map() they are listed, by their names in R.
   template <class Rows, class F>
@@ -25,11 +26,12 @@ struct TermRows {
     f("W", rows.W);
     f("node", rows.node);
     f("weight", rows.weight);
+    f("item", rows.item);
   }
   /// The rows whose parts are f(part).
   template <class F>
   TermRows map(const F& f) const {
-    return {{f(kernel.inputs), f(kernel.by), f(kernel.group)}, f(W), f(node), f(weight)};
+    return {{f(kernel.inputs), f(kernel.by), f(kernel.group)}, f(W), f(node), f(weight), f(item)};
   }
   Index size() const;  // n
   /// Of row n in its h-th node.

@@ -43,6 +43,14 @@ struct InducingSpec {
   double jitter = 0;            // added to the diagonal of the points' covariance
 };
 
+/// Factors of an item by unit array: eta = x' c_item + w_item' z_unit, z_unit ~ N(0, I_d). The loadings w and
+/// the effects c are hyperparameters: positions in their table.
+struct FactorsSpec {
+  Eigen::MatrixXi loadings;  // p x d
+  Eigen::MatrixXi effects;   // p x q
+  Index units = 0;
+};
+
 /// What R says about a term. mean and factors are the prior of a columns term's coefficients or of a field's
 /// basis': see IndependentCoefficients.
 struct TermSpec {
@@ -54,6 +62,7 @@ struct TermSpec {
   Eigen::MatrixXi factors;
   FieldSpec field;
   InducingSpec inducing;
+  FactorsSpec factor;
 };
 
 /// A symmetric n x n weight matrix G that is never held whole: its tiles and its products.
@@ -63,6 +72,10 @@ struct Weights {
 };
 
 class Field;
+class FactorsTerm;
+
+/// Rows by nodes, a few entries each.
+using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
 /// A term holds no rows: it is told which ones it is asked about, fitted or new.
 class Term {
@@ -76,8 +89,11 @@ class Term {
   /// Throws std::invalid_argument if these rows are not what this term reads.
   virtual void check(const TermRows& rows) const = 0;
 
-  /// mean (n) += the prior mean of the term at rows begin, begin + 1, ..; zero for all but columns.
+  /// mean (n) += the prior mean of the term at rows begin, begin + 1, ..; zero for all but columns and factors.
   virtual void add_prior_mean(const TermRows& /*rows*/, Index /*begin*/, VectorRef /*mean*/) const {}
+  /// hyper[h] += sum_n g_n d mean_n / dh.
+  virtual void add_prior_mean_gradient(const TermRows& /*rows*/, const ConstVectorRef& /*g*/,
+                                       VectorRef /*hyper*/) const {}
 
   // The covariance view, which every term has.
   /// K (n x n, lower triangle) += cov(rows).
@@ -121,6 +137,16 @@ class Term {
   // The sparse view.
   /// The field that the term has beside its columns; null for none.
   virtual const Field* field() const { return nullptr; }
+  /// The weights of its nodes in these rows, and whether they move with the hyperparameters; which are zero or
+  /// not does not.   n x L
+  virtual SparseRows field_design(const TermRows& rows) const;
+  virtual bool moves_field_design() const { return false; }
+  /// hyper[h] += d bound / dh through those weights, where row n has d bound / d weight in G, in the order of
+  /// its nodes.   n x h
+  virtual void add_field_design_gradient(const TermRows& /*rows*/, const ConstMatrixRef& /*G*/,
+                                         VectorRef /*hyper*/) const {}
+  /// Null for all other terms.
+  virtual const FactorsTerm* factors() const { return nullptr; }
 
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
@@ -140,6 +166,7 @@ struct TermFacts {
   std::string type;
   bool full;    // infinite-dimensional: a covariance of all rows with each other
   bool fields;  // has nodes with a sparse precision
+  bool units;   // no row joins two of its units: where it is alone their posteriors are independent
 };
 std::vector<TermFacts> term_facts();
 

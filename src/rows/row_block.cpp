@@ -15,11 +15,14 @@ T pick(const T& x, const std::vector<Index>& places) {
 
 }  // namespace
 
+Data Data::at(const std::vector<Index>& places) const {
+  return {pick(y, places),     pick(size, places),  pick(weight, places), pick(spread, places),
+          pick(upper, places), pick(entry, places), pick(counts, places), pick(part, places)};
+}
+
 RowBlock RowBlock::at(const std::vector<Index>& places) const {
   RowBlock out;
-  out.data = {pick(data.y, places), pick(data.size, places), pick(data.weight, places),
-              pick(data.spread, places), pick(data.upper, places), pick(data.entry, places),
-              pick(data.counts, places)};
+  out.data = data.at(places);
   out.offset = pick(offset, places);
   for (const auto& design : designs) {
     auto own = std::make_shared<DesignRows>();

@@ -176,6 +176,16 @@ Matrix BorderedFactor::cross_covariance(const Backend& backend, const SparseRows
   return solved.topRows(columns_);
 }
 
+Vector BorderedFactor::border_cross(const SparseRows& W, Index n, const Vector& dense,
+                                    const std::vector<Index>& nodes) const {
+  Vector r = Vector::Zero(by_node_.rows());
+  r.head(columns_) = dense;
+  for (SparseRows::InnerIterator w(W, n); w; ++w) r -= w.value() * by_node_.col(w.col());
+  Vector out(static_cast<Index>(nodes.size()));
+  for (Index k = 0; k < out.size(); ++k) out[k] = -weighted_.col(nodes[k]).dot(r);
+  return out;
+}
+
 const Vector& BorderedFactor::selected_inverse(Context& context) const {
   if (selected_inverse_.size() == 0) {
     const SparseMatrix inverse = factor_.selected_inverse(context);

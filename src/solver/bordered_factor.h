@@ -31,7 +31,9 @@ class BorderedFactor {
   /// and, if `quadratic` is given, the part of var(eta) that is not w_s' A^-1 w_s.
   Matrix cross_covariance(const Backend& backend, const SparseRows& W, Index begin,
                           const ConstMatrixRef& dense, Vector* quadratic = nullptr) const;
-  /// What that costs for each row.
+  /// Of row n of W with these dense columns: what the border adds to cov(eta, z) at some nodes.
+  Vector border_cross(const SparseRows& W, Index n, const Vector& dense, const std::vector<Index>& nodes) const;
+  /// What cross_covariance() costs for each row.
   double row_flops() const { return 2.0 * border_inverse_.size(); }
   /// cov(beta).   q x q
   Matrix coefficient_covariance() const { return border_inverse_.topLeftCorner(columns_, columns_); }

@@ -16,11 +16,11 @@ void for_pairs(const SparseRows& W, Index n, const F& f) {
 
 }  // namespace
 
-FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) {
+FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prior), design_(rows) {
   Index constraints = 0;
   for (Index t = 0; t < prior.size(); ++t)
     if (const Field* field = prior[t].field()) {
-      parts_.push_back({field, t, size_, node_design(rows[t], field->size()), {}});
+      parts_.push_back({field, t, size_, prior[t].field_design(rows[t]), {}});
       size_ += field->size();
       constraints += field->constraints().cols();
     }
@@ -51,6 +51,12 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) {
       for (SparseMatrix::InnerIterator r(R, j); r; ++r)
         part.positions[e++] = position(part.begin + r.row(), part.begin + j);
   }
+  add_pairs();
+}
+
+void FieldStack::add_pairs() {
+  pairs_.clear();
+  pairs_end_.clear();
   for (Index n = 0; n < W_.rows(); ++n) {
     for_pairs(W_, n, [&](Index i, Index j, double weight) {
       pairs_.push_back({static_cast<int>(position(i, j)), i == j ? 1 : 2, weight});
@@ -59,7 +65,24 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) {
   }
 }
 
+Index FieldStack::first_node(Index t) const {
+  return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.term == t; })->begin;
+}
+
+void FieldStack::refresh_rows() {
+  bool moved = false;
+  for (Part& part : parts_)
+    if (prior_[part.term].moves_field_design()) {
+      part.rows = prior_[part.term].field_design(design_[part.term]);
+      moved = true;
+    }
+  if (!moved) return;
+  W_ = design(design_);
+  add_pairs();
+}
+
 void FieldStack::refresh() {
+  refresh_rows();
   base_ = Vector::Zero(pattern_.nonZeros());
   Index column = 0;
   for (const Part& part : parts_) {
@@ -75,7 +98,7 @@ SparseRows FieldStack::design(const DesignRows& rows, Index t) const {
   std::vector<Eigen::Triplet<double>> entries;
   for (const Part& part : parts_) {
     if (t >= 0 && part.term != t) continue;
-    const SparseRows W = node_design(rows[part.term], part.field->size());
+    const SparseRows W = prior_[part.term].field_design(rows[part.term]);
     for (Index n = 0; n < W.rows(); ++n)
       for (SparseRows::InnerIterator w(W, n); w; ++w)
         entries.emplace_back(n, part.begin + w.col(), w.value());

@@ -8,11 +8,14 @@ namespace galvi {
 
 class FieldStack {
  public:
+  /// Keeps references.
   FieldStack(const Prior& prior, const DesignRows& rows);
   /// To be called when the fields' hyperparameters have changed.
   void refresh();
 
   Index size() const { return size_; }                        // L
+  /// Of term t, which has one.
+  Index first_node(Index t) const;
   const SparseRows& rows() const { return W_; }               // N x L
   /// W of other rows; with a term t >= 0, its own columns alone.
   SparseRows design(const DesignRows& rows, Index t = -1) const;
@@ -46,6 +49,9 @@ class FieldStack {
   void add_gradient(Context& context, const Entry& entry, VectorRef hyper) const;
 
  private:
+  /// The weights of the rows that moved with the hyperparameters.
+  void refresh_rows();
+  void add_pairs();
   struct Part {
     const Field* field;
     Index term, begin;
@@ -53,6 +59,8 @@ class FieldStack {
     IndexVector positions;  // of R's values among the pattern's
   };
 
+  const Prior& prior_;
+  const DesignRows& design_;
   std::vector<Part> parts_;
   Index size_ = 0;
   SparseRows W_;

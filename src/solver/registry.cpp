@@ -5,6 +5,7 @@
 #include "solver/dense_kernel.h"
 #include "solver/projected.h"
 #include "solver/sparse.h"
+#include "solver/units.h"
 
 namespace galvi {
 
@@ -19,19 +20,25 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
 using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
                                           std::shared_ptr<const DesignRows>);
 
+/// Are some of the terms infinite-dimensional, have they fields, is there nothing but one term of units?
+struct Terms {
+  bool full = false, fields = false, units = false;
+};
+
 struct Entry {
   SolverFacts facts;
   Maker make;
-  bool (*serves)(bool full, bool fields);  // terms of which some are infinite-dimensional, or have fields
+  bool (*serves)(const Terms& terms);
 };
 
-// The first that serves is chosen: a full covariance makes the sum of all terms one; else Markov fields keep
-// it sparse.
+// The first that serves is chosen: a full covariance makes the sum of all terms one; units that nothing joins
+// are taken one by one; else Markov fields keep it sparse.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> solvers = {
-      {{"dense_kernel", true, false}, make<DenseKernelSolver>, [](bool full, bool) { return full; }},
-      {{"sparse", false, false}, make<SparseSolver>, [](bool, bool fields) { return fields; }},
-      {{"projected", false, true}, make<ProjectedSolver>, [](bool, bool) { return true; }},
+      {{"dense_kernel", true, false}, make<DenseKernelSolver>, [](const Terms& terms) { return terms.full; }},
+      {{"units", false, false}, make<UnitsSolver>, [](const Terms& terms) { return terms.units; }},
+      {{"sparse", false, false}, make<SparseSolver>, [](const Terms& terms) { return terms.fields; }},
+      {{"projected", false, true}, make<ProjectedSolver>, [](const Terms&) { return true; }},
   };
   return solvers;
 }
@@ -46,14 +53,15 @@ std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, s
 }
 
 std::string choose_solver(const std::vector<std::string>& term_types) {
-  bool full = false, fields = false;
+  Terms terms;
   for (const TermFacts& facts : term_facts()) {
     if (std::find(term_types.begin(), term_types.end(), facts.type) == term_types.end()) continue;
-    full = full || facts.full;
-    fields = fields || facts.fields;
+    terms.full = terms.full || facts.full;
+    terms.fields = terms.fields || facts.fields;
+    terms.units = facts.units && term_types.size() == 1;
   }
   for (const Entry& entry : registry())
-    if (entry.serves(full, fields)) return entry.facts.name;
+    if (entry.serves(terms)) return entry.facts.name;
   throw std::logic_error("no solver serves these terms");
 }
 

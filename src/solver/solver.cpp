@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "prior/factors_term.h"
+
 namespace galvi {
 
 Solver::Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design)
@@ -14,6 +16,39 @@ Solver::Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<c
     if ((*design_)[t].size() != rows_) throw std::invalid_argument("terms differ in their number of rows");
     (*prior_)[t].check((*design_)[t]);
   }
+}
+
+// z = W_u alpha; with C_zf = W_u in the unit's rows, cov(z, f) = C_zf (I - Lambda V) and
+// cov(z) = I - C_zf (Lambda - Lambda V Lambda) C_zf'.
+UnitMoments Solver::unit_moments(Index t, const Vector& b) {
+  const FactorsTerm& term = *(*prior_)[t].factors();
+  const TermRows& rows = (*design_)[t];
+  const Index d = term.dimension(), units = term.units();
+  std::vector<std::vector<Index>> of(units);
+  for (Index n = 0; n < rows_; ++n) of.at(rows.node(n)).push_back(n);
+  const Vector alpha = posterior_mean(b).alpha;
+  const Matrix identity = Matrix::Identity(d, d);
+  UnitMoments out{Matrix::Zero(d, units), Matrix(d * d, units), Matrix(d, rows_)};
+  out.covariance.colwise() = Eigen::Map<const Vector>(identity.data(), d * d);
+  for (Index u = 0; u < units; ++u) {
+    const Index n = static_cast<Index>(of[u].size());
+    if (n == 0) continue;
+    context_.monitor.poll();
+    const Matrix V = covariance(of[u]);
+    Matrix W(d, n), own(n, n);
+    Vector lambda(n);
+    for (Index i = 0; i < n; ++i) {
+      W.col(i) = term.loadings().col(rows.item(of[u][i]));
+      lambda[i] = lambda_[of[u][i]];
+      out.mean.col(u) += alpha[of[u][i]] * W.col(i);
+      for (Index j = 0; j < n; ++j) own(j, i) = V(of[u][j], i);
+    }
+    const Matrix cross = W - W * lambda.asDiagonal() * own;
+    const Matrix S = identity - cross * lambda.asDiagonal() * W.transpose();
+    for (Index i = 0; i < n; ++i) out.cross.col(of[u][i]) = cross.col(i);
+    out.covariance.col(u) = Eigen::Map<const Vector>(S.data(), d * d);
+  }
+  return out;
 }
 
 // [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a flat direction

@@ -85,6 +85,13 @@ struct ConditionalRequest {
   bool covariance = false;
 };
 
+/// What the posterior says of the units of a factors term (prior/factors_term.h).
+struct UnitMoments {
+  Matrix mean;        // d x U
+  Matrix covariance;  // d^2 x U, a d x d block for each unit
+  Matrix cross;       // d x N: of each row's unit with the row's f
+};
+
 class GlobalForm;
 
 using SiteChange = std::function<double(Index n, double variance)>;
@@ -150,7 +157,9 @@ class Solver {
   virtual Matrix whitened_design() const = 0;
   /// For posteriors that sums over rows suffice for (solver/global_form.h); null where z is long.
   virtual GlobalForm* global_form() { return nullptr; }
-  /// hyper[h] += d bound / dh through the prior, natural scale.
+  /// Of the units of term t, which has factors, at the factorised lambda and this b.
+  virtual UnitMoments unit_moments(Index t, const Vector& b);
+  /// hyper[h] += d bound / dh through the prior's covariance, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 
   /// What to keep of the current factorisation and this mean.
@@ -159,6 +168,8 @@ class Solver {
   /// Predictions at new rows from a kept state.
   virtual Conditional conditional(const SolverState& state, const DesignRows& others,
                                   const ConditionalRequest& request) = 0;
+  /// What conditional() costs for each new row, in flops.
+  virtual double row_work() const { return static_cast<double>(rows_) * static_cast<double>(rows_); }
   /// What rounding alone may do to covariance_kl(), where that is more than the last digits.
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
@@ -183,7 +194,7 @@ class Solver {
   Vector lambda_;                                   // of the last factorise()
 };
 
-/// kind: "dense_kernel", "projected" or "sparse". Throws std::invalid_argument for anything else.
+/// kind: "dense_kernel", "units", "sparse" or "projected". Throws std::invalid_argument for anything else.
 std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, std::shared_ptr<Prior> prior,
                                     std::shared_ptr<const DesignRows> design);
 

@@ -52,6 +52,7 @@ class SparseSolver final : public Solver {
   Matrix covariance(const std::vector<Index>& rows) const override;
   void sweep(const SiteChange& change) override;
   Matrix whitened_design() const override;
+  UnitMoments unit_moments(Index t, const Vector& b) override;
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
   SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState& state) override;
@@ -93,6 +94,11 @@ class SparseSolver final : public Solver {
   /// sums += the gradient through d bound / dW_d = 2 diag(weight) W K and what `add_more`, if any, adds.
   void add_column_gradient(const BorderedFactor& factor, const Vector& weight, const RowGradients& add_more,
                            ColumnGradients& sums) const;
+
+  /// The nodes of term t that row n touches, in order.
+  std::vector<Index> nodes_of(Index t, Index n) const;
+  /// cov(f_n, z) at these of every row.   N x h
+  Matrix row_covariances(const BorderedFactor& factor, Index t) const;
 
   // For conditional():
   struct KeptMean {

@@ -1,8 +1,10 @@
 // The gradient of the bound through the hyperparameters, and what else is had as a difference of factors.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "numeric/dense.h"
+#include "prior/factors_term.h"
 #include "solver/sparse.h"
 
 namespace galvi {
@@ -70,11 +72,52 @@ void SparseSolver::add_column_gradient(const BorderedFactor& factor, const Vecto
   });
 }
 
+std::vector<Index> SparseSolver::nodes_of(Index t, Index n) const {
+  const Index begin = fields_.first_node(t), end = begin + (*prior_)[t].field()->size();
+  std::vector<Index> out;
+  for (SparseRows::InnerIterator w(fields_.rows(), n); w; ++w)
+    if (w.col() >= begin && w.col() < end) out.push_back(w.col());
+  return out;
+}
+
+Matrix SparseSolver::row_covariances(const BorderedFactor& factor, Index t) const {
+  const Vector& inverse = factor.selected_inverse(context_);
+  Matrix out;
+  for (Index n = 0; n < rows_; ++n) {
+    const std::vector<Index> nodes = nodes_of(t, n);
+    Vector own = factor.border_cross(fields_.rows(), n, columns_.row(n), nodes);
+    if (n == 0) out.resize(rows_, own.size());
+    for (Index k = 0; k < own.size(); ++k)
+      for (SparseRows::InnerIterator w(fields_.rows(), n); w; ++w)
+        own[k] += w.value() * inverse[fields_.position(w.col(), nodes[k])];
+    out.row(n) = own.transpose();
+  }
+  return out;
+}
+
+UnitMoments SparseSolver::unit_moments(Index t, const Vector& b) {
+  UnitMoments out;
+  const FactorsTerm& term = *(*prior_)[t].factors();
+  const Index d = term.dimension(), units = term.units(), begin = fields_.first_node(t);
+  Vector mean;
+  const Latent u = latent_mean(b, mean);
+  out.mean = Eigen::Map<const Matrix>(u.z.data() + begin, d, units);
+  const Vector known = node_covariances(*factor_);
+  out.covariance = Matrix::Zero(d * d, units);
+  for (Index unit = 0; unit < units; ++unit)
+    for (Index j = 0; j < d; ++j)
+      for (Index i = 0; i < d; ++i)
+        if (const Index at = fields_.position(begin + d * unit + i, begin + d * unit + j); at >= 0)
+          out.covariance(i + d * j, unit) = known[at];
+  out.cross = row_covariances(*factor_, t).transpose();
+  return out;
+}
+
 // With K = A^-1 under the constraints, u = K W' b and p = K W' (d_mean - alpha), zero at the optimum,
 //   d bound / dQ   = (Q^- - K - u u') / 2 - sym(p u') + K'
 //   d bound / dW_d = 2 diag(d_variance) W K + (d_mean - diag(lambda) W p) u' + alpha p'
 //                    + 2 diag(lambda) W K',
-// where K' is K's derivative as lambda moves along d_variance + lambda / 2.
+// the last also at the nodes of rows whose weights there move with the hyperparameters. K' is K's derivative as lambda moves along d_variance + lambda / 2.
 void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   Vector mean;
   const Latent u = latent_mean(site.b, mean);
@@ -94,10 +137,22 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   ColumnGradients by_column(*prior_, *design_, columns_.groups());
   add_column_gradient(*factor_, site.d_variance, through_means, by_column);
   Vector by_node = -0.5 * node_covariances(*factor_);  // -K / 2 + K'
+  std::map<Index, Matrix> by_weight;                   // by term, d bound / dW_s at the nodes of each row
+  for (Index t = 0; t < prior_->size(); ++t) {
+    if (!(*prior_)[t].moves_field_design()) continue;
+    Matrix G = (2 * site.d_variance).asDiagonal() * row_covariances(*factor_, t);
+    for (Index n = 0; n < rows_; ++n) {
+      const std::vector<Index> nodes = nodes_of(t, n);
+      for (Index k = 0; k < G.cols(); ++k)
+        G(n, k) += with_mean[n] * u.z(nodes[k]) + site.alpha[n] * p.z(nodes[k]);
+    }
+    by_weight[t] = std::move(G);
+  }
   if (!site.optimal)
     differentiate(site.d_variance + 0.5 * lambda_, [&](double share, const BorderedFactor& near) {
       add_column_gradient(near, share * lambda_, {}, by_column);
       by_node += share * node_covariances(near);
+      for (auto& [t, G] : by_weight) G += (2 * share * lambda_).asDiagonal() * row_covariances(near, t);
     });
 
   const auto d_precision = [&](Index i, Index j, Index position) {
@@ -105,6 +160,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   };
   fields_.add_gradient(context_, d_precision, hyper);  // with Q^- / 2
   by_column.finish(hyper);
+  for (const auto& [t, G] : by_weight) (*prior_)[t].add_field_design_gradient((*design_)[t], G, hyper);
 }
 
 }  // namespace galvi

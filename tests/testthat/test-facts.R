@@ -95,7 +95,8 @@ test_that("a prior's centre is that of its density, whatever it is a prior of", 
   expect_equal(prior_centre(c(unclass(pc(3, 0.05)), quantity = "sd")), 1 / rate)
   expect_equal(prior_centre(gamma_prior(2, 0.5)), 0.25)
   expect_equal(prior_centre(c(unclass(gamma_prior(2, 0.5)), quantity = "sd")), 0.5)
-  for (type in hyper_prior_facts()$type) {
+  # normal() is a prior of coefficients, refused by name
+  for (type in setdiff(hyper_prior_facts()$type, "normal")) {
     expect_true(is.function(get(type, asNamespace("galvi"))))
     refused <- tryCatch(as_parameter(do.call(type, list(1)), "x", variance = FALSE), error = conditionMessage)
     expect_identical(is.character(refused), fact(hyper_prior_facts(), type, "of") != "positive", info = type)

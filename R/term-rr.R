@@ -1,0 +1,279 @@
+# The term rr(): factors of an item by unit array, with loadings that are learned.
+
+#' Reduced rank: factors of items measured in units
+#'
+#' `rr(item | unit, d = 2)` in a formula of [galvi()] adds, to the row of item j in unit i, the product of the
+#' item's loadings w_j and the unit's scores z_i, d numbers each: eta_ij = ... + w_j'z_i with z_i ~ N(0, I). The
+#' scores are integrated over, the loadings are learned by the bound. Species in sites, questions of persons,
+#' genes of cells, ratings of films: what makes items go together in units is described by d numbers. With
+#' gaussian responses it is probabilistic principal components or, with a variance for each item, factor analysis;
+#' with counts or yes and no it is a generalised linear latent variable model (model-based ordination, item
+#' response theory, Poisson PCA). It has a meaning in formulas only.
+#'
+#' * Rows are items of units in any order. A combination that has no row is missing, one may have several.
+#' * Effects of items come from other terms, `y ~ 0 + item + rr(item | unit)`, where they have priors and
+#'   are integrated over; or from `columns = ~ x`, where each item has an intercept and slopes of its own which are
+#'   learned as points. The latter leaves units independent, and is what millions of rows need:
+#'   `rating ~ 0 + rr(film | user, d = 10, columns = ~ 1)`. `responses(Y) ~ x + factors(2)` writes that for a
+#'   matrix (see [responses()]).
+#' * Rotations of the factors change nothing but the numbers, so they are turned to their principal axes: the
+#'   columns of the loadings are orthogonal, the longest first, the largest entry of each positive. Compare fits by
+#'   the singular values or by the covariances that [loadings()][galvi-factors] imply, not entry by entry.
+#' * The bound rises with d: `screeplot(fit)` shows how, with a penalty for the number of loadings.
+#' * There is no penalty on loadings by default. In a binary response an item that other items predict without
+#'   error (separation) has loadings that grow without limit; `loadings = normal(0, 3)` gives them a prior.
+#'
+#' A term `rr()` is learned by alternating steps with parameter expansion and Anderson acceleration, from a
+#' singular value decomposition and, where that takes little time, two random starts; if these do not end at the
+#' same bound the fit says so.
+#' @param bar `item | unit`: the columns (or expressions) that name each row's item and its unit.
+#' @param d The number of factors.
+#' @param columns NULL, or a one-sided formula: effects that every item has for itself, learned as points.
+#' @param loadings NULL; a `normal(0, sd)` prior of all loadings; or a matrix, items x d, where learning starts, or
+#'   which [fixed()] holds. Its rows are matched by their names if it has any.
+#' @return Nothing: calling it outside a formula is an error.
+#' @section Errors:
+#' `galvi_error_formula` where `item | unit` is not what the first argument is; `galvi_error_argument` where `d`
+#' is not a whole number below the number of items and at most that of units. An item with no more rows than it
+#' has effects and loadings is a warning (`galvi_warning_data`).
+#' @references
+#' Tipping, M. E. and Bishop, C. M. (1999). Probabilistic principal component analysis. Journal of the Royal
+#' Statistical Society B 61, 611-622.
+#'
+#' Khan, M. E., Aravkin, A., Friedlander, M. and Seeger, M. (2013). Fast dual variational inference for
+#' non-conjugate latent Gaussian models. ICML.
+#'
+#' Hui, F. K. C., Warton, D. I., Ormerod, J. T., Haapaniemi, V. and Taskinen, S. (2017). Variational approximations
+#' for generalized linear latent variable models. Journal of Computational and Graphical Statistics 26, 35-43.
+#'
+#' Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika 85, 755-770.
+#' @seealso [responses()] for a response with columns; [scores()], [loadings()][galvi-factors], `biplot()` and
+#'   `screeplot()` of a fit; `vignette("ordination")`.
+#' @examples
+#' long <- reshape(cbind(USArrests, state = rownames(USArrests)), direction = "long",
+#'   varying = names(USArrests), v.names = "rate", timevar = "crime", times = names(USArrests), idvar = "state")
+#' long$rate <- ave(log(long$rate), long$crime, FUN = scale)
+#' fit <- galvi(rate ~ 0 + rr(crime | state, d = 1, columns = ~ 1), data = long)
+#' loadings(fit)
+#' head(scores(fit))
+#' @export
+rr <- function(bar, d = 2, columns = NULL, loadings = NULL) stop_term("rr", "y ~ 0 + item + rr(item | unit, d = 2)")
+
+rr_type <- function() {
+  list(
+    parse = parse_rr, design = design_rr, newdata = rr_rows, panels = rr_panels, open = TRUE, units = TRUE
+  )
+}
+
+#' The terms of factors among a list of them: there is at most one
+#' @noRd
+factor_specs <- function(specs) specs[term_can(specs, "units")]
+
+# ---- parsing ----
+
+parse_rr <- function(call, env) {
+  arguments <- match_term(call, rr)
+  bar <- arguments$bar
+  if (head_name(bar) != "|" || length(bar) != 3L) {
+    stop_galvi("formula", sprintf(
+      "`%s`: rr() takes the item and the unit of a row as item | unit, as in rr(species | site, d = 2).",
+      deparse_one(call)
+    ))
+  }
+  sides <- lapply(as.list(bar)[-1L], field_input)
+  inputs <- unlist(lapply(sides, `[[`, "inputs"), recursive = FALSE)
+  if (identical(inputs[[1L]], inputs[[2L]])) {
+    stop_galvi("formula", sprintf("`%s`: the item and the unit are the same variable.", deparse_one(call)))
+  }
+  columns <- check_evaluates(eval(arguments$columns, env), "columns")
+  if (!is.null(columns) && (!inherits(columns, "formula") || length(columns) != 2L)) {
+    stop_galvi("formula", sprintf(
+      "`columns` of rr() must be a formula without a response, such as ~ 1 + x, not %s.", describe(columns)
+    ))
+  }
+  if (!is.null(columns)) {
+    if ("." %in% all.vars(columns) || !is.null(find_term(columns))) {
+      stop_galvi("formula", sprintf(
+        "`columns` of rr() takes fixed effects, written out: not %s.", deparse_one(columns)
+      ))
+    }
+    columns <- stats::terms(columns)
+  }
+  d <- as.integer(check_whole(check_evaluates(eval(if (is.null(arguments$d)) 2 else arguments$d, env), "d"), "d"))
+  spec <- list(
+    type = "rr", inputs = inputs, shown = deparse_one(bar), d = d, columns = columns,
+    settings = check_loadings(check_evaluates(eval_galvi(arguments$loadings, env), "loadings", words = galvi_words()))
+  )
+  spec$variables <- c(inputs, if (!is.null(columns)) as.list(attr(columns, "variables"))[-1L])
+  spec
+}
+
+# -> list(prior, start: a matrix, held)
+check_loadings <- function(x) {
+  if (is.null(x)) return(list())
+  if (is_normal(x) && !is_value(x$sd) && is.finite(x$sd) && x$mean == 0) return(list(prior = unclass(x)))
+  held <- is_fixed(x)
+  value <- if (held) x$value else x
+  if (is.matrix(value) && is.numeric(value) && all(is.finite(value))) return(list(start = value, held = held))
+  stop_galvi("argument", sprintf(
+    "`loadings` must be normal(0, sd) with a number as sd, a matrix, items x d, or fixed() of one, not %s.",
+    if (is_value(x)) format(x) else describe(x)
+  ))
+}
+
+# ---- design ----
+
+# -> list(spec, rows, term), as every term's design
+design_rr <- function(spec, frame, context) {
+  names <- vapply(spec$inputs, variable_name, "")
+  learn <- function(j) learn_groups(list(), check_field_variable(frame[[names[j]]], spec, names[j]), names[j])$levels
+  spec$items <- learn(1L)
+  spec$units <- learn(2L)
+  check_rank(spec)
+  if (length(context$latents)) {
+    stop_galvi("formula", sprintf("`%s` is for families with one linear predictor.", spec$label))
+  }
+  if (!is.null(spec$columns)) {
+    check_fixed_variables(spec$columns, frame)
+    built <- fixed_matrix(spec$columns, frame)
+    check_finite_columns(built$W)
+    spec$effects <- colnames(built$W)
+    spec$contrasts <- built$contrasts
+  }
+  rows <- rr_rows(spec, frame)
+  check_seen(spec, rows$item)
+  start <- starting_factors(spec, context$start)
+  p <- length(spec$items)
+  add <- function(parameter, value, held, prior = NULL) {
+    if (!length(value)) return(matrix(integer(), p, 0L))
+    context$registry$add(spec$label, parameter, list(value = value, learned = !held, prior = prior), -Inf, Inf,
+      "identity")
+  }
+  factor <- list(
+    loadings = add("loadings", start$loadings, isTRUE(spec$settings$held), spec$settings$prior),
+    effects = add("effects", start$effects, FALSE)
+  )
+  spec$started <- start$known
+  spec$settings <- NULL
+  list(spec = spec, rows = rows, term = list(type = "factors", label = spec$label,
+    factor = factor, units = length(spec$units)))
+}
+
+check_rank <- function(spec) {
+  p <- length(spec$items)
+  n <- length(spec$units)
+  if (p < 2L) {
+    stop_galvi("data", sprintf(
+      "%s: there is one item (%s), and factors say what items have in common.", spec$label, dQuote(spec$items, FALSE)
+    ))
+  }
+  most <- min(p - 1L, n)
+  if (spec$d <= most) return(invisible())
+  stop_galvi("argument", sprintf(
+    "`d` of %s is %d: with %d items and %d units it can be %d at most. Is %s the item and %s the unit?", spec$label,
+    spec$d, p, n, most, variable_name(spec$inputs[[1L]]), variable_name(spec$inputs[[2L]])
+  ))
+}
+
+# An item of which no more is known than it has numbers to learn.
+check_seen <- function(spec, item) {
+  count <- tabulate(item, length(spec$items))
+  scarce <- which(count <= 1L | count < length(spec$effects))
+  if (!length(scarce)) return(invisible())
+  warn_galvi("data", sprintf(
+    "%s: %s been seen in %s only, which does not determine %s loadings. Leave %s out, or give loadings = normal(0, 1).",
+    spec$label, if (length(scarce) == 1L) paste("the item", dQuote(spec$items[scarce], FALSE), "has") else {
+      sprintf("%d items (%s) have", length(scarce), quote_names(spec$items[scarce], "\"", 5L))
+    }, if (all(count[scarce] == 1L)) "one row" else "a few rows", if (length(scarce) == 1L) "its" else "their",
+    if (length(scarce) == 1L) "it" else "them"
+  ))
+}
+
+#' Loadings (items x d) and effects (items x q): those given, those of a fit that learning starts from, or zeros that
+#' start_unknown_factors() replaces. known: are they more than that?
+#' @noRd
+starting_factors <- function(spec, start) {
+  p <- length(spec$items)
+  q <- length(spec$effects)
+  given <- spec$settings$start
+  if (!is.null(given)) {
+    if (!identical(dim(given), c(p, spec$d)) || !is.null(rownames(given)) && !setequal(rownames(given), spec$items)) {
+      stop_galvi("argument", sprintf(
+        "`loadings` of %s must be a matrix of %d items x %d%s, not %s.", spec$label, p, spec$d,
+        if (is.null(rownames(given))) "" else " with the items' names", describe(given)
+      ))
+    }
+    if (!is.null(rownames(given))) given <- given[spec$items, , drop = FALSE]
+    return(list(loadings = unname(given), effects = matrix(0, p, q), known = q == 0L))
+  }
+  earlier <- if (inherits(start, "galvi")) start$factors
+  same <- !is.null(earlier) && identical(dim(earlier$loadings), c(p, spec$d)) &&
+    identical(rownames(earlier$loadings), spec$items) && identical(colnames(earlier$effects), spec$effects)
+  if (!same) return(list(loadings = matrix(0, p, spec$d), effects = matrix(0, p, q), known = FALSE))
+  list(loadings = unname(earlier$loadings), effects = unname(earlier$effects), known = TRUE)
+}
+
+#' Loadings and effects that nobody has given start where the response alone has them
+#' @noRd
+start_unknown_factors <- function(model, specs) {
+  for (t in which(term_can(specs, "units"))) {
+    if (specs[[t]]$started) next
+    at <- prior_terms(model)[[t]]$factor
+    start <- start_factors(model, t)
+    free <- model$hyper$learned[at$loadings]
+    model$hyper$value[at$loadings[free]] <- start$loadings[free]
+    model$hyper$value[at$effects] <- start$effects
+  }
+  model
+}
+
+#' Rows of factors for any frame: list(node: the unit, item, W, extension)
+#' @noRd
+rr_rows <- function(spec, frame) {
+  names <- vapply(spec$inputs, variable_name, "")
+  item <- level_text(check_field_variable(frame[[names[1L]]], spec, names[1L]))
+  unknown <- setdiff(item, spec$items)
+  if (length(unknown)) {
+    stop_galvi("newdata", sprintf(
+      "`%s` has the item %s in `newdata`, whose loadings are not known; the fit's are %s.", names[1L],
+      quote_names(unknown[1L], "\""), quote_names(spec$items, "\"", 8L)
+    ))
+  }
+  unit <- find_groups(list(levels = spec$units), check_field_variable(frame[[names[2L]]], spec, names[2L]))
+  out <- list(node = matrix(as.integer(unit$at)), item = matrix(match(item, spec$items)))
+  if (!is.null(spec$columns)) {
+    W <- fixed_matrix(spec$columns, frame, spec$contrasts)$W
+    if (!identical(colnames(W), spec$effects)) {
+      stop_galvi("newdata", sprintf(
+        "The variables of `newdata` must be what they were in the fit: they give the columns %s, not %s.",
+        quote_names(colnames(W)), quote_names(spec$effects)
+      ))
+    }
+    check_finite_columns(W)
+    out$W <- strip_matrix(W)
+  }
+  if (unit$more) out$extension <- list(units = length(spec$units) + unit$more)
+  out
+}
+
+# ---- in the fit ----
+
+#' What a fit keeps of its factors: list(loadings: items x d, effects: items x q, mean: units x d, covariance:
+#' d x d x units), or NULL without any
+#' @noRd
+fitted_factors <- function(design, model, result) {
+  t <- which(term_can(design$specs, "units"))
+  if (!length(t)) return(NULL)
+  spec <- design$specs[[t]]
+  at <- prior_terms(model)[[t]]$factor
+  axes <- paste0("factor", seq_len(spec$d))
+  array_of <- function(positions, columns) {
+    matrix(result$hyper[positions], length(spec$items), dimnames = list(spec$items, columns))
+  }
+  units <- result$units[[spec$label]]
+  list(
+    loadings = array_of(at$loadings, axes), effects = array_of(at$effects, spec$effects),
+    mean = if (!is.null(units)) `dimnames<-`(units$mean, list(spec$units, axes)),
+    covariance = if (!is.null(units)) `dimnames<-`(units$covariance, list(axes, axes, spec$units))
+  )
+}

@@ -1,0 +1,294 @@
+# Methods of fits in the wide form (R/wide.R): the long form's numbers in the shape of the response.
+
+#' Predictions of a response with columns
+#'
+#' Fits of `responses(Y) ~ x + factors(d)` predict every entry of Y, missing or not, as a matrix of the shape of Y;
+#' rows of `newdata` are new units. These have their scores from the prior, or, where some of their responses are known,
+#' from the posterior given these. The other types of prediction and their arguments are those of [predict.galvi()].
+#'
+#' Of a list of families every column has its own. Predictions of an ordinal column among others are expected
+#' positions among its levels.
+#' @param object A fit of [galvi()] whose formula has [responses()].
+#' @param newdata A data frame with the variables of the formula, a row for each new unit. Without it, the units that
+#'   were observed.
+#' @param type `"response"`, `"link"`, `"terms"`, `"quantile"`, `"cdf"`, and for a single family of classes `"class"`
+#'   and `"prob"`.
+#' @param responses Known responses of the rows of `newdata`: a matrix or data frame with the columns of Y, NA where
+#'   they are not known.
+#' @param entries A matrix of two columns, row and column of single entries (numbers or names): predictions of these
+#'   alone, as a vector.
+#' @param se.fit,interval,level,probs,q,re_formula As in [predict.galvi()].
+#' @param nsim,seed As in [stats::simulate()].
+#' @param ... Must be empty.
+#' @return `predict`, `fitted`: a matrix, units x columns of Y; an array with a third dimension for limits, quantiles,
+#'   terms or classes; with `se.fit` a list of two. `residuals`: a matrix, NA where Y is. `simulate`: a list of matrices
+#'   like Y. `coef`: the effects of each column, columns of Y x effects.
+#' @examples
+#' Y <- scale(log(USArrests))
+#' Y[1, 2] <- NA
+#' fit <- galvi(responses(Y) ~ factors(1))
+#' predict(fit, entries = cbind("Alabama", "Assault"), interval = "credible", type = "link")
+#' # a new state of which two columns are known
+#' predict(fit, responses = rbind(new = c(1, NA, 0.5, NA)))
+#' @export
+predict.galvi_wide <- function(object, newdata, type = c("response", "link", "terms", "quantile", "cdf", "class", "prob"),
+                               responses = NULL, entries = NULL, se.fit = FALSE,
+                               interval = c("none", "credible", "prediction"), level = 0.95,
+                               probs = c(0.05, 0.5, 0.95), q = NULL, re_formula = NULL, ...) {
+  refuse_dots(list(...), predict.galvi_wide, "predict()")
+  wide <- object$design$wide
+  type <- first_choice(type, c("response", "link", "terms", "quantile", "cdf", "class", "prob"), "type")
+  if (missing(newdata)) newdata <- NULL
+  grid <- wide_grid(object, newdata, responses)
+  cells <- entry_numbers(entries, grid$units, wide$items)
+  fit <- grid$fit
+  at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
+  frame <- long_frame(grid$rows, at, grid$units, wide$items)
+  levels(frame[[wide_names[["unit"]]]]) <- grid$labels
+  if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  interval <- first_choice(interval, c("none", "credible", "prediction"), "interval")
+  predicted <- by_part(fit, fit$model_part[at$item], function(view, rows) {
+    out <- predict.galvi(view, frame[rows, , drop = FALSE], type = type, se.fit = se.fit, interval = interval,
+      level = level, probs = probs, q = q, re_formula = re_formula)
+    if (is_mixed(fit$family) && has_classes(view) && is.matrix(out)) drop(out %*% seq_len(ncol(out))) else out
+  })
+  shape <- if (is.null(entries)) list(grid$units, wide$items)
+  if (is.list(predicted)) lapply(predicted, in_shape, shape) else in_shape(predicted, shape)
+}
+
+#' A vector or matrix with a row for each entry -> with a matrix or array of entries; shape: NULL for entries alone
+#' @noRd
+in_shape <- function(x, shape) {
+  if (is.null(shape)) {
+    if (is.null(dim(x))) unname(x) else `rownames<-`(x, NULL)
+  } else if (is.null(dim(x))) {
+    structure(if (is.factor(x)) as.character(x) else as.vector(x), dim = lengths(shape), dimnames = shape)
+  } else {
+    constant <- attr(x, "constant")
+    out <- array(x, c(lengths(shape), ncol(x)), c(shape, list(colnames(x))))
+    attr(out, "constant") <- constant
+    out
+  }
+}
+
+#' f(view, rows) for the rows of each part of a family with several, put together; part: that of each row
+#' @noRd
+by_part <- function(fit, part, f) {
+  if (!is_mixed(fit$family)) return(f(fit, seq_along(part)))
+  pieces <- lapply(sort(unique(part)), function(i) {
+    rows <- which(part == i)
+    list(rows = rows, value = f(part_view(fit, i), rows))
+  })
+  combine <- function(pick) {
+    values <- lapply(pieces, pick)
+    order <- order(unlist(lapply(pieces, `[[`, "rows")))
+    if (is.matrix(values[[1L]])) do.call(rbind, values)[order, , drop = FALSE] else {
+      unlist(lapply(values, as.vector), use.names = FALSE)[order]
+    }
+  }
+  first <- pieces[[1L]]$value
+  if (!is.list(first)) return(combine(function(piece) piece$value))
+  lapply(stats::setNames(nm = names(first)), function(name) combine(function(piece) piece$value[[name]]))
+}
+
+#' The units to predict for: list(fit: of the long form, with their posterior; n, units: shown names, labels: names in
+#' the long form, rows: their variables, offset)
+#' @noRd
+wide_grid <- function(object, newdata, responses) {
+  wide <- object$design$wide
+  p <- length(wide$items)
+  fit <- long_view(object)
+  if (is.null(newdata) && is.null(responses)) {
+    return(list(fit = fit, n = length(wide$units), units = wide$units, labels = wide$units, rows = wide$data,
+      offset = wide$offsets))
+  }
+  Y <- if (!is.null(responses)) new_responses(responses, wide$items, wide$name)
+  if (is.null(newdata)) newdata <- data.frame(row.names = unit_labels(Y$rows, NULL, nrow(Y$columns)))
+  newdata <- as_new_data(newdata)
+  n <- nrow(newdata)
+  if (!is.null(Y) && nrow(Y$columns) != n) {
+    stop_galvi("newdata", sprintf("`responses` must have a row for each of the %d rows of `newdata`, not %d.", n,
+      nrow(Y$columns)))
+  }
+  env <- environment(wide$formula)
+  rows <- wide_rows(wide$parts, newdata, env, n)
+  lacking <- setdiff(names(wide$data), names(rows))
+  if (length(lacking)) {
+    stop_galvi("newdata", sprintf("`newdata` lacks the column %s.", quote_names(lacking[1L])))
+  }
+  offset <- wide_offset(wide$parts$offsets, wide$offset, newdata, env, c(n, p))
+  labels <- sprintf("<new unit %d>", seq_len(n))
+  grid <- list(fit = fit, n = n, units = row.names(newdata), labels = labels, rows = rows, offset = offset)
+  if (!is.null(Y)) grid$fit <- given_responses(fit, grid, Y)
+  grid
+}
+
+new_responses <- function(responses, items, name) {
+  if (is.vector(responses) && is.numeric(responses)) responses <- t(responses)
+  Y <- if (is.matrix(responses) || is.data.frame(responses)) responses else {
+    stop_galvi("newdata", sprintf("`responses` must be a matrix or data frame like %s, not %s.", name,
+      describe(responses)))
+  }
+  if (!is.null(colnames(Y)) && setequal(colnames(Y), items)) Y <- Y[, items, drop = FALSE]
+  if (ncol(Y) != length(items) || !is.null(colnames(Y)) && !identical(colnames(Y), items)) {
+    stop_galvi("newdata", sprintf(
+      "`responses` must have the columns of %s: %s.", name, quote_names(items, max = 8L)
+    ))
+  }
+  colnames(Y) <- items
+  rows <- if (is.matrix(Y)) rownames(Y) else if (is.character(attr(Y, "row.names"))) row.names(Y)
+  columns <- if (is.matrix(Y)) lapply(seq_along(items), function(j) as.vector(Y[, j])) else as.list(Y)
+  list(columns = structure(columns, names = items, row.names = seq_len(nrow(Y)), class = "data.frame"),
+    rows = rows, name = "responses")
+}
+
+#' The long form of a wide fit, whose methods know nothing of matrices
+#' @noRd
+long_view <- function(object) {
+  object$formula <- object$design$formula
+  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else rep(1L, length(object$design$wide$items))
+  class(object) <- "galvi"
+  object
+}
+
+#' The fit with the posterior of new units given some of their responses, at the fit's hyperparameters
+#'
+#' Where factors are alone units are independent and the new ones are enough; else all rows are taken together.
+#' @noRd
+given_responses <- function(fit, grid, Y) {
+  wide <- fit$design$wide
+  cells <- which(!vapply(Y$columns, is.na, logical(grid$n)))
+  if (!length(cells)) return(fit)
+  at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
+  families <- list(family = fit$family, part = if (is_mixed(fit$family)) seq_along(wide$items))
+  read <- read_columns(Y, families, at, cells, NULL, fit$design$response$levels)
+  frame <- long_frame(grid$rows, at, grid$units, wide$items)
+  levels(frame[[wide_names[["unit"]]]]) <- grid$labels
+  if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  t <- which(term_can(fit$design$specs, "units"))
+  alone <- length(fit$design$specs) == 1L
+  fit$design$specs[[t]]$units <- c(if (!alone) fit$design$specs[[t]]$units, grid$labels)
+  new <- design_rows(fit$design, frame)
+  if (length(new$omitted)) stop_galvi("newdata", "`newdata` has missing values in rows whose `responses` are known.")
+  if (any(vapply(new$rows[[1L]], function(rows) !is.null(rows$extension), NA))) {
+    stop_galvi("newdata", "`responses` of new units need levels of the other terms that the fit has seen.")
+  }
+  model <- fit$model
+  model$predictors[[1L]]$terms[[t]]$units <- length(fit$design$specs[[t]]$units)
+  rows <- list(
+    y = read$y, size = read$size, weights = read$weights, offset = new$offset,
+    part = if (is_mixed(fit$family)) families$part[at$item], designs = new$rows
+  )
+  join <- function(old, new) if (alone) new else bind_blocks(list(old, new))
+  for (name in names(Filter(Negate(is.null), rows[names(rows) != "designs"]))) {
+    model[[name]] <- join(model[[name]], rows[[name]])
+  }
+  model$designs <- Map(function(old, new) Map(function(o, n) join(Filter(Negate(is.null), o), n[names(o)]), old, new),
+    model$designs, rows$designs)
+  model$hyper$value <- fit$posterior$hyper
+  model$hyper$learned[] <- FALSE
+  posterior <- as_galvi_error(fit_model(model, "auto", "fixed", as_control(fit$control)))
+  fit$model <- model
+  fit$posterior[names(fit$posterior)] <- posterior[names(fit$posterior)]
+  fit
+}
+
+#' Places in a matrix of units x items, all of them for NULL
+#' @noRd
+entry_numbers <- function(entries, units, items) {
+  size <- c(length(units), length(items))
+  if (is.null(entries)) return(seq_len(prod(size)))
+  if (is.data.frame(entries)) entries <- as.matrix(entries)
+  if (!is.matrix(entries) || ncol(entries) != 2L || !is.numeric(entries) && !is.character(entries)) {
+    stop_galvi("argument", sprintf(
+      "`entries` must be a matrix of two columns, row and column of each entry, not %s.", describe(entries)
+    ))
+  }
+  place <- if (is.character(entries)) cbind(match(entries[, 1L], units), match(entries[, 2L], items)) else entries
+  bad <- which(is.na(rowSums(place)) | place[, 1L] < 1 | place[, 1L] > size[1L] | place[, 2L] < 1 |
+    place[, 2L] > size[2L] | place[, 1L] %% 1 != 0 | place[, 2L] %% 1 != 0)
+  if (length(bad)) {
+    stop_galvi("argument", sprintf(
+      "`entries`: there is no entry (%s, %s) among %d rows and %d columns.", format(entries[bad[1L], 1L]),
+      format(entries[bad[1L], 2L]), size[1L], size[2L]
+    ))
+  }
+  as.integer(place[, 1L] + (place[, 2L] - 1) * size[1L])
+}
+
+#' @rdname predict.galvi_wide
+#' @export
+fitted.galvi_wide <- function(object, type = c("response", "link"), ...) {
+  refuse_dots(list(...), fitted.galvi_wide, "fitted()")
+  predict.galvi_wide(object, type = first_choice(type, c("response", "link"), "type"))
+}
+
+#' @rdname predict.galvi_wide
+#' @export
+residuals.galvi_wide <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
+  refuse_dots(list(...), residuals.galvi_wide, "residuals()")
+  type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
+  in_entries(object, by_part(long_view(object), entry_parts(object), function(view, rows) {
+    as.vector(residuals.galvi(fit_of_rows(view, rows), type))
+  }))
+}
+
+#' @rdname predict.galvi_wide
+#' @export
+simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
+  refuse_dots(list(...), simulate.galvi_wide, "simulate()")
+  nsim <- check_whole(nsim, "nsim")
+  if (!is.null(seed)) set.seed(seed)
+  fit <- long_view(object)
+  draw <- latent_sampler(fit, training_target(fit))
+  draws <- lapply(seq_len(nsim), function(i) {
+    eta <- draw()
+    in_entries(object, by_part(fit, entry_parts(object), function(view, rows) {
+      view <- fit_of_rows(view, rows)
+      target <- training_target(view)
+      y <- draw_response(view, target, eta[rows, , drop = FALSE])
+      if (has_classes(view)) y + 1 else y / target$size
+    }))
+  })
+  structure(draws, names = paste0("sim_", seq_len(nsim)), seed = seed)
+}
+
+#' @rdname predict.galvi_wide
+#' @export
+coef.galvi_wide <- function(object, ...) {
+  refuse_dots(list(...), coef.galvi_wide, "coef()")
+  wide <- object$design$wide
+  if (wide$parts$columns == "points") return(object$factors$effects)
+  beta <- coef.galvi(object)
+  # of `0 + .item + .item:x` the items' numbers of each effect follow one another
+  effects <- unique(sub("^:", "", sub(paste0("^", wide_names[["item"]], ".*?(:|$)"), "", names(beta))))
+  effects[effects == ""] <- "(Intercept)"
+  p <- length(wide$items)
+  matrix(beta, p, dimnames = list(wide$items, if (length(effects) * p == length(beta)) effects))
+}
+
+entry_parts <- function(object) {
+  part <- object$model[["part"]]
+  if (is.null(part)) rep(1L, object$nobs) else part
+}
+
+#' Numbers of the entries that were fitted -> a matrix like the response, NA elsewhere
+#' @noRd
+in_entries <- function(object, x) {
+  wide <- object$design$wide
+  out <- matrix(NA_real_, length(wide$units), length(wide$items), dimnames = list(wide$units, wide$items))
+  out[wide$entries] <- x
+  out
+}
+
+#' The fit of some of its rows, as it says of them
+#' @noRd
+fit_of_rows <- function(fit, rows) {
+  if (length(rows) == fit$nobs) return(fit)
+  fit$model <- model_of_rows(fit$model, rows)
+  fit$data <- fit$data[rows, , drop = FALSE]
+  fit$posterior[c("mean", "variance")] <- lapply(fit$posterior[c("mean", "variance")], function(x) x[rows, , drop = FALSE])
+  fit$nobs <- length(rows)
+  fit["na.action"] <- list(NULL)
+  fit
+}

@@ -1,0 +1,374 @@
+# The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
+# row for each entry of Y that is not missing; what is made of that fit comes back as matrices (R/wide-methods.R).
+
+#' A response with columns, and their factors
+#'
+#' `responses(Y) ~ x + factors(2)` in [galvi()] is a model of the matrix Y, units in rows and items in columns:
+#' eta_ij = offset_ij + b_j'x_i + w_j'z_i with scores z_i ~ N(0, I). Each column has an intercept, slopes and loadings of
+#' its own. Entries of Y may be missing. Poisson, binomial or ordinal columns make it a generalised linear latent
+#' variable model, gaussian ones probabilistic principal components, with a list of families factor analysis of mixed
+#' data. Both have a meaning in formulas only.
+#'
+#' * Fixed effects are for each column; `0 +` leaves the intercepts out. Other terms, such as `gp(x)` or `(1 | block)`,
+#'   are shared by all columns: in `gp(x)` one function, in `(1 | unit)` an effect of each row.
+#' * Column intercepts, slopes and loadings are learned as points. With `factors(2, columns = "random")` intercepts and
+#'   slopes have priors, as fixed effects of [galvi()] have, and are integrated over.
+#' * `family` is one family, whose parameters all columns share, or a list of them, one for each column (in their order,
+#'   or named like them), each with parameters of its own: `rep(list(gaussian()), ncol(Y))` is factor analysis.
+#' * `offset` and `weights` may be a vector, with an element for each row of Y, or a matrix like Y. The trials of
+#'   binomial columns that are proportions are weights.
+#' * The fit's `predict()`, `fitted()`, `residuals()` and `simulate()` have the shape of Y: see [predict.galvi_wide()].
+#' @param Y A numeric matrix or a data frame of columns as the family takes them.
+#' @param d The number of factors, less than the number of columns.
+#' @param columns `"points"` or `"random"`: what intercepts and slopes of columns are.
+#' @param loadings As in [rr()].
+#' @return Nothing: calling them outside a formula is an error.
+#' @section Errors:
+#' `galvi_error_formula` where only one of the two is there, or `factors()` twice; `galvi_error_response` where Y is not
+#' a matrix or a column does not suit its family; `galvi_error_family` where a list of families is not one for each
+#' column.
+#' @inherit rr references
+#' @seealso [rr()], the same for rows in any order; `vignette("ordination")`.
+#' @examples
+#' fit <- galvi(responses(scale(log(USArrests))) ~ factors(1), data = USArrests)
+#' fit
+#' loadings(fit)
+#' predict(fit, type = "link")[1:3, ]
+#' @name responses
+NULL
+
+#' @rdname responses
+#' @export
+responses <- function(Y) stop_term("responses", "responses(Y) ~ x + factors(2)")
+
+#' @rdname responses
+#' @export
+factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
+  stop_term("factors", "responses(Y) ~ x + factors(2)")
+}
+
+is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
+
+# Names of the long form's own columns.
+wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights = ".weights", offset = ".offset")
+
+# ---- formula, data -> long form ----
+
+#' What galvi_design() returns, of the long form, with `wide`: how to come back
+#' @noRd
+design_of_wide <- function(formula, data, family, args, na.action) {
+  parts <- wide_parts(formula)
+  data <- check_data(data)
+  env <- environment(formula)
+  Y <- wide_response(formula[[2L]], data, env)
+  n <- nrow(Y$columns)
+  rows <- wide_rows(parts, data, env, n)
+  kept <- wide_subset(args$subset, data, env, n)
+  units <- unit_labels(Y$rows, data, n)
+  items <- names(Y$columns)
+  known <- !vapply(Y$columns, is.na, logical(n)) & kept
+  dim(known) <- c(n, length(items))
+  if (!any(known)) stop_galvi("response", sprintf("`%s` has no entry that is not missing.", Y$name))
+  bare <- items[!colSums(known)]
+  if (length(bare)) {
+    stop_galvi("response", sprintf(
+      "`%s`: the column %s has no entry that is not missing: leave it out.", Y$name, quote_names(bare[1L])
+    ))
+  }
+  cells <- which(known) # column after column
+  at <- list(unit = (cells - 1L) %% n + 1L, item = (cells - 1L) %/% n + 1L)
+  families <- wide_families(family, items)
+  read <- read_columns(Y, families, at, cells, entry_values(args$weights, data, env, c(n, length(items)), "weights"))
+  offset <- wide_offset(parts$offsets, args$offset, data, env, c(n, length(items)))
+  frame <- long_frame(rows, at, units, items)
+  frame[[wide_names[["response"]]]] <- read$y
+  if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
+  used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
+  long <- long_formula(parts, env)
+  # the columns have been read: what they are now are numbers
+  design <- design_of_data(list(long), frame, as_galvi_family("gaussian"), Filter(Negate(is.null), used), na.action)
+  left <- attr(design$data, "na.action")
+  keep <- if (length(left)) -as.integer(left) else seq_along(cells)
+  design[c("y", "size", "weights")] <- lapply(read[c("y", "size", "weights")], `[`, keep)
+  design$levels <- read$levels
+  design["latents"] <- list(family_type(families$family)$latents(read$levels, families$family))
+  if (length(design$latents) > 1L) {
+    stop_galvi("family", sprintf("%s has several linear predictors for a response, which factors() do not have.",
+      the_family(families$family)))
+  }
+  design$family <- families$family
+  if (!is.null(families$part)) design[["part"]] <- families$part[at$item[keep]] # beside `parts`
+  design$formula <- formula
+  design$args <- Filter(Negate(is.null), used)
+  design$wide <- list(
+    formula = formula, items = items, units = units, parts = parts, data = rows, name = Y$name, offset = args$offset,
+    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels
+  )
+  design
+}
+
+# The right side: factors(), fixed effects of each column, terms that all share, offsets.
+wide_parts <- function(formula) {
+  env <- environment(formula)
+  pieces <- summands(formula[[3L]])
+  own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
+  if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
+    stop_galvi("formula", sprintf(
+      "`%s`: responses() goes with one factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
+    ))
+  }
+  call <- pieces[own][[1L]]$expr
+  arguments <- match_term(call, factors)
+  columns <- if (is.null(arguments$columns)) "points" else check_evaluates(eval(arguments$columns, env), "columns")
+  sorted <- sort_summands(pieces[!own], env)
+  terms <- Filter(function(piece) {
+    bar <- head_name(piece$expr) == "(" && head_name(piece$expr[[2L]]) %in% c("|", "||")
+    bar || head_name(piece$expr) %in% names(term_types())
+  }, pieces[!own])
+  if (length(factor_specs(sorted$specs))) {
+    stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))
+  }
+  fixed <- if (length(sorted$fixed)) Reduce(function(a, b) {
+    if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
+  }, sorted$fixed) else 1
+  if ("." %in% all.vars(fixed)) {
+    stop_galvi("formula", sprintf("`%s`: write the fixed effects of responses() out, without a dot.",
+      deparse_one(formula)))
+  }
+  list(
+    d = arguments$d, columns = check_choice(columns, c("points", "random"), "columns"), loadings = arguments$loadings,
+    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), terms = lapply(terms, `[[`, "expr"),
+    offsets = sorted$offsets, specs = sorted$specs
+  )
+}
+
+# .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
+long_formula <- function(parts, env) {
+  term <- call("rr", call("|", as.name(wide_names[["item"]]), as.name(wide_names[["unit"]])))
+  term$d <- if (is.null(parts$d)) 2 else parts$d
+  term$loadings <- parts$loadings
+  labels <- attr(parts$fixed, "term.labels")
+  intercept <- attr(parts$fixed, "intercept") == 1L
+  own <- list(0)
+  if (parts$columns == "points") {
+    if (intercept || length(labels)) term$columns <- stats::formula(parts$fixed)
+  } else {
+    item <- as.name(wide_names[["item"]])
+    slopes <- lapply(labels, function(label) call(":", item, str2lang(label)))
+    own <- c(own, if (intercept) list(item), slopes)
+  }
+  stats::as.formula(call("~", as.name(wide_names[["response"]]), Reduce(function(a, b) call("+", a, b),
+    c(own, list(term), parts$terms))), env = env)
+}
+
+# responses(Y) -> list(columns: a data frame, name)
+wide_response <- function(call, data, env) {
+  if (length(call) != 2L) {
+    stop_galvi("formula", sprintf("`%s`: responses() takes one matrix or data frame.", deparse_one(call)))
+  }
+  name <- deparse_one(call[[2L]])
+  Y <- check_evaluates(eval(call[[2L]], as.list(data), env), name, "response")
+  if (!is.matrix(Y) && !is.data.frame(Y)) {
+    response_error(name, sprintf("must be a matrix or a data frame with a column for each item, not %s", describe(Y)))
+  }
+  if (is.matrix(Y) && !is.numeric(Y) && !is.logical(Y)) {
+    response_error(name, sprintf("must be numbers, not %s", describe(Y)))
+  }
+  if (!length(Y)) response_error(name, "is empty")
+  if (!is.null(data) && nrow(Y) != nrow(data)) {
+    response_error(name, sprintf("must have a row for each of the %d rows of `data`, not %d", nrow(data), nrow(Y)))
+  }
+  names <- colnames(Y)
+  if (is.null(names)) names <- paste0("y", seq_len(ncol(Y)))
+  if (anyDuplicated(names) || anyNA(names)) response_error(name, "must have columns with names of their own")
+  rows <- if (is.matrix(Y)) rownames(Y) else if (is.character(attr(Y, "row.names"))) row.names(Y)
+  if (is.matrix(Y)) Y <- lapply(seq_along(names), function(j) as.vector(Y[, j]))
+  list(columns = structure(unclass(Y), names = names, row.names = seq_along(Y[[1L]]), class = "data.frame"),
+    rows = rows, name = name)
+}
+
+unit_labels <- function(rows, data, n) {
+  labels <- if (is.null(rows)) attr(data, "row.names") else rows
+  if (is.character(labels)) labels else as.character(seq_len(n))
+}
+
+# The variables of each row of Y that the terms read, from `data` or where the formula was written.
+wide_rows <- function(parts, data, env, n) {
+  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, spec_names)), unlist(lapply(parts$specs, function(
+    spec) if (spec_has_dot(spec)) names(data)))))
+  clash <- intersect(wanted, wide_names)
+  if (length(clash)) stop_galvi("data", sprintf("`%s` is a name of galvi's own: rename it.", clash[1L]))
+  values <- lapply(stats::setNames(nm = wanted), function(v) {
+    x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
+    if (NROW(x) == n && !is.function(x)) x
+  })
+  values <- Filter(Negate(is.null), values)
+  structure(values, row.names = seq_len(n), class = "data.frame")
+}
+
+wide_subset <- function(subset, data, env, n) {
+  if (is.null(subset)) return(rep(TRUE, n))
+  x <- check_evaluates(eval(subset, as.list(data), env), "subset")
+  if (is.logical(x) && length(x) == n) return(!is.na(x) & x)
+  if (is.numeric(x) && all(x %in% c(seq_len(n), -seq_len(n)))) return(seq_len(n) %in% seq_len(n)[x])
+  stop_galvi("argument", sprintf("`subset` must say of each of the %d rows whether it is used.", n))
+}
+
+# A vector with an element for each row, or a matrix with one for each entry -> n x p, NULL for none.
+entry_values <- function(expr, data, env, size, arg) {
+  if (is.null(expr)) return(NULL)
+  check_not_text(expr, arg)
+  x <- check_evaluates(eval(expr, as.list(data), env), arg)
+  if (is.null(x)) return(NULL)
+  if (is.data.frame(x)) x <- as.matrix(x)
+  right <- is.numeric(x) && (NCOL(x) == 1L && NROW(x) %in% c(1L, size[1L]) || identical(dim(x), as.integer(size)))
+  if (!right) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be numbers, one for each of the %d rows or a matrix of %d x %d, not %s.", arg, size[1L], size[1L],
+      size[2L], describe(x)
+    ))
+  }
+  matrix(as.numeric(x), size[1L], size[2L])
+}
+
+wide_offset <- function(offsets, argument, data, env, size) {
+  all <- c(lapply(offsets, function(call) call[[2L]]), list(argument))
+  values <- Filter(Negate(is.null), lapply(all, entry_values, data, env, size, "offset"))
+  if (!length(values)) return(NULL)
+  Reduce(`+`, values)
+}
+
+long_frame <- function(rows, at, units, items) {
+  labelled <- function(codes, levels) structure(as.integer(codes), levels = levels, class = "factor")
+  frame <- lapply(rows, function(x) if (is.matrix(x)) x[at$unit, , drop = FALSE] else x[at$unit])
+  frame[[wide_names[["item"]]]] <- labelled(at$item, items)
+  frame[[wide_names[["unit"]]]] <- labelled(at$unit, units)
+  structure(frame, row.names = seq_along(at$unit), class = "data.frame")
+}
+
+# ---- families ----
+
+#' One family, or one for each column: list(family, part: NULL, or which of the family's parts each column has)
+#' @noRd
+wide_families <- function(family, items) {
+  listed <- is.list(family) && !is.object(family)
+  if (!listed) return(list(family = as_galvi_family(family)))
+  p <- length(items)
+  if (length(family) != p || !is.null(names(family)) && !setequal(names(family), items)) {
+    stop_galvi("family", sprintf(
+      "`family` must be one family or a list of %d, one for each column%s, not %s.", p,
+      if (is.null(names(family))) "" else sprintf(" (%s)", quote_names(items, max = 6L)), describe(family)
+    ))
+  }
+  if (!is.null(names(family))) family <- family[items]
+  parts <- lapply(seq_len(p), function(j) as_galvi_family(family[[j]], arg = sprintf("family[[%d]]", j)))
+  list(family = mixed_family(stats::setNames(parts, items)), part = seq_len(p))
+}
+
+#' A family for each of several columns: `parts` is the list of them, named like the columns
+#' @noRd
+mixed_family <- function(parts) {
+  links <- unique(vapply(parts, `[[`, "", "link"))
+  structure(
+    list(family = "mixed", link = if (length(links) == 1L) links else "mixed", parts = parts),
+    class = c("galvi_family", "family")
+  )
+}
+
+is_mixed <- function(family) !is.null(family$parts)
+
+#' Of a family with parts, what its entry in family_types() would be
+#' @noRd
+mixed_type <- function(family) list(links = c(mixed = "mixed"))
+
+#' The likelihood of a family with parts: each with hyperparameters of its own, called after its column
+#' @noRd
+mixed_likelihood <- function(family, design, registry, held) {
+  parts <- lapply(seq_along(family$parts), function(i) {
+    own <- family$parts[[i]]
+    at <- which(design[["part"]] == i)
+    same_units <- link_has(own, "same_units")
+    response <- list(
+      y = design$y[at], size = design$size[at], weights = design$weights[at],
+      modelled = if (same_units) design$y[at] - design$offset[at, 1L] else design$y[at] / design$size[at],
+      levels = design$levels[[i]]
+    )
+    item <- names(family$parts)[i]
+    renamed <- list(add = function(owner, parameter, value, lower, upper, ...) {
+      # a column's noise vanishes where a factor is that column (Heywood): the search ends a millionth from it
+      if (parameter == "variance" && same_units) lower <- max(lower, 1e-8 * upper)
+      registry$add(paste(item, owner, sep = "."), parameter, value, lower, upper, ...)
+    })
+    family_likelihood(own, response, renamed, held)
+  })
+  list(type = "mixed", parts = parts)
+}
+
+#' Every column as its family reads it, new ones with the fit's `levels`: list(y, size, weights of the entries in order; levels, of a family with parts
+#' a list of them)
+#' @noRd
+read_columns <- function(Y, families, at, cells, weights, levels = NULL) {
+  own_weights <- if (is.null(weights)) NULL else weights[cells]
+  if (is.null(families$part)) {
+    y <- unlist(lapply(unname(Y$columns), as_plain), use.names = FALSE)[cells]
+    own <- column_levels(Y$columns)
+    if (!is.null(own)) y <- factor(y, own$levels, ordered = own$ordered)
+    return(family_response(families$family, y, own_weights, Y$name, levels))
+  }
+  read <- lapply(seq_along(Y$columns), function(j) {
+    mine <- which(at$item == j)
+    family <- families$family$parts[[j]]
+    name <- names(Y$columns)[j]
+    known <- if (!is.null(levels)) c(character(), levels[[j]])
+    out <- family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
+    if (length(family_type(family)$latents(out$levels, family)) > 1L) {
+      stop_galvi("family", sprintf("%s of the column `%s` has several linear predictors.", the_family(family), name))
+    }
+    out
+  })
+  together <- function(what) unlist(lapply(read, `[[`, what), use.names = FALSE)
+  list(y = together("y"), size = together("size"), weights = together("weights"), levels = lapply(read, `[[`, "levels"))
+}
+
+# Columns of a data frame that are factors with the same levels stay that.
+column_levels <- function(columns) {
+  if (!is.factor(columns[[1L]])) return(NULL)
+  levels <- levels(columns[[1L]])
+  if (!all(vapply(columns, function(x) identical(levels(x), levels), NA))) {
+    stop_galvi("response", paste(
+      "Columns of responses() that are factors must have the same levels, or families of their own: give a list of",
+      "families."
+    ))
+  }
+  list(levels = levels, ordered = is.ordered(columns[[1L]]))
+}
+
+as_plain <- function(x) if (is.factor(x)) as.character(x) else x
+
+#' What facts_of() says, of all parts together
+#' @noRd
+mixed_facts <- function(fit) {
+  parts <- do.call(rbind, lapply(seq_along(fit$family$parts), function(i) facts_of(part_view(fit, i))))
+  data.frame(
+    type = "mixed", log_concave = all(parts$log_concave), conjugate = FALSE, closed_form = all(parts$closed_form),
+    discrete = all(parts$discrete), separable = TRUE, latents = 1L, classes = 0L
+  )
+}
+
+# mixed: 3 gaussian, 2 poisson columns
+mixed_label <- function(family) {
+  kinds <- vapply(family$parts, function(part) sprintf("%s (%s link)", part$family, part$link), "")
+  counts <- table(factor(kinds, unique(kinds)))
+  if (length(counts) == 1L) return(sprintf("%s, its parameters for each column", names(counts)))
+  paste0("mixed: ", paste(counts, names(counts), collapse = ", "))
+}
+
+#' The fit as if all of it were of the i-th part's family: for predictions of its rows
+#' @noRd
+part_view <- function(fit, i) {
+  fit$family <- fit$family$parts[[i]]
+  fit$design$family <- fit$family
+  fit$model$likelihood <- fit$model$likelihood$parts[[i]]
+  fit$design$response$levels <- fit$design$response$levels[[i]]
+  fit
+}

@@ -1,0 +1,36 @@
+// The border: where the learning of factors starts.
+#include <Rcpp/Lightest>
+
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "hyper/factors.h"
+#include "likelihood/mixed.h"
+#include "numeric/backend.h"
+#include "prior/factors_term.h"
+
+//' Loadings (p x d) and effects (p x q) of term `t` of the first predictor, from the response alone
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List start_factors(Rcpp::List model, int t) {
+  using namespace galvi;
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, 1};
+  const auto likelihood =
+      likelihood_at(get<Rcpp::List>(model, "likelihood"), get_vector(get<Rcpp::List>(model, "hyper"), "value"));
+  const Data data = data_from_list(model);
+  const Matrix offset = get_matrix(model, "offset");
+  const auto predictors = predictors_from_list(context, model);
+  const Prior& prior = *predictors.at(0).prior;
+  if (t < 1 || t > prior.size() || !prior[t - 1].factors()) throw std::invalid_argument("no term of factors");
+  const FactorsTerm& term = *prior[t - 1].factors();
+  const auto designs = designs_from_list(model);
+  const TermRows& rows = (*designs.at(predictors[0].design))[t - 1];
+  term.check(rows);
+  Vector eta(data.y.size());
+  for (Index n = 0; n < eta.size(); ++n) eta[n] = likelihood->starting_eta(data[n]) - offset(n, 0);
+  const FactorStart start = factor_start(context, rows, eta, data.weight, term.units(), term.items(),
+                                         term.dimension(), term.effect_count());
+  return Rcpp::List::create(Rcpp::_["loadings"] = to_r(Matrix(start.loadings.transpose())),
+                            Rcpp::_["effects"] = to_r(Matrix(start.effects.transpose())));
+}
