@@ -281,7 +281,7 @@ test_that("a field's list is checked", {
     solve_by(new_model(numeric(10), list(term), c(variance = 1)), rexp(10), 1:10, 1:10)
   }
   expect_error(spoil(function(f) replace(f, "model", "unknown")), "unknown field model")
-  expect_error(spoil(function(f) replace(f, "hyper", list(list()))), "needs one hyperparameter variance")
+  expect_error(spoil(function(f) replace(f, "hyper", list(list()))), "needs the hyperparameter variance")
   expect_error(spoil(function(f) replace(f, "pins", list(1:9))), "pins")
   expect_error(spoil(function(f) replace(f, "precision", list(f$precision[c(1, 1)]))), "number of parts")
 })
