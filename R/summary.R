@@ -15,7 +15,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       family = family_label(object),
       nobs = nobs.galvi(object), na.action = object$na.action, omitted = object$omitted,
       method = object$method, expectation = object$expectation, backend = object$backend,
-      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
+      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(hyper_at_level(object, level)),
       note = if (!is.null(coefficients)) dependence_note(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
