@@ -1,6 +1,6 @@
 # What would sampling say? Long chains for two real data sets, which the vignette "Uncertainty" compares with.
 #
-#   Rscript bench/mcmc.R            writes vignettes/uncertainty-mcmc.csv (about ten minutes)
+#   Rscript bench/mcmc.R            writes vignettes/uncertainty-mcmc.csv (two CPU minutes)
 #
 # eta = W(theta) u with u white noise. A sweep moves u by elliptical slice sampling (Murray, Adams and MacKay 2010),
 # and theta by random walks, once with u held and once with the effects W(theta) u held (Yu and Meng 2011).
@@ -122,7 +122,7 @@ summarise <- function(draws, data) {
 }
 
 set.seed(1)
-sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else c(100000, 60000)
+sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else c(20000, 12000)
 out <- rbind(
   summarise(sample_posterior(bacteria_model(), sweeps[1]), "bacteria"),
   summarise(sample_posterior(discoveries_model(), rev(sweeps)[1]), "discoveries")
