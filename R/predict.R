@@ -25,7 +25,8 @@
 #' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`;
 #'   a class must be one of the fit's levels. Of a censored `survival::Surv()` it is the log probability of
 #'   what is known.
-#' * `"survival"`, `"cdf"`: P(Y > t) and P(Y <= t) of a new response, a column per element of `times` or `q`.
+#' * `"survival"`, `"cdf"`: P(Y > t), the probability of an exceedance, and P(Y <= t) of a new response, a column per
+#'   element of `times` or `q`.
 #'   With `interval = "credible"` an array, rows x times x (`fit`, `lwr`, `upr`), with limits of the
 #'   probability given eta.
 #'

@@ -24,7 +24,10 @@
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  refuse_dots(list(...), simulate.galvi, "simulate()")
+  # package performance passes it by lme4's name
+  dots <- list(...)
+  refuse_dots(dots, simulate.galvi, "simulate()", "re.form")
+  if (is.null(re_formula)) re_formula <- dots$re.form
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
