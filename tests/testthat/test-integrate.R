@@ -136,8 +136,8 @@ test_that("leaving out a row of a gaussian model is the fit without it, hyperpar
 
 test_that("all methods take a mixture", {
   fit <- mixed_fit()
-  expect_output(print(fit), "iid")
-  expect_output(print(summary(fit)), "iid")
+  expect_output(print(fit), "Random effects")
+  expect_output(print(summary(fit)), "Random effects")
   for (type in c("response", "link", "terms", "quantile", "density")) {
     expect_true(all(is.finite(unlist(predict(fit, fit$data, type = type)))))
   }
