@@ -13,6 +13,7 @@
 #'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched; for an ordinal
 #'     family's thresholds after the first, of the distance to the one before), `status` (`"learned"`,
 #'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
+#'   \item{`mesh`}{for [spde()] terms, named by term: their meshes, as [galvi_mesh()] makes them.}
 #'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
@@ -71,6 +72,7 @@ new_fit <- function(call, model, core, result) {
       method = result$method, expectation = result$expectation,
       prior = model$prior,
       hyper = hyper_table(core$hyper, result), inducing = fitted_points(model$design, core, result$hyper),
+      mesh = fitted_meshes(model$design),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
@@ -90,6 +92,10 @@ new_fit <- function(call, model, core, result) {
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
+  for (spec in unlist(predictor_specs(fit$design), recursive = FALSE)) {
+    told <- term_type(spec)$told
+    if (!is.null(told)) told(fit, spec)
+  }
   fit
 }
 
@@ -112,6 +118,14 @@ lost_digits <- function(result) {
   }
   said <- c(of_bound, of_predictions)
   if (length(said)) paste(said, collapse = "; ")
+}
+
+#' The meshes of terms, named by term; NULL without
+#' @noRd
+fitted_meshes <- function(design) {
+  specs <- Filter(function(spec) !is.null(spec$mesh), unlist(predictor_specs(design), recursive = FALSE))
+  if (!length(specs)) return(NULL)
+  stats::setNames(lapply(specs, `[[`, "mesh"), vapply(specs, `[[`, "", "label"))
 }
 
 warn_lost_digits <- function(lost, call) {

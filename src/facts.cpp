@@ -207,6 +207,7 @@ Rcpp::List hyper_prior_facts() {
   return Table<PriorDensityFacts>(rows)
       .column("type", [](const auto& p) { return p.type; })
       .column("of_variance", [](const auto& p) { return p.of_variance; })
+      .column("of_range", [](const auto& p) { return p.of_range; })
       .frame();
 }
 

@@ -84,6 +84,21 @@ class GammaPrecision final : public PriorDensity {
   double shape_, rate_, power_;
 };
 
+/// Penalised complexity prior of the range of a field in the plane: 1 / range is exponential with
+/// P(range < lower) = prob (Fuglstad, Simpson, Lindgren and Rue 2019, theorem 2.6).
+class ComplexityOfRange final : public PriorDensity {
+ public:
+  ComplexityOfRange(const Numbers& x, bool) : rate_(-std::log(x[1]) * x[0]) {}
+  double log_density(double theta) const override {
+    return std::log(rate_) - 2 * std::log(theta) - rate_ / theta;
+  }
+  double derivative(double theta) const override { return (rate_ / theta - 2) / theta; }
+  double centre() const override { return rate_; }
+
+ private:
+  double rate_;
+};
+
 struct Entry {
   PriorDensityFacts facts;
   std::vector<std::string> numbers;
@@ -97,10 +112,11 @@ std::unique_ptr<PriorDensity> make(const Numbers& numbers, bool is_sd) {
 
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
-      {{"log_normal", false}, {"meanlog", "sdlog"}, make<LogNormal>},
-      {{"half_normal", false}, {"sd"}, make<HalfNormal>},
-      {{"pc", true}, {"upper", "prob"}, make<PenalisedComplexity>},
-      {{"gamma_prior", true}, {"shape", "rate"}, make<GammaPrecision>},
+      {{"log_normal", false, false}, {"meanlog", "sdlog"}, make<LogNormal>},
+      {{"half_normal", false, false}, {"sd"}, make<HalfNormal>},
+      {{"pc", true, false}, {"upper", "prob"}, make<PenalisedComplexity>},
+      {{"pc_range", false, true}, {"lower", "prob"}, make<ComplexityOfRange>},
+      {{"gamma_prior", true, false}, {"shape", "rate"}, make<GammaPrecision>},
   };
   return table;
 }

@@ -32,6 +32,7 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec);
 struct PriorDensityFacts {
   std::string type;
   bool of_variance;  // says something of a variance or its root, and of nothing else
+  bool of_range;     // says something of a range or lengthscale, and of nothing else
 };
 std::vector<PriorDensityFacts> prior_density_facts();
 
