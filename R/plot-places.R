@@ -31,7 +31,11 @@ place_picture <- function(fit, spec, settings, copy = NULL) {
   at <- as.matrix(values)
   shown <- !is.na(locate_in_mesh(spec$mesh, at)$node[, 1L])
   if (is.null(rings)) {
-    shown <- shown & as.vector(data_distance(sides, x)) <= settings$too_far
+    # among the data, or near them
+    corners <- do.call(cbind, x)
+    corners <- corners[grDevices::chull(corners), , drop = FALSE]
+    among <- if (nrow(corners) > 2L) inside_rings(at, list(corners), 0) else FALSE
+    shown <- shown & (among | as.vector(data_distance(sides, x)) <= settings$too_far)
   } else {
     shown <- shown & in_window(at, rings)
   }
@@ -76,7 +80,10 @@ field_panels <- function(fit, spec, settings, picture, k) {
   note <- join_notes(if (response) others_note(fit, picture$names), if (response) offset_note(fit, "response"), picture$note)
   list(
     list(name = name, data = own, draw = function(look) {
-      draw_places(picture, own$fit, name, note, colours, title, look, function() draw_sites(picture$x))
+      draw_places(picture, own$fit, name, note, colours, title, look, function() {
+        draw_image_contours(picture, own$fit)
+        draw_sites(picture$x)
+      })
     }),
     list(name = paste0("sd of ", name), data = spread, draw = function(look) {
       draw_places(picture, spread$fit, paste0("sd of ", name), picture$note, sequence_of("Purple-Yellow"),
@@ -113,9 +120,6 @@ draw_places <- function(picture, values, name, note, colours, title, look, over)
   open_panel(ends[[1L]], ends[[2L]], picture$names[1L], picture$names[2L], name, note, look,
     right = strip_room(colours), tight = TRUE, asp = 1)
   draw_picture(matrix(colour_of(z, colours), nrow(z)), picture$sides)
-  if (diff(range(z, na.rm = TRUE)) > 0) {
-    draw_contours(picture$sides, z, pretty(colours$reach, 8), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
-  }
   usr <- graphics::par("usr")
   graphics::clip(usr[1L], usr[2L], usr[3L], usr[4L])
   over()
@@ -123,6 +127,13 @@ draw_places <- function(picture, values, name, note, colours, title, look, over)
   do.call(graphics::clip, as.list(usr))
   graphics::box()
   colour_key(colours, title)
+}
+
+draw_image_contours <- function(picture, values) {
+  values[!picture$shown | !can_draw(values)] <- NA
+  if (all(is.na(values)) || diff(range(values, na.rm = TRUE)) == 0) return(invisible())
+  z <- matrix(values, length(picture$sides[[1L]]))
+  draw_contours(picture$sides, z, pretty(range(z, na.rm = TRUE), 8), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
 }
 
 draw_sites <- function(x) {

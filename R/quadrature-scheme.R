@@ -85,8 +85,9 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
     numeric(nrow(mesh$nodes))
   }
   negligible <- 1e-10 * area / nrow(at)
-  exposure[count > 0] <- pmax(exposure[count > 0], negligible)
-  kept <- which(exposure > 0)
+  exposure[count > 0] <- pmax(exposure[count > 0], 2 * negligible)
+  # slivers of triangles
+  kept <- which(exposure > negligible)
   places <- rbind(if (!collapse) unname(at), mesh$nodes[kept, , drop = FALSE])
   own <- if (collapse) 0L else nrow(at)
   mesh$window <- rings
@@ -164,6 +165,9 @@ as_point_count <- function(x) structure(x, class = "galvi_point_count")
 
 #' @export
 `[.galvi_point_count` <- function(x, i) as_point_count(unclass(x)[i])
+
+#' @export
+as.data.frame.galvi_point_count <- function(x, ...) as.data.frame.vector(x, ...)
 
 #' @export
 format.galvi_point_count <- function(x, ...) format(unclass(x), ...)

@@ -161,7 +161,8 @@ void check_responses(const Data& data, const Likelihood& likelihood) {
   for (Index n = 0; n < data.y.size(); ++n) {
     const Support support = likelihood.support(data.size[n]);
     const double y = data.y[n];
-    if (y >= support.low && y <= support.high && (!likelihood.discrete() || y == std::floor(y))) continue;
+    const bool any = !likelihood.discrete() || likelihood.takes_shares();
+    if (y >= support.low && y <= support.high && (any || y == std::floor(y))) continue;
     throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
                             ", is none that the family has");
   }
