@@ -60,7 +60,7 @@ galvi_mesh <- function(coords, max_edge = NULL, extend = NULL) {
   x <- stretched_levels(low[1L], high[1L], h, extend)
   y <- stretched_levels(low[2L], high[2L], h * sqrt(3) / 2, extend)
   mesh <- lattice_mesh(x, y)
-  used_part(mesh, near_places(triangle_centres(mesh), at, extend + h))
+  used_part(mesh, near_places(triangle_centres(mesh), at, extend + max(diff(x), diff(y))))
 }
 
 # A larger mesh is a mistake of units.
@@ -79,6 +79,8 @@ stretched_levels <- function(low, high, h, extend) {
   steps <- steps[seq_len(1L + sum(cumsum(steps) < extend))]
   # at least h, at most as far as was asked
   beyond <- cumsum(steps) * max(extend, h) / sum(steps)
+  # the edge of the lattice goes to and fro by half a step
+  beyond <- c(beyond, 2 * max(beyond) - c(0, beyond)[length(beyond)])
   c(rev(middle - half - beyond), seq(middle - half, middle + half, length.out = inside + 1L), middle + half + beyond)
 }
 

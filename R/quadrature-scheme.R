@@ -74,7 +74,7 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
   exposure <- hat_integrals(mesh$nodes, mesh$triangles, rings)
   if (abs(sum(exposure) - area) > 1e-6 * area) {
     stop_galvi("argument", sprintf(paste(
-      "`mesh` covers %s of the window's area, %s: make it of the window's corners too, or of a larger `extend`."
+      "`mesh` covers %s of the window's area, %s: make it of places all over the window, or leave it out."
     ), format(sum(exposure), digits = 4L), format(area, digits = 4L)))
   }
   found <- locate_in_mesh(mesh, at)
