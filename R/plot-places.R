@@ -77,7 +77,8 @@ field_panels <- function(fit, spec, settings, picture, k) {
     }
   }
   title <- if (response) effect_axis(fit, "response") else in_units("effect", fit)
-  note <- join_notes(if (response) others_note(fit, picture$names), if (response) offset_note(fit, "response"), picture$note)
+  notes <- if (response) c(others_note(fit, picture$names), offset_note(fit, "response"))
+  note <- join_notes(notes, picture$note)
   list(
     list(name = name, data = own, draw = function(look) {
       draw_places(picture, own$fit, name, note, colours, title, look, function() {
@@ -155,9 +156,10 @@ intensity_panel <- function(fit, rings, at, points_col) {
   data <- cbind(picture$values, response_at(fit, picture, settings, 1L), far = !picture$shown)
   note <- others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
   draw <- function(look) {
-    draw_places(picture, data$fit, "Intensity", note, sequence_of("Viridis"), "points per unit of area", look, function() {
+    points <- function() {
       graphics::points(at[, 1L], at[, 2L], pch = 20, col = points_col, cex = 0.6 * point_size(nrow(at)))
-    })
+    }
+    draw_places(picture, data$fit, "Intensity", note, sequence_of("Viridis"), "points per unit of area", look, points)
   }
   list(data = data, draw = draw)
 }

@@ -57,7 +57,8 @@
 #' # points per unit of area
 #' predict(fit, data.frame(x = 18, y = -2, exposure = 1), type = "response")
 #' @export
-quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRUE, max_edge = NULL, extend = NULL) {
+quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRUE, max_edge = NULL,
+                              extend = NULL) {
   collapse <- check_flag(collapse, "collapse")
   points <- check_evaluates(points, "points")
   at <- as_places(points, "points")
@@ -130,7 +131,8 @@ window_mesh <- function(at, rings, max_edge, extend) {
   side <- apply(corners, 2L, range)
   raster <- as.matrix(expand.grid(seq(side[1L, 1L], side[2L, 1L], length.out = 50L),
     seq(side[1L, 2L], side[2L, 2L], length.out = 50L)))
-  galvi_mesh(rbind(unname(corners), unname(at), unname(raster[in_window(raster, rings), , drop = FALSE])), max_edge, extend)
+  raster <- raster[in_window(raster, rings), , drop = FALSE]
+  galvi_mesh(rbind(unname(corners), unname(at), unname(raster)), max_edge, extend)
 }
 
 #' The boundary of a mesh: rings of nodes along edges that are one triangle's

@@ -13,13 +13,13 @@
 #' C and G.
 #'
 #' * **Mesh.** Without `mesh` it is [galvi_mesh()] of the observations' coordinates: it extends by the range where
-#'   learning starts, and its edges are a sixth of that range, but not shorter than a 150th of the diagonal of the
+#'   learning starts, and its edges are a sixth of that range, but not shorter than a hundred-and-fiftieth of the diagonal of the
 #'   coordinates' bounding box nor longer than a 40th. A fit warns if its range is less than four edges. The mesh of a
 #'   fit is in `fit$mesh`.
 #' * **Priors.** The data tell little of range and sd apart, so both always have a prior. The defaults are penalised
 #'   complexity priors: `pc_range(d / 10, 0.05)` with d the diagonal of the bounding box, P(range < d / 10) = 0.05; and
 #'   `pc(3 s, 0.05)`, P(sd > 3 s) = 0.05, with s the standard deviation of the response where the link is the
-#'   identity, else 1. A number is where learning starts, under the same prior; [fixed()] holds it.
+#'   identity, else 1. A number is where learning starts, under the same prior; [fixed()] fixes it.
 #' * **Coordinates** are those of a plane, in any units. Longitudes and latitudes are not: away from the equator a
 #'   degree east is shorter than one north. A message says so where the names look like them.
 #' * **Predictions** are for any place on the mesh. A place outside it is an error: give `mesh` a larger region.
@@ -107,7 +107,8 @@ learn_places <- function(spec, x, name) {
 #' The mean length of the edges of triangles, the median of those that places are in
 #' @noRd
 typical_edge <- function(mesh, node) {
-  side <- function(a, b) sqrt(rowSums((mesh$nodes[node[, a], , drop = FALSE] - mesh$nodes[node[, b], , drop = FALSE])^2))
+  corner <- function(k) mesh$nodes[node[, k], , drop = FALSE]
+  side <- function(a, b) sqrt(rowSums((corner(a) - corner(b))^2))
   stats::median((side(1L, 2L) + side(2L, 3L) + side(3L, 1L)) / 3, na.rm = TRUE)
 }
 
