@@ -33,7 +33,7 @@ design_of_data <- function(formulas, data, family, args, na.action) {
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
     levels = response$levels,
-    latents = latents, parts = parts, args = args, censoring = response$censoring,
+    latents = latents, parts = parts, args = args, censoring = response$censoring, shares = response$shares,
     survival = response$survival
   ))
 }

@@ -6,6 +6,7 @@
 #' With N rows and K latent values per row:
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
 #' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
+#' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
 #' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
 #'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
 #'   (N x h, from 1, 0 for none), `weight` (N, or N x h).
@@ -24,7 +25,9 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), if (!is.null(response$censoring)) list(censoring = response$censoring)))
+  ), if (!is.null(response$censoring)) list(censoring = response$censoring), if (isTRUE(response$shares)) {
+    list(shares = TRUE)
+  }))
 }
 
 #' Stops where the list is not what is written above, which users may have changed (?modular)
