@@ -102,3 +102,9 @@ if (requireNamespace("TMB", quietly = TRUE)) {
   }
   show_table(do.call(rbind, lapply(c(2000, 10000), compare)), digits = 5)
 }
+
+# Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread, other processes on both cores, which makes CPU
+# seconds longer): 101,150 nodes and 20,000 counts take 15.5 s at fixed hyperparameters, nine factorisations and as many
+# inverses on the pattern, and 73 s to learn range and sd. With less beside it 87,690 nodes took 10.3 s and 52 s.
+# Four fifths of it are in the dense kernels of the factorisation; nested dissection by coordinates would save a tenth
+# of its operations.
