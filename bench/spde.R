@@ -62,7 +62,7 @@ if (requireNamespace("TMB", quietly = TRUE)) {
         y = y, counts = as.integer(counts), A = A, C = as(Diagonal(x = parts$mass), "dgCMatrix"),
         G = full(parts$stiffness, n), GG = full(parts$squared, n),
         rates = c(-log(range$prob) * range$lower, -log(sd$prob) / sd$upper),
-        intercept_prior = c(fit$prior$intercept$mean, fit$prior$intercept$sd)
+        intercept_prior = c(fit$prior[[1]]$mean, fit$prior[[1]]$sd)
       ),
       list(
         log_range = log(-log(range$prob) * range$lower), log_sd = log(-sd$upper / log(sd$prob)), log_noise = log(0.5),
