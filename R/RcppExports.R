@@ -63,6 +63,12 @@ transform_facts <- function() {
     .Call(`_galvi_transform_facts`)
 }
 
+#' What transforms act on: values, or what they are relative to those before; NaN where these do not go together
+#' @noRd
+transform_arguments <- function(transforms, values) {
+    .Call(`_galvi_transform_arguments`, transforms, values)
+}
+
 hyper_prior_facts <- function() {
     .Call(`_galvi_hyper_prior_facts`)
 }

@@ -3,7 +3,7 @@
 #' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible
 #' intervals (equal tails of the Gaussian posterior), all on the scale of the linear predictor and at the
 #' hyperparameters of the fit. `ranef()` gives the posterior of the effects that [iid()], [gmrf()], [rw1()],
-#' [rw2()] and [ar1()] add, and of other terms that are made of coefficients.
+#' [rw2()], [ar1()] and [random slopes][random-slopes] add, and of other terms that are made of coefficients.
 #'
 #' @section Two linear predictors:
 #' Names of a second predictor's coefficients begin with its parameter, as in `sigma_(Intercept)`. The posterior
@@ -18,6 +18,8 @@
 #' independent in the posterior itself.
 #'
 #' @param object A fit of [galvi()].
+#' @param condVar For `ranef()`: give the effects of groups, those of [iid()] and of [random-slopes], in the shape
+#'   that they have in lme4?
 #' @param complete Makes no difference, as no coefficient is ever left out; [stats::coef()] and
 #'   [stats::vcov()] of other models have it.
 #' @param parm Names or positions of coefficients; all of them if missing.
@@ -31,7 +33,9 @@
 #' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per level, region, time or
 #'   coefficient, `level:by` where a factor `by` makes copies), also of those without observations; for
 #'   multi-class families a column pair per class. Empty if there is no such term; [predict.galvi()] with
-#'   `type = "terms"` gives the values of `gp()` terms.
+#'   `type = "terms"` gives the values of `gp()` terms. With `condVar = TRUE` a list named by grouping factors: data
+#'   frames with a row per level and a column per effect, whose attribute `postVar` is an array of the posterior
+#'   covariance matrices of each level's effects (effects x effects x levels), as lme4 has it.
 #' @examples
 #' fit <- galvi(am ~ wt + qsec, data = mtcars, family = binomial())
 #' coef(fit)
@@ -58,9 +62,40 @@ fixef.galvi <- function(object, ...) {
 #' @importFrom nlme ranef
 #' @export ranef
 #' @export
-ranef.galvi <- function(object, ...) {
+ranef.galvi <- function(object, condVar = FALSE, ...) {
   refuse_dots(list(...), ranef.galvi, "ranef()")
+  if (check_flag(condVar, "condVar")) return(group_effects(object))
   lapply(random_effects(object), effects_frame)
+}
+
+#' Random effects as lme4 has them: a data frame for each grouping, a row per level and a column per effect, with
+#' the posterior covariances of every level
+#' @noRd
+group_effects <- function(fit) {
+  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  out <- unlist(lapply(views, function(view) {
+    check_one_latent(view, "ranef(condVar = TRUE)")
+    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    prefix <- if (!is.null(view$parameter)) paste0(view$parameter, "_")
+    lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view, prefix = prefix)
+  }), recursive = FALSE)
+  names(out) <- make.unique(as.character(names(out)))
+  out
+}
+
+group_frame <- function(spec, fit, prefix) {
+  S <- group_covariances(spec, fit$posterior$hyper)[[1L]]
+  q <- ncol(S)
+  J <- length(spec$levels)
+  # of slopes group after group, of copies level after level of `by`
+  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
+  effects <- term_type(spec)$posterior(fit, spec)
+  columns <- paste0(prefix, colnames(S))
+  covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
+  dimnames(covariance) <- list(columns, columns, spec$levels)
+  data <- data.frame(matrix(effects$mean[node, 1L], J, q), row.names = spec$levels)
+  names(data) <- columns
+  structure(data, postVar = covariance)
 }
 
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
@@ -73,7 +108,7 @@ random_effects <- function(fit) {
   names(blocks) <- vapply(blocks, `[[`, "", "label")
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
-    if (is_field(spec)) return(c(field_posterior(fit, spec), list(spec = spec)))
+    if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
     # columns at inducing points are nobody's effects
     if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
     block <- named_coefficients(fit, blocks[[spec$label]])
@@ -84,17 +119,29 @@ random_effects <- function(fit) {
   Filter(Negate(is.null), effects)
 }
 
-# A row per effect, a pair of columns per latent.
+# A row per effect, or per level where these have several; a pair of columns per latent, or effect, or both.
 effects_frame <- function(effects) {
-  data <- if (ncol(effects$mean) == 1L) {
-    data.frame(mean = effects$mean[, 1L], sd = effects$sd[, 1L])
+  several <- !is.null(effects$effect)
+  columns <- colnames(effects$mean)
+  mean <- effects$mean
+  sd <- effects$sd
+  if (several) {
+    names <- unique(effects$effect)
+    columns <- if (is.null(columns)) names else paste(rep(columns, each = length(names)), names, sep = ":")
+    wide <- function(x) do.call(cbind, lapply(seq_len(ncol(x)), function(k) {
+      matrix(x[, k], ncol = length(names), byrow = TRUE)
+    }))
+    mean <- wide(mean)
+    sd <- wide(sd)
+  }
+  data <- if (is.null(columns)) {
+    data.frame(mean = mean[, 1L], sd = sd[, 1L])
   } else {
-    latents <- colnames(effects$mean)
-    values <- cbind(effects$mean, effects$sd)
-    colnames(values) <- paste0(rep(c("mean.", "sd."), each = length(latents)), latents)
+    values <- cbind(mean, sd)
+    colnames(values) <- paste0(rep(c("mean.", "sd."), each = length(columns)), columns)
     data.frame(values, check.names = FALSE)
   }
-  row.names(data) <- make.unique(effects$names)
+  row.names(data) <- make.unique(if (several) unique(effects$level) else effects$names)
   data
 }
 

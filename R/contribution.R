@@ -26,6 +26,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
       "and inducing points."
     ))
   }
+  if (!is.null(q$factorised)) q$latent <- q$factorised  # the bound's own
   n <- length(list_of$y)
   if (!is.null(rows)) {
     if (is.logical(rows) && length(rows) == n && !anyNA(rows)) rows <- which(rows)

@@ -69,3 +69,19 @@
 #' @examples
 #' plot(x2 ~ x1, banana, col = c("#4477AA", "#EE6677")[y + 1], pch = 16, asp = 1)
 "banana"
+
+#' Reaction times of people who sleep too little
+#'
+#' Average reaction times of 18 subjects on each of ten days. From the third day on they were allowed three hours in
+#' bed; day 0 and 1 were adaptation and training, the baseline is day 2.
+#'
+#' @format A data frame of 180 rows and 3 columns: `Reaction`, the average reaction time in milliseconds, `Days`, 0 to
+#'   9, and the factor `Subject`.
+#' @source Package lme4 (GPL 2 or later), after Belenky, G., Wesensten, N. J., Thorne, D. R., Thomas, M. L., Sing,
+#'   H. C., Redmond, D. P., Russo, M. B. and Balkin, T. J. (2003), "Patterns of performance degradation and restoration
+#'   during sleep restriction and subsequent recovery: a sleep dose-response study", *Journal of Sleep Research* 12,
+#'   1-12.
+#' @examples
+#' fit <- galvi(Reaction ~ Days + (1 + Days | Subject), data = sleepstudy)
+#' VarCorr(fit)
+"sleepstudy"

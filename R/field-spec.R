@@ -49,6 +49,23 @@ iid_structure <- function(n, more = 0L) {
   list(model = "iid", size = n, more = more, precision = list(diagonal_triplets(rep(1, n + more))))
 }
 
+#' q effects of each of n groups, node (j - 1) q + k for effect k of group j: precision I (x) Omega, a part for each
+#' entry of Omega's upper triangle (src/prior/field_models.cpp), or for each effect where they are independent
+#' @noRd
+slope_blocks <- function(n, q, correlated) {
+  first <- (seq_len(n) - 1L) * q
+  entry <- function(a, b) triplets(first + b, first + a, rep(1, n))
+  pairs <- if (correlated) {
+    cbind(sequence(seq_len(q)), rep(seq_len(q), seq_len(q)))
+  } else {
+    cbind(seq_len(q), seq_len(q))
+  }
+  list(
+    model = if (correlated) "unstructured" else "diagonal", size = n * q, more = 0L,
+    precision = Map(entry, pairs[, 1L], pairs[, 2L])
+  )
+}
+
 #' Neighbours in a graph. Components of two nodes and more are intrinsic, a node alone is N(0, variance).
 #'
 #' @param scaling One number per component, which multiplies its part of the precision.
@@ -176,25 +193,29 @@ copied_node <- function(k, copy, size, more, copies) {
 #' The border's list of a field
 #'
 #' @param structure One copy.
-#' @param hyper Positions of its hyperparameters.
+#' @param hyper Positions of its hyperparameters: of all copies, or one for each copy, which then has its own parts.
 #' @noRd
 field_list <- function(structure, hyper, copies = 1L) {
   size <- structure$size
   more <- structure$more
   nodes <- copies * (size + more)
   each <- seq_len(copies)
-  place <- function(k) unlist(lapply(each, function(copy) copied_node(k, copy, size, more, copies)))
-  matrix_list <- function(t, columns, j) {
+  place <- function(k, at = each) unlist(lapply(at, function(copy) copied_node(k, copy, size, more, copies)))
+  matrix_list <- function(t, columns, j, at = each) {
     list(
-      rows = nodes, columns = columns, i = as.integer(place(t$i)), j = as.integer(j),
-      x = rep(t$x, copies)
+      rows = nodes, columns = columns, i = as.integer(place(t$i, at)), j = as.integer(j),
+      x = rep(t$x, length(at))
     )
   }
+  own <- copies > 1L && length(hyper[[1L]]) == copies
+  parts <- unlist(lapply(if (own) as.list(each) else list(each), function(at) {
+    lapply(structure$precision, function(t) matrix_list(t, nodes, place(t$j, at), at))
+  }), recursive = FALSE)
   count <- length(structure$pins)
   width <- NCOL(structure$basis)
   list(
     model = structure$model,
-    precision = lapply(structure$precision, function(t) matrix_list(t, nodes, place(t$j))),
+    precision = parts,
     constraints = if (count) {
       t <- structure$constraints
       matrix_list(t, copies * count, rep(t$j, copies) + rep((each - 1L) * count, each = length(t$j)))

@@ -11,7 +11,7 @@
 #'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
 #'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`),
 #'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched; for an ordinal
-#'     family's thresholds after the first, of the distance to the one before), `status` (`"learned"`,
+#'     family's thresholds after the first and for correlations after the first NA), `status` (`"learned"`,
 #'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
 #'   \item{`mesh`}{for [spde()] terms, named by term: their meshes, as [galvi_mesh()] makes them.}
 #'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
@@ -158,7 +158,8 @@ validate_fit <- function(fit) {
 #' The hyperparameters as users see them; the fields are described in `galvi-fit`
 #'
 #' Prior sds of fixed effects belong to their column, `x1.sd` to x1: the model counts them to one term. The
-#' range of a threshold after the first is that of its distance to the one before, which says nothing here.
+#' range of a threshold after the first is that of its distance to the one before, and of a correlation after the
+#' first that of a partial one, which say nothing here.
 #' @noRd
 hyper_table <- function(hyper, result) {
   # arrays are elsewhere, as inducing points are in fit$inducing
@@ -169,7 +170,7 @@ hyper_table <- function(hyper, result) {
   term <- ifelse(own, substr(hyper$name, 1L, nchar(hyper$name) - nchar(hyper$parameter) - 1L), hyper$term)
   status <- ifelse(hyper$learned, "learned", "fixed")
   status[hyper$learned & result$at_bound[shown]] <- "at bound"
-  range <- function(x) ifelse(of_distance(hyper), NA_real_, as.numeric(x))
+  range <- function(x) ifelse(is_relative(hyper), NA_real_, as.numeric(x))
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
     estimate = as.numeric(result$hyper[shown]), lower = range(hyper$lower), upper = range(hyper$upper),

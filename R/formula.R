@@ -6,14 +6,17 @@
 # One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and
 # training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows;
 # panels(fit, spec, settings): its effects as plots. open: may new data have levels of its variable that the
-# observations have not? steps: is every level of it one, with observations or without? Fields have more, see
-# R/term-field.R.
+# observations have not? steps: is every level of it one, with observations or without? grouped: are these effects
+# of groups, which predictions for the population leave out? Fields have more, see R/term-field.R.
 term_types <- function() {
   list(
     gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
-    ar1 = ar1_type(), spde = spde_type()
+    ar1 = ar1_type(), "|" = slopes_type(), spde = spde_type()
   )
 }
+
+# Terms that are written as calls of functions.
+term_words <- function() setdiff(names(term_types()), bars)
 
 # The entry of a term; fixed effects are a term that formulas do not name.
 term_type <- function(spec) if (spec$type == fixed_label) fixed_type() else term_types()[[spec$type]]
@@ -79,7 +82,7 @@ summands <- function(expr, sign = 1) {
       expr <- expr[[2L]]
     } else if (head %in% c("+", "-") && length(expr) == 2L) {
       return(c(summands(expr[[2L]], if (head == "-") -sign else sign), out))
-    } else if (head == "(" && length(find_term(expr))) {
+    } else if (head == "(" && !head_name(expr[[2L]]) %in% bars && length(find_term(expr))) {
       return(c(summands(expr[[2L]], sign), out))
     } else {
       return(c(list(list(expr = expr, sign = sign)), out))
@@ -90,7 +93,7 @@ summands <- function(expr, sign = 1) {
 # The first call in `expr` that is a term of ours, NULL if there is none.
 find_term <- function(expr) {
   if (!is.call(expr)) return(NULL)
-  if (head_name(expr) %in% names(term_types())) return(expr)
+  if (head_name(expr) %in% term_words()) return(expr)
   for (part in as.list(expr)[-1L]) {
     found <- if (!missing(part)) find_term(part)
     if (!is.null(found)) return(found)
@@ -145,7 +148,7 @@ parse_formula <- function(formula, data, elsewhere = character()) {
   list(
     formula = formula, env = env, columns = names(data), response = formula[[2L]],
     fixed = fixed_terms(parts$fixed, data, named, env),
-    specs = label_specs(specs), offsets = parts$offsets
+    specs = label_specs(check_groups_once(specs)), offsets = parts$offsets
   )
 }
 
@@ -156,15 +159,19 @@ sort_summands <- function(pieces, env) {
   for (piece in pieces) {
     expr <- piece$expr
     head <- head_name(expr)
-    if (head == "(" && head_name(expr[[2L]]) %in% c("|", "||")) expr <- random_effect(expr[[2L]])
-    head <- head_name(expr)
-    if (head %in% names(types)) {
+    bar <- head == "(" && head_name(expr[[2L]]) %in% bars
+    if (bar || head %in% term_words()) {
       if (piece$sign < 0) {
         stop_galvi("formula", sprintf(
           "`- %s`: a term can be left out, but not subtracted.", deparse_one(expr)
         ))
       }
-      out$specs[[length(out$specs) + 1L]] <- types[[head]]$parse(expr, env)
+      for (call in if (bar) random_terms(expr[[2L]]) else list(expr)) {
+        name <- if (head_name(call) %in% bars) "|" else head_name(call)
+        spec <- types[[name]]$parse(call, env)
+        spec$bar <- bar
+        out$specs[[length(out$specs) + 1L]] <- spec
+      }
     } else if (head == "offset" && piece$sign > 0) {
       out$offsets[[length(out$offsets) + 1L]] <- expr
     } else {
@@ -173,29 +180,6 @@ sort_summands <- function(pieces, env) {
     }
   }
   out
-}
-
-# (1 | g) is iid(g); other random effects are refused, with the independent ones that can be written.
-random_effect <- function(bar) {
-  if (identical(bar[[2L]], 1) && head_name(bar) == "|") return(call("iid", bar[[3L]]))
-  inner <- tryCatch(stats::terms(stats::as.formula(call("~", bar[[2L]]))), error = function(e) NULL)
-  slopes <- if (is.null(inner)) "x" else gsub(":", " * ", attr(inner, "term.labels"), fixed = TRUE)
-  effects <- lapply(nested_groups(bar[[3L]]), function(group) {
-    c(if (is.null(inner) || attr(inner, "intercept")) sprintf("iid(%s)", group),
-      if (length(slopes)) sprintf("iid(%s, by = %s)", group, slopes))
-  })
-  stop_galvi("formula", sprintf(
-    "`(%s)` is not a term of galvi. Write %s: its effects are independent of each other.",
-    deparse_one(bar), paste(unlist(effects), collapse = " + ")
-  ))
-}
-
-# a / b -> "a", "a:b"
-nested_groups <- function(group) {
-  if (head_name(group) == "(") return(nested_groups(group[[2L]]))
-  if (head_name(group) != "/") return(deparse_one(group))
-  outer <- nested_groups(group[[2L]])
-  c(outer, paste(utils::tail(outer, 1L), deparse_one(group[[3L]]), sep = ":"))
 }
 
 # Fixed effects are what R's formulas know; anything else is named with the way to write it here.
@@ -214,10 +198,9 @@ check_fixed <- function(expr) {
       paste(rep("1", count_required(get(head, mode = "function"))), collapse = ", ")
     ))
   }
-  if (head %in% c("|", "||")) {
-    stop_galvi("formula", sprintf("`%s`: write (1 | g) in parentheses, or iid(g).", deparse_one(expr)))
+  if (head %in% bars) {
+    stop_galvi("formula", sprintf("`%s`: write (1 | g) or (x | g) in parentheses.", deparse_one(expr)))
   }
-  if (head == "(" && head_name(expr[[2L]]) %in% c("|", "||")) random_effect(expr[[2L]])
   check_no_term_inside(expr)
   if (head %in% formula_operators) for (part in as.list(expr)[-1L]) check_fixed(part)
   invisible()
@@ -259,14 +242,14 @@ check_no_term_inside <- function(expr) {
 
 # A term has one `by`: that of two factors is their interaction, of two numbers their product.
 with_by <- function(term, variable) {
-  known <- term$by
+  known <- term[["by"]]
   if (is.null(known)) {
-    term$by <- variable
+    term[["by"]] <- variable
     return(deparse_one(term))
   }
-  term$by <- call("interaction", known, variable)
+  term[["by"]] <- call("interaction", known, variable)
   factors <- deparse_one(term)
-  term$by <- call("*", known, variable)
+  term[["by"]] <- call("*", known, variable)
   sprintf("%s, if both are factors, or %s, if both are numbers", factors, deparse_one(term))
 }
 
@@ -274,7 +257,7 @@ with_by <- function(term, variable) {
 with_iid <- function(expr) {
   if (!is.call(expr)) return(expr)
   bar <- if (head_name(expr) == "(") expr[[2L]]
-  if (head_name(bar) == "|" && identical(bar[[2L]], 1)) return(call("iid", bar[[3L]]))
+  if (head_name(bar) == "|" && is_intercept(bar[[2L]])) return(call("iid", bar[[3L]]))
   expr[-1L] <- lapply(as.list(expr)[-1L], function(part) if (missing(part)) part else with_iid(part))
   expr
 }
@@ -366,6 +349,7 @@ label_specs <- function(specs) {
 }
 
 spec_label <- function(spec, kernel = FALSE) {
+  if (spec$type %in% bars) return(spec$shown)
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
   extras <- c(
     if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),

@@ -26,7 +26,8 @@
 #' hyperparameters a row of weight 2 counts as two rows; where all weights sum to 1 or less every row counts
 #' as one. `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some.
 #' The slope of `rw2(t)` is one of them, `"rw2(t).slope"`; the constants of `gmrf(g, constrain = FALSE)` follow
-#' the intercept's prior or their own, `"gmrf(g).constant"`. `fit$prior` lists them all. A number is fixed;
+#' the intercept's prior or their own, `"gmrf(g).constant"`. Entries `sd` and `cor` are for the standard deviations and
+#' correlations of random effects, see [random-slopes]. `fit$prior` lists the others. A number is fixed;
 #' `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()])
 #' have these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
 #' [cumulative()] with free thresholds has no intercept.

@@ -60,15 +60,14 @@ expand_blocks <- function(blocks) {
 #' @noRd
 in_array <- function(hyper) hyper$name %in% names(hyper$shape)
 
-# Is a number that of the transform's argument, or is that its distance from the number before?
-of_distance <- function(hyper) fact(transform_facts(), hyper$transform, "of_distance")
+# Does a number depend on those before it: ordered ones, correlations of a matrix? Its range is then of what the
+# transform acts on, its distance from the number before or its partial correlation.
+is_relative <- function(hyper) fact(transform_facts(), hyper$transform, "relative")
 
 # Ranges have the starts well inside: half way to the ends of the transform's interval; where that has no
 # upper end a factor of ten away, without any end a distance of ten.
 widen_ranges <- function(hyper) {
-  x <- hyper$value
-  distances <- which(of_distance(hyper))
-  x[distances] <- x[distances] - x[distances - 1L]
+  x <- transform_arguments(hyper$transform, hyper$value)
   for (transform in unique(hyper$transform[hyper$learned])) {
     at <- which(hyper$learned & hyper$transform == transform)
     low <- fact(transform_facts(), transform, "lower")
@@ -108,10 +107,10 @@ apply_start <- function(hyper, start) {
     ))
   }
   at <- match(hyper$name, names(values))
-  # thresholds between other classes than the fit's are of no use
-  distances <- which(of_distance(hyper))
-  in_order <- union(distances, distances - 1L)
-  if (from_fit && anyNA(at[in_order])) at[in_order] <- NA
+  # thresholds between other classes than the fit's are of no use, nor correlations of other effects
+  relative <- which(is_relative(hyper))
+  together <- union(relative, relative - 1L)
+  if (from_fit && anyNA(at[together])) at[together] <- NA
   set <- which(!is.na(at) & hyper$learned)
   hyper$value[set] <- as.numeric(values[at[set]])
   check_values(hyper, set, "start")
@@ -121,30 +120,34 @@ apply_start <- function(hyper, start) {
 # Numbers outside of where their transform acts are no values; held ones may be at its ends. arg: where they
 # come from.
 check_values <- function(hyper, at, arg) {
-  values <- hyper$value[at]
-  distance <- of_distance(hyper)[at]
-  low <- replace(fact(transform_facts(), hyper$transform[at], "lower"), distance, -Inf)
-  high <- replace(fact(transform_facts(), hyper$transform[at], "upper"), distance, Inf)
-  inside <- is.finite(values) & values > low & values < high
-  inside <- inside | !hyper$learned[at] & !is.na(values) & values >= low & values <= high
-  bad <- which(!inside)[1L]
-  if (!is.na(bad)) {
+  argument <- transform_arguments(hyper$transform, hyper$value)
+  low <- fact(transform_facts(), hyper$transform, "lower")
+  high <- fact(transform_facts(), hyper$transform, "upper")
+  relative <- is_relative(hyper)
+  inside <- is.finite(hyper$value) & !is.na(argument) & argument > low & argument < high
+  at_end <- !hyper$learned & !relative & !is.na(argument) & argument >= low & argument <= high
+  bad <- intersect(at, which(!inside & !at_end & (!relative | !is.finite(hyper$value))))
+  if (length(bad)) {
+    bad <- bad[1L]
     must <- if (is.finite(high[bad])) {
       sprintf("between %g and %g", low[bad], high[bad])
     } else {
-      paste0(if (is.finite(low[bad])) "positive and ", "finite")
+      paste0(if (is.finite(low[bad]) && !relative[bad]) "positive and ", "finite")
     }
     stop_galvi("argument", sprintf(
-      "`%s` must be %s, not %s (`%s`).", arg, must, format(values[bad]), hyper$name[at[bad]]
+      "`%s` must be %s, not %s (`%s`).", arg, must, format(hyper$value[bad]), hyper$name[bad]
     ))
   }
-  above <- which(of_distance(hyper))
-  bad <- above[hyper$value[above] <= hyper$value[above - 1L]][1L]
+  bad <- which(relative & !inside)[1L]
   if (is.na(bad)) return(invisible())
-  stop_galvi("argument", sprintf(
-    "`%s` must leave `%s` (%s) below `%s` (%s).", arg, hyper$name[bad - 1L], format(hyper$value[bad - 1L]),
-    hyper$name[bad], format(hyper$value[bad])
-  ))
+  # distances have no upper end, partial correlations have
+  stop_galvi("argument", if (is.finite(high[bad])) {
+    sprintf("`%s` must be correlations of one matrix, which `%s` = %s is not with those before it.", arg,
+      hyper$name[bad], format(hyper$value[bad]))
+  } else {
+    sprintf("`%s` must leave `%s` (%s) below `%s` (%s).", arg, hyper$name[bad - 1L],
+      format(hyper$value[bad - 1L]), hyper$name[bad], format(hyper$value[bad]))
+  })
 }
 
 check_start <- function(start) {

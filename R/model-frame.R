@@ -72,7 +72,7 @@ unreadable <- function(message, where, data = NULL) {
   if (length(unknown)) {
     return(sprintf(
       "`%s()` in the formula is neither a term nor a function that R can find.%s", unknown,
-      did_you_mean(unknown, c(names(term_types()), galvi_words(), "offset"))
+      did_you_mean(unknown, c(term_words(), galvi_words(), "offset"))
     ))
   }
   kind <- matched("invalid type \\((.*)\\) for variable '.*'", message)

@@ -45,8 +45,12 @@ build_model <- function(design, prior, start, expectation, held, control) {
 build_terms <- function(parts, design, context) {
   context$alone <- !length(parts$specs)
   context$has_intercept <- context$intercept && attr(parts$fixed, "intercept") == 1L
+  all_priors <- context$prior
+  of_groups <- is_group_prior(all_priors)
+  context$prior <- all_priors[!of_groups]
+  context$group_prior <- all_priors[of_groups]
   fixed <- design_fixed(parts$fixed, design$data, context)
-  check_prior_names(context$prior, c(fixed$known, unlist(lapply(parts$specs, basis_name))))
+  check_prior_names(all_priors, c(fixed$known, unlist(lapply(parts$specs, own_prior_names))))
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     term_type(spec)$design(spec, design$data, context)
   }))

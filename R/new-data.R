@@ -8,12 +8,14 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 #' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
 #'   are an error. What becomes of them in predictions is the caller's.
 #' @param response Read the response too (for log densities).
+#' @param kept From kept_effects(): variables that only effects without a place in it need may be missing.
 #' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights and censoring:
 #'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
-design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE) {
+design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
   newdata <- as_new_data(newdata)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
+  terms <- without_unread(design, terms, kept)
   args <- new_data_args(design, newdata, response)
   check_new_columns(design, terms, newdata)
   frame <- new_frame(terms, newdata, args, design$xlevels)
@@ -25,11 +27,17 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     ))
   }
   if (length(missing)) {
-    kept <- frame[-missing, , drop = FALSE]
-    attr(kept, "terms") <- attr(frame, "terms")
-    frame <- kept
+    complete <- frame[-missing, , drop = FALSE]
+    attr(complete, "terms") <- attr(frame, "terms")
+    frame <- complete
   }
-  rows <- lapply(predictor_specs(design), lapply, function(spec) as_newdata_error(spec_rows(spec, frame)))
+  specs <- predictor_specs(design)
+  all_kept <- if (is.null(kept)) lapply(specs, function(specs) rep(list(TRUE), length(specs))) else kept
+  rows <- Map(function(specs, kept) Map(function(spec, kept) {
+    n <- nrow(frame)
+    if (!any(kept)) return(without_effects(NULL, kept, n))
+    without_effects(as_newdata_error(spec_rows(spec, frame)), kept, n)
+  }, specs, kept), specs, all_kept)
   out <- list(
     rows = rows, offset = as_newdata_error(
       frame_offset(frame, design$response$latents, !is.null(design$second))

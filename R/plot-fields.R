@@ -26,15 +26,35 @@ group_panels <- function(fit, spec, settings) {
   unlist(panels, recursive = FALSE)
 }
 
+#' A caterpillar plot of each effect that varies by group
+#' @noRd
+slope_panels <- function(fit, spec, settings) {
+  effects <- term_type(spec)$posterior(fit, spec)
+  z <- stats::qnorm(tails(settings$level))
+  panels <- lapply(spec$columns, function(column) lapply(seq_len(n_latents(fit)), function(k) {
+    own <- effects$effect == column
+    mean <- effects$mean[own, k]
+    sd <- effects$sd[own, k]
+    data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
+    names(data)[1L] <- variable_name(spec$inputs[[1L]])
+    name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
+    list(name = name, data = data, draw = function(look) draw_dots(fit, data, name, look, effect_words(column)))
+  }))
+  unlist(panels, recursive = FALSE)
+}
+
+# A slope is per unit of its variable.
+effect_words <- function(column) if (column == "(Intercept)") "effect" else paste("effect of", column)
+
 #' Intervals in the order of their middles; of many levels some, evenly through that order
 #' @noRd
-draw_dots <- function(fit, data, name, look) {
+draw_dots <- function(fit, data, name, look, words = "effect") {
   shown <- order(data$fit)
   all <- length(shown)
   most <- min(most_dots, most_rows())
   if (all > most) shown <- shown[round(seq(1, all, length.out = most))]
   data <- data[shown, ]
-  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units("effect", fit), "", name,
+  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units(words, fit), "", name,
     join_notes(if (all > most) sprintf(
       "%d of %s levels, evenly through their order", most, format(all, big.mark = ",")
     ), left_out_note(data$lwr, data$upr)), look, rows = as.character(data[[1L]]))

@@ -27,8 +27,8 @@ checked_rows <- function(model) {
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
 #' @noRd
-new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE) {
-  new <- design_rows(fit$design, newdata, na.action = na.action, response = response)
+new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
+  new <- design_rows(fit$design, newdata, na.action = na.action, response = response, kept = kept)
   omitted <- new$omitted
   names <- row.names(newdata)
   if (is.null(names)) names <- as.character(seq_len(new$n))

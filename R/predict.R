@@ -43,6 +43,9 @@
 #' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
 #' @param dpar The parameter with a linear predictor of its own, such as `"sigma"`, whose predictor (`"link"`,
 #'   `"terms"`) or value (`"response"`) is wanted; NULL or `"mu"` for that of the response.
+#' @param re_formula Which effects of groups, [iid()] and [random-slopes], the predictions have: NULL for all, NA
+#'   for none (the population: their variables need not be in `newdata`), or a formula of those that stay, such
+#'   as `~ (1 | g)`. Other terms always stay.
 #' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
 #'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
 #' @param into For `newdata` from a [row_source()]: NULL to return all predictions, or a function that is called
@@ -68,13 +71,13 @@ predict.galvi <- function(object, newdata,
                           ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
-                          times = NULL, q = NULL, dpar = NULL, into = NULL, ...) {
+                          times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
       predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
-        times = times, q = q, dpar = dpar)
+        times = times, q = q, dpar = dpar, re_formula = re_formula)
     }))
   }
   check_no_into(into)
@@ -95,12 +98,13 @@ predict.galvi <- function(object, newdata,
     ))
   }
   na.action <- check_na_action(na.action)
+  kept <- kept_effects(object$design, re_formula)
   target <- if (missing(newdata) || is.null(newdata)) {
-    training_target(object)
+    without_target_effects(object, training_target(object), kept)
   } else {
     for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
     new_target(object, newdata, na.action,
-      response = type == "density" || for_new_response && tells_trials(object, newdata))
+      response = type == "density" || for_new_response && tells_trials(object, newdata), kept = kept)
   }
   parts <- as_galvi_error(types[[type]]$predict(object, target, options))
   finish <- function(x) finish_rows(x, target, na.action, object)

@@ -14,12 +14,13 @@
 #' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
 #' | `pc_range(lower, prob)` | `1 / range` is exponential, P(range < `lower`) = `prob`: the penalised complexity prior of a range in the plane |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
+#' | `lkj(eta)` | of a correlation matrix R: proportional to its determinant to the power `eta - 1` |
 #'
 #' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural scale;
 #' `pc()` and `gamma_prior()` belong to variances and to the standard deviations in `normal(0, sd = )` and [spde()],
 #' `pc_range()` to the range in [spde()] and to lengthscales of kernels of two inputs.
 #' Optimisation runs on the log scale and the densities include its Jacobian, so the mode is the mode of the
-#' log of the parameter.
+#' log of the parameter. `lkj()` belongs to the correlations of random effects, see [random-slopes].
 #'
 #' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held; `sd
 #'   = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each variable
@@ -31,6 +32,7 @@
 #' @param upper,prob The standard deviation exceeds `upper` with probability `prob`.
 #' @param lower The range is below `lower` with probability `prob`.
 #' @param shape,rate Shape and rate of the gamma distribution of 1 / variance.
+#' @param eta Positive; 1 is uniform over correlation matrices, more prefers weak correlations.
 #' @return A small list of class `galvi_value`.
 #' @examples
 #' normal(0, 2.5)
@@ -114,6 +116,12 @@ gamma_prior <- function(shape = 1, rate = 0.01) {
   )
 }
 
+#' @rdname priors
+#' @export
+lkj <- function(eta = 2) {
+  new_value("lkj", eta = check_number(eta, "eta", 0, open_lower = TRUE, what = "prior"))
+}
+
 is_value <- function(x) inherits(x, "galvi_value")
 
 is_fixed <- function(x) inherits(x, "galvi_fixed")
@@ -172,12 +180,18 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
       "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
     ))
   }
-  if ((variance || sd) && fact(hyper_prior_facts(), x$type, "of_range")) {
+  of <- fact(hyper_prior_facts(), x$type, "of")
+  if (of == "correlation") {
+    stop_galvi(what, sprintf(
+      "`%s` is positive, and %s() is a prior of correlations: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  if ((variance || sd) && of == "range") {
     stop_galvi(what, sprintf(
       "`%s` is no range, and %s() is a prior of ranges: use pc(), half_normal() or log_normal().", arg, x$type
     ))
   }
-  if (!variance && !sd && fact(hyper_prior_facts(), x$type, "of_variance")) {
+  if (!variance && !sd && of == "variance") {
     stop_galvi(what, sprintf(
       "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
     ))

@@ -29,7 +29,7 @@
 #'   predictor).
 #' @param newdata A data frame, or what [row_source()] takes, instead of the observations; for `residuals` with
 #'   the response (and the trials, where weights tell them).
-#' @param into As in [predict()][predict.galvi].
+#' @param into,re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
 #'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of
@@ -68,9 +68,11 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
 
 #' @rdname residuals.galvi
 #' @export
-fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, into = NULL, ...) {
+fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, re_formula = NULL, into = NULL,
+                         ...) {
   refuse_dots(list(...), fitted.galvi, "fitted()")
-  predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"), into = into)
+  predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"),
+    re_formula = re_formula, into = into)
 }
 
 #' @rdname residuals.galvi

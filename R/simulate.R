@@ -10,6 +10,7 @@
 #' @param newdata A data frame to simulate the responses of, instead of those of the observations. Successes
 #'   in trials have as many trials as the response in `newdata` tells, one if it has none. A row with missing
 #'   predictors gets NA.
+#' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
 #'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
@@ -21,7 +22,7 @@
 #' head(simulate(fit, 3, seed = 1))
 #' @importFrom stats simulate
 #' @export
-simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
+simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
   refuse_dots(list(...), simulate.galvi, "simulate()")
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
@@ -31,8 +32,9 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
     set.seed(seed)
     state <- structure(seed, kind = as.list(RNGkind()))
   }
-  target <- if (is.null(newdata)) training_target(object) else {
-    new_target(object, newdata, response = tells_trials(object, newdata))
+  kept_terms <- kept_effects(object$design, re_formula)
+  target <- if (is.null(newdata)) without_target_effects(object, training_target(object), kept_terms) else {
+    new_target(object, newdata, response = tells_trials(object, newdata), kept = kept_terms)
   }
   draw <- latent_sampler(object, target)
   kept <- kept_rows(target)
@@ -102,6 +104,10 @@ target_effects <- function(rows) {
   if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node), NA))) return(NULL)
   own <- lapply(terms, function(term) {
     if (!is.null(term$W)) return(list(count = ncol(term$W)))
+    if (NCOL(term$weight) > 1L) {  # each node has its own weights
+      nodes <- sort(unique(term$node[term$node > 0L]))
+      return(list(count = length(nodes), nodes = nodes))
+    }
     key <- do.call(paste, as.data.frame(term$node))
     first <- which(!duplicated(key))
     list(count = length(first), first = first, at = match(key, key[first]))
@@ -115,6 +121,11 @@ target_effects <- function(rows) {
     } else {
       node <- term$node
       term$node <- matrix(0L, n, ncol(node))
+      if (!is.null(mine$nodes)) {
+        term$node[at, 1L] <- mine$nodes
+        term$weight <- matrix(1, n, ncol(node))
+        return(term)
+      }
       term$node[at, ] <- node[mine$first, ]
       if (!is.null(term$weight)) term$weight <- rep(1, n)
     }
@@ -124,11 +135,22 @@ target_effects <- function(rows) {
     Reduce(`+`, Map(function(term, mine, at) {
       value <- x[at, , drop = FALSE]
       if (!is.null(term$W)) return(term$W %*% value)
+      if (!is.null(mine$nodes)) return(weighted_nodes(term, match(term$node, mine$nodes), value))
       value <- value[mine$at, , drop = FALSE]
       if (is.null(term$weight)) value else term$weight * value
     }, terms, own, place))
   }
   list(rows = rows, n = n, add = add)
+}
+
+#' Sums over the nodes of each row, weight times the node's value: n x K
+#' @param at Which of the values each entry of term$node has, NA for none.
+#' @noRd
+weighted_nodes <- function(term, at, value) {
+  do.call(cbind, lapply(seq_len(ncol(value)), function(k) {
+    found <- ifelse(is.na(at), 0, value[at, k])
+    rowSums(term$weight * matrix(found, nrow(term$node)))
+  }))
 }
 
 #' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky

@@ -20,6 +20,7 @@
 field_type <- function(definition, flags = character(), ...) {
   entry <- list(
     parse = parse_field, design = design_field, newdata = field_rows, panels = input_panels,
+    posterior = field_posterior,
     definition = definition, flags = flags, finish = function(spec, env) spec, basis = function(spec) NULL,
     layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1, width = 1L,
     values = field_values, hyper = field_hyper
@@ -59,7 +60,7 @@ parse_field <- function(call, env) {
     check_field_input(arguments[[name]], call)
   }
   inputs <- if (kind$width == 1L) field_input(arguments[[first]]) else list(inputs = unname(arguments[first]))
-  spec <- c(list(type = type, model = type), inputs, list(by = arguments$by))
+  spec <- c(list(type = type, model = type), inputs, list(by = arguments[["by"]]))
   spec$variables <- c(spec$inputs, spec$by)
   given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
   spec$settings <- lapply(stats::setNames(nm = given), function(name) {
@@ -69,6 +70,9 @@ parse_field <- function(call, env) {
     value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(kind$definition)[[flag]]
     spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
   }
+  spec$by_hyper <- check_choice(check_evaluates(eval(if (is.null(arguments$by_hyper)) "shared" else
+    arguments$by_hyper), "by_hyper"), c("shared", "each"), "by_hyper")
+  if (spec$by_hyper == "each" && is.null(spec$by)) stop_each(deparse_one(call))
   spec$arguments <- arguments
   kind$finish(spec, env)
 }
@@ -132,6 +136,7 @@ design_field <- function(spec, frame, context) {
   kind <- term_type(spec)
   spec <- kind$learn(spec, kind$values(spec, frame), variable_name(spec$inputs[[1L]]))
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  if (spec$by_hyper == "each" && is.null(spec$by_levels)) stop_each(spec$label)
   spec$scaling <- if (isTRUE(spec$scale)) kind$scaling(spec) else 1
   rows <- field_rows(spec, frame)
   spec$hyper <- kind$hyper(spec, context)
@@ -142,6 +147,13 @@ design_field <- function(spec, frame, context) {
   spec[c("graph", "arguments", "settings")] <- NULL
   term <- c(list(type = "field", label = spec$label, field = field), basis$coefficients)
   list(spec = spec, rows = rows, term = term, priors = basis$priors)
+}
+
+stop_each <- function(term) {
+  stop_galvi("argument", sprintf(paste(
+    "`%s`: `by_hyper = \"each\"` gives each level of a factor `by` its own hyperparameters: the term needs",
+    "`by`, a factor."
+  ), term))
 }
 
 spec_field <- function(spec, structure) field_list(structure, spec$hyper, copies_of(spec))
@@ -200,8 +212,16 @@ single_scaling <- function(spec) {
 #' name in `prior =`, such as `rw2(t).slope`; NULL for none
 #' @noRd
 basis_name <- function(spec) {
-  basis <- if (is_field(spec)) term_type(spec)$basis(spec)
+  basis <- term_type(spec)$basis
+  if (!is.null(basis)) basis <- basis(spec)
   if (!is.null(basis)) paste0(spec$label, ".", basis$name)
+}
+
+#' What `prior =` may name of a term
+#' @noRd
+own_prior_names <- function(spec) {
+  names <- term_type(spec)$prior_names
+  c(basis_name(spec), if (!is.null(names)) names(spec))
 }
 
 #' A slope has a slope's prior, constants have the intercept's, whose mean is not counted twice where the
@@ -232,17 +252,14 @@ design_basis <- function(spec, rows, q, context) {
 
 # ---- hyperparameters ----
 
-# Registers them; -> their positions, named as C++ knows them.
+# Registers them, for each level of `by` where that has its own; -> their positions, named as C++ knows them.
 field_hyper <- function(spec, context) {
   kind <- term_type(spec)
   parameters <- field_facts()[[spec$model]]
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
-    add <- function(entry, unit) {
-      range <- range(unit) * c(parameter$lower, parameter$upper)
-      context$registry$add(spec$label, name, entry, range[1L], range[2L], parameter$transform)
-    }
+    add <- function(entry, unit) add_field_parameter(spec, context$registry, parameter, entry, unit)
     if (!parameter$relative) {
       share <- if (is.null(given)) formals(kind$definition)[[name]] else given
       return(add(as_share(share, name, parameter$transform), 1))
@@ -252,6 +269,18 @@ field_hyper <- function(spec, context) {
     entry <- as_parameter(given, name, default, what = "argument")
     add(entry, c(context$default_variance / kind$unit_variance(spec), entry$value))
   })
+}
+
+#' Registers a parameter of a field: one number, or one for each level of `by` where these have their own
+#' @param entry list(value, learned, prior)
+#' @param unit The range that is searched is the parameter's own times the range of these.
+#' @return Positions in the table.
+#' @noRd
+add_field_parameter <- function(spec, registry, parameter, entry, unit) {
+  owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
+  range <- range(unit) * c(parameter$lower, parameter$upper)
+  vapply(owners, registry$add, 1L, parameter$name, entry, range[1L], range[2L], parameter$transform,
+    term = spec$label, USE.NAMES = FALSE)
 }
 
 #' A number in the interval of its transform, where learning starts, or fixed() -> list(value, learned, prior)
@@ -284,20 +313,30 @@ field_posterior <- function(fit, spec) {
   count <- length(names)
   group <- rep(seq_len(copies_of(spec)), each = count)
   n <- length(group)
+  moments <- node_moments(fit, spec, node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group))
+  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
+  level <- rep(names, length.out = n)
+  list(
+    mean = moments$mean, sd = sqrt(moments$variance),
+    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
+  )
+}
+
+#' Posterior means and variances of a term's sums over nodes: list(mean, variance), n x K
+#' @param node,weight n x h; without `weight` ones.
+#' @noRd
+node_moments <- function(fit, spec, node, weight = NULL) {
+  n <- nrow(node)
   t <- match(spec$label, fit$design$labels)
   # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
   rows <- lapply(subset_rows(term_rows(fit$model), rep(1L, n)), function(term) {
     if (!is.null(term$node)) term$node[] <- 0L
     term
   })
-  rows[[t]]$node <- node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group)
-  if (!is.null(rows[[t]]$weight)) rows[[t]]$weight <- rep(1, n)
+  storage.mode(node) <- "integer"
+  rows[[t]] <- list(node = node)
+  if (!is.null(weight)) rows[[t]]$weight <- weight
   latent <- latent_at(fit, list(rows), n, terms = TRUE)$terms
   one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
-  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
-  level <- rep(names, length.out = n)
-  list(
-    mean = one(latent$mean), sd = sqrt(one(latent$variance)),
-    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
-  )
+  list(mean = one(latent$mean), variance = one(latent$variance))
 }

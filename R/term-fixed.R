@@ -162,7 +162,7 @@ as_prior_list <- function(prior, second = NULL) {
       if (is_value(prior)) format(prior) else describe(prior)
     ))
   }
-  for (name in names(prior)) {
+  for (name in names(prior)[!is_group_prior(prior)]) {
     if (is.list(prior[[name]]) && !is_value(prior[[name]])) {
       stop_galvi("prior", sprintf(
         "`prior$%s` is a list, as the priors of a second linear predictor are, and `%s` has none in this model.",
@@ -177,6 +177,13 @@ as_prior_list <- function(prior, second = NULL) {
     }
   }
   unclass(prior)
+}
+
+#' Which entries are about random effects (R/term-slopes.R)? A coefficient may be called `sd` too.
+#' @noRd
+is_group_prior <- function(prior) {
+  coefficient <- vapply(prior, is_normal, NA)
+  as.logical((names(prior) %in% c("sd", "cor") | grepl("|", names(prior), fixed = TRUE)) & !coefficient)
 }
 
 check_prior_names <- function(prior, known) {

@@ -65,7 +65,8 @@
 #' head(ranef(fit)[[1]])
 #' @export
 gmrf <- function(g, graph, model = c("besag", "bym2", "proper"), variance = 1, scale = FALSE,
-                 constrain = TRUE, mixing = 0.5, dependence = 0.9, by = NULL) {
+                 constrain = TRUE, mixing = 0.5, dependence = 0.9, by = NULL,
+                 by_hyper = c("shared", "each")) {
   stop_term("gmrf", "y ~ x + gmrf(g, graph)")
 }
 

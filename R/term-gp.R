@@ -38,6 +38,11 @@
 #'   from below; `"fitc"`, the fully independent training conditional, averages each row's likelihood over
 #'   what the points leave open there, which is another model. It goes with the methods `"ep"` and
 #'   `"laplace"`.
+#' @param center Should the function have mean zero over the distinct inputs of the observations? Then the
+#'   formula's intercept is the level, and with a factor `by` the fixed effects of that factor are the levels' means,
+#'   as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. Without it the function's own mean, which its prior knows
+#'   to within its standard deviation, competes with them. Of more than 200 distinct inputs 200 are taken,
+#'   evenly from their order.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [galvi()], [kernels]
 #' @examples
@@ -49,7 +54,7 @@
 #' sparse$inducing
 #' @export
 gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc")) {
+               approximation = c("variational", "fitc"), center = FALSE) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -79,8 +84,26 @@ parse_gp <- function(call, env) {
     type = "gp", inputs = inputs, by = by, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
-    scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale")
+    scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
+    center = gp_center(options, kernel, env, call)
   )
+}
+
+gp_center <- function(options, kernel, env, call) {
+  center <- if (is.null(options$center)) FALSE else check_flag(gp_option(options, "center", env), "center")
+  if (!center || !is_finite_kernel(kernel)) return(center)
+  stop_galvi("argument", sprintf(paste(
+    "`%s`: a kernel of linear() and constant() alone makes columns, which are centred by their inputs, as in",
+    "gp(scale(x, scale = FALSE), kernel = linear()): leave `center` out."
+  ), deparse_one(call)))
+}
+
+# The distinct inputs, of many some.
+most_centre <- 200L
+
+centre_points <- function(inputs) {
+  distinct <- distinct_rows(inputs$matrix, inputs$weights)$x
+  unname(distinct[spread_rows(nrow(distinct), most_centre), , drop = FALSE])
 }
 
 check_gp_input <- function(input, call) {
@@ -192,7 +215,10 @@ design_gp <- function(spec, frame, context) {
   } else {
     terms <- lapply(registers, function(register) list(
       type = "kernel", label = spec$label, input_count = ncol(inputs$matrix),
-      kernel = kernel_spec(spec$kernel, inputs, register, context$default_variance)
+      kernel = c(
+        kernel_spec(spec$kernel, inputs, register, context$default_variance),
+        if (spec$center) list(centre = centre_points(inputs))
+      )
     ))
     rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
     if (!is.null(spec$inducing)) {

@@ -17,7 +17,9 @@
 #'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors. Without it learning starts at the
 #'   variance of the response where the link is the identity, so that its units do not matter.
 #' @param by A number that multiplies the effects (`iid(g, by = x)` is a random slope in x), or a factor: one
-#'   copy of the effects per level, independent, with shared hyperparameters.
+#'   copy of the effects per level, independent.
+#' @param by_hyper Of a factor `by`: `"shared"` hyperparameters, or `"each"` level has its own, with names such as
+#'   `rw1(t, by = g)[a].variance` for level a. What is given for a hyperparameter is for all levels.
 #' @return Nothing: calling it outside a formula is an error.
 #' @seealso [gmrf()], [rw1()], [ar1()], [gp()]
 #' @examples
@@ -27,12 +29,14 @@
 #' # a chick that was not seen
 #' predict(fit, data.frame(Time = 10, Chick = "new"), interval = "prediction")
 #' @export
-iid <- function(g, variance = 1, by = NULL) stop_term("iid", "y ~ x + iid(g)")
+iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
+  stop_term("iid", "y ~ x + iid(g)")
+}
 
 iid_type <- function() {
   field_type(
     iid, learn = learn_groups, find = find_groups, structure = group_structure, panels = group_panels,
-    open = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
+    open = TRUE, grouped = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
   )
 }
 

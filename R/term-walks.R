@@ -53,19 +53,23 @@ NULL
 
 #' @rdname walks
 #' @export
-rw1 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL) {
+rw1 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL,
+                by_hyper = c("shared", "each")) {
   stop_term("rw1", "y ~ rw1(t)")
 }
 
 #' @rdname walks
 #' @export
-rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL) {
+rw2 <- function(t, variance = 1, scale = FALSE, cyclic = FALSE, by = NULL, unit = NULL,
+                by_hyper = c("shared", "each")) {
   stop_term("rw2", "y ~ rw2(t)")
 }
 
 #' @rdname walks
 #' @export
-ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL) stop_term("ar1", "y ~ ar1(t)")
+ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL, by_hyper = c("shared", "each")) {
+  stop_term("ar1", "y ~ ar1(t)")
+}
 
 # order: of the differences that are independent.
 walk_type <- function(definition, order) {

@@ -97,9 +97,11 @@ tidy_random <- function(fit) {
   rows <- lapply(random_effects(fit), function(effects) {
     spec <- effects$spec
     # of levels of a factor: intercepts, or slopes of a number `by`; else of columns
-    by <- if (!is.null(spec$by) && is.null(spec$by_levels)) variable_name(spec$by) else "(Intercept)"
+    by <- if (!is.null(effects$effect)) {
+      effects$effect
+    } else if (!is.null(spec$by) && is.null(spec$by_levels)) variable_name(spec$by) else "(Intercept)"
     term <- rep_len(if (is_field(spec)) by else effects$names, length(effects$names))
-    level <- if (is_field(spec)) effects$names else NA_character_
+    level <- if (!is.null(effects$effect)) effects$level else if (is_field(spec)) effects$names else NA_character_
     classes <- colnames(effects$mean)
     if (length(classes)) term <- paste(rep(classes, each = length(term)), term, sep = ":")
     tidy_rows(

@@ -130,6 +130,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// transform_arguments
+Rcpp::NumericVector transform_arguments(std::vector<std::string> transforms, Rcpp::NumericVector values);
+RcppExport SEXP _galvi_transform_arguments(SEXP transformsSEXP, SEXP valuesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type transforms(transformsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    rcpp_result_gen = Rcpp::wrap(transform_arguments(transforms, values));
+    return rcpp_result_gen;
+END_RCPP
+}
 // hyper_prior_facts
 Rcpp::List hyper_prior_facts();
 RcppExport SEXP _galvi_hyper_prior_facts() {
@@ -389,6 +400,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_kernel_facts", (DL_FUNC) &_galvi_kernel_facts, 0},
     {"_galvi_field_facts", (DL_FUNC) &_galvi_field_facts, 0},
     {"_galvi_transform_facts", (DL_FUNC) &_galvi_transform_facts, 0},
+    {"_galvi_transform_arguments", (DL_FUNC) &_galvi_transform_arguments, 2},
     {"_galvi_hyper_prior_facts", (DL_FUNC) &_galvi_hyper_prior_facts, 0},
     {"_galvi_prior_centre", (DL_FUNC) &_galvi_prior_centre, 1},
     {"_galvi_hyper_method_facts", (DL_FUNC) &_galvi_hyper_method_facts, 0},

@@ -197,8 +197,19 @@ Rcpp::List transform_facts() {
       .column("name", [](const auto& t) { return t.name; })
       .column("lower", [](const auto& t) { return t.lower; })
       .column("upper", [](const auto& t) { return t.upper; })
-      .column("of_distance", [](const auto& t) { return t.of_distance; })
+      .column("relative", [](const auto& t) -> bool { return t.relative(); })
       .frame();
+}
+
+//' What transforms act on: values, or what they are relative to those before; NaN where these do not go together
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector transform_arguments(std::vector<std::string> transforms, Rcpp::NumericVector values) {
+  if (static_cast<R_xlen_t>(transforms.size()) != values.size())
+    throw std::invalid_argument("a transform is needed for each value");
+  std::vector<const galvi::Transform*> found;
+  for (const std::string& name : transforms) found.push_back(&galvi::find_transform(name));
+  return to_r(galvi::transform_arguments(found, from_r(values)));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -206,8 +217,7 @@ Rcpp::List hyper_prior_facts() {
   const auto rows = prior_density_facts();
   return Table<PriorDensityFacts>(rows)
       .column("type", [](const auto& p) { return p.type; })
-      .column("of_variance", [](const auto& p) { return p.of_variance; })
-      .column("of_range", [](const auto& p) { return p.of_range; })
+      .column("of", [](const auto& p) { return p.of; })
       .frame();
 }
 

@@ -126,10 +126,10 @@ complaints <- c(
     words <- words[!duplicated(words$word), ]
     if (nrow(words)) sprintf("%s:%d: unknown word \"%s\"", file, words$line, words$word)
   })),
-  unlist(lapply(names(c(read_by_users, read_by_engineers)), function(file) {
-    found <- found_phrases(c(read_by_users, read_by_engineers)[[file]])
+  unlist(Map(function(text, file) {
+    found <- found_phrases(text)
     if (nrow(found)) sprintf("%s:%d: \"%s\": %s", file, found$line, found$phrase, found$write)
-  }))
+  }, c(read_by_users, read_by_engineers), names(c(read_by_users, read_by_engineers))))
 )
 
 if (length(complaints)) {

@@ -80,6 +80,7 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
   if (has(list, "functions")) spec.functions = covariance_from_r(list["functions"]);
   if (has(list, "parts"))
     for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
+  if (has(list, "centre")) spec.centre = get_matrix(list, "centre");
   return spec;
 }
 

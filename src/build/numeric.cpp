@@ -3,6 +3,7 @@
 #include "numeric/backend_blas.cpp"
 #include "numeric/backend_eigen.cpp"
 #include "numeric/blas_threads.cpp"
+#include "numeric/correlations.cpp"
 #include "numeric/dense.cpp"
 #include "numeric/krylov.cpp"
 #include "numeric/lbfgs.cpp"

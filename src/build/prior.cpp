@@ -2,6 +2,7 @@
 #include "prior/coefficients.cpp"
 #include "prior/columns_term.cpp"
 #include "prior/field.cpp"
+#include "prior/field_models.cpp"
 #include "prior/field_term.cpp"
 #include "prior/finite_elements.cpp"
 #include "prior/inducing_term.cpp"

@@ -22,6 +22,15 @@ const ByRow& exact_of_one(const Likelihood& likelihood) {
                                                           : by_nodes;
 }
 
+void add_latent(const PointExpectation& e, Index k, RowExpectation& out) {
+  out.value += e.value;
+  out.d_m[k] += e.d_m;
+  out.d_v[k] += e.d_v;
+  out.d_mm[3 * k] += e.d_mm;
+  out.d_mv[3 * k] += e.d_mv;
+  out.d_vv[3 * k] += e.d_vv;
+}
+
 PointExpectation expectation_of_one(const Likelihood& likelihood, const Datum& datum, double mean,
                                     double variance, int order) {
   PointExpectation out{};
@@ -32,38 +41,94 @@ PointExpectation expectation_of_one(const Likelihood& likelihood, const Datum& d
   return out;
 }
 
-}  // namespace
+const SampledMean& mean_of_sigmoid() {
+  static const SampledMean mean(log_sigmoid());
+  return mean;
+}
 
-void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
-                          const double* variance, int order, RowExpectation& out) const {
-  const Distributional& form = *likelihood.distributional();
-  const auto add = [&](const PointExpectation& e, Index k) {
-    out.value += e.value;
-    out.d_m[k] += e.d_m;
-    out.d_v[k] += e.d_v;
-    out.d_mm[3 * k] += e.d_mm;
-    out.d_mv[3 * k] += e.d_mv;
-    out.d_vv[3 * k] += e.d_vv;
-  };
-  const auto add_part = [&](const Split::Part& part, Index k) {
-    if (part.likelihood) add(expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order), k);
-  };
-  if (const auto split = form.split(datum)) {
-    for (Index k = 0; k < 2; ++k) add_part(split->parts[k], k);
-    return;
+/// E w f(x + s(u)) over x ~ N(mean, variance), f = log sigmoid, as a function of u.
+class ShiftedSigmoid {
+ public:
+  ShiftedSigmoid(const Distributional& form, const Datum& datum, double weight, double mean, double variance,
+                 int order)
+      : form_(form), datum_(datum), weight_(weight), mean_(mean), variance_(variance), order_(order) {
+    end_ = nothing_left + reach * std::sqrt(variance);
   }
-  const Nesting nesting = form.nesting(datum, mean, variance);
-  const Index o = nesting.outer, i = 1 - o;
-  add_part(nesting.beside, i);
-  thread_local DerivativeRule rule;
-  rule.place(mean[o], variance[o], nesting.smoothness);
+  /// s: the shift at u and its derivatives.
+  PointExpectation at(double u, double s[5]) {
+    form_.shift(datum_, u, s);
+    if (mean_ + s[0] > end_) return {};
+    if (s[0] > no_shift) return of_shift(s[0]);
+    if (!unshifted_) unshifted_ = of_shift(0.0);
+    return *unshifted_;
+  }
+  void add_gradient(double u, double weight, VectorRef gradient) {
+    double s[5];
+    const PointExpectation e = at(u, s);
+    if (e.d_m != 0.0) form_.add_shift_gradient(datum_, u, weight * e.d_m, gradient);
+  }
+
+ private:
+  static constexpr double nothing_left = 40.0, reach = 7.5, no_shift = 1e-17;
+
+  PointExpectation of_shift(double s) const {
+    PointExpectation e{};
+    mean_of_sigmoid().evaluate(1.0, mean_ + s, variance_, order_, e);
+    for (double* part : {&e.value, &e.d_m, &e.d_v, &e.d_mm, &e.d_mv, &e.d_vv}) *part *= weight_;
+    return e;
+  }
+
+  const Distributional& form_;
+  const Datum& datum_;
+  double weight_, mean_, variance_, end_;
+  int order_;
+  std::optional<PointExpectation> unshifted_;
+};
+
+// Where the outer Gaussian is narrow. With f_q = w E f^(q)(x + s(u)), derivatives in the mean of u are means of
+// d/du f_q = s' f_(q + 1) and so on by the chain rule, without differences of values.
+void add_narrow(ShiftedSigmoid& sigmoid, const GaussianRule& rule, Index o, int order, RowExpectation& out) {
+  const Index i = 1 - o;
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    double s[5];
+    const double w = rule.weights()[j];
+    const PointExpectation e = sigmoid.at(rule.nodes()[j], s);
+    const double f1 = e.d_m, f2 = 2.0 * e.d_v, f3 = 2.0 * e.d_mv, f4 = 4.0 * e.d_vv;
+    const double square = s[1] * s[1], d_uu = s[2] * f1 + square * f2;
+    out.value += w * e.value;
+    out.d_m[o] += w * s[1] * f1;
+    out.d_v[o] += 0.5 * w * d_uu;
+    out.d_m[i] += w * f1;
+    out.d_v[i] += 0.5 * w * f2;
+    if (order < 2) continue;
+    const double cross = w * s[1] * f2, fourth = 0.25 * w * (s[2] * f3 + square * f4);
+    out.d_mm[3 * o] += w * d_uu;
+    out.d_mm[1] += cross;
+    out.d_mm[2] += cross;
+    out.d_mm[3 * i] += w * f2;
+    out.d_mv[3 * o] += 0.5 * w * (s[3] * f1 + 3.0 * s[1] * s[2] * f2 + square * s[1] * f3);
+    out.d_mv[o + 2 * i] += 0.5 * w * s[1] * f3;
+    out.d_mv[i + 2 * o] += 0.5 * w * (s[2] * f2 + square * f3);
+    out.d_mv[3 * i] += 0.5 * w * f3;
+    out.d_vv[3 * o] += 0.25 * w *
+                       (s[4] * f1 + (4.0 * s[1] * s[3] + 3.0 * s[2] * s[2]) * f2 + 6.0 * square * s[2] * f3 +
+                        square * square * f4);
+    out.d_vv[1] += fourth;
+    out.d_vv[2] += fourth;
+    out.d_vv[3 * i] += 0.25 * w * f4;
+  }
+}
+
+/// `value(u)`: the mean over the other latent value i = 1 - o, and its derivatives there.
+template <class Value>
+void add_by_values(const DerivativeRule& rule, Value value_at, Index o, int order, RowExpectation& out) {
+  const Index i = 1 - o;
   PointExpectation first{};
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
-    const auto left = form.inner(datum, rule.nodes()[j]);
-    PointExpectation e = expectation_of_one(*left, datum, mean[i], variance[i], order);
+    const PointExpectation e = value_at(rule.nodes()[j]);
     if (j == 0) {
       first = e;
-      add(e, i);
+      add_latent(e, i, out);
       continue;
     }
     const double w0 = rule.weight(0, j), w1 = rule.weight(1, j), w2 = rule.weight(2, j);
@@ -89,6 +154,42 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   }
 }
 
+}  // namespace
+
+void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
+                          const double* variance, int order, RowExpectation& out) const {
+  const Distributional& form = *likelihood.distributional();
+  const auto add_part = [&](const Split::Part& part) {
+    const Index k = part.latent;
+    if (part.likelihood)
+      add_latent(expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order), k, out);
+  };
+  if (const auto split = form.split(datum)) {
+    for (const Split::Part& part : split->parts) add_part(part);
+    return;
+  }
+  const Nesting nesting = form.nesting(datum, mean, variance);
+  const Index o = nesting.outer, i = 1 - o;
+  add_part(nesting.beside);
+  thread_local DerivativeRule rule;
+  if (nesting.sigmoid_weight != 0.0) {
+    ShiftedSigmoid sigmoid(form, datum, nesting.sigmoid_weight, mean[i], variance[i], order);
+    if (GaussianRule::narrow(variance[o], nesting.smoothness)) {
+      thread_local GaussianRule hermite;
+      hermite.place(mean[o], variance[o], nesting.smoothness);
+      return add_narrow(sigmoid, hermite, o, order, out);
+    }
+    rule.place(mean[o], variance[o], nesting.smoothness);
+    double s[5];
+    return add_by_values(rule, [&](double u) { return sigmoid.at(u, s); }, o, order, out);
+  }
+  rule.place(mean[o], variance[o], nesting.smoothness);
+  const auto value_at = [&](double u) {
+    return expectation_of_one(*form.inner(datum, u), datum, mean[i], variance[i], order);
+  };
+  add_by_values(rule, value_at, o, order, out);
+}
+
 void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance, double weight, VectorRef gradient) const {
   const Distributional& form = *likelihood.distributional();
@@ -96,19 +197,28 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
     if (one.has_hyper())
       exact_of_one(one).add_row_gradient(one, part, mean + k, variance + k, share, gradient);
   };
-  const auto add_part = [&](const Split::Part& part, Index k) {
-    if (part.likelihood) add(*part.likelihood, part.datum, k, weight);
+  const auto add_part = [&](const Split::Part& part) {
+    if (part.likelihood) add(*part.likelihood, part.datum, part.latent, weight);
   };
   if (const auto split = form.split(datum)) {
-    for (Index k = 0; k < 2; ++k) add_part(split->parts[k], k);
+    for (const Split::Part& part : split->parts) add_part(part);
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);
-  add_part(nesting.beside, 1 - nesting.outer);
+  const Index o = nesting.outer, i = 1 - o;
+  add_part(nesting.beside);
   thread_local GaussianRule rule;
-  rule.place(mean[nesting.outer], variance[nesting.outer], nesting.smoothness);
-  for (std::size_t j = 0; j < rule.nodes().size(); ++j)
-    add(*form.inner(datum, rule.nodes()[j]), datum, 1 - nesting.outer, weight * rule.weights()[j]);
+  rule.place(mean[o], variance[o], nesting.smoothness);
+  std::optional<ShiftedSigmoid> sigmoid;
+  if (nesting.sigmoid_weight != 0.0)
+    sigmoid.emplace(form, datum, nesting.sigmoid_weight, mean[i], variance[i], 1);
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    const double u = rule.nodes()[j], share = weight * rule.weights()[j];
+    if (sigmoid)
+      sigmoid->add_gradient(u, share, gradient);
+    else
+      add(*form.inner(datum, u), datum, i, share);
+  }
 }
 
 }  // namespace galvi

@@ -7,7 +7,7 @@ namespace galvi {
 
 /// A row that splits is the sum of its parts' expectations. Elsewhere the mean over one latent value of the
 /// exact expectation over the other (likelihood/distributional.h). Right to 1e-9 (absolute or relative) in
-/// value and first derivatives for variances up to 10.
+/// value and first derivatives for variances up to 10, of zeros of either kind up to 1e4.
 class Nested final : public ByRow {
  public:
   std::string name() const override { return "quadrature"; }

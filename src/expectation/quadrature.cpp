@@ -12,6 +12,7 @@ namespace {
 
 constexpr double least_stein_sd = 0.25;      // in widths
 constexpr double most_stein_distance = 8.0;  // in sds, of the mean from the bend
+constexpr double least_mean = -50.0;         // a function that reflects is asked for further left on the right
 
 // Standard functions live as long as the program, and so do their samples.
 const SampledFunction& samples_of(const StandardFunction& f) {
@@ -79,7 +80,17 @@ SampledMean::SampledMean(const StandardFunction& f) : f_(f), samples_(samples_of
 void SampledMean::evaluate(double sign, double mean, double variance, int order,
                            PointExpectation& out) const {
   double l[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
-  if (!samples_.means(sign * mean, variance, order, l)) from_rule(f_, sign * mean, variance, l);
+  const double x = sign * mean;
+  if (!f_.means_by_series(x, variance, l)) {
+    const bool turned = f_.reflects() && x < least_mean;
+    const double at = turned ? -x : x;
+    if (!samples_.means(at, variance, order, l)) from_rule(f_, at, variance, l);
+    if (turned) {
+      l[0] += x;
+      l[1] = 1.0 - l[1];
+      l[3] = -l[3];
+    }
+  }
   out = {l[0], sign * l[1], 0.5 * l[2], l[2], 0.5 * sign * l[3], 0.25 * l[4]};
 }
 

@@ -128,8 +128,12 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   table.set_unconstrained(result.x);
   // A search may end at rounding level: what counts is the projected gradient at the best point.
   const Vector projected = (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-  return {profile.sites(),
-          result.converged || projected.cwiseAbs().maxCoeff() <= 20 * search.gradient_tolerance};
+  // Where the value moves by its own rounding, the gradient moves by the root of that times twice the curvature,
+  // which is about as large as there are observations. A sum of so many terms has lost a digit more than its last.
+  const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(result.value);
+  const double least = std::sqrt(8 * rounding * static_cast<double>(model.observations()));
+  return {profile.sites(), result.converged || projected.cwiseAbs().maxCoeff() <=
+                                                   std::max(20 * search.gradient_tolerance, least)};
 }
 
 /// A search over q and hyperparameters together.

@@ -99,6 +99,25 @@ class ComplexityOfRange final : public PriorDensity {
   double rate_;
 };
 
+/// (1 + theta) / 2 is beta(shape, shape), -1 < theta < 1. Of partial correlations in column j of q, independent
+/// with shape = eta + (q - 1 - j) / 2, it makes the density of the matrix R proportional to |R|^(eta - 1)
+/// (Lewandowski, Kurowicka and Joe 2009).
+class PartialCorrelation final : public PriorDensity {
+ public:
+  PartialCorrelation(const Numbers& x, bool) : shape_(x[0]) {}
+  double log_density(double theta) const override {
+    const double log_beta = 2 * std::lgamma(shape_) - std::lgamma(2 * shape_);
+    return (shape_ - 1) * (std::log1p(-theta) + std::log1p(theta)) - (2 * shape_ - 1) * std::log(2.0) - log_beta;
+  }
+  double derivative(double theta) const override {
+    return -2 * (shape_ - 1) * theta / ((1 - theta) * (1 + theta));
+  }
+  double centre() const override { return 0; }
+
+ private:
+  double shape_;
+};
+
 struct Entry {
   PriorDensityFacts facts;
   std::vector<std::string> numbers;
@@ -112,11 +131,12 @@ std::unique_ptr<PriorDensity> make(const Numbers& numbers, bool is_sd) {
 
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
-      {{"log_normal", false, false}, {"meanlog", "sdlog"}, make<LogNormal>},
-      {{"half_normal", false, false}, {"sd"}, make<HalfNormal>},
-      {{"pc", true, false}, {"upper", "prob"}, make<PenalisedComplexity>},
-      {{"pc_range", false, true}, {"lower", "prob"}, make<ComplexityOfRange>},
-      {{"gamma_prior", true, false}, {"shape", "rate"}, make<GammaPrecision>},
+      {{"log_normal", "positive"}, {"meanlog", "sdlog"}, make<LogNormal>},
+      {{"half_normal", "positive"}, {"sd"}, make<HalfNormal>},
+      {{"pc", "variance"}, {"upper", "prob"}, make<PenalisedComplexity>},
+      {{"pc_range", "range"}, {"lower", "prob"}, make<ComplexityOfRange>},
+      {{"gamma_prior", "variance"}, {"shape", "rate"}, make<GammaPrecision>},
+      {{"lkj", "correlation"}, {"shape"}, make<PartialCorrelation>},
   };
   return table;
 }

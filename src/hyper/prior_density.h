@@ -15,7 +15,7 @@ struct PriorDensitySpec {
   bool is_sd = false;
 };
 
-/// log p(theta) of the hyperparameter itself, normalised, and its derivative.   theta > 0
+/// log p(theta) of the hyperparameter itself, normalised, and its derivative. theta > 0, but for correlations
 class PriorDensity {
  public:
   virtual ~PriorDensity() = default;
@@ -31,8 +31,7 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec);
 /// One row of the registry, which R reads as hyper_prior_facts().
 struct PriorDensityFacts {
   std::string type;
-  bool of_variance;  // says something of a variance or its root, and of nothing else
-  bool of_range;     // says something of a range or lengthscale, and of nothing else
+  std::string of;  // "positive": any positive number; "variance": or its root; "range": or lengthscale; "correlation"
 };
 std::vector<PriorDensityFacts> prior_density_facts();
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "numeric/correlations.h"
+
 namespace galvi {
 
 namespace {
@@ -14,6 +16,21 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 double always_one(double) { return 1; }
 double always_zero(double) { return 0; }
 double itself(double x) { return x; }
+
+/// visit(begin, count) for the rows of every correlation matrix: partial ones follow the first.
+template <class F>
+void for_matrices(const std::vector<const Transform*>& transforms, const F& visit) {
+  const Index rows = static_cast<Index>(transforms.size());
+  const auto partial = [&](Index h) {
+    return h < rows && transforms[h]->argument == Transform::Argument::partial_correlation;
+  };
+  for (Index h = 1; h < rows; ++h)
+    if (partial(h) && !partial(h - 1)) {
+      Index end = h;
+      while (partial(end)) ++end;
+      visit(h - 1, end - h + 1);
+    }
+}
 
 }  // namespace
 
@@ -26,7 +43,9 @@ const std::vector<Transform>& transforms() {
        [](double theta) { return 1 - 2 * theta; }},
       {"atanh", -1, 1, std::atanh, std::tanh, [](double theta) { return 1 - theta * theta; },
        [](double theta) { return -2 * theta; }},
-      {"above", 0, unbounded, std::log, std::exp, itself, always_one, true},
+      {"above", 0, unbounded, std::log, std::exp, itself, always_one, Transform::Argument::distance},
+      {"partial", -1, 1, std::atanh, std::tanh, [](double theta) { return 1 - theta * theta; },
+       [](double theta) { return -2 * theta; }, Transform::Argument::partial_correlation},
   };
   return table;
 }
@@ -37,22 +56,53 @@ const Transform& find_transform(const std::string& name) {
   throw std::invalid_argument("unknown transform \"" + name + "\"");
 }
 
+Vector transform_arguments(const std::vector<const Transform*>& transforms, const Vector& values) {
+  Vector out = values;
+  for (Index h = 1; h < values.size(); ++h)
+    if (transforms[h]->argument == Transform::Argument::distance) out[h] -= values[h - 1];
+  for_matrices(transforms, [&](Index begin, Index count) {
+    out.segment(begin, count) = partial_correlations(values.segment(begin, count));
+  });
+  return out;
+}
+
 HyperTable::HyperTable(std::vector<Hyperparameter> rows) : rows_(std::move(rows)), values_(rows_.size()) {
   for (Index h = 0; h < size(); ++h) {
     values_[h] = rows_[h].value;
-    const bool above = rows_[h].transform->of_distance;
-    if (above && (h == 0 || rows_[h].learned != rows_[h - 1].learned))
-      throw std::invalid_argument("numbers in order must follow one another and be learned or held together");
-    if (!rows_[h].learned) continue;
-    learned_.push_back(h);
-    const double base = above ? values_[h - 1] : 0;
-    values_[h] =
-        base + std::clamp(rows_[h].value - (above ? rows_[h - 1].value : 0), rows_[h].lower, rows_[h].upper);
+    transforms_.push_back(rows_[h].transform);
+    if (rows_[h].transform->relative() && (h == 0 || rows_[h].learned != rows_[h - 1].learned))
+      throw std::invalid_argument(
+          "numbers in order or of one matrix must follow one another and be learned or held together");
+    if (rows_[h].learned) learned_.push_back(h);
   }
+  for_matrices(transforms_, [&](Index, Index count) {
+    const Index q = matrix_order(count) + 1;
+    if (q * (q - 1) != 2 * count) throw std::invalid_argument("correlations are not those of one matrix");
+  });
+  Vector arguments = arguments_ = transform_arguments(transforms_, values_);
+  if (arguments.array().isNaN().any())
+    throw std::invalid_argument("correlations are not those of a positive definite matrix");
+  for (const Index h : learned_) arguments[h] = std::clamp(arguments[h], rows_[h].lower, rows_[h].upper);
+  if (arguments != arguments_) set_arguments(arguments);
 }
 
-double HyperTable::argument(Index h) const {
-  return rows_[h].transform->of_distance ? values_[h] - values_[h - 1] : values_[h];
+void HyperTable::set_values(const Vector& values) {
+  values_ = values;
+  arguments_ = transform_arguments(transforms_, values_);
+}
+
+void HyperTable::set_arguments(const Vector& arguments) {
+  arguments_ = arguments;
+  for (const Index h : learned_)
+    values_[h] = arguments[h] + (transforms_[h]->argument == Transform::Argument::distance ? values_[h - 1] : 0);
+  for_matrices(transforms_, [&](Index begin, Index count) {
+    if (rows_[begin].learned) values_.segment(begin, count) = correlations_of(arguments.segment(begin, count));
+  });
+}
+
+double HyperTable::with_prior(Index h) const {
+  const bool partial = rows_[h].transform->argument == Transform::Argument::partial_correlation;
+  return partial ? arguments_[h] : values_[h];
 }
 
 Vector HyperTable::bounds(double Hyperparameter::*bound) const {
@@ -67,16 +117,14 @@ Vector HyperTable::bounds(double Hyperparameter::*bound) const {
 Vector HyperTable::unconstrained() const {
   Vector out(learned());
   for (Index i = 0; i < learned(); ++i)
-    out[i] = rows_[learned_[i]].transform->forward(argument(learned_[i]));
+    out[i] = rows_[learned_[i]].transform->forward(arguments_[learned_[i]]);
   return out;
 }
 
 void HyperTable::set_unconstrained(const Vector& x) {
-  for (Index i = 0; i < learned(); ++i) {
-    const Index h = learned_[i];
-    values_[h] = rows_[h].transform->backward(x[i]);
-    if (rows_[h].transform->of_distance) values_[h] += values_[h - 1];
-  }
+  Vector arguments = arguments_;
+  for (Index i = 0; i < learned(); ++i) arguments[learned_[i]] = rows_[learned_[i]].transform->backward(x[i]);
+  set_arguments(arguments);
 }
 
 Eigen::Array<bool, Eigen::Dynamic, 1> HyperTable::is_place() const {
@@ -96,7 +144,7 @@ double HyperTable::log_prior() const {
   double sum = 0;
   for (Index h : learned_)
     if (rows_[h].prior)
-      sum += rows_[h].prior->log_density(values_[h]) + std::log(rows_[h].transform->slope(argument(h)));
+      sum += rows_[h].prior->log_density(with_prior(h)) + std::log(rows_[h].transform->slope(arguments_[h]));
   return sum;
 }
 
@@ -104,15 +152,20 @@ Vector HyperTable::chain(const Vector& natural_gradient) const {
   // A value carries those above it along.
   Vector carried = natural_gradient;
   for (Index h = size() - 1; h > 0; --h)
-    if (rows_[h].transform->of_distance) carried[h - 1] += carried[h];
+    if (rows_[h].transform->argument == Transform::Argument::distance) carried[h - 1] += carried[h];
+  for_matrices(transforms_, [&](Index begin, Index count) {
+    carried.segment(begin, count) =
+        chain_correlations(arguments_.segment(begin, count), carried.segment(begin, count).eval());
+  });
   Vector out(learned());
   for (Index i = 0; i < learned(); ++i) {
     const Index h = learned_[i];
     const Transform& transform = *rows_[h].transform;
-    const double slope = transform.slope(argument(h));
+    const double slope = transform.slope(arguments_[h]);
     out[i] = carried[h] * slope;
     if (rows_[h].prior)
-      out[i] += rows_[h].prior->derivative(values_[h]) * slope + transform.log_slope_derivative(argument(h));
+      out[i] +=
+          rows_[h].prior->derivative(with_prior(h)) * slope + transform.log_slope_derivative(arguments_[h]);
   }
   return out;
 }

@@ -19,12 +19,18 @@ struct Transform {
   double (*backward)(double x);
   double (*slope)(double theta);                 // d theta / d x
   double (*log_slope_derivative)(double theta);  // d log|d theta / d x| / d x
-  /// For numbers in order: theta is the distance from the value in the row before.
-  bool of_distance = false;
+  /// What theta is: the value itself; for numbers in order its distance from the value in the row before; for a
+  /// correlation after the first of a matrix, which is its own, the partial correlation given the rows before
+  /// (numeric/correlations.h).
+  enum class Argument { value, distance, partial_correlation } argument = Argument::value;
+  bool relative() const { return argument != Argument::value; }
 };
 const std::vector<Transform>& transforms();
 /// Throws std::invalid_argument for an unknown name.
 const Transform& find_transform(const std::string& name);
+
+/// The theta of values, a transform for each: NaN where correlations are not those of a matrix.
+Vector transform_arguments(const std::vector<const Transform*>& transforms, const Vector& values);
 
 struct Hyperparameter {
   double value;
@@ -41,7 +47,7 @@ class HyperTable {
   Index size() const { return static_cast<Index>(rows_.size()); }
   Index learned() const { return static_cast<Index>(learned_.size()); }
   const Vector& values() const { return values_; }
-  void set_values(const Vector& values) { values_ = values; }
+  void set_values(const Vector& values);
 
   /// The learned ones on the unconstrained scale, and their bounds there.
   Vector unconstrained() const;
@@ -54,7 +60,7 @@ class HyperTable {
   std::vector<bool> at_bound() const;
 
   /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained
-  /// scale.
+  /// scale. Of a partial correlation a prior says the density of theta itself, of others that of the value.
   double log_prior() const;
   /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table),
   /// priors added.
@@ -62,11 +68,15 @@ class HyperTable {
 
  private:
   Vector bounds(double Hyperparameter::*bound) const;
-  /// What the transform acts on: the value, or its distance from the one before.
-  double argument(Index h) const;
+  /// What the prior of row h is a density of.
+  double with_prior(Index h) const;
+  /// Takes theta of the learned rows over.
+  void set_arguments(const Vector& arguments);
 
   std::vector<Hyperparameter> rows_;
+  std::vector<const Transform*> transforms_;
   std::vector<Index> learned_;
+  Vector arguments_;  // theta of all rows
   Vector values_;
 };
 

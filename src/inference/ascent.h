@@ -2,6 +2,7 @@
 #pragma once
 
 #include "inference/algorithm.h"
+#include "likelihood/distributional.h"
 
 namespace galvi {
 
@@ -25,10 +26,11 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 /// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
-/// Is newton_target() the better target? Where classes compete for one response, and with bounds, whose
-/// lambda is not the curvature in the mean.
+/// Is newton_target() the better target? Where classes or two predictors compete for one response, and with
+/// bounds, whose lambda is not the curvature in the mean.
 inline bool moves_means_together(const LatentGaussianModel& model) {
-  const bool compete = model.latents() > 1 && !model.likelihood().distributional();
+  const Distributional* two = model.likelihood().distributional();
+  const bool compete = two ? two->compete() : model.latents() > 1;
   return compete || !model.expectation().exact();
 }
 

@@ -1,6 +1,7 @@
 #include "inference/global_climb.h"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "global/coupled.h"
 #include "inference/anderson.h"
@@ -57,8 +58,8 @@ class Acceleration {
  public:
   explicit Acceleration(const GlobalPosterior& q) : anderson_(memory_for(q)) {}
 
-  /// Where it would go from q, of which `plain` is the plain step's end.
-  Natural next(const GlobalPosterior& q, const GlobalPosterior& plain) {
+  /// Where it would go from q, of which `plain` is the end of a plain step of that length.
+  Natural next(const GlobalPosterior& q, const GlobalPosterior& plain, double step) {
     const Vector x = numbers(q);
     Vector scale(x.size());
     double* at = scale.data();
@@ -68,7 +69,7 @@ class Acceleration {
       for (Index j = 0; j < sd.size(); ++j)
         for (Index i = j; i < sd.size(); ++i) *at++ = (i == j ? 1.4 : 1.0) / (sd[i] * sd[j]);
     }
-    const Vector guess = anderson_.next(x, numbers(plain) - x, scale, 1);
+    const Vector guess = anderson_.next(x, (numbers(plain) - x) / step, scale, step);
     Natural out;
     const double* from = guess.data();
     for (const LatentPosterior& part : q) {
@@ -106,6 +107,15 @@ class Acceleration {
 
   Anderson anderson_;
 };
+
+/// An extrapolated point may lie where flat columns have no posterior: it is refused like any other bad guess.
+std::optional<GlobalPosterior> posterior_if_any(GlobalModel& model, const Natural& guess) {
+  try {
+    return model.posterior(guess.mean, guess.precision);
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -154,9 +164,10 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
     auto q = plain(step);
     std::optional<GlobalPoint> next;
     if (q && accelerated) {
-      const Natural guess = acceleration.next(point.q, *q);
-      next = model.at(model.posterior(guess.mean, guess.precision), joint);
+      const Natural guess = acceleration.next(point.q, *q, step);
+      next = model.at(posterior_if_any(model, guess), joint);
     }
+    const double tried = step;
     if (!holds(next)) {
       next = model.at(std::move(q), joint);
       while (!holds(next) && (step *= 0.5) >= smallest) next = model.at(plain(step), joint);
@@ -167,7 +178,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
       }
       if (!holds(next)) break;
     }
-    step = std::min(1.0, 2 * step);
+    if (step == tried) step = std::min(1.0, 2 * step);
     reached = std::max(reached, next->elbo);
     point = std::move(*next);
   }

@@ -12,13 +12,14 @@
 namespace galvi {
 
 /// log p of one datum as a sum of functions of one latent value each: log densities of these data under these
-/// likelihoods (K = 1), null where a latent value has no part in it.
+/// likelihoods (K = 1); null where there are fewer parts.
 struct Split {
   struct Part {
     const Likelihood* likelihood = nullptr;
     Datum datum{0.0, 1.0};
+    Index latent = 0;
   };
-  std::array<Part, 2> parts;
+  std::array<Part, 3> parts;
 };
 
 /// E log p of one datum as the mean over eta_outer of a mean over the other latent value, which is a function
@@ -27,6 +28,8 @@ struct Nesting {
   Index outer;
   Smoothness smoothness;
   Split::Part beside{};  // a term of the other latent value alone, which is no part of that mean
+  /// Where that mean is of this times log sigmoid(eta_inner + s(eta_outer)), s(x) >= 0; else 0.
+  double sigmoid_weight = 0.0;
 };
 
 /// Y is 0 with probability 1 / (1 + exp(-eta_2)). Else it is what this likelihood of eta_1 (K = 1) gives, or,
@@ -55,8 +58,17 @@ class Distributional : public Likelihood {
   }
   /// What is left of its log p where eta_outer has that value, K = 1, with the hyperparameters that there are.
   virtual std::unique_ptr<Likelihood> inner(const Datum&, double /*outer*/) const { refuse(); }
+  /// That s and its derivatives, s^(k), k = 0..4, where the nesting has a sigmoid_weight; such a datum has no
+  /// inner().
+  virtual void shift(const Datum&, double /*outer*/, double /*out*/[5]) const { refuse(); }
+  /// gradient[h] += weight d s / d hyper_h
+  virtual void add_shift_gradient(const Datum&, double /*outer*/, double /*weight*/, VectorRef) const {
+    refuse();
+  }
 
-  // For starts.
+  // For inference.
+  /// Either latent value may account for a response, so that a change of one is answered by the other.
+  virtual bool compete() const { return false; }
   /// The eta_2 that fits this datum best where eta_1 ~ N(mean, variance), roughly; not finite if there is
   /// none.
   virtual double second_of(const Datum& datum, double mean, double variance) const = 0;

@@ -23,6 +23,11 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     sum.add(0, datum.y, 1.0, -log_size_);
     sum.add(0, size_, -1.0, log_size_);
   }
+  // The sigmoids are in the middle at log r.
+  using LogLink<Composed>::smoothness;
+  Smoothness smoothness(const Datum&) const override {
+    return {f_.smoothness().width, f_.smoothness().growth, log_size_};
+  }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
 

@@ -18,7 +18,7 @@ class Poisson final : public LogLink<Likelihood> {
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double rate = std::exp(eta);
-    out[0] = log_density(datum, &eta);
+    out[0] = datum.y > 0.0 ? log_density(datum, &eta) : -rate;
     out[1] = datum.y - rate;
     out[2] = out[3] = out[4] = -rate;
   }

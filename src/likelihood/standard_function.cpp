@@ -1,5 +1,6 @@
 #include "likelihood/standard_function.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/normal.h"
@@ -33,6 +34,63 @@ class LogSigmoid final : public StandardFunction {
   }
   // The poles are at odd multiples of i pi.
   Smoothness smoothness() const override { return {3.14159265358979323846, 0.0}; }
+  bool reflects() const override { return true; }
+  bool means_by_series(double mean, double variance, double out[5]) const override {
+    if (variance <= narrow)
+      narrow_means(mean, 0.5 * variance, out);
+    else if (variance >= wide)
+      wide_means(mean, variance, out);
+    else
+      return false;
+    return true;
+  }
+
+ private:
+  static constexpr double narrow = 0.0025, wide = 1e4;
+
+  // E f^(k) = sum_j f^(k + 2 j) h^j / j!, h = variance / 2. With p = exp(f) (1 - exp(f)) even derivatives are
+  // polynomials in p, odd ones those' slopes times p'.
+  void narrow_means(double x, double h, double out[5]) const {
+    const double e = std::exp(-std::fabs(x));
+    const double near = 1.0 / (1.0 + e), far = e * near, p = near * far;
+    const double slope = x > 0.0 ? -p * (near - far) : p * (near - far);
+    const double f4 = -p * (1.0 - 6.0 * p), f6 = -p * (1.0 - p * (30.0 - 120.0 * p));
+    const double f8 = -p * (1.0 - p * (126.0 - p * (1680.0 - 5040.0 * p)));
+    const double f10 = -p * (1.0 - p * (510.0 - p * (17640.0 - p * (151200.0 - 362880.0 * p))));
+    const double f3 = -slope, f5 = -slope * (1.0 - 12.0 * p), f7 = -slope * (1.0 - p * (60.0 - 360.0 * p));
+    const double f9 = -slope * (1.0 - p * (252.0 - p * (5040.0 - 20160.0 * p)));
+    const double h2 = h / 2.0, h3 = h / 3.0, h4 = h / 4.0;
+    out[0] = std::min(x, 0.0) - std::log1p(e) +
+             h * (-p + h2 * (f4 + h3 * (f6 + h4 * (f8 + h / 5.0 * f10))));
+    out[1] = (x > 0.0 ? far : near) + h * (f3 + h2 * (f5 + h3 * (f7 + h4 * f9)));
+    out[2] = -p + h * (f4 + h2 * (f6 + h3 * (f8 + h4 * f10)));
+    out[3] = f3 + h * (f5 + h2 * (f7 + h3 * f9));
+    out[4] = f4 + h * (f6 + h2 * (f8 + h3 * f10));
+  }
+
+  // f(x) = min(x, 0) - g(x), where g(x) = log(1 + exp(-|x|)) is so narrow that only its moments matter,
+  // int x^(2 j) g(x) dx = (2 j)! 2 eta(2 j + 2) with Dirichlet's eta: with z = mean / sd
+  //   E g = sum_j 2 eta(2 j + 2) He_(2 j)(z) phi(z) / sd^(2 j + 1).
+  void wide_means(double mean, double variance, double out[5]) const {
+    constexpr int moments = 4, last = 2 * moments + 2;
+    static constexpr double twice_eta[moments] = {1.6449340668482264, 1.8940656589944918, 1.9711021825948702,
+                                                  1.9924660037052957};
+    const double sd = std::sqrt(variance), z = mean / sd, density = normal_density(z) / sd;
+    const double t = std::clamp(z, -40.0, 40.0);  // beyond, the density is 0
+    double hermite[last + 1];                     // He_n(z) / (-sd)^n
+    hermite[0] = 1.0;
+    hermite[1] = -t / sd;
+    for (int n = 2; n <= last; ++n)
+      hermite[n] = -(t * hermite[n - 1] + (n - 1) * hermite[n - 2] / sd) / sd;
+    double near[5] = {0.0, 0.0, 0.0, 0.0, 0.0};  // derivatives of E g
+    for (int j = moments - 1; j >= 0; --j)
+      for (int k = 0; k < 5; ++k) near[k] += twice_eta[j] * hermite[2 * j + k];
+    out[0] = mean * normal_cdf(-z) - variance * density - density * near[0];
+    out[1] = normal_cdf(-z) - density * near[1];
+    out[2] = -density * (1.0 + near[2]);
+    out[3] = density * (z / sd - near[3]);
+    out[4] = -density * ((z * z - 1.0) / variance + near[4]);
+  }
 };
 
 class LogPhi final : public StandardFunction {

@@ -13,6 +13,11 @@ class StandardFunction {
   /// d^k f / d x^k, k = 0..4.
   virtual void derivatives(double x, double out[5]) const = 0;
   virtual Smoothness smoothness() const = 0;
+  /// E f^(k)(x), k = 0..4, under x ~ N(mean, variance) by a series, where the Gaussian is so narrow or so wide
+  /// that a short one is right to 1e-11; false elsewhere.
+  virtual bool means_by_series(double /*mean*/, double /*variance*/, double /*out*/[5]) const { return false; }
+  /// f(x) = x + f(-x)
+  virtual bool reflects() const { return false; }
   /// The log of its density and that one's first two derivatives.
   virtual void log_density(double x, double out[3]) const = 0;
   /// log E exp(f(x)) under x ~ N(mean, variance) where it has a closed form.

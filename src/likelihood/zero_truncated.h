@@ -8,39 +8,102 @@
 
 namespace galvi {
 
-/// p(y | eta) / (1 - exp(-L)), L(eta) = -log p(0 | eta), of counts y = 1, 2, .. under a base with K = 1 whose
-/// L is about exp(eta) times the number of trials where eta is far below 0.
-class ZeroTruncated final : public Likelihood {
+/// -log(1 - exp(-L)), L(eta) = -log p(0 | eta) of a base with K = 1 whose L is about exp(eta) times the number
+/// of trials where eta is far below 0: what is added to log p of a count that is known to be positive. By itself
+/// it is not a log density.
+class ZeroTruncation final : public Likelihood {
  public:
-  explicit ZeroTruncated(const Likelihood& base) : base_(base) {}
+  explicit ZeroTruncation(const Likelihood& base) : base_(base) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return base_.log_density(datum, eta) - log_positive(datum.size, *eta);
+    return first_term_suffices(datum, *eta) ? first_term(datum, *eta)
+                                            : value(-base_.log_density({0.0, datum.size}, eta));
   }
   // With q = exp(-L) / (1 - exp(-L)) the derivatives of log(1 - exp(-L)) in L are q, -q (1 + q),
   // q (1 + q) (1 + 2 q), -q (1 + q) (1 + 6 q + 6 q^2).
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    std::fill(out, out + 5, 0.0);
+    if (first_term_suffices(datum, eta)) {
+      out[0] = first_term(datum, eta);
+      out[1] = -1.0;
+      return;
+    }
     double zero[5];
-    base_.derivatives(datum, eta, out);
     base_.derivatives({0.0, datum.size}, eta, zero);
-    const double L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
-    out[0] -= log_positive(datum.size, eta);
-    // far to the left it is eta plus a constant, far to the right nothing
-    if (eta < far_left) out[1] -= 1.0;
-    if (eta < far_left || -zero[0] > 700.0) return;
-    const double q = 1.0 / std::expm1(-zero[0]), g2 = -q * (1.0 + q);
+    const double L = -zero[0], L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
+    if (L > nothing_left) return;
+    out[0] = value(L);
+    const double q = 1.0 / std::expm1(L), g2 = -q * (1.0 + q);
     const double g3 = -g2 * (1.0 + 2.0 * q), g4 = g2 * (1.0 + 6.0 * q * (1.0 + q));
-    out[1] -= q * L1;
-    out[2] -= q * L2 + g2 * L1 * L1;
-    out[3] -= q * L3 + 3.0 * g2 * L1 * L2 + g3 * L1 * L1 * L1;
-    out[4] -= q * L4 + g2 * (4.0 * L1 * L3 + 3.0 * L2 * L2) + 6.0 * g3 * L1 * L1 * L2 +
-              g4 * L1 * L1 * L1 * L1;
+    out[1] = -q * L1;
+    out[2] = -(q * L2 + g2 * L1 * L1);
+    out[3] = -(q * L3 + 3.0 * g2 * L1 * L2 + g3 * L1 * L1 * L1);
+    out[4] = -(q * L4 + g2 * (4.0 * L1 * L3 + 3.0 * L2 * L2) + 6.0 * g3 * L1 * L1 * L2 +
+               g4 * L1 * L1 * L1 * L1);
+  }
+  // Singular where L = 2 pi i k, k = 1, 2, .., at a distance of pi / 2 and more from the real line, and where the
+  // base is. Beyond k = 7 exp(-L) is negligible.
+  Smoothness smoothness() const override { return {1.57, 0.0}; }
+  Smoothness smoothness(const Datum& datum) const override {
+    const double first = 1.84 - std::log(datum.size), last = 3.79 - std::log(datum.size);
+    const Smoothness own = base_.smoothness(datum);
+    const double bend = std::isfinite(own.width) ? own.centre : last;
+    const double low = std::min(bend, first), high = std::min(std::max(bend, first), last);
+    return {smoothness().width, 0.0, 0.5 * (low + high), 0.5 * (high - low)};
+  }
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    const Datum none{0.0, datum.size};
+    const double L = -base_.log_density(none, eta);
+    if (!first_term_suffices(datum, *eta) && L <= nothing_left)
+      base_.add_gradient(none, eta, weight / std::expm1(L), gradient);
+  }
+  bool has_hyper() const override { return base_.has_hyper(); }
+  bool log_concave() const override { return false; }
+
+  double starting_eta(const Datum&) const override { return 0.0; }
+  double conditional_mean(double, const double*) const override { return 0.0; }
+  double conditional_variance(double, const double*) const override { return 0.0; }
+  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
+  bool discrete() const override { return true; }
+  Support support(double) const override { return {0.0, infinity}; }
+
+ private:
+  static constexpr double nothing_left = 700.0;
+  static double value(double L) {
+    return -(L < 0.693 ? std::log(-std::expm1(-L)) : std::log1p(-std::exp(-L)));
+  }
+  static double first_term(const Datum& datum, double eta) { return -eta - std::log(datum.size); }
+  // Far to the left of where the base bends, L is size exp(eta), and so small that log(1 - exp(-L)) is log L.
+  bool first_term_suffices(const Datum& datum, double eta) const {
+    constexpr double far_left = -30.0;
+    if (eta > far_left) return false;
+    const Smoothness own = base_.smoothness(datum);
+    const double bend = std::isfinite(own.width) ? std::min(own.centre, 0.0) : 0.0;
+    return eta < far_left + bend - std::max(0.0, std::log(datum.size));
+  }
+  const Likelihood& base_;
+};
+
+/// p(y | eta) / (1 - exp(-L)) of counts y = 1, 2, .. under that base.
+class ZeroTruncated final : public Likelihood {
+ public:
+  explicit ZeroTruncated(const Likelihood& base) : base_(base), truncation_(base) {}
+  /// What log p differs in from the base's.
+  const ZeroTruncation& truncation() const { return truncation_; }
+
+  double log_density(const Datum& datum, const double* eta) const override {
+    return base_.log_density(datum, eta) + truncation_.log_density(datum, eta);
+  }
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    double more[5];
+    base_.derivatives(datum, eta, out);
+    truncation_.derivatives(datum, eta, more);
+    for (int k = 0; k < 5; ++k) out[k] += more[k];
     if (log_concave()) out[2] = std::min(out[2], 0.0);  // rounding may be all that is left
   }
-  // L = 2 pi i k at a distance of pi / 2 and more.
-  Smoothness smoothness() const override { return {1.57, 2.0}; }
-  /// As a family whose natural parameter is eta. A size that is learned makes it none, and where it is below 1
-  /// log p is convex somewhere.
+  Smoothness smoothness() const override { return {truncation_.smoothness().width, 2.0}; }
+  /// As a family whose natural parameter is eta. With a learned size it is none, and where that is below 1 log p
+  /// is convex somewhere.
   bool log_concave() const override { return !base_.has_hyper(); }
   double starting_eta(const Datum& datum) const override { return base_.starting_eta(datum); }
 
@@ -64,25 +127,18 @@ class ZeroTruncated final : public Likelihood {
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     base_.add_gradient(datum, eta, weight, gradient);
-    const Datum none{0.0, datum.size};
-    const double odds = 1.0 / std::expm1(-base_.log_density(none, eta));
-    base_.add_gradient(none, eta, weight * odds, gradient);
+    truncation_.add_gradient(datum, eta, weight, gradient);
   }
   bool has_hyper() const override { return base_.has_hyper(); }
 
  private:
-  static constexpr double far_left = -30.0;
-
   double zero(double size, double eta) const { return std::exp(base_.log_density({0.0, size}, &eta)); }
-  double positive(double size, double eta) const { return std::exp(log_positive(size, eta)); }
-  // log(1 - exp(-L))
-  double log_positive(double size, double eta) const {
-    if (eta < far_left) return eta + std::log(size);
-    const double log_zero = base_.log_density({0.0, size}, &eta);
-    return log_zero > -0.693 ? std::log(-std::expm1(log_zero)) : std::log1p(-std::exp(log_zero));
+  double positive(double size, double eta) const {
+    return std::exp(-truncation_.log_density({1.0, size}, &eta));
   }
 
   const Likelihood& base_;
+  ZeroTruncation truncation_;
 };
 
 }  // namespace galvi

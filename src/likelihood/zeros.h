@@ -40,8 +40,8 @@ class WithZeros : public Distributional {
   const Likelihood& base() const { return *base_; }
   static double log_zero_share(const double* eta) { return log_sigmoid().value(eta[1]); }
   static double log_rest_share(const double* eta) { return log_sigmoid().value(-eta[1]); }
-  static Split::Part no_zero() { return {&gate(), {0.0, 1.0}}; }
-  static Split::Part a_zero() { return {&gate(), {1.0, 1.0}}; }
+  static Split::Part no_zero() { return {&gate(), {0.0, 1.0}, 1}; }
+  static Split::Part a_zero() { return {&gate(), {1.0, 1.0}, 1}; }
 
  private:
   static double rest_share(const double* eta) { return std::exp(log_rest_share(eta)); }
@@ -52,36 +52,7 @@ class WithZeros : public Distributional {
   std::shared_ptr<Likelihood> base_;
 };
 
-/// log p(0 | eta) = log(P + (1 - P) exp(-L)) with L = -log p(0 | eta_1) of the base known is
-/// f(eta_2) - f(eta_2 + L), f = log sigmoid: its second term, as a function of eta_2.
-class ZeroOfEitherKind final : public Composed {
- public:
-  ZeroOfEitherKind(const Likelihood& base, const Datum& zero, double first)
-      : Composed(log_sigmoid()), base_(base), first_(first), L_(-base.log_density(zero, &first)) {}
-  void compose(const Datum&, Composition& sum) const override {
-    constexpr double nothing_left = 1e4;  // of exp(-L) beside P
-    if (L_ < nothing_left) sum.parts.push_back({0, -1.0, 1.0, L_});
-  }
-  // L is the shift.
-  void add_composition_gradient(const Datum& zero, const CompositionAdjoint& adjoint,
-                                VectorRef gradient) const override {
-    if (!adjoint.shift.empty()) base_.add_gradient(zero, &first_, -adjoint.shift[0], gradient);
-  }
-  bool has_hyper() const override { return base_.has_hyper(); }
-  bool log_concave() const override { return false; }
-  double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(double, const double*) const override { return 0.0; }
-  double conditional_variance(double, const double*) const override { return 0.0; }
-  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
-  bool discrete() const override { return true; }
-  Support support(double) const override { return {0.0, 0.0}; }
-
- private:
-  const Likelihood& base_;
-  double first_, L_;
-};
-
-/// Zeros of both kinds: log p(0 | eta) as above, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
+/// Zeros of both kinds: log p(0 | eta) as below, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
 class ZeroInflated final : public WithZeros {
  public:
   using WithZeros::WithZeros;
@@ -94,23 +65,103 @@ class ZeroInflated final : public WithZeros {
   }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return std::nullopt;
-    return Split{{Split::Part{&base(), datum}, no_zero()}};
+    return Split{{Split::Part{&base(), datum, 0}, no_zero()}};
   }
-  // The outer mean is over eta_1. Its integrand is singular where L = -eta_2 +- i pi, and log L turns no faster
-  // than eta_1 does.
-  Nesting nesting(const Datum&, const double* mean, const double* variance) const override {
-    const double far = mean[1] - 5.0 * std::sqrt(variance[1]);
-    const double reach = std::max(pi, 3.0 * std::sqrt(variance[1]));
-    return {0, {std::min(1.4, 0.9 * std::atan2(reach, -far)), 1.0}, a_zero()};
+  // With L(eta_1) = -log p(0 | eta_1) of the base, f = log sigmoid,
+  //   log p(0 | eta) = log(P + (1 - P) exp(-L)) = f(eta_2) - f(eta_2 + L).
+  // The mean of the second term over eta_2 is a function of L that bends where L = -eta_2, with singularities
+  // at -eta_2 +- i pi. The width is safe for any base, as the angle of L grows no faster than the imaginary part
+  // of eta_1. Where the Gaussian is wide, a closer look saves nodes.
+  Nesting nesting(const Datum& zero, const double* mean, const double* variance) const override {
+    constexpr double narrow = 0.03;
+    const Bend bend(mean[1], variance[1]);
+    Smoothness smoothness{bend.angle(bend.high), 0.0, 0.0, infinity};
+    if (std::sqrt(variance[0]) > narrow * smoothness.width) smoothness = smoothness_of(zero, bend);
+    return {0, smoothness, a_zero(), -1.0};
   }
-  std::unique_ptr<Likelihood> inner(const Datum& datum, double outer) const override {
-    return std::make_unique<ZeroOfEitherKind>(base(), datum, outer);
+  void shift(const Datum& zero, double outer, double out[5]) const override {
+    base().derivatives(zero, outer, out);
+    for (int k = 0; k < 5; ++k) out[k] = -out[k];
   }
+  void add_shift_gradient(const Datum& zero, double outer, double weight, VectorRef gradient) const override {
+    base().add_gradient(zero, &outer, -weight, gradient);
+  }
+  bool compete() const override { return true; }
   std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), false}; }
   bool log_concave() const override { return false; }
 
  protected:
   const Likelihood& rest() const override { return base(); }
+
+ private:
+  /// The values of L between which that mean bends. Below 1 it is nearly a line, and beyond `high` it is 0.
+  struct Bend {
+    double imaginary, far, low, high;
+
+    Bend(double mean, double variance) {
+      constexpr double reach = 5.0, last_digits = 10.0;
+      const double sd = std::sqrt(variance);
+      imaginary = std::max(pi, 3.0 * sd);
+      far = reach * sd - mean;
+      low = std::max(1.0, -mean - reach * sd);
+      high = std::max(1.0, far) + last_digits;
+    }
+    /// The angle of the singularities whose real part is L.
+    double angle(double L) const {
+      constexpr double least = 1e-12, most = 1.4;  // exp(-L) grows from pi / 2 on
+      return std::clamp(0.9 * std::atan2(imaginary, std::min(L, far)), least, most);
+    }
+  };
+
+  // Singularities are located for five values of L across the bend, further from the real line where log L is
+  // flatter; the base may have its own. If all lie outside a cone whose tip is below the nearest, as the shifted
+  // lines of the sinh rule do, that one is the centre; for a narrower cone a little spread keeps the lines closer
+  // to the axis. Else the centre is in the middle of them.
+  Smoothness smoothness_of(const Datum& zero, const Bend& bend) const {
+    constexpr int points = 5;
+    constexpr double cone = 0.45, of_cone = 1.5, steep = 0.95;
+    double x[points + 1], width[points + 1];
+    const double ratio = std::pow(bend.high / bend.low, 1.0 / (points - 1));
+    double L = bend.low;
+    for (int k = 0; k < points; ++k, L *= ratio) {
+      double out[5];
+      x[k] = eta_where(zero, L, out);
+      width[k] = bend.angle(L) * std::max(1.0, out[0] / out[1]);
+    }
+    const Smoothness own = base().smoothness(zero);
+    const bool bends = std::isfinite(own.width) && own.centre < x[points - 1];
+    x[points] = bends ? own.centre : x[0];
+    width[points] = bends ? 0.9 * own.width : width[0];
+    const int nearest = static_cast<int>(std::min_element(width, width + points + 1) - width);
+    const auto outside = [&](double slope) {
+      for (int k = 0; k <= points; ++k)
+        if (width[k] < width[nearest] + slope * (std::fabs(x[k] - x[nearest]) - width[nearest])) return false;
+      return true;
+    };
+    Smoothness out{width[nearest], 0.0, x[nearest], 0.0};
+    if (outside(steep)) return out;
+    if (outside(cone)) {
+      out.spread = of_cone * out.width;
+      return out;
+    }
+    const auto [low, high] = std::minmax_element(x, x + points + 1);
+    out.centre = 0.5 * (*low + *high);
+    out.spread = 0.5 * (*high - *low);
+    return out;
+  }
+
+  // The eta_1 at which L has that value, with L and its derivatives there, by Newton's method. log L is concave
+  // with slopes below 1, so that steps approach from the left and never overshoot.
+  double eta_where(const Datum& zero, double L, double out[5]) const {
+    double eta = std::log(L / zero.size);
+    for (int i = 0; i < 20; ++i) {
+      shift(zero, eta, out);
+      const double step = out[0] / out[1] * std::log(L / out[0]);
+      if (!(step > 1e-3)) break;
+      eta += step;
+    }
+    return eta;
+  }
 };
 
 /// Zeros of that kind alone: log p(0 | eta) = log P, log p(y | eta) = log(1 - P) + log p(y | eta_1, y > 0) of
@@ -123,8 +174,10 @@ class Hurdle final : public WithZeros {
     return datum.y > 0.0 ? log_rest_share(eta) + rest().log_density(datum, eta) : log_zero_share(eta);
   }
   std::optional<Split> split(const Datum& datum) const override {
-    if (datum.y > 0.0) return Split{{Split::Part{&rest(), datum}, no_zero()}};
-    return Split{{Split::Part{}, a_zero()}};
+    if (datum.y == 0.0) return Split{{a_zero()}};
+    if (!base().discrete()) return Split{{Split::Part{&base(), datum, 0}, no_zero()}};
+    const Split::Part truncation{&truncated_.truncation(), datum, 0};
+    return Split{{Split::Part{&base(), datum, 0}, truncation, no_zero()}};
   }
   std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), true}; }
   bool separable() const override { return true; }

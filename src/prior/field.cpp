@@ -5,67 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "prior/field_models.h"
+
 namespace galvi {
 
-/// The coefficients of the parts and their derivatives (part x hyperparameter).
-struct Mixture {
-  Vector coefficient;
-  Matrix slope;
-};
-
 namespace {
-
-Mixture scaled(const Vector& h) {
-  const double v = h[0];
-  Mixture out{Vector(1), Matrix(1, 1)};
-  out.coefficient << 1 / v;
-  out.slope << -1 / (v * v);
-  return out;
-}
-
-// D - dependence A
-Mixture proper(const Vector& h) {
-  const double v = h[0], d = h[1];
-  Mixture out{Vector(2), Matrix(2, 2)};
-  out.coefficient << 1 / v, d / v;
-  out.slope << -1 / (v * v), 0,  //
-      -d / (v * v), 1 / v;
-  return out;
-}
-
-// unstructured, then structured nodes
-Mixture bym2(const Vector& h) {
-  const double v = h[0], m = h[1];
-  Mixture out{Vector(2), Matrix(2, 2)};
-  out.coefficient << 1 / (v * (1 - m)), 1 / (v * m);
-  out.slope << -1 / (v * v * (1 - m)), 1 / (v * (1 - m) * (1 - m)),  //
-      -1 / (v * v * m), -1 / (v * m * m);
-  return out;
-}
-
-// variance: marginal. Parts: ones, ones away from the ends, minus one between neighbours.
-Mixture ar1(const Vector& h) {
-  const double v = h[0], r = h[1], s = 1 - r * r, a = 1 / (v * s), da = 2 * r * a / s;
-  Mixture out{Vector(3), Matrix(3, 2)};
-  out.coefficient << a, a * r * r, a * r;
-  out.slope << -a / v, da,  //
-      -a * r * r / v, da * r * r + 2 * a * r,  //
-      -a * r / v, da * r + a;
-  return out;
-}
-
-// A Matern field of smoothness 1 in the plane, by finite elements (Lindgren, Rue and Lindstrom 2011):
-// Q = tau^2 (kappa^4 C + 2 kappa^2 G + G C^-1 G), range = sqrt(8) / kappa, sd^2 = 1 / (4 pi kappa^2 tau^2).
-Mixture spde(const Vector& h) {
-  const double range = h[0], sd = h[1], kappa2 = 8 / (range * range), unit = 1 / (4 * M_PI * sd * sd);
-  Mixture out{Vector(3), Matrix(3, 2)};
-  out.coefficient << unit * kappa2, 2 * unit, unit / kappa2;
-  out.slope << -2 * unit * kappa2 / range, 0,  //
-      0, 0,  //
-      2 * unit / kappa2 / range, 0;
-  out.slope.col(1) = -2 / sd * out.coefficient;
-  return out;
-}
 
 // The union of the parts' lower triangles with all of the diagonal, all values one.
 SparseMatrix union_pattern(const std::vector<Triplets>& parts, Index L) {
@@ -93,41 +37,9 @@ std::vector<Index> components(const SparseMatrix& lower) {
 
 }  // namespace
 
-struct FieldModel {
-  std::string name;
-  std::vector<FieldParameter> hyper;
-  Index parts;
-  Mixture (*mix)(const Vector& hyper);
-};
-
-namespace {
-
-const std::vector<FieldModel>& models() {
-  static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true};
-  static const std::vector<FieldModel> table = {
-      {"iid", {variance}, 1, scaled},
-      {"besag", {variance}, 1, scaled},
-      {"rw1", {variance}, 1, scaled},
-      {"rw2", {variance}, 1, scaled},
-      {"proper", {variance, {"dependence", "logit", 0.001, 0.999}}, 2, proper},
-      {"bym2", {variance, {"mixing", "logit", 0.001, 0.999}}, 2, bym2},
-      {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
-      {"spde", {{"range", "log", 1e-3, 1e2, true}, {"sd", "log", 1e-3, 3e3, true}}, 3, spde},
-  };
-  return table;
-}
-
-const FieldModel& find_model(const std::string& name) {
-  for (const FieldModel& model : models())
-    if (model.name == name) return model;
-  throw std::invalid_argument("unknown field model \"" + name + "\"");
-}
-
-}  // namespace
-
 std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts() {
   std::vector<std::pair<std::string, std::vector<FieldParameter>>> out;
-  for (const FieldModel& model : models()) out.emplace_back(model.name, model.hyper);
+  for (const FieldModel& model : field_models()) out.emplace_back(model.name, model.hyper);
   return out;
 }
 
@@ -152,16 +64,57 @@ Index position(const SparseMatrix& lower, Index i, Index j) {
   return found != end && *found == i ? found - lower.innerIndexPtr() : -1;
 }
 
-Field::Field(const FieldSpec& spec) : model_(find_model(spec.model)), pins_(spec.pins) {
+// The hyperparameters of each copy, and how many parts these have.
+void Field::read_hyper(const FieldSpec& spec) {
+  std::vector<const std::vector<Index>*> found;
   for (const FieldParameter& parameter : model_.hyper) {
-    const auto found = spec.hyper.find(parameter.name);
-    if (found == spec.hyper.end() || found->second.size() != 1)
-      throw std::invalid_argument("field model \"" + spec.model + "\" needs one hyperparameter " +
+    const auto at = spec.hyper.find(parameter.name);
+    if (at == spec.hyper.end())
+      throw std::invalid_argument("field model \"" + spec.model + "\" needs the hyperparameter " +
                                   parameter.name);
-    hyper_.push_back(found->second[0]);
+    found.push_back(&at->second);
   }
-  if (static_cast<Index>(spec.precision.size()) != model_.parts)
-    throw std::invalid_argument("field model \"" + spec.model + "\" has another number of parts");
+  const Index parts = static_cast<Index>(spec.precision.size());
+  Index first = 0;
+  if (model_.parts == 0) {
+    Copy all{{}, 0, {}};
+    for (const auto* positions : found) all.hyper.insert(all.hyper.end(), positions->begin(), positions->end());
+    first = static_cast<Index>(all.hyper.size());  // as many parts as numbers
+    copies_.push_back(std::move(all));
+  } else {
+    for (const auto* positions : found)
+      if (positions->empty() || positions->size() != found[0]->size())
+        throw std::invalid_argument("field model \"" + spec.model + "\" needs as many of each hyperparameter");
+    for (std::size_t copy = 0; copy < found[0]->size(); ++copy, first += model_.parts) {
+      copies_.push_back({{}, first, {}});
+      for (const auto* positions : found) copies_.back().hyper.push_back((*positions)[copy]);
+    }
+  }
+  if (parts != first) throw std::invalid_argument("field model \"" + spec.model + "\" has another number of parts");
+}
+
+// Nodes of one part each, and no constraint that is on two of them.
+void Field::find_scales(const FieldSpec& spec) {
+  if (model_.parts != 1) return;
+  constexpr Index none = -1;
+  part_of_.assign(size(), copies_.size() == 1 ? 0 : none);
+  for (std::size_t p = 0; p < copies_.size() && copies_.size() > 1; ++p)
+    for (const auto& entry : spec.precision[p].entries)
+      for (const Index node : {static_cast<Index>(entry.row()), static_cast<Index>(entry.col())}) {
+        if (part_of_[node] != none && part_of_[node] != static_cast<Index>(p))
+          throw std::invalid_argument("copies of a field share a node");
+        part_of_[node] = static_cast<Index>(p);
+      }
+  rank_ = Vector::Zero(static_cast<Index>(copies_.size()));
+  for (const Index part : part_of_) {
+    if (part == none) throw std::invalid_argument("a node of a field is in none of its copies");
+    rank_[part] += 1;
+  }
+  for (const Index pin : pins_) rank_[part_of_[pin]] -= 1;
+}
+
+Field::Field(const FieldSpec& spec) : model_(find_field_model(spec.model)), pins_(spec.pins) {
+  read_hyper(spec);
   const Index L = spec.precision[0].rows;
   for (const Triplets& part : spec.precision)
     if (part.rows != L || part.columns != L)
@@ -170,15 +123,15 @@ Field::Field(const FieldSpec& spec) : model_(find_model(spec.model)), pins_(spec
   precision_ = union_pattern(spec.precision, L);
   component_ = components(precision_);
   const Index size = precision_.nonZeros();
-  parts_ = Matrix::Zero(size, model_.parts);
-  // the values as positions among themselves, to be looked up
-  for (Index e = 0; e < size; ++e) precision_.valuePtr()[e] = static_cast<double>(e);
-  for (Index p = 0; p < model_.parts; ++p)
+  std::vector<Eigen::Triplet<double>> values;
+  for (std::size_t p = 0; p < spec.precision.size(); ++p)
     for (const auto& entry : spec.precision[p].entries) {
       if (entry.row() < entry.col())
         throw std::invalid_argument("a field's precision has an entry above its diagonal");
-      parts_(static_cast<Index>(precision_.coeff(entry.row(), entry.col())), p) += entry.value();
+      values.emplace_back(position(precision_, entry.row(), entry.col()), p, entry.value());
     }
+  parts_.resize(size, static_cast<Index>(spec.precision.size()));
+  parts_.setFromTriplets(values.begin(), values.end());
   multiplicity_ = Vector::Constant(size, 2);
   diagonal_.resize(L);
   for (Index j = 0; j < L; ++j) {
@@ -193,30 +146,39 @@ Field::Field(const FieldSpec& spec) : model_(find_model(spec.model)), pins_(spec
   for (const auto& entry : spec.constraints.entries) constraints_(entry.row(), entry.col()) += entry.value();
   for (const Index pin : pins_)
     if (pin < 0 || pin >= L) throw std::invalid_argument("a field is pinned at a node that it does not have");
+  find_scales(spec);
 }
 
 void Field::update(const ConstVectorRef& hyper) {
-  Vector own(static_cast<Index>(hyper_.size()));
-  for (Index h = 0; h < own.size(); ++h) own[h] = hyper[hyper_[h]];
-  const Mixture mixture = model_.mix(own);
-  coefficient_ = mixture.coefficient;
-  slope_ = mixture.slope;
-  if (!one_part() || unit_.size() == 0) {
-    unit_ = one_part() ? Vector(parts_.col(0)) : Vector(parts_ * coefficient_);
+  coefficient_.resize(parts_.cols());
+  for (Copy& copy : copies_) {
+    Vector own(static_cast<Index>(copy.hyper.size()));
+    for (Index h = 0; h < own.size(); ++h) own[h] = hyper[copy.hyper[h]];
+    Mixture mixture = model_.mix(own);
+    coefficient_.segment(copy.first, mixture.coefficient.size()) = mixture.coefficient;
+    copy.slope = std::move(mixture.slope);
+  }
+  if (!scaled() || unit_.size() == 0) {
+    unit_ = parts_ * (scaled() ? Vector::Ones(parts_.cols()) : coefficient_);
     unit_pins_.resize(static_cast<Index>(pins_.size()));
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_pins_[j] = unit_[diagonal_[pins_[j]]];
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_[diagonal_[pins_[j]]] += unit_pins_[j];
     factorised_ = covariances_known_ = false;
   }
-  scale_ = one_part() ? coefficient_[0] : 1;
-  pin_weights_ = scale_ * unit_pins_;
-  Eigen::Map<Vector>(precision_.valuePtr(), precision_.nonZeros()) = scale_ * unit_;
+  scale_ = Vector::Ones(size());
+  if (scaled())
+    for (Index j = 0; j < size(); ++j) scale_[j] = coefficient_[part_of_[j]];
+  pin_weights_ = unit_pins_;
+  for (std::size_t j = 0; j < pins_.size(); ++j) pin_weights_[j] *= scale_[pins_[j]];
+  for (Index j = 0; j < size(); ++j)
+    for (int e = precision_.outerIndexPtr()[j]; e < precision_.outerIndexPtr()[j + 1]; ++e)
+      precision_.valuePtr()[e] = scale_[j] * unit_[e];
 }
 
 void Field::factorise(Context& context) const {
   if (factorised_) return;
   if (!factor_) factor_.emplace(precision_);
-  if (!(scale_ > 0) || !factor_->factorise(context, unit_))
+  if (!(scale_.minCoeff() > 0) || !factor_->factorise(context, unit_))
     throw std::domain_error("the precision of a " + model_.name +
                             " field is not positive definite at its hyperparameters");
   const Index c = constraints_.cols();
@@ -247,19 +209,19 @@ Matrix Field::covariance_times(Context& context, const ConstMatrixRef& X) const 
   Matrix out = gauge_transposed(X);
   factor_->solve(context, out);
   out -= shift_ * (constraints_.transpose() * out);
-  return out / scale_;
+  return scale_.cwiseInverse().asDiagonal() * out;
 }
 
 Matrix Field::whitened(Context& context, const ConstMatrixRef& X) const {
   factorise(context);
-  Matrix out = gauge_transposed(X);
+  Matrix out = scale_.cwiseSqrt().cwiseInverse().asDiagonal() * gauge_transposed(X);
   factor_->solve_lower(context, out);
-  return out / std::sqrt(scale_);
+  return out;
 }
 
 double Field::log_det(Context& context) const {
   factorise(context);
-  return log_det_ + static_cast<double>(size()) * std::log(scale_);
+  return log_det_ + scale_.array().log().sum();
 }
 
 // P R^-1 P' = R^-1 - S U' - U S' + S (B'U) S' with S = N (B'N)^-1 and U = R^-1 B
@@ -282,7 +244,10 @@ Vector Field::covariances(Context& context) const {
     }
     covariances_known_ = true;
   }
-  return covariances_ / scale_;
+  Vector out = covariances_;
+  for (Index j = 0; j < size(); ++j)
+    for (int e = precision_.outerIndexPtr()[j]; e < precision_.outerIndexPtr()[j + 1]; ++e) out[e] /= scale_[j];
+  return out;
 }
 
 Vector Field::variances(Context& context) const {
@@ -313,23 +278,26 @@ Vector Field::row_variances(Context& context, const SparseRows& W) const {
 }
 
 void Field::chain(const Vector& d_coefficient, VectorRef hyper) const {
-  const Vector d_hyper = slope_.transpose() * d_coefficient;
-  for (std::size_t h = 0; h < hyper_.size(); ++h) hyper[hyper_[h]] += d_hyper[h];
+  for (const Copy& copy : copies_) {
+    const Vector d_hyper = copy.slope.transpose() * d_coefficient.segment(copy.first, copy.slope.rows());
+    for (std::size_t h = 0; h < copy.hyper.size(); ++h) hyper[copy.hyper[h]] += d_hyper[h];
+  }
 }
 
 void Field::add_gradient(const Vector& G, VectorRef hyper) const {
   chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
 }
 
-void Field::add_gradient_of_one_part(double with_Q, VectorRef hyper) const {
-  chain(Vector::Constant(1, with_Q / coefficient_[0]), hyper);
+void Field::add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const {
+  Vector sums = Vector::Zero(parts_.cols());
+  for (Index j = 0; j < size(); ++j) sums[part_of_[j]] += with_Q[j];
+  chain(sums.cwiseQuotient(coefficient_), hyper);
 }
 
 // tr(Q^- dQ), and tr(Q^- Q) is the rank
 void Field::add_log_det_gradient(Context& context, double share, VectorRef hyper) const {
-  const double rank = static_cast<double>(size() - constraints_.cols());
-  if (one_part())
-    add_gradient_of_one_part(share * rank, hyper);
+  if (scaled())
+    chain(share * rank_.cwiseQuotient(coefficient_), hyper);
   else
     add_gradient(share * covariances(context), hyper);
 }

@@ -18,7 +18,7 @@ SparseRows node_design(const TermRows& rows, Index L);
 /// Where (i, j) or (j, i) is among the values of a lower triangle, -1 for nowhere.
 Index position(const SparseMatrix& lower, Index i, Index j);
 
-/// A hyperparameter of a field: how it moves (hyper/table.h) and the range that is searched, of the variance
+/// A hyperparameter of a field: how it moves (hyper/table.h) and the range that is searched, of a scale
 /// (`relative`) in units of where it starts.
 struct FieldParameter {
   std::string name, transform;
@@ -30,6 +30,9 @@ std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts();
 
 struct FieldModel;
 
+/// A field may be several of one model side by side, with parts and hyperparameters of their own and no entry of
+/// Q between them: the levels of a factor `by`, the independent slopes of (x || g).
+///
 /// z ~ N(0, Q^-) with Q = sum_p coefficient_p(hyper) part_p. Of an intrinsic field Q has a null space, as
 /// many directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
 /// R = Q + diag(pin weights at the pins) is positive definite. N = R^-1 E diag(pin weights), E the pins'
@@ -66,34 +69,45 @@ class Field {
 
   /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
   void add_gradient(const Vector& G, VectorRef hyper) const;
-  /// Whether Q is one part times its coefficient. The sum of G_ij Q_ij then says all, without the digits that
-  /// a sum over differences of large covariances loses.
-  bool one_part() const { return parts_.cols() == 1; }
-  void add_gradient_of_one_part(double with_Q, VectorRef hyper) const;
+  /// Whether every node has one part, so that Q is that part times its coefficient. The sum of G_ij Q_ij then
+  /// says all, without the digits that a sum over differences of large covariances loses.
+  bool scaled() const { return !part_of_.empty(); }
+  /// The same of a scaled field, from the diagonal of G Q.   L
+  void add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const;
   /// hyper[h] += share d log|Q| / dh, on the complement of the null space.
   void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
 
  private:
+  /// One set of the model's hyperparameters, as positions in the table, and the first of the parts it mixes.
+  struct Copy {
+    std::vector<Index> hyper;
+    Index first;
+    Matrix slope;  // d coefficient_p / d hyper_h
+  };
+
+  void read_hyper(const FieldSpec& spec);
+  void find_scales(const FieldSpec& spec);
   void factorise(Context& context) const;
   Matrix gauge_transposed(const ConstMatrixRef& X) const;  // P' X
   void chain(const Vector& d_coefficient, VectorRef hyper) const;
 
   const FieldModel& model_;
-  std::vector<Index> hyper_;  // where the model's hyperparameters are in the table
+  std::vector<Copy> copies_;
   Matrix constraints_;
   std::vector<Index> pins_;
   Vector pin_weights_;
-  Matrix parts_;           // a row for each value of R, a column for each part
+  SparseMatrix parts_;     // a row for each value of R, a column for each part
+  std::vector<Index> part_of_;  // of a scaled field: each node's part
+  Vector rank_;                 // and each part's nodes less its constraints
   Vector multiplicity_;    // 1 on the diagonal, 2 off it
   IndexVector diagonal_;   // where the diagonal is among the values
   std::vector<Index> component_;  // of each node: what no chain of entries of Q joins is independent
   SparseMatrix precision_;
   Vector coefficient_;
-  Matrix slope_;             // d coefficient_p / d hyper_h
-  double scale_ = 1;         // the only part's coefficient, or 1
-  Vector unit_, unit_pins_;  // R / scale and its pins' weights
+  Vector scale_;             // of each node: its part's coefficient in a scaled field, else 1
+  Vector unit_, unit_pins_;  // R = scale unit, and its pins' weights
 
-  // What a factorisation of R / scale gives, made when first asked for; for one part it stays.
+  // What a factorisation of `unit` gives, made when first asked for; of a scaled field it stays.
   mutable std::optional<SparseCholesky> factor_;
   mutable bool factorised_ = false, covariances_known_ = false;
   mutable Matrix shift_;  // N (B'N)^-1

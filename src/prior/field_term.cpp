@@ -108,7 +108,7 @@ void FieldTerm::add_cross(Context& context, const TermRows& rows, const TermRows
 }
 
 // d cov = -W Q^- dQ Q^- W', so that d bound / dQ = -Q^- H Q^- with H = W'G W, which is zero but among the
-// touched nodes. Its sum with Q is -tr(H Q^-).
+// touched nodes. Its sum with Q is -tr(H Q^-), node by node.
 void FieldTerm::add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                         VectorRef hyper) const {
   const SparseRows all_rows = design(rows);
@@ -137,10 +137,10 @@ void FieldTerm::add_covariance_gradient(Context& context, const TermRows& rows, 
   const Matrix C = touched.covariance(context, field_);
   Matrix CH(C.rows(), width);
   multiply(context, false, false, 1.0, C, H, 0.0, CH);
-  if (field_.one_part()) {
-    double trace = 0;
-    for (Index k = 0; k < width; ++k) trace += CH(touched.nodes[k], k);
-    field_.add_gradient_of_one_part(-trace, hyper);
+  if (field_.scaled()) {
+    Vector with_Q = Vector::Zero(field_.size());
+    for (Index k = 0; k < width; ++k) with_Q[touched.nodes[k]] = -CH(touched.nodes[k], k);
+    field_.add_gradient_of_scales(with_Q, hyper);
     return;
   }
   const Matrix left = CH.transpose(), right = C.transpose();

@@ -1,5 +1,5 @@
-// A Gaussian Markov random field over nodes, of which each row sees one (or, in bym2, one of two
-// independent halves each).
+// A Gaussian Markov random field over nodes, of which each row sees one or several with its weights: in bym2
+// one of each half, of random slopes those of its group.
 #pragma once
 
 #include "prior/coefficients.h"
@@ -7,7 +7,7 @@
 
 namespace galvi {
 
-/// The nodes of one row are independent a priori. What a field leaves out and gives a prior of its own (the
+/// What a field leaves out and gives a prior of its own (the
 /// slope of an rw2, the constant of an unconstrained field) are the term's columns.
 class FieldTerm final : public CoefficientsTerm {
  public:

@@ -17,6 +17,7 @@ constexpr double table_exponent = 30;
 constexpr double rule_accuracy = 33;
 constexpr double two_pi = 6.28318530717958647692;
 constexpr double hermite_share = 1.0 / 28;  // Gauss-Hermite up to this sd, as a share of the width
+constexpr double five_share = 1.0 / 70;     // five nodes up to this one
 constexpr double least_sinh_sd = 0.3;       // the sinh rule is considered from this sd, in widths
 constexpr double most_sinh_distance = 20;   // of the mean from the centre, in sds
 constexpr double sinh_cost = 1.2;           // of a node, relative to one of the trapezium sum
@@ -25,10 +26,19 @@ constexpr double off_centre = 0.7;
 constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
 constexpr double most_nodes_per_sd = 2000;
 
-// The seven-point Gauss-Hermite rule for N(0, 1).
-constexpr double hermite_node[4] = {0.0, 1.1544053947399681, 2.3667594107345415, 3.7504397177257425};
-constexpr double hermite_weight[4] = {0.45714285714285714, 0.24012317860501271, 0.030757123967586497,
-                                      0.00054826885597221791};
+// Gauss-Hermite rules for N(0, 1), the right half. Their error in E g^(p), |g^(k)| <= (k - 1)! / width^k, is
+// n! (2 n + p - 1)! / (2 n)! (sd / width)^(2 n) / width^p, which is at most 1e-13 / width^p for p <= 4.
+struct HermiteHalf {
+  int last;
+  double node[4], weight[4];
+};
+constexpr HermiteHalf five_nodes{2,
+                                 {0.0, 1.3556261799742659, 2.8569700138728056, 0.0},
+                                 {0.53333333333333333, 0.22207592200561264, 0.011257411327720689, 0.0}};
+constexpr HermiteHalf seven_nodes{
+    3,
+    {0.0, 1.1544053947399681, 2.3667594107345415, 3.7504397177257425},
+    {0.45714285714285714, 0.24012317860501271, 0.030757123967586497, 0.00054826885597221791}};
 
 // With the line of integration shifted by d the error of the trapezium sum is
 // exp(-2 pi d / step + d^2 / (2 variance)).
@@ -69,12 +79,16 @@ double sinh_end(double distance, double sd, double a, double side) {
 
 double trapezium_step(double variance, double width) { return shifted_step(variance, width, table_exponent); }
 
+bool GaussianRule::narrow(double variance, const Smoothness& smoothness) {
+  const double share = hermite_share * std::min(smoothness.width, 1e6);
+  return variance == 0.0 || (smoothness.growth == 0.0 && variance <= share * share);
+}
+
 void GaussianRule::place(double mean, double variance, const Smoothness& smoothness) {
   nodes_.clear();
   weights_.clear();
   const double sd = std::sqrt(variance), width = smoothness.width;
-  if (smoothness.growth == 0.0 && sd <= hermite_share * std::min(width, 1e6)) return place_hermite(mean, sd);
-  if (sd == 0.0) return place_hermite(mean, sd);
+  if (narrow(variance, smoothness)) return place_hermite(mean, sd, sd <= five_share * width);
   double step = shifted_step(variance, width, rule_accuracy);
   if (smoothness.growth == 0.0 && std::isfinite(width)) {
     const double off = mean - smoothness.centre;
@@ -96,10 +110,11 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   place_trapezium(mean, sd, std::max(step, sd / most_nodes_per_sd), smoothness.growth);
 }
 
-void GaussianRule::place_hermite(double mean, double sd) {
-  for (int j = -3; j <= 3; ++j) {
-    nodes_.push_back(mean + std::copysign(sd * hermite_node[std::abs(j)], j));
-    weights_.push_back(hermite_weight[std::abs(j)]);
+void GaussianRule::place_hermite(double mean, double sd, bool five) {
+  const HermiteHalf& rule = five ? five_nodes : seven_nodes;
+  for (int j = -rule.last; j <= rule.last; ++j) {
+    nodes_.push_back(mean + std::copysign(sd * rule.node[std::abs(j)], j));
+    weights_.push_back(rule.weight[std::abs(j)]);
   }
 }
 

@@ -12,12 +12,14 @@ namespace galvi {
 double trapezium_step(double variance, double width);
 
 /// Chooses, by where the function's singularities are relative to the Gaussian, the cheapest of
-///   seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
+///   five or seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
 ///   the trapezium sum, whose error falls exponentially with the number of nodes;
 ///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
 ///   function's bend at the centre needs denser nodes than its tails.
 class GaussianRule {
  public:
+  /// Is the function nearly a polynomial across the Gaussian, so that a few Gauss-Hermite nodes will do?
+  static bool narrow(double variance, const Smoothness& smoothness);
   void place(double mean, double variance, const Smoothness& smoothness);
   const std::vector<double>& nodes() const { return nodes_; }
   const std::vector<double>& weights() const { return weights_; }
@@ -31,7 +33,7 @@ class GaussianRule {
   }
 
  private:
-  void place_hermite(double mean, double sd);
+  void place_hermite(double mean, double sd, bool five);
   void place_trapezium(double mean, double sd, double step, double growth);
   void place_sinh(double mean, double sd, double centre, double a, double step, double low, double high);
 

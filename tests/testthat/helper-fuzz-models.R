@@ -133,16 +133,22 @@ draw_predictor <- function(plain) {
 
 draw_term <- function(plain) {
   name <- pick(c("gp", "gp", names(galvi:::term_types())))
+  if (name == "|") return(draw_bar())
   if (name == "iid" && chance(0.3)) return("(1 | g)")
   draw_call(name, p = if (plain) 0 else 0.25)
 }
 
+# Effects that vary by group.
+draw_bar <- function() {
+  sprintf("(%s %s %s)", pick(c("x1", "1 + x1", "0 + x1", "x1 + x2", "0 + f", "f", "poly(x1, 2)", "log(abs(x2) + 1)")),
+    pick(galvi:::bars), pick(c("g", "g", "f", "g/f", "f:g")))
+}
+
 # ---- family and response ----
 
-fuzz_families <- function() grep("^(zero_inflated|hurdle)", names(galvi:::family_types()), value = TRUE, invert = TRUE)
+fuzz_families <- function() names(galvi:::family_types())
 
-# list(name, text). Families with zeros of their own are left out: under priors as wide as the hostile ones
-# here, the mean over two latent values takes seconds for each step.
+# list(name, text).
 draw_family <- function(plain) {
   types <- galvi:::family_types()
   name <- pick(fuzz_families())

@@ -10,3 +10,10 @@ test_that("banana is as documented", {
   expect_identical(as.vector(table(banana$y)), c(183L, 217L))
   expect_false(anyNA(banana))
 })
+
+test_that("sleepstudy is as documented", {
+  expect_identical(dim(sleepstudy), c(180L, 3L))
+  expect_identical(nlevels(sleepstudy$Subject), 18L)
+  expect_setequal(sleepstudy$Days, 0:9)
+  expect_false(anyNA(sleepstudy))
+})

@@ -1,0 +1,376 @@
+# The terms (1 + x | g) and (x || g): intercepts and slopes that vary by group. (1 | g) is iid(g).
+
+#' Random intercepts and slopes
+#'
+#' A term in parentheses with a bar, as lme4, glmmTMB and brms write it, adds effects that vary by group: what
+#' stands left of the bar is a formula of its own, whose coefficients each level of the grouping factor on the
+#' right has for itself. It has a meaning in formulas of [galvi()] only.
+#'
+#' | term | effects |
+#' |:--|:--|
+#' | `(1 | g)` | a random intercept, the same as [`iid(g)`][iid()] |
+#' | `(1 + x | g)`, `(x | g)` | a random intercept and a random slope in `x`, correlated |
+#' | `(x || g)` | the same without correlation |
+#' | `(0 + x | g)` | a random slope alone |
+#' | `(0 + f | g)` | an effect for each level of the factor `f`, correlated |
+#' | `(1 | a/b)` | nested groups, `(1 | a) + (1 | a:b)` |
+#' | `(1 | a:b)` | a group for each combination of the two |
+#'
+#' The q effects of a group are N(0, S) with the standard deviations `sd` and the correlations `cor` of S; those
+#' of different groups are independent. These are hyperparameters with names such as `(1 + x | g).sd.x` and
+#' `(1 + x | g).cor.(Intercept).x`; [VarCorr()][VarCorr.galvi] prints them. With `||` no two effects are correlated,
+#' those of one factor neither (as in glmmTMB and brms).
+#'
+#' A level that was not among the observations has its effects from the prior, mean zero, with the estimated S.
+#' `re_formula` in [predict()][predict.galvi] leaves effects out.
+#'
+#' @section Priors:
+#' In `prior =` of [galvi()] the entries `sd` and `cor` are for all such terms, and a list with the name of a
+#' term, such as `list("(1 + x | g)" = list(sd = half_normal(1)))`, for that one.
+#'
+#' * `sd`: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]; a number, or [fixed()] with one for each
+#'   effect, is held. A list has them by effect, `list(x = half_normal(1), default = pc(5))`. Without it standard
+#'   deviations are learned from the bound alone.
+#' * `cor`: `lkj(eta)`, the density of the correlation matrix R proportional to |R|^(eta - 1) (Lewandowski,
+#'   Kurowicka and Joe 2009): 1 is uniform, more prefers weak correlations. `lkj(2)` unless you say otherwise,
+#'   because the bound of few or little informative groups often has its maximum at a correlation of 1 or -1,
+#'   which lme4 calls a singular fit. NULL is no prior. `fixed()` holds all correlations, row after row of the
+#'   lower triangle of R.
+#'
+#' With flat priors on the fixed effects, a gaussian response and no prior on `cor`, the bound is the restricted
+#' likelihood that lme4 maximises with `REML = TRUE`.
+#'
+#' @references Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on
+#'   vines and extended onion method. Journal of Multivariate Analysis 100, 1989-2001.
+#' @seealso [iid()], [VarCorr.galvi()], [ranef()][ranef.galvi], [priors]
+#' @examples
+#' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
+#' VarCorr(fit)
+#' head(ranef(fit, condVar = TRUE)$Chick)
+#' plot(fit, terms = "(1 + Time | Chick)")
+#' # the population's curve, and one of a chick that was not seen
+#' new <- data.frame(Time = 0:21, Chick = "new")
+#' head(predict(fit, new, re_formula = NA, interval = "credible"))
+#' head(predict(fit, new, interval = "credible"))
+#' @name random-slopes
+#' @aliases random-effects
+NULL
+
+slopes_type <- function() {
+  list(
+    parse = parse_slopes, design = design_slopes, newdata = slopes_rows, panels = slope_panels,
+    posterior = slopes_posterior,
+    prior_names = function(spec) c(spec$label, "sd", "cor"), structure = slopes_structure,
+    count = function(spec) length(spec$levels), open = TRUE, grouped = TRUE
+  )
+}
+
+# The core's models of the effects of a group, by the bars that they are written with.
+slope_models <- c("|" = "unstructured", "||" = "diagonal")
+bars <- names(slope_models)
+
+# ---- parsing ----
+
+# (bar) -> calls of terms: iid() for intercepts alone, one for each grouping of nested ones.
+random_terms <- function(bar) {
+  effects <- bar[[2L]]
+  alone <- is_intercept(effects)
+  lapply(nested_groups(bar[[3L]]), function(group) {
+    if (alone) as.call(list(quote(iid), group)) else as.call(list(bar[[1L]], effects, group))
+  })
+}
+
+is_intercept <- function(effects) {
+  if (identical(effects, 1)) return(TRUE)
+  if (length(all.vars(effects))) return(FALSE)
+  terms <- tryCatch(stats::terms(stats::as.formula(call("~", effects))), error = function(e) NULL)
+  !is.null(terms) && !length(attr(terms, "term.labels")) && attr(terms, "intercept") == 1L
+}
+
+# a / b -> a, a:b
+nested_groups <- function(group) {
+  if (head_name(group) == "(") return(nested_groups(group[[2L]]))
+  if (head_name(group) != "/") return(list(group))
+  outer <- nested_groups(group[[2L]])
+  c(outer, list(call(":", outer[[length(outer)]], group[[3L]])))
+}
+
+#' @return list(type, model, inputs: the grouping, effects: the terms object of the left side, variables, shown)
+#' @noRd
+parse_slopes <- function(call, env) {
+  shown <- sprintf("(%s)", deparse_one(call))
+  refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", shown, what))
+  if (is_dot(call[[2L]]) || "." %in% all.vars(call[[2L]])) {
+    refuse("a `.` left of the bar stands for nothing: name the variables.")
+  }
+  if (length(find_term(call[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
+  effects <- tryCatch(stats::terms(stats::as.formula(call("~", call[[2L]]), env = env)), error = function(e) {
+    refuse(sprintf("what is left of the bar is not a formula (%s).", conditionMessage(e)))
+  })
+  if (length(attr(effects, "offset"))) refuse("an offset has no coefficient that could vary by group.")
+  if (!length(attr(effects, "term.labels")) && !attr(effects, "intercept")) {
+    refuse("there is no effect left of the bar: write (1 | g) or (x | g).")
+  }
+  group <- call[[3L]]
+  if (is_dot(group) || !length(all.vars(group))) refuse("right of the bar must be a grouping factor.")
+  if (head_name(group) %in% c("+", "*")) {
+    refuse(sprintf("write one term for each grouping, or (%s | a:b) for one of both together.",
+      deparse_one(call[[2L]])))
+  }
+  spec <- list(type = "|", model = slope_models[[head_name(call)]], effects = effects)
+  group <- field_input(group)
+  spec$inputs <- group$inputs
+  spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L])
+  spec$group <- if (is.null(group$shown)) variable_name(group$inputs[[1L]]) else group$shown
+  spec$shown <- shown
+  spec
+}
+
+#' Each effect of a grouping once: (1 | g) and iid(g) are the same, and one of them is in (1 + x | g)
+#' @noRd
+check_groups_once <- function(specs) {
+  effects <- lapply(specs, function(spec) {
+    group <- if (spec$type == "|") spec$group else spec_group(spec)
+    if (is.null(group)) return(NULL)
+    terms <- if (spec$type == "|") {
+      c(if (attr(spec$effects, "intercept")) "1", attr(spec$effects, "term.labels"))
+    } else if (is.null(spec$by)) "1" else variable_name(spec$by)
+    paste(terms, "|", group)
+  })
+  bar <- vapply(specs, function(spec) spec$type == "|" || isTRUE(spec$bar), NA)
+  for (i in which(bar)) {
+    for (j in setdiff(seq_along(specs), i)) {
+      twice <- intersect(effects[[i]], effects[[j]])
+      if (!length(twice)) next
+      stop_galvi("formula", sprintf(
+        "`%s` and `%s` have the same effects (%s): leave one out.", written_term(specs[[i]]),
+        written_term(specs[[j]]), twice[1L]
+      ))
+    }
+  }
+  specs
+}
+
+# The grouping of independent effects.
+spec_group <- function(spec) {
+  if (!identical(spec$type, "iid")) return(NULL)
+  if (is.null(spec$shown)) variable_name(spec$inputs[[1L]]) else spec$shown
+}
+
+written_term <- function(spec) {
+  if (isTRUE(spec$bar) && spec$type != "|") sprintf("(1 | %s)", spec_group(spec)) else spec_label(spec)
+}
+
+# ---- design ----
+
+# -> list(spec, rows, term), as every term's design
+design_slopes <- function(spec, frame, context) {
+  name <- variable_name(spec$inputs[[1L]])
+  as_slope_error(check_fixed_variables(spec$effects, frame), spec)
+  built <- fixed_matrix(spec$effects, frame)
+  spec[c("contrasts", "assign")] <- list(built$contrasts, built$assign)
+  spec$columns <- colnames(built$W)
+  check_finite_columns(built$W)
+  spec <- learn_groups(spec, check_grouping(frame[[name]], spec, name), name)
+  if (length(spec$levels) < 2L) {
+    stop_galvi("data", sprintf(
+      "`%s` has one level only (%s), so `%s` has no groups that could differ: leave the term out.", name,
+      dQuote(spec$levels, FALSE), spec$label
+    ))
+  }
+  check_independent_slopes(built$W, spec)
+  if (length(spec$columns) == 1L) spec$model <- "diagonal"
+  spec$hyper <- slopes_hyper(spec, built$W, context)
+  rows <- slopes_rows(spec, frame)
+  term <- list(type = "field", label = spec$label, field = field_list(slopes_structure(spec), spec$hyper))
+  list(spec = spec, rows = rows, term = term, priors = spec$hyper_priors)
+}
+
+as_slope_error <- function(expr, spec) {
+  tryCatch(expr, galvi_error_data = function(e) {
+    stop_galvi("data", sprintf("`%s`: %s", spec$label,
+      gsub("a fixed effect", "a random slope", conditionMessage(e), fixed = TRUE)))
+  })
+}
+
+check_grouping <- function(x, spec, name) {
+  if (is.null(dim(x)) && (is_number_like(x) || is.factor(x) || is.character(x))) return(x)
+  stop_galvi("data", sprintf(
+    "`%s` must be a factor, text or numbers to be the grouping of %s, not %s.", name, spec$label, describe(x)
+  ))
+}
+
+# Slopes of columns that are a combination of others are not determined.
+check_independent_slopes <- function(W, spec) {
+  size <- sqrt(colSums(W^2))
+  found <- qr(sweep(W, 2L, unit_if_zero(size), "/"), tol = 1e-9)
+  if (found$rank == ncol(W)) return(invisible())
+  bad <- spec$columns[found$pivot[-seq_len(found$rank)]]
+  stop_galvi("data", sprintf(
+    "`%s` has effects that cannot be told apart: %s %s a linear combination of the others. Leave %s out.",
+    spec$label, quote_names(bad), if (length(bad) > 1L) "are" else "is", if (length(bad) > 1L) "them" else "it"
+  ))
+}
+
+#' Node (j - 1) q + k is effect k of group j
+#' @noRd
+slopes_structure <- function(spec, more = 0L) {
+  slope_blocks(length(spec$levels) + more, length(spec$columns), spec$model == "unstructured")
+}
+
+#' Rows of any frame: all nodes of a row's group, with the effects' columns as weights
+#' @noRd
+slopes_rows <- function(spec, frame) {
+  name <- variable_name(spec$inputs[[1L]])
+  built <- fixed_matrix(spec$effects, frame, spec$contrasts)
+  if (!identical(colnames(built$W), spec$columns)) {
+    stop_galvi("newdata", sprintf(
+      "The variables of %s must be what they were in the fit: they give the columns %s, not %s.", spec$label,
+      quote_names(colnames(built$W)), quote_names(spec$columns)
+    ))
+  }
+  check_finite_columns(built$W)
+  found <- find_groups(spec, check_grouping(frame[[name]], spec, name), name)
+  out <- list(node = group_nodes(spec, found$at), weight = unname(strip_matrix(built$W)))
+  if (found$more) {
+    out$extension <- list(field = field_list(slopes_structure(spec, found$more), spec$hyper))
+  }
+  out
+}
+
+group_nodes <- function(spec, group) {
+  q <- length(spec$columns)
+  matrix(as.integer(rep((group - 1L) * q, q) + rep(seq_len(q), each = length(group))), length(group), q)
+}
+
+# ---- hyperparameters ----
+
+#' What users gave as `sd` or `cor`: the term's own entry, or that of all such terms
+#' @return list(given: is there one?, value)
+#' @noRd
+group_prior <- function(context, label, what) {
+  for (entries in list(context$group_prior[[label]], context$group_prior)) {
+    if (what %in% names(entries)) return(list(given = TRUE, value = entries[[what]]))
+  }
+  list(given = FALSE, value = NULL)
+}
+
+# Registers them; -> their positions, named as C++ knows them.
+slopes_hyper <- function(spec, W, context) {
+  check_group_prior(context$group_prior[[spec$label]], spec$label)
+  facts <- field_facts()[[spec$model]]
+  add <- function(parameter, entry, what, transform, unit = 1) {
+    fact <- facts[facts$name == what, ]
+    range <- range(unit) * c(fact$lower, fact$upper)
+    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform)
+  }
+  # an effect of this size moves the linear predictor by as much as the response varies
+  unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
+  given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
+  sd <- vapply(seq_along(spec$columns), function(k) {
+    default <- if (context$held) 1 else unit[k]
+    entry <- as_parameter(given[[k]], sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
+      variance = FALSE, sd = TRUE)
+    add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value))
+  }, 1L)
+  if (spec$model == "diagonal") return(list(sd = sd))
+  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
+  names <- correlation_names(spec$columns)
+  list(sd = sd, cor = vapply(seq_along(names), function(i) {
+    entry <- list(value = cor$value[i], learned = cor$learned, prior = cor$prior[[i]])
+    # the first is its own partial correlation
+    add(paste0("cor.", names[i]), entry, "cor", if (i == 1L) "atanh" else "partial")
+  }, 1L))
+}
+
+# Pairs of effects, row after row of the lower triangle.
+correlation_pairs <- function(q) {
+  row <- rep(seq_len(q), seq_len(q) - 1L)
+  cbind(column = sequence(seq_len(q) - 1L), row = row)
+}
+
+correlation_names <- function(columns) {
+  pairs <- correlation_pairs(length(columns))
+  paste(columns[pairs[, "column"]], columns[pairs[, "row"]], sep = ".")
+}
+
+#' A list with what was given for the standard deviation of every effect
+#' @noRd
+slope_sds <- function(spec, given) {
+  q <- length(spec$columns)
+  if (is.list(given) && !is_value(given)) {
+    check_known_entries(given, c(spec$columns, "default"), sprintf("the sd of %s", spec$label))
+    return(lapply(spec$columns, function(column) {
+      if (column %in% names(given)) given[[column]] else given[["default"]]
+    }))
+  }
+  each <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
+  if (length(each) > 1L && length(each) != q) {
+    stop_galvi("prior", sprintf(
+      "The sd of %s must be one number or %d, for %s, not %d.", spec$label, q, quote_names(spec$columns),
+      length(each)
+    ))
+  }
+  if (length(each) > 1L) lapply(each, fixed) else rep(list(given), q)
+}
+
+check_known_entries <- function(given, known, what) {
+  unknown <- setdiff(if (is.null(names(given))) "" else names(given), known)
+  if (!length(unknown)) return(invisible())
+  stop_galvi("prior", sprintf(
+    "The prior of %s has an entry `%s`; it may have %s.", what, unknown[1L], quote_names(known)
+  ))
+}
+
+check_group_prior <- function(given, label) {
+  if (is.null(given)) return(invisible())
+  if (!is.list(given) || is_value(given)) {
+    stop_galvi("prior", sprintf(
+      "`prior$%s` must be a list with `sd` and `cor`, not %s.", label,
+      if (is_value(given)) format(given) else describe(given)
+    ))
+  }
+  check_known_entries(given, c("sd", "cor"), label)
+}
+
+#' @return list(value, learned, prior: a list), for every correlation
+#' @noRd
+slope_correlations <- function(spec, prior) {
+  pairs <- correlation_pairs(length(spec$columns))
+  m <- nrow(pairs)
+  given <- if (prior$given) prior$value else lkj(2)
+  refuse <- function(what) {
+    stop_galvi("prior", sprintf("The correlations of %s must be lkj(), NULL or fixed(), not %s.", spec$label, what))
+  }
+  if (is.null(given)) return(list(value = numeric(m), learned = TRUE, prior = vector("list", m)))
+  if (inherits(given, "galvi_lkj")) {
+    # of a partial correlation in column j, see src/hyper/prior_density.cpp
+    spare <- (length(spec$columns) - 1L - pairs[, "column"]) / 2
+    return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
+      list(type = given$type, shape = shape)
+    })))
+  }
+  value <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
+  if (is.null(value)) refuse(if (is_value(given)) format(given) else describe(given))
+  if (length(value) == 1L && value == 0) value <- numeric(m)
+  if (length(value) != m) refuse(sprintf("%d numbers for %d correlations", length(value), m))
+  partial <- transform_arguments(rep(c("atanh", "partial"), c(1L, m - 1L)), as.numeric(value))
+  if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that no correlation matrix has")
+  list(value = as.numeric(value), learned = FALSE, prior = vector("list", m))
+}
+
+# ---- the posterior ----
+
+#' Posterior of all effects, group after group: see field_posterior(); `effect` of each
+#' @noRd
+slopes_posterior <- function(fit, spec) {
+  q <- length(spec$columns)
+  nodes <- seq_len(length(spec$levels) * q)
+  moments <- node_moments(fit, spec, matrix(nodes))
+  level <- rep(spec$levels, each = q)
+  effect <- rep(spec$columns, length(spec$levels))
+  list(
+    mean = moments$mean, sd = sqrt(moments$variance), names = paste(level, effect, sep = ":"), level = level,
+    effect = effect
+  )
+}

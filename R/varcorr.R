@@ -1,0 +1,172 @@
+# Standard deviations and correlations of random effects, as lme4 prints them.
+
+#' Standard deviations and correlations of random effects
+#'
+#' What the terms [`(1 + x | g)`][random-slopes] and [iid()] say of their effects, at the hyperparameters of the
+#' fit, in the shape that lme4's `VarCorr()` has.
+#'
+#' @param x A fit of [galvi()], or what `VarCorr()` returned.
+#' @param sigma Factor that standard deviations are multiplied by, as nlme's generic has it.
+#' @param digits Significant digits.
+#' @param row.names,optional As for [as.data.frame()]; not used.
+#' @param order `"cov.last"` has the covariances of a group after its variances, `"lower.tri"` column after
+#'   column of the lower triangle.
+#' @param ... Must be empty, but for the layout arguments of [print.default()].
+#' @return `VarCorr`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the
+#'   grouping factor, with attributes `stddev` and `correlation`; attribute `sc` is the residual standard
+#'   deviation of families that have one (NA for others), `useSc` tells whether. `as.data.frame`: columns `grp`,
+#'   `var1`, `var2`, `vcov`, `sdcor`, as in lme4.
+#' @examples
+#' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
+#' VarCorr(fit)
+#' as.data.frame(VarCorr(fit))
+#' @importFrom nlme VarCorr
+#' @export VarCorr
+#' @export
+VarCorr.galvi <- function(x, sigma = 1, ...) {
+  refuse_dots(list(...), VarCorr.galvi, "VarCorr()")
+  sigma <- check_number(sigma, "sigma", 0, open_lower = TRUE)
+  views <- if (is_distributional(x)) lapply(1:2, function(k) predictor_view(x, k)) else list(x)
+  blocks <- unlist(lapply(views, function(view) {
+    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    unlist(lapply(specs, group_covariances, hyper = x$posterior$hyper, parameter = view$parameter),
+      recursive = FALSE)
+  }), recursive = FALSE)
+  if (!length(blocks)) {
+    stop_galvi("argument", "The fit has no random effects: VarCorr() is about terms such as (1 + x | g).")
+  }
+  names(blocks) <- make.unique(names(blocks))
+  sc <- if (link_has(x$family, "same_units")) stats::sigma(x) else NA_real_
+  useSc <- is.finite(sc)
+  structure(
+    lapply(blocks, function(S) {
+      attr(S, "stddev") <- sigma * attr(S, "stddev")
+      replace(S, TRUE, sigma^2 * S)
+    }),
+    sc = if (useSc) sigma * sc else NA_real_, useSc = useSc, class = "VarCorr.galvi"
+  )
+}
+
+#' @return A list of the covariance matrix of a term's effects, named by the grouping
+#' @noRd
+group_covariances <- function(spec, hyper, parameter = NULL) {
+  prefix <- if (!is.null(parameter)) paste0(parameter, "_")
+  one <- function(sd, R, names) {
+    names <- paste0(prefix, names)
+    S <- outer(sd, sd) * R
+    dimnames(S) <- dimnames(R) <- list(names, names)
+    structure(S, stddev = stats::setNames(sd, names), correlation = R)
+  }
+  if (spec$type %in% bars) {
+    q <- length(spec$columns)
+    R <- diag(q)
+    pairs <- correlation_pairs(q)
+    if (length(spec$hyper$cor)) R[pairs] <- R[pairs[, 2:1, drop = FALSE]] <- hyper[spec$hyper$cor]
+    return(stats::setNames(list(one(hyper[spec$hyper$sd], R, spec$columns)), spec$group))
+  }
+  sd <- sqrt(hyper[spec$hyper$variance])
+  effects <- iid_effects(spec)
+  sd <- rep_len(sd, length(effects))
+  stats::setNames(list(one(sd, diag(length(effects)), effects)), spec_group(spec))
+}
+
+#' What iid() adds: an intercept, a slope, or an effect for each level of a factor `by`
+#' @noRd
+iid_effects <- function(spec) {
+  if (is.null(spec$by)) "(Intercept)" else paste0(variable_name(spec$by), spec$by_levels)
+}
+
+#' The grouping of a term's effects, as users wrote it
+#' @noRd
+effect_group <- function(spec) if (spec$type %in% bars) spec$group else spec_group(spec)
+
+#' @rdname VarCorr.galvi
+#' @export
+print.VarCorr.galvi <- function(x, digits = max(3L, getOption("digits") - 2L), ...) {
+  refuse_print_dots(list(...), print.VarCorr.galvi)
+  print(format_covariances(x, digits), quote = FALSE, right = FALSE)
+  invisible(x)
+}
+
+#' @return A character matrix as lme4 prints it: groups, effects, standard deviations, correlations.
+#' @noRd
+format_covariances <- function(x, digits) {
+  sd <- lapply(x, attr, "stddev")
+  residual <- if (attr(x, "useSc")) attr(x, "sc")
+  sds <- format(c(unlist(sd, use.names = FALSE), residual), digits = digits)
+  sizes <- lengths(sd)
+  groups <- unlist(lapply(seq_along(x), function(i) c(names(x)[i], rep("", sizes[i] - 1L))))
+  effects <- unlist(lapply(sd, names))
+  widest <- max(sizes)
+  correlations <- do.call(rbind, lapply(x, function(S) {
+    R <- attr(S, "correlation")
+    text <- matrix("", nrow(R), max(widest - 1L, 0L))
+    if (any(R[lower.tri(R)] != 0)) {
+      shown <- formatC(R, digits = 3L, format = "f")
+      below <- which(lower.tri(R), arr.ind = TRUE)
+      text[below] <- shown[below]
+    }
+    text
+  }))
+  # independent effects have none
+  correlations <- correlations[, colSums(correlations != "") > 0L, drop = FALSE]
+  if (length(residual)) {
+    groups <- c(groups, "Residual")
+    effects <- c(effects, "")
+    correlations <- rbind(correlations, rep("", ncol(correlations)))
+  }
+  out <- cbind(groups, effects, sds, correlations)
+  dimnames(out) <- list(rep("", nrow(out)), c(
+    "Groups", "Name", "Std.Dev.", if (ncol(correlations)) c("Corr", rep("", ncol(correlations) - 1L))
+  ))
+  out
+}
+
+#' @rdname VarCorr.galvi
+#' @export
+as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
+                                        order = c("cov.last", "lower.tri"), ...) {
+  refuse_dots(list(...), as.data.frame.VarCorr.galvi, "as.data.frame()")
+  order <- first_choice(order, c("cov.last", "lower.tri"), "order")
+  pieces <- lapply(seq_along(x), function(i) {
+    S <- x[[i]]
+    at <- which(lower.tri(S, diag = TRUE), arr.ind = TRUE)
+    if (!any(S[lower.tri(S)] != 0)) at <- at[at[, 1L] == at[, 2L], , drop = FALSE]
+    at <- at[order(if (order == "cov.last") at[, 1L] != at[, 2L] else rep(0, nrow(at))), , drop = FALSE]
+    own <- at[, 1L] == at[, 2L]
+    data.frame(
+      grp = names(x)[i], var1 = rownames(S)[at[, 2L]], var2 = ifelse(own, NA, rownames(S)[at[, 1L]]),
+      vcov = S[at], sdcor = ifelse(own, attr(S, "stddev")[at[, 1L]], attr(S, "correlation")[at])
+    )
+  })
+  sc <- attr(x, "sc")
+  residual <- if (attr(x, "useSc")) {
+    data.frame(grp = "Residual", var1 = NA_character_, var2 = NA_character_, vcov = sc^2, sdcor = sc)
+  }
+  `rownames<-`(do.call(rbind, c(pieces, list(residual))), NULL)
+}
+
+#' Posterior covariances of the effects of each group: q x q x groups
+#'
+#' Two effects' covariance is had from the variances of them and of their sum, each in units of its prior.
+#' @param node The nodes of the effects, groups x q. sd: their prior standard deviations.
+#' @noRd
+effect_covariances <- function(fit, spec, node, sd) {
+  q <- ncol(node)
+  J <- nrow(node)
+  pairs <- rbind(cbind(seq_len(q), seq_len(q)), correlation_pairs(q))
+  own <- pairs[, 1L] == pairs[, 2L]
+  both <- do.call(rbind, lapply(seq_len(nrow(pairs)), function(p) {
+    cbind(node[, pairs[p, 1L]], if (own[p]) 0L else node[, pairs[p, 2L]])
+  }))
+  weight <- cbind(1 / sd[pairs[, 1L]], 1 / sd[pairs[, 2L]])[rep(seq_len(nrow(pairs)), each = J), , drop = FALSE]
+  v <- matrix(node_moments(fit, spec, both, weight)$variance[, 1L], J)
+  out <- array(0, c(q, q, J))
+  for (p in seq_len(nrow(pairs))) {
+    i <- pairs[p, 1L]
+    j <- pairs[p, 2L]
+    value <- if (own[p]) v[, p] else (v[, p] - v[, i] - v[, j]) / 2
+    out[i, j, ] <- out[j, i, ] <- value * sd[i] * sd[j]
+  }
+  out
+}

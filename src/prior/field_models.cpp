@@ -1,0 +1,125 @@
+#include "prior/field_models.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include <Eigen/Cholesky>
+
+#include "numeric/correlations.h"
+
+namespace galvi {
+
+namespace {
+
+Mixture scaled(const Vector& h) {
+  const double v = h[0];
+  Mixture out{Vector(1), Matrix(1, 1)};
+  out.coefficient << 1 / v;
+  out.slope << -1 / (v * v);
+  return out;
+}
+
+// D - dependence A
+Mixture proper(const Vector& h) {
+  const double v = h[0], d = h[1];
+  Mixture out{Vector(2), Matrix(2, 2)};
+  out.coefficient << 1 / v, d / v;
+  out.slope << -1 / (v * v), 0,  //
+      -d / (v * v), 1 / v;
+  return out;
+}
+
+// unstructured, then structured nodes
+Mixture bym2(const Vector& h) {
+  const double v = h[0], m = h[1];
+  Mixture out{Vector(2), Matrix(2, 2)};
+  out.coefficient << 1 / (v * (1 - m)), 1 / (v * m);
+  out.slope << -1 / (v * v * (1 - m)), 1 / (v * (1 - m) * (1 - m)),  //
+      -1 / (v * v * m), -1 / (v * m * m);
+  return out;
+}
+
+// variance: marginal. Parts: ones, ones away from the ends, minus one between neighbours.
+Mixture ar1(const Vector& h) {
+  const double v = h[0], r = h[1], s = 1 - r * r, a = 1 / (v * s), da = 2 * r * a / s;
+  Mixture out{Vector(3), Matrix(3, 2)};
+  out.coefficient << a, a * r * r, a * r;
+  out.slope << -a / v, da,  //
+      -a * r * r / v, da * r * r + 2 * a * r,  //
+      -a * r / v, da * r + a;
+  return out;
+}
+
+// A Matern field of smoothness 1 in the plane, by finite elements (Lindgren, Rue and Lindstrom 2011):
+// Q = tau^2 (kappa^4 C + 2 kappa^2 G + G C^-1 G), range = sqrt(8) / kappa, sd^2 = 1 / (4 pi kappa^2 tau^2).
+Mixture spde(const Vector& h) {
+  const double range = h[0], sd = h[1], kappa2 = 8 / (range * range), unit = 1 / (4 * M_PI * sd * sd);
+  Mixture out{Vector(3), Matrix(3, 2)};
+  out.coefficient << unit * kappa2, 2 * unit, unit / kappa2;
+  out.slope << -2 * unit * kappa2 / range, 0,  //
+      0, 0,  //
+      2 * unit / kappa2 / range, 0;
+  out.slope.col(1) = -2 / sd * out.coefficient;
+  return out;
+}
+
+Mixture scaled_by_sd(const Vector& h) {
+  const double s = h[0];
+  Mixture out{Vector(1), Matrix(1, 1)};
+  out.coefficient << 1 / (s * s);
+  out.slope << -2 / (s * s * s);
+  return out;
+}
+
+// Effects of a group with standard deviations s and correlations R, in the order of correlation_matrix():
+//   Omega_ab = P_ab / (s_a s_b),  P = R^-1,  d P_ab / d R_ij = -(P_ai P_jb + P_aj P_ib).
+// Parts: an entry (b, a), a <= b, of every group's block, column after column of Omega's upper triangle.
+Mixture unstructured(const Vector& h) {
+  const Index q = matrix_order(h.size());
+  const Vector s = h.head(q);
+  const Eigen::LLT<Matrix> factor(correlation_matrix(h.tail(h.size() - q)));
+  if (factor.info() != Eigen::Success) throw std::domain_error("the correlations of random effects are not positive definite");
+  const Matrix P = factor.solve(Matrix::Identity(q, q));
+  Mixture out{Vector(h.size()), Matrix::Zero(h.size(), h.size())};
+  Index part = 0;
+  for (Index b = 0; b < q; ++b)
+    for (Index a = 0; a <= b; ++a, ++part) {
+      const double size = 1 / (s[a] * s[b]);
+      out.coefficient[part] = P(a, b) * size;
+      out.slope(part, a) -= out.coefficient[part] / s[a];
+      out.slope(part, b) -= out.coefficient[part] / s[b];
+      Index at = q;
+      for (Index i = 1; i < q; ++i)
+        for (Index j = 0; j < i; ++j, ++at)
+          out.slope(part, at) = -(P(a, i) * P(j, b) + P(a, j) * P(i, b)) * size;
+    }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<FieldModel>& field_models() {
+  static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true};
+  static const FieldParameter sd{"sd", "log", 1e-3, 3e3, true};
+  static const std::vector<FieldModel> table = {
+      {"iid", {variance}, 1, scaled},
+      {"besag", {variance}, 1, scaled},
+      {"rw1", {variance}, 1, scaled},
+      {"rw2", {variance}, 1, scaled},
+      {"proper", {variance, {"dependence", "logit", 0.001, 0.999}}, 2, proper},
+      {"bym2", {variance, {"mixing", "logit", 0.001, 0.999}}, 2, bym2},
+      {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
+      {"spde", {{"range", "log", 1e-3, 1e2, true}, sd}, 3, spde},
+      {"diagonal", {sd}, 1, scaled_by_sd},
+      {"unstructured", {sd, {"cor", "atanh", -0.999, 0.999}}, 0, unstructured},
+  };
+  return table;
+}
+
+const FieldModel& find_field_model(const std::string& name) {
+  for (const FieldModel& model : field_models())
+    if (model.name == name) return model;
+  throw std::invalid_argument("unknown field model \"" + name + "\"");
+}
+
+}  // namespace galvi
