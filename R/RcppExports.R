@@ -141,8 +141,8 @@ predict_latent <- function(model, posterior, rows, want) {
     .Call(`_galvi_predict_latent`, model, posterior, rows, want)
 }
 
-predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL) {
-    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring)
+predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL) {
+    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts)
 }
 
 #' What a custom density adds up to over its support

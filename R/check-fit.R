@@ -179,7 +179,9 @@ given_log_density <- function(fit, eta, times) {
   model <- fit$model
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
   y <- rep(model$y, times)
-  if (has_classes(fit)) return(class_log_probability(fit, given, y))
+  if (has_classes(fit)) return(class_log_probability(fit, given, list(
+    y = y, size = rep(model$size, times), counts = take_rows_of(model$counts, rep(seq_along(model$y), times))
+  )))
   censoring <- take_rows_of(model$censoring, rep(seq_along(model$y), times))
   response_moment(fit, given, "log_density", rep(model$size, times), y, censoring = censoring)
 }

@@ -33,7 +33,8 @@ design_of_data <- function(formulas, data, family, args, na.action) {
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
     levels = response$levels,
-    latents = latents, parts = parts, args = args, censoring = response$censoring, shares = response$shares,
+    latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
+    shares = response$shares,
     survival = response$survival
   ))
 }
@@ -104,7 +105,7 @@ row_design <- function(design, built, second = NULL) {
     offset = design$args$offset, weights = design$args$weights, family = design$family,
     K = max(1L, length(design$latents)), response = list(
       name = variable_name(parts$response), levels = design$levels, latents = design$latents,
-      survival = design$survival
+      survival = design$survival, counts = !is.null(design$counts)
     )
   ))
   if (is.null(second)) return(out)

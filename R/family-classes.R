@@ -106,6 +106,44 @@ class_response <- function(y, weights, name, levels, family) {
   list(y = as.numeric(y) - 1, levels = levels(y))
 }
 
+# A matrix has a column of counts for each class: its rows are so many trials.
+class_or_counts_response <- function(y, weights, name, levels, family) {
+  if (!is.matrix(y) || ncol(y) == 1L) return(class_response(y, weights, name, levels, family))
+  if (!is.numeric(y)) {
+    response_error(name, sprintf("must be a matrix of counts, a column for each class, not %s", describe(y)))
+  }
+  if (ncol(y) < 2L) response_error(name, "must have a column of counts for each of two classes or more")
+  known <- colnames(y)
+  if (is.null(known)) known <- as.character(seq_len(ncol(y)))
+  if (anyDuplicated(known)) response_error(name, sprintf("has two columns named %s", known[anyDuplicated(known)]))
+  if (length(levels) && !identical(known, levels)) {
+    stop_galvi("newdata", sprintf(
+      "The response `%s` in `newdata` has the columns %s; the fit knows %s.", name, quote_names(known, "\""),
+      quote_names(levels, "\"")
+    ))
+  }
+  storage.mode(y) <- "double"
+  bad <- which(!is.finite(y) | y < 0 | !is_whole(y), arr.ind = TRUE)
+  if (length(bad)) {
+    response_error(name, sprintf(
+      "must be counts, whole numbers from 0; row %d has %s", bad[1L, 1L], format(y[bad[1L, 1L], bad[1L, 2L]])
+    ))
+  }
+  counts <- matrix(round(y), nrow(y), dimnames = list(NULL, known))
+  if (is.null(levels)) {
+    empty <- known[colSums(weights * counts) == 0]
+    if (length(empty)) {
+      response_error(name, sprintf(
+        "has no count of the class%s %s, which %s cannot learn: leave the column out",
+        if (length(empty) > 1L) "es" else "", quote_names(empty, "\"", 6L), the_family(family)
+      ))
+    }
+  }
+  own <- with_trials(max.col(counts, "first") - 1, rowSums(counts), weights)
+  own[c("levels", "counts")] <- list(known, counts)
+  own
+}
+
 # Numbers are in order, and so are FALSE and TRUE. Held thresholds need no rows to be learned from.
 ordered_response <- function(y, weights, name, levels, family) {
   if (!is.null(levels)) return(known_classes(y, name, levels))

@@ -48,13 +48,9 @@ check_in_order <- function(parameter, value, name) {
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
   type <- family_type(family)
-  if (second && !is.null(response$survival)) {
-    stop_galvi("formula", sprintf(
-      "`formula`: a censored response has no linear predictor of `%s`; leave that formula out.", type$second$name
-    ))
-  }
   if (second) {
     type$links[] <- type$second$likelihood
+    type$censored[] <- type$second$censored
     type$parameters[type$second$replaces] <- NULL
   }
   links <- if (is.null(response$survival)) type$links else type$censored
@@ -63,7 +59,10 @@ family_likelihood <- function(family, response, registry, held = FALSE, second =
   })
   c(list(
     type = links[[family$link]], hyper = hyper,
-    constants = c(type$constants(response$levels, family), survival_constants(response$survival))
+    constants = c(
+      type$constants(response$levels, family), type$response_constants(response, family),
+      survival_constants(response$survival)
+    )
   ), if (is_custom(family)) list(functions = type$functions(response$y)))
 }
 
@@ -189,6 +188,32 @@ threshold_starts <- function(response, family) {
 check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quantile")
 
 check_power <- function(power) number_between(power, 1, 2, 1.5, "power")
+
+# The time at which cumulative hazards are exp(eta); NA: the latest.
+check_reference <- function(reference) {
+  if (is.null(reference) || identical(reference, NA)) return(NA_real_)
+  if (is.numeric(reference) && length(reference) == 1L && isTRUE(reference > 0 && reference < Inf)) {
+    return(as.numeric(reference))
+  }
+  stop_galvi("family", sprintf(
+    "`reference` must be a positive time, or NULL for the latest of the data, not %s.", describe(reference)
+  ))
+}
+
+hazard_constants <- function(response, family) {
+  range <- response$censoring
+  times <- if (is.null(range)) response$y else ifelse(is.finite(range[, "upper"]), range[, "upper"], range[, "lower"])
+  latest <- max(times)
+  reference <- family$options$reference
+  if (is.na(reference)) return(list(reference = latest))
+  if (reference < latest) {
+    stop_galvi("family", sprintf(
+      "`reference` of weibull(form = \"ph\") must not be before the latest time, %s: it is %s.", format(latest),
+      format(reference)
+    ))
+  }
+  list(reference = reference)
+}
 
 # A number in an open interval; NA for the default.
 number_between <- function(x, lower, upper, default, name) {

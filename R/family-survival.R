@@ -79,7 +79,7 @@ survival_constants <- function(type) {
 }
 
 survival_error <- function(name, family) {
-  able <- Filter(function(family) length(family_types()[[family]]$censored), names(family_types()))
+  able <- Filter(function(family) length(family_types()[[family]]$censored), family_words())
   response_error(name, sprintf(paste(
     "is a survival object, which %s does not take: use %s. For a hazard that changes in time,",
     "survival_pieces() splits the rows so that family = poisson() fits it"
@@ -100,7 +100,7 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' the first three say between which times an event happened and the last when its row came under
 #' observation. `gaussian()` takes such responses too: the tobit model.
 #'
-#' All are accelerated failure times: y = exp(eta) T with a T > 0 whose distribution does not depend on eta,
+#' All but `weibull(form = "ph")` are accelerated failure times: y = exp(eta) T with a T > 0 whose distribution does not depend on eta,
 #' so that exp of a coefficient is the factor by which times grow. With x = shape (log y - eta) and z = (log y
 #' - eta) / sigma:
 #'
@@ -125,11 +125,26 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' probability of surviving `start`. All these are concave in eta, so that the bound has one optimum, but for
 #' rows of `loglogistic()` with a start after 0: these fits have no certificate.
 #'
+#' @section The Weibull with proportional hazards:
+#' `weibull(form = "ph")` has P(Y > y given eta) = exp(-exp(eta) (y / reference)^shape): the coefficients are
+#' logarithms of hazard ratios, and exp(eta) is the cumulative hazard at `reference`, the latest time of the data
+#' unless you give another. With one shape for all it is the same model as `weibull()`, whose coefficients are these
+#' divided by -shape; priors differ. Where the shape has a linear predictor, `list(Surv(time, status) ~ x, shape ~ x)`,
+#' only this form has an evidence bound. As accelerated failure times the mean of exp(-shape eta), of a log-normal
+#' shape, is infinite, and so is that of (y / reference)^shape for a y beyond the reference. The prior of the
+#' intercept is about the hazard until the reference, and with a predicted shape the model itself depends a little on
+#' it: give `reference` where fits of different data are compared. It is kept in the fit; predictions at times beyond
+#' it are probabilities, which exist.
+#'
+#' @section Details:
 #' A mean that is infinite, that of `loglogistic()` with a shape of 1 or less, is `Inf` with a warning;
 #' `predict(type = "quantile")` has the median. `predict(type = "survival", times = )` gives survival
 #' probabilities and `plot(fit, "survival")` draws them. Deviance, response and Pearson residuals are not
 #' defined for censored rows; `residuals(type = "quantile")` draws between the bounds.
 #'
+#' @param form `"aft"`, accelerated failure times, or `"ph"`, proportional hazards.
+#' @param reference For `form = "ph"`: the time at which exp(eta) is the cumulative hazard; NULL for the latest of the
+#'   data. Rows that are not in memory ([row_source()]) need it.
 #' @param shape,sigma Positive: a number is where learning starts, [fixed()] holds it, a prior such as
 #'   [log_normal()] makes the estimate a posterior mode. Not given: learned, from a start read off the data.
 #' @return An object of class `galvi_family`, see [galvi_family()].
@@ -147,7 +162,13 @@ NULL
 
 #' @rdname survival-families
 #' @export
-weibull <- function(shape = 1) own_family("weibull", shape = if (!missing(shape)) shape)
+weibull <- function(shape = 1, form = c("aft", "ph"), reference = NULL) {
+  if (first_choice(form, c("aft", "ph"), "form") == "ph") {
+    return(own_family("weibull_ph", shape = if (!missing(shape)) shape, reference = reference))
+  }
+  if (!is.null(reference)) stop_galvi("family", "`reference` goes with form = \"ph\".")
+  own_family("weibull", shape = if (!missing(shape)) shape)
+}
 
 #' @rdname survival-families
 #' @export

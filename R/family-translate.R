@@ -19,9 +19,13 @@ family_translations <- function() {
     # its classes are 0, 1, ..., and 0 is the reference
     list(pattern = "^multinom$", family = "categorical", link = "logit",
       carry = function(x) list(refcat = "0")),
+    # brms: a matrix of counts, the first class the reference
+    list(pattern = "^multinomial$", family = "categorical", link = "logit",
+      carry = function(x) list(refcat = x$refcat)),
     list(pattern = "^gamma$", family = "Gamma"),
     list(pattern = "^exponential$", family = "exponential"),
     list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
+    list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
     list(pattern = "^weibull$", family = "weibull", link = "log"),
     list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )
@@ -41,7 +45,7 @@ refused_families <- function() {
     "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
     "^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
     "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
-    "^multinomial$|^dirichlet" = "use categorical() with a row per class and its count in `weights`"
+    "^dirichlet" = "its likelihood is not among galvi's"
   )
 }
 

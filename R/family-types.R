@@ -3,7 +3,8 @@
 # ---- facts ----
 
 # links: R's link -> the core's likelihood; the first is the default. response: see family-response.R.
-# example: a legal response of three rows. parameters: see family-parameters.R. options: what else the
+# example: a legal response of three rows. response_constants(response, family): what the core must know of the
+# response. parameters: see family-parameters.R. options: what else the
 # constructor takes, name -> function(value) that checks and tidies it; of NA for the default.
 # Families of classes also have latents(levels, family), the names of their K latents where that is not one;
 # constants(levels, family), what the core must know; intercept(family), whether formulas have one.
@@ -11,8 +12,9 @@
 # times: is the response exp(eta) times something positive, whose mean is not 1?
 # volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
 # on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
-# second: the parameter that may have a linear predictor, see second_parameter(). point: a response that has
-# a probability of its own among continuous ones.
+# second: the parameter that may have a linear predictor, see second_parameter(); no_second: parameters of which one
+# might expect that, and why they have none. point: a response that has a probability of its own among continuous
+# ones.
 # A custom family's entry is made by custom_type(), with functions(y), what its likelihood is made of.
 # censored: links as above, of the core's likelihoods for survival objects; none where they are refused.
 family_types <- function() {
@@ -21,7 +23,7 @@ family_types <- function() {
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
       parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE)),
       sigma = function(parameters) sqrt(parameters$variance),
-      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance"),
+      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd"),
       censored = c(identity = "censored_gaussian")
     ),
     student = list(
@@ -35,7 +37,8 @@ family_types <- function() {
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
       parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE, location = "median",
-      sigma = function(parameters) parameters$scale
+      sigma = function(parameters) parameters$scale,
+      second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
     ),
     asymmetric_laplace = list(
       links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
@@ -61,12 +64,14 @@ family_types <- function() {
     inverse.gaussian = list(
       links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
       parameters = list(dispersion = positive(inverse_gaussian_start)),
-      refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative")
+      refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
+      second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion")
     ),
     tweedie = list(
       links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
       parameters = list(dispersion = positive(tweedie_start)), options = list(power = check_power),
-      constants = function(levels, family) family$options["power"], point = 0
+      constants = function(levels, family) family$options["power"], point = 0,
+      second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion")
     ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
@@ -74,16 +79,28 @@ family_types <- function() {
     ),
     weibull = list(
       links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE
+      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
+      no_second = c(shape = paste(
+        "as accelerated failure times it has no evidence bound then: the mean of exp(-shape eta) is infinite where",
+        "the logarithm of the shape is Gaussian. As proportional hazards it has one: weibull(form = \"ph\")"
+      ))
+    ),
+    weibull_ph = list(
+      links = c(log = "weibull_ph"), censored = c(log = "weibull_ph"), response = positive_response,
+      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
+      options = list(reference = check_reference), response_constants = hazard_constants,
+      second = second_parameter("shape", "log", "weibull_ph_log_shape", "shape", censored = "weibull_ph_log_shape")
     ),
     loglogistic = list(
       links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE
+      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE,
+      second = second_parameter("shape", "log", "loglogistic_log_shape", "shape", censored = "loglogistic_log_shape")
     ),
     lognormal = list(
       links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
       example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1)), times = TRUE,
-      sigma = function(parameters) parameters$sigma
+      sigma = function(parameters) parameters$sigma,
+      second = second_parameter("sigma", "log", "lognormal_log_sigma", "sigma", censored = "lognormal_log_sigma")
     ),
     beta_family = list(
       links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
@@ -105,7 +122,7 @@ family_types <- function() {
       intercept = has_held_thresholds
     ),
     categorical = list(
-      links = c(logit = "categorical"), response = class_response, example = c("a", "b", "c"),
+      links = c(logit = "categorical"), response = class_or_counts_response, example = c("a", "b", "c"),
       options = list(refcat = check_refcat), latents = categorical_latents, constants = categorical_constants
     ),
     stick_breaking = list(
@@ -116,10 +133,13 @@ family_types <- function() {
   ), zero_families())
 }
 
-# A parameter that may have a linear predictor: its name, its link, the core's likelihood then and the number
-# that it replaces. always: is there no such number, so that without a formula it has an intercept?
-second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE) {
-  list(name = name, link = link, likelihood = likelihood, replaces = replaces, always = always)
+# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, that of survival
+# objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that without
+# a formula it has an intercept?
+second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL) {
+  list(
+    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored
+  )
 }
 
 # Zeros of another kind beside, or in place of, those of a base.
@@ -134,6 +154,10 @@ zero_families <- function() {
     Gamma = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
       parameters = list(shape = positive(positive_part(shape_start))), point = 0
+    ),
+    lognormal = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1)), point = 0
     )
   )
   entry <- function(kind, parameter) {
@@ -147,7 +171,7 @@ zero_families <- function() {
       )
     }
   }
-  inflated <- setdiff(names(bases), "Gamma")
+  inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
   c(
     stats::setNames(lapply(inflated, entry("zero_inflated", "zi")), paste0("zero_inflated_", inflated)),
     stats::setNames(lapply(names(bases), entry("hurdle", "hu")), paste0("hurdle_", tolower(names(bases))))
@@ -155,14 +179,17 @@ zero_families <- function() {
 }
 
 # The functions that make families.
-family_words <- function() c(setdiff(names(family_types()), names(zero_families())), "zero_inflated", "hurdle")
+family_words <- function() {
+  c(setdiff(names(family_types()), c(names(zero_families()), "weibull_ph")), "zero_inflated", "hurdle")
+}
 
 # An entry with what it leaves out.
 family_type <- function(family) {
   entry <- if (is_custom(family)) custom_type(family) else family_types()[[family$family]]
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
-    constants = function(levels, family) list(), intercept = function(family) TRUE, robust = FALSE,
+    constants = function(levels, family) list(), response_constants = function(response, family) list(),
+    intercept = function(family) TRUE, robust = FALSE, no_second = character(),
     volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
     censored = character(), times = FALSE
   )

@@ -75,8 +75,10 @@
 #'   `cbind(successes, failures)`, or a proportion with the trials as `weights`.
 #' * `cumulative`: an ordered factor, or whole numbers, whose order is theirs. An unordered factor has no
 #'   order to go by and is refused. Two levels are enough.
-#' * `categorical`, `stick_breaking`: a factor, text, logical or whole numbers; counts of a class are rows
-#'   with `weights`.
+#' * `categorical`, `stick_breaking`: a factor, text, logical or whole numbers.
+#' * `categorical` also takes a matrix of counts, a column for each class: `cbind(a, b, c) ~ x`. A row is as many
+#'   trials; its log density has the logarithm of the multinomial coefficient, as that of `binomial` has. Predictions
+#'   are probabilities; `simulate()` draws counts, of as many trials.
 #' * Levels of a class without rows are refused ([droplevels()] leaves them out), but where `cumulative` has
 #'   held thresholds.
 #' * `poisson` and `negbinomial` take counts that are all zero: the prior of the intercept then decides how
@@ -92,19 +94,27 @@
 #' | family | parameter | link |
 #' |:--|:--|:--|
 #' | `gaussian` | `sigma`, the square root of the variance | log |
-#' | `student` | `sigma`, the scale | log |
+#' | `student`, `laplace` | `sigma`, the scale | log |
+#' | `lognormal` | `sigma`, the standard deviation of log(y) | log |
 #' | `negbinomial` | `shape`, the size | log |
-#' | `Gamma` | `shape` | log |
+#' | `Gamma`, `loglogistic`, `weibull(form = "ph")` | `shape` | log |
+#' | `inverse.gaussian` | `phi`, the inverse of the dispersion | log |
+#' | `tweedie` | `phi`, the dispersion | log |
 #' | `beta_family`, `beta_binomial` | `phi`, the precision | log |
 #' | `zero_inflated` | `zi`, the probability of a zero of another kind | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #'
 #' Without a formula a parameter is one learned number; `zi` and `hu` then have an intercept alone. Bases of
-#' `zero_inflated` are `poisson`, `negbinomial` and `binomial`, of `hurdle` these and `Gamma("log")`. The
-#' default priors of such effects are those of a log or logit link.
+#' `zero_inflated` are `poisson`, `negbinomial` and `binomial`, of `hurdle` these, `Gamma("log")` and `lognormal`. The
+#' default priors of such effects are those of a log or logit link. `gaussian`, `lognormal`, `loglogistic` and
+#' `weibull(form = "ph")` take censored responses with two predictors too.
+#'
+#' The mean of a new response is infinite with a predicted `sigma` of `lognormal` or `shape` of `loglogistic` and
+#' `weibull(form = "ph")`: a Gaussian posterior does not exclude any value of their logarithm. `predict()` then gives
+#' `Inf` and says so; quantiles, survival probabilities and credible limits of the mean given both predictors exist.
 #'
 #' The posterior treats the two predictors as independent. The bound may have several optima, but for hurdles
-#' of `poisson`, `binomial` and `Gamma`, whose two parts are models of their own.
+#' of `poisson`, `binomial`, `Gamma` and `lognormal`, whose two parts are models of their own.
 #'
 #' @section Classes:
 #' `categorical` and `stick_breaking` have several latent values per observation, each with its own copy of
@@ -277,7 +287,7 @@ describe_parameter <- function(value, default, digits) {
 
 # A reference class or a number.
 describe_option <- function(value) {
-  if (is.na(value)) return("none")
+  if (is.na(value)) return(if (is.numeric(value)) "read off the data" else "none")
   if (is.integer(value)) return("the first level")
   if (is.numeric(value)) format(value) else dQuote(value, FALSE)
 }

@@ -54,7 +54,7 @@ loo.galvi <- function(x, ...) {
       leverage = cavity$leverage, family = family_label(x), formula = x$formula
     ),
     # loo_compare() warns if responses differ
-    yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_loo", "loo")
+    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
   )
 }
 
@@ -88,7 +88,7 @@ loo_target <- function(fit) {
   cavity <- cavities(fit)
   kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
   target$marginals <- lapply(cavity[c("mean", "variance")], function(x) x[kept, , drop = FALSE])
-  own <- c("y", "size", "names", "censoring")
+  own <- c("y", "size", "names", "censoring", "counts")
   target[own] <- lapply(target[own], take_rows_of, kept)
   # Marginals are known: nobody asks for the rows or the offset.
   target[c("rows", "offset")] <- NULL
@@ -114,7 +114,7 @@ warn_improper <- function(rows) {
 #' @noRd
 row_log_density <- function(fit, marginals) {
   model <- fit$model
-  if (has_classes(fit)) return(class_log_probability(fit, marginals, model$y))
+  if (has_classes(fit)) return(class_log_probability(fit, marginals, model))
   response_moment(fit, marginals, "log_density", model$size, model$y, censoring = model$censoring)
 }
 

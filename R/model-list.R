@@ -7,6 +7,8 @@
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
 #' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
 #' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
+#' * `counts`: NULL, or N x classes, where responses count trials of classes; `size` has their sum and `y` the class
+#'   that has most.
 #' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
 #'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
 #'   (N x h, from 1, 0 for none), `weight` (N, or N x h).
@@ -25,9 +27,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), if (!is.null(response$censoring)) list(censoring = response$censoring), if (isTRUE(response$shares)) {
-    list(shares = TRUE)
-  }))
+  ), Filter(Negate(is.null), response[c("censoring", "counts", "shares")])))
 }
 
 #' Stops where the list is not what is written above, which users may have changed (?modular)
@@ -47,6 +47,7 @@ check_model <- function(model) {
     "y, size and weights must have N numbers" = all(lengths(model[c("size", "weights")]) == n),
     "censoring must be an N x 3 matrix" =
       is.null(model$censoring) || identical(dim(model$censoring), c(n, 3L)),
+    "counts must be a matrix of N rows" = is.null(model$counts) || is.matrix(model$counts) && nrow(model$counts) == n,
     "weights must not be negative" = all(finite) && all(model$weights >= 0),
     "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
     "designs must have N rows" = all(rows == n),
@@ -98,7 +99,7 @@ change_terms <- function(model, change) {
 }
 
 # What the model list has for each row, beside the designs.
-row_numbers <- c("y", "size", "weights", "offset", "censoring")
+row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts")
 
 #' The model of some rows alone
 #' @noRd

@@ -9,7 +9,7 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 #'   are an error. What becomes of them in predictions is the caller's.
 #' @param response Read the response too (for log densities).
 #' @param kept From kept_effects(): variables that only effects without a place in it need may be missing.
-#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights and censoring:
+#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights, censoring, counts:
 #'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {

@@ -55,7 +55,15 @@ class_reliability <- function(fit, target, bins) {
   prob <- class_probabilities(fit, latent_marginals(fit, target))
   levels <- response_levels(fit)
   tables <- lapply(seq_along(levels), function(k) {
-    data <- reliability_table(prob[, k], as.numeric(target$y == k - 1), bins)
+    p <- prob[, k]
+    y <- as.numeric(target$y == k - 1)
+    if (!is.null(target$counts)) {
+      own <- target$counts[, k]
+      rest <- rowSums(target$counts) - own
+      p <- c(rep(p, own), rep(p, rest))
+      y <- rep(1:0, c(sum(own), sum(rest)))
+    }
+    data <- reliability_table(p, y, bins)
     cbind(series = factor(rep(levels[k], nrow(data)), levels), data)
   })
   do.call(rbind, tables)

@@ -7,6 +7,7 @@
 #'   is theirs). `note`: what to say of them, or NULL.
 #' @noRd
 data_points <- function(fit, variable, splits, settings) {
+  if (is_counts(fit)) return(NULL)
   x <- get_variable(fit$data, variable)
   own <- lapply(splits, function(split) get_variable(fit$data, split$variable))
   places <- Map(function(split, x) match(as.character(x), as.character(split$values)), splits, own)
@@ -49,6 +50,12 @@ partial_residuals <- function(fit, frame, scale) {
   eta <- fit$posterior$mean[, 1L]
   y <- fit$model$y / fit$model$size
   if (is_volatility(fit)) y <- y^2
+  reference <- fit$model$likelihood$constants$reference
+  if (!is.null(reference)) {
+    # of proportional hazards: where the cumulative hazard at y is 1
+    at <- f - family_parameter(fit, "shape") * log(y / reference) - eta
+    return(if (scale == "link") at else exp(at))
+  }
   if (family_type(family)$times && scale == "link") return(f + log(y) - eta)
   mu <- family$linkinv(eta)
   if (scale == "link") return(f + (y - mu) / family$mu.eta(eta))

@@ -63,11 +63,50 @@ independent_classes <- function(likelihood, fit, mean, variance, second) {
   if (second) out else list(probability = out)
 }
 
-#' log P(y), y the classes 0, 1, .. of the rows
+#' log P(y), y the classes 0, 1, .. of the rows, or their counts
+#' @param response A list with `y`, or `size` and `counts`: a target or a model.
 #' @noRd
-class_log_probability <- function(fit, marginals, y) {
+class_log_probability <- function(fit, marginals, response) {
+  if (!is.null(response$counts)) return(counts_log_probability(fit, marginals, response))
+  y <- response$y
   if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
+}
+
+#' The same of counts. They are functions of a softmax, so that dependent latent values are averaged over as those of
+#' probabilities are.
+#' @noRd
+counts_log_probability <- function(fit, marginals, response) {
+  # of no trials there is one outcome
+  none <- rowSums(response$counts) == 0
+  if (any(none, na.rm = TRUE)) {
+    rest <- which(!none)
+    out <- numeric(length(none))
+    marginals <- lapply(marginals[c("mean", "variance", "between")], function(x) {
+      if (is.null(x)) NULL else if (length(dim(x)) == 3L) x[rest, , , drop = FALSE] else x[rest, , drop = FALSE]
+    })
+    out[rest] <- counts_log_probability(fit, marginals, list(
+      size = response$size[rest], counts = response$counts[rest, , drop = FALSE]
+    ))
+    return(out)
+  }
+  of <- function(likelihood, rows, mean, variance) {
+    as_galvi_error(predict_response(likelihood, fit$posterior$hyper, response$size[rows], numeric(length(rows)),
+      unname(mean), unname(variance), "log_density", 0.5, counts = response$counts[rows, , drop = FALSE]))
+  }
+  n <- nrow(marginals$mean)
+  if (n == 0L) return(numeric())
+  if (is.null(marginals$between)) return(of(fit$model$likelihood, seq_len(n), marginals$mean, marginals$variance))
+  all <- of_all_classes(fit, marginals$mean, marginals$between)
+  vapply(seq_len(n), function(row) {
+    own <- matrix(all$between[row, , ], ncol(all$mean))
+    # relative to what independent ones give, as such a probability may underflow
+    known <- of(all$likelihood, row, all$mean[row, , drop = FALSE], rbind(diag(own)))
+    ratio <- coupled_classes(all$mean[row, , drop = FALSE], array(own, c(1L, dim(own))), function(mean, variance) {
+      list(matrix(exp(of(all$likelihood, rep(row, nrow(mean)), mean, variance) - known)))
+    })
+    known + log(ratio[[1L]][1L])
+  }, 0)
 }
 
 #' P(Y < y) and P(Y <= y) in the order of the levels; `from_above`: P(Y > y) and P(Y >= y)
@@ -90,6 +129,10 @@ cumulated <- function(prob) {
   prob[, ncol(prob)] <- 1
   prob
 }
+
+#' Are responses counts of trials of several classes?
+#' @noRd
+is_counts <- function(fit) isTRUE(fit$design$response$counts)
 
 check_classes <- function(fit, type) {
   levels <- response_levels(fit)

@@ -9,7 +9,7 @@ training_target <- function(fit) {
   model <- fit$model
   list(
     rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
-    censoring = model$censoring, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
+    censoring = model$censoring, counts = model$counts, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = if (is_coupled(fit)) coupled_marginals(fit) else fit$posterior[c("mean", "variance")]
   )
 }
@@ -35,7 +35,8 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   n <- nrow(new$offset)
   list(
     rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
-    weights = new$weights, censoring = new$censoring, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
+    weights = new$weights, censoring = new$censoring, counts = new$counts, n = n, names = names,
+    omitted = if (length(omitted)) omitted, marginals = NULL
   )
 }
 

@@ -209,7 +209,7 @@ predict_density <- function(fit, target, options) {
     stop_galvi("newdata", "type = \"density\" needs the response in `newdata`, as the formula names it.")
   }
   marginals <- latent_marginals(fit, target)
-  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target$y)))
+  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target)))
   known <- target$censoring
   list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
 }
@@ -230,9 +230,11 @@ predict_tail <- function(tail, fit, target, options) {
   probability <- at_all(marginals)
   if (options$interval == "none") return(list(fit = probability))
   check_one_latent(fit, "`interval = \"credible\"`")
-  known <- lapply(asplit(credible_limits(marginals, options$level), 2L), function(eta) {
-    at_all(list(mean = matrix(eta, ncol = 1L), variance = matrix(0, target$n, 1L)))
-  })
+  known <- if (is_distributional(fit)) tail_limits_of_both(fit, tail, target, marginals, options) else {
+    lapply(asplit(credible_limits(marginals, options$level), 2L), function(eta) {
+      at_all(list(mean = matrix(eta, ncol = 1L), variance = matrix(0, target$n, 1L)))
+    })
+  }
   limits <- list(probability, pmin(known[[1L]], known[[2L]]), pmax(known[[1L]], known[[2L]]))
   list(fit = array(unlist(limits), c(dim(probability), 3L),
     list(NULL, colnames(probability), c("fit", "lwr", "upr"))))
@@ -262,17 +264,18 @@ with_limits <- function(fit, limits) {
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
-#' @param censoring As in the model list: what "log_density" takes instead of y.
+#' @param censoring,counts As in the model list: what "log_density" takes instead of y.
 #' @noRd
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
-                            censoring = NULL) {
+                            censoring = NULL, counts = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
   as_galvi_error(predict_response(
     fit$model$likelihood, fit$posterior$hyper,
     size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
     mean = marginals$mean, variance = marginals$variance,
-    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring
+    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring,
+    counts = counts
   ))
 }
 
@@ -290,10 +293,14 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
-  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(paste(
-    "The mean of the response is infinite: %s has none at a shape of 1 or less, here %s.",
-    "predict(type = \"quantile\") has the median."
-  ), the_family(fit$family), format(family_parameter(fit, "shape"), digits = 3)))))
+  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(
+    "The mean of the response is infinite: %s has none %s. predict(type = \"quantile\") has the median.",
+    the_family(fit$family), if (is_distributional(fit)) {
+      sprintf("with a predicted `%s`, which may be anything", fit$design$second$name)
+    } else {
+      sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
+    }
+  ))))
   whose <- if (any(is.infinite(mean))) "mean" else "standard deviation of the mean"
   formula <- if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"
   warn_too_large(paste("The", whose, "of the response is"), if (whose == "mean") mean else sd, target,
@@ -307,7 +314,11 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
 #' @noRd
 has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
-  is.infinite(response_moment(fit, list(mean = matrix(0), variance = matrix(0)), "mean"))
+  # that of a second parameter, if there is one, is not known exactly
+  given <- if (is_distributional(fit)) list(mean = cbind(0, 0), variance = cbind(0, 1)) else {
+    list(mean = matrix(0), variance = matrix(0))
+  }
+  is.infinite(response_moment(fit, given, "mean"))
 }
 
 #' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.
@@ -350,7 +361,9 @@ response_sd <- function(fit, marginals) {
 #' @noRd
 response_limits <- function(fit, marginals, level) {
   if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
-  matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
+  limits <- matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
+  # it falls where eta is the logarithm of a hazard
+  cbind(pmin(limits[, 1L], limits[, 2L]), pmax(limits[, 1L], limits[, 2L]))
 }
 
 #' Its value at values of eta: the mean under a q without variance

@@ -49,6 +49,10 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
   }
   check_no_into(into)
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
+  if (is_counts(object)) {
+    target <- if (is.null(newdata)) training_target(object) else new_target(object, newdata, response = TRUE)
+    return(finish_rows(count_residuals(object, target, type), target, stats::na.pass, object))
+  }
   if (has_classes(object) && type %in% c("response", "pearson")) {
     stop_galvi("argument", sprintf(paste(
       "`type = \"%s\"` is for responses that are numbers; this one has %d classes: use \"deviance\" or",
@@ -119,7 +123,7 @@ pearson_residuals <- function(fit, target) {
 deviance_residuals <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
   weights <- target$weights
-  if (has_classes(fit)) return(sqrt(-2 * weights * class_log_probability(fit, marginals, target$y)))
+  if (has_classes(fit)) return(sqrt(-2 * weights * class_log_probability(fit, marginals, target)))
   units <- unit_deviance(fit)
   if (is.null(units)) {
     stop_galvi("argument", sprintf(
@@ -131,6 +135,33 @@ deviance_residuals <- function(fit, target) {
   warn_overflow(fit, target, mean$mu)
   for (what in units$logs) mean[[what]] <- response_moment(fit, marginals, what)
   sign(y - mean$mu) * sqrt(pmax(units$deviance(y, mean, weights * target$size), 0))
+}
+
+#' Of counts of classes: a column for each class, of its share less its probability, or in units of the count's
+#' predictive standard deviation; the deviance is one number
+#' @noRd
+count_residuals <- function(fit, target, type) {
+  if (is.null(target$counts)) {
+    stop_galvi("newdata", "`newdata` needs the counts of all classes, as the response has them.")
+  }
+  if (type == "quantile") {
+    stop_galvi("argument", paste(
+      "`type = \"quantile\"` is for responses that are numbers or one of several classes, not for counts of classes:",
+      "use \"pearson\" or \"deviance\"."
+    ))
+  }
+  moments <- class_moments(fit, latent_marginals(fit, target))
+  p <- moments$mean
+  n <- target$size
+  if (type == "deviance") {
+    part <- ifelse(target$counts > 0, target$counts * log(target$counts / (n * p)), 0)
+    return(sqrt(2 * target$weights * pmax(rowSums(part), 0)))
+  }
+  share <- target$counts / n - p
+  if (type == "response") return(share)
+  # Var(y / n) = E p (1 - p) / n + Var p
+  second <- moments$sd^2 + p^2
+  sqrt(target$weights) * share / sqrt((p - second) / n + moments$sd^2)
 }
 
 #' Normal quantiles of a uniform draw between P(Y < y) and P(Y <= y), or of the latter for continuous

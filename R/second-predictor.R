@@ -28,7 +28,7 @@ brms_formulas <- function(x) {
   }
   if (length(x$pfix)) {
     stop_galvi("formula", sprintf(
-      "`formula` holds `%s` at a value: hold it by the family, as in galvi_family(\"gaussian\", variance = fixed(1)).",
+      "`formula` fixes `%s`: fix it by the family, as in galvi_family(\"gaussian\", variance = fixed(1)).",
       names(x$pfix)[1L]
     ))
   }
@@ -76,13 +76,24 @@ check_left_side <- function(formula, second, family) {
   }
   name <- as.character(formula[[2L]])
   if (identical(name, second$name)) return(invisible())
+  why <- family_type(family)$no_second[name]
+  if (length(why) && !is.na(why)) {
+    stop_galvi("formula", sprintf("`formula`: %s has no linear predictor of `%s`: %s.", the_family(family), name, why))
+  }
   stop_galvi("formula", sprintf(
     "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name,
-    if (is.null(second)) "it has that of the response alone" else sprintf("it has one of `%s`", second$name),
-    if (name %in% c("zi", "hu")) {
+    known_parameters(second, family), if (name %in% c("zi", "hu")) {
       sprintf(" Zeros of another kind are in the families %s.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
     } else ""
   ))
+}
+
+# What a family has that a formula, or a number, may say.
+known_parameters <- function(second, family) {
+  numbers <- setdiff(names(family_type(family)$parameters), second$replaces)
+  held <- if (length(numbers)) sprintf("; %s %s given to the family as a number", quote_names(numbers),
+    if (length(numbers) > 1L) "are" else "is")
+  paste0(if (is.null(second)) "it has that of the response alone" else sprintf("it has one of `%s`", second$name), held)
 }
 
 # ---- names ----
@@ -191,7 +202,8 @@ predict_parameter <- function(view, target, options) {
 }
 
 #' Limits of E[y | eta]: where it does not depend on the second predictor it rises with the first; with zeros of
-#' another kind it is a product, whose distribution function is a mean over the predictor of the zeros
+#' another kind it is a product, whose distribution function is a mean over the predictor of the zeros; that of
+#' times depends on both
 #' @noRd
 limits_of_both <- function(fit, marginals, level) {
   at <- function(eta, second) {
@@ -199,6 +211,10 @@ limits_of_both <- function(fit, marginals, level) {
   }
   m <- marginals$mean
   sd <- sqrt(marginals$variance)
+  if (family_type(fit$family)$times) {
+    limits <- limits_over_both(m, sd, level, function(row, eta, second) log(at(eta, second)))
+    return(exp(limits))
+  }
   if (!isTRUE(family_type(fit$family)$second$always)) {
     eta <- outer(sd[, 1L], stats::qnorm(tails(level))) + m[, 1L]
     return(matrix(at(as.vector(eta), rep(m[, 2L], 2L)), ncol = 2L))
@@ -219,4 +235,56 @@ limits_of_both <- function(fit, marginals, level) {
   }
   limits <- vapply(tails(level), function(p) vapply(seq_len(nrow(m)), limit, 0, p), numeric(nrow(m)))
   matrix(limits, ncol = 2L)
+}
+
+#' Limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
+#' @noRd
+tail_limits_of_both <- function(fit, tail, target, marginals, options) {
+  sd <- sqrt(marginals$variance)
+  columns <- lapply(options$at, function(t) {
+    log_odds <- function(row, eta, second) {
+      given <- list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
+      part <- function(what) {
+        log(response_moment(fit, given, what, rep(target$size[row], length(eta)), rep(t, length(eta))))
+      }
+      if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
+    }
+    stats::plogis(limits_over_both(marginals$mean, sd, options$level, log_odds))
+  })
+  lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
+}
+
+#' Limits of a function of both predictors that is monotone in the first
+#'
+#' Its distribution function is a mean over the second predictor of that of the first, whose value is found between
+#' those on a grid.
+#' @param value function(row, eta, second), on a scale on which it is nearly a line in eta.
+#' @param m,sd N* x 2.
+#' @return N* x 2.
+#' @noRd
+limits_over_both <- function(m, sd, level, value) {
+  z <- seq(-7, 7, by = 0.35)
+  nodes <- seq(-6, 6, by = 0.25)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  of_row <- function(n) {
+    V <- matrix(value(n, rep(m[n, 1L] + sd[n, 1L] * z, length(nodes)),
+      rep(m[n, 2L] + sd[n, 2L] * nodes, each = length(z))), length(z))
+    # a column where it is infinite, or constant, is a step
+    below <- function(x) {
+      sum(weights * apply(V, 2L, function(v) {
+        known <- is.finite(v)
+        if (sum(known) < 2L || diff(range(v[known])) == 0) return(stats::median(v) <= x)
+        rises <- v[known][1L] < v[known][sum(known)]
+        share <- stats::approx(v[known], z[known], x, rule = 2L)$y
+        stats::pnorm(if (rises) share else -share)
+      }))
+    }
+    finite <- range(V[is.finite(V)], 0)
+    vapply(tails(level), function(p) {
+      if (below(finite[2L]) < p) return(Inf)
+      if (below(finite[1L]) > p) return(-Inf)
+      stats::uniroot(function(x) below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
+    }, 0)
+  }
+  t(vapply(seq_len(nrow(m)), of_row, numeric(2L)))
 }

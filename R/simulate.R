@@ -168,6 +168,8 @@ covariance_root <- function(V) {
 draw_response <- function(fit, target, eta) {
   if (!is.null(own <- custom_draws(fit, eta[, 1L]))) return(own)
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
+  if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given),
+    if (is.null(target$counts)) target$size else rowSums(target$counts)))
   u <- stats::runif(target$n)
   if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
   entry <- target$censoring[, "entry"]
@@ -178,11 +180,18 @@ draw_response <- function(fit, target, eta) {
   response_moment(fit, given, "quantile", size = target$size, probability = u)
 }
 
+#' Multinomial counts of so many trials: N x classes
+#' @noRd
+draw_counts <- function(prob, size) {
+  counts <- vapply(seq_len(nrow(prob)), function(n) stats::rmultinom(1L, size[n], prob[n, ])[, 1L], integer(ncol(prob)))
+  `colnames<-`(t(counts), colnames(prob))
+}
+
 #' Numbers of the likelihood as the response was given
 #' @noRd
 as_response <- function(fit, target, y) {
   given <- stats::model.response(fit$data)
-  if (is_censored(fit)) return(y)
+  if (is_censored(fit) || is_counts(fit)) return(y)
   if (is.matrix(given) && ncol(given) == 2L) {
     return(`colnames<-`(cbind(y, target$size - y), colnames(given)))
   }

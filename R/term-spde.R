@@ -24,7 +24,6 @@
 #'   degree east is shorter than one north. A message says so where the names look like them.
 #' * **Predictions** are for any place on the mesh. A place outside it is an error: give `mesh` a larger region.
 #'
-#' @inheritParams iid
 #' @param x,y Coordinates: columns of numbers or expressions in them.
 #' @param mesh The mesh: [galvi_mesh()], a `list(nodes, triangles)`, or one of package fmesher or INLA (see
 #'   [as_galvi_mesh()]). NULL for the default, or that of the [quadrature_scheme()] that is `data`.
@@ -32,8 +31,9 @@
 #'   prior of a positive number.
 #' @param sd The standard deviation of the field, away from the mesh's boundary: a number, [fixed()], [pc()] or another
 #'   prior.
-#' @param by A number that multiplies the field, or a factor: one copy of it per level, independent, with shared
-#'   range and sd.
+#' @param by A number that multiplies the field, or a factor: one copy of it per level, independent.
+#' @param by_hyper Of a factor `by`: `"shared"` range and sd, or `"each"` level has its own, with names such as
+#'   `spde(x, y)[a].range` for level a. What is given for one is for all levels, and so is the mesh.
 #' @return Nothing: calling it outside a formula is an error.
 #' @references Lindgren, F., Rue, H. and Lindstrom, J. (2011). An explicit link between Gaussian fields and Gaussian
 #'   Markov random fields: the stochastic partial differential equation approach. Journal of the Royal Statistical
@@ -49,7 +49,9 @@
 #' summary(fit)
 #' plot(fit, terms = "spde(x, y)")
 #' @export
-spde <- function(x, y, mesh = NULL, range = NULL, sd = NULL, by = NULL) stop_term("spde", "z ~ spde(x, y)")
+spde <- function(x, y, mesh = NULL, range = NULL, sd = NULL, by = NULL, by_hyper = c("shared", "each")) {
+  stop_term("spde", "z ~ spde(x, y)")
+}
 
 spde_type <- function() {
   field_type(
@@ -182,19 +184,19 @@ spde_hyper <- function(spec, context) {
   lapply(split(facts, factor(facts$name, facts$name)), function(parameter) {
     name <- parameter$name
     entry <- settings[[name]]
-    range <- range(unit[[name]], entry$value) * c(parameter$lower, parameter$upper)
-    context$registry$add(spec$label, name, entry, range[1L], range[2L], parameter$transform)
+    add_field_parameter(spec, context$registry, parameter, entry, c(unit[[name]], entry$value))
   })
 }
 
 #' The field is coarser than its own structure where few edges make a range
 #' @noRd
 tell_coarse_mesh <- function(fit, spec) {
-  range <- fit$hyper$estimate[match(paste0(spec$label, ".range"), fit$hyper$name)]
-  if (range >= 4 * spec$edge) return(invisible())
+  own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$parameter == "range", ]
+  least <- own[which.min(own$estimate), ]
+  if (least$estimate >= 4 * spec$edge) return(invisible())
   warn_galvi("mesh", sprintf(paste(
-    "%s: the range, %s, is less than four edges of the mesh (about %s near the data), which is too coarse for it: fit",
-    "again with `mesh = galvi_mesh(coords, max_edge = %s)`."
-  ), spec$label, format(range, digits = 3L), format(spec$edge, digits = 3L), format(range / 8, digits = 2L)),
-    call = fit$call)
+    "%s, %s, is less than four edges of the mesh (about %s near the data), which is too coarse for it: fit again with",
+    "`mesh = galvi_mesh(coords, max_edge = %s)`."
+  ), least$name, format(least$estimate, digits = 3L), format(spec$edge, digits = 3L),
+    format(least$estimate / 8, digits = 2L)), call = fit$call)
 }

@@ -273,8 +273,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // predict_response
-Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability, Rcpp::Nullable<Rcpp::NumericMatrix> censoring);
-RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP, SEXP censoringSEXP) {
+Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability, Rcpp::Nullable<Rcpp::NumericMatrix> censoring, Rcpp::Nullable<Rcpp::NumericMatrix> counts);
+RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP, SEXP censoringSEXP, SEXP countsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
@@ -286,7 +286,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probability(probabilitySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type censoring(censoringSEXP);
-    rcpp_result_gen = Rcpp::wrap(predict_response(likelihood, hyper, size, y, mean, variance, what, probability, censoring));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type counts(countsSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_response(likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -413,7 +414,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_inside_rings", (DL_FUNC) &_galvi_inside_rings, 3},
     {"_galvi_hat_integrals", (DL_FUNC) &_galvi_hat_integrals, 3},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
-    {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 9},
+    {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 10},
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},

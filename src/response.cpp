@@ -64,14 +64,15 @@ const std::map<std::string, Quantity>& quantities() {
 
 // `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
 // used by "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". With
-// `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses. NA in a
-// row gives NA, and so does a mean or variance that is not finite.
+// `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses, with `counts`
+// (N x classes) that of counts of classes. NA in a row gives NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,
                                      Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what,
                                      Rcpp::NumericVector probability,
-                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue,
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> counts = R_NilValue) {
   const auto quantity = quantities().find(what);
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
@@ -84,6 +85,13 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
       censoring.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
   if (censoring.isNotNull() && (range.rows() != N || range.cols() != 3))
     throw std::invalid_argument("censoring must be N x 3");
+  // a column for each row: one row's counts are together
+  galvi::Matrix trials;
+  if (counts.isNotNull()) {
+    trials = galvi::from_r(Rcpp::NumericMatrix(counts.get())).transpose();
+    if (trials.cols() != N || trials.rows() != l->classes())
+      throw std::invalid_argument("counts must be N x classes");
+  }
   galvi::Vector m(K), v(K);
   galvi::RMonitor monitor(R_NilValue);
   for (R_xlen_t n = 0; n < N; ++n) {
@@ -94,7 +102,8 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     }
     Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
     if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), 0.0, range(n, 1), range(n, 2)};
-    const bool missing = !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
+    if (trials.cols() > 0) row.datum.counts = trials.col(n).data();
+    const bool missing = (row.datum.counts && !trials.col(n).allFinite()) || !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
                          std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||
                          std::isnan(row.probability);
     out[n] = missing ? NA_REAL : quantity->second(*l, row);

@@ -97,7 +97,11 @@ FieldSpec field_from_list(const Rcpp::List& list) {
 }
 
 Data data_from_list(const Rcpp::List& model) {
-  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}};
+  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}, {}};
+  if (has(model, "counts")) {
+    data.counts = get_matrix(model, "counts");
+    if (data.counts.rows() != data.y.size()) throw std::invalid_argument("counts must have N rows");
+  }
   if (!has(model, "censoring")) return data;
   const Matrix censoring = get_matrix(model, "censoring");
   if (censoring.cols() != 3 || censoring.rows() != data.y.size())

@@ -4,5 +4,6 @@
 #include "likelihood/custom.cpp"
 #include "likelihood/normal.cpp"
 #include "likelihood/normal_interval.cpp"
+#include "likelihood/plane_forms.cpp"
 #include "likelihood/registry.cpp"
 #include "likelihood/standard_function.cpp"

@@ -5,5 +5,6 @@
 #include "quadrature/log_normal_transform.cpp"
 #include "quadrature/numeric_distribution.cpp"
 #include "quadrature/sampled_function.cpp"
+#include "quadrature/shifted_means.cpp"
 #include "quadrature/softmax_lattice.cpp"
 #include "quadrature/tilted.cpp"

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "expectation/row_scratch.h"
+#include "likelihood/classes.h"
+#include "likelihood/counts.h"
+
 namespace galvi {
 namespace {
 
@@ -87,11 +91,36 @@ std::string Bouchard::refuses(const Likelihood& likelihood) const {
   return "expectation = \"" + name() + "\" is for categorical(); use \"auto\".";
 }
 
+// Counts of classes are a sum over their trials, each class with a bound of its own.
 void Bouchard::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                             const double* variance, int order, RowExpectation& out) const {
   const Softmax classes = *likelihood.softmax();
   const Index K = classes.latents();
-  Terms terms(*mean_, classes, static_cast<Index>(datum.y), mean, variance);
+  if (!datum.counts) return evaluate_class(classes, static_cast<Index>(datum.y), mean, variance, order, out);
+  out.value += log_arrangements(datum.counts, static_cast<int>(classes.classes), datum.size);
+  RowScratch scratch(K);
+  for_classes(datum, classes.classes, [&](Index y, double times) {
+    scratch.fill(0.0);
+    const RowExpectation& one = scratch.row;
+    evaluate_class(classes, y, mean, variance, order, scratch.row);
+    out.value += times * one.value;
+    for (Index k = 0; k < K; ++k) {
+      out.d_m[k] += times * one.d_m[k];
+      out.d_v[k] += times * one.d_v[k];
+    }
+    if (order < 2) return;
+    for (Index k = 0; k < K * K; ++k) {
+      out.d_mm[k] += times * one.d_mm[k];
+      out.d_mv[k] += times * one.d_mv[k];
+      out.d_vv[k] += times * one.d_vv[k];
+    }
+  });
+}
+
+void Bouchard::evaluate_class(const Softmax& classes, Index y, const double* mean, const double* variance, int order,
+                              RowExpectation& out) const {
+  const Index K = classes.latents();
+  Terms terms(*mean_, classes, y, mean, variance);
   terms.maximise();
   for (Index c = 0; c < classes.classes; ++c) {
     const Index k = classes.latent_of(c);

@@ -32,6 +32,8 @@ class Bouchard final : public ByRow {
                         VectorRef) const override {}
 
  private:
+  void evaluate_class(const Softmax& classes, Index y, const double* mean, const double* variance, int order,
+                      RowExpectation& out) const;
   std::unique_ptr<FunctionMean> mean_;
 };
 

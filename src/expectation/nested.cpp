@@ -1,9 +1,11 @@
 #include "expectation/nested.h"
 
 #include <cmath>
+#include <utility>
 
 #include "expectation/closed_form.h"
 #include "expectation/composed.h"
+#include "expectation/plane_forms.h"
 #include "expectation/quadrature.h"
 #include "likelihood/distributional.h"
 #include "quadrature/derivative_rule.h"
@@ -16,10 +18,15 @@ namespace {
 const ByRow& exact_of_one(const Likelihood& likelihood) {
   static const ClosedForm closed_form;
   static const Quadrature by_nodes;
-  static const ComposedExpectation of_sigmoids(std::make_unique<SampledMean>(log_sigmoid()));
+  static const ComposedExpectation of_sigmoids(std::make_unique<SampledMean>(log_sigmoid())),
+      of_phis(std::make_unique<SampledMean>(log_phi())), of_cloglogs(std::make_unique<SampledMean>(log_cloglog()));
   if (likelihood.has_closed_form()) return closed_form;
-  return likelihood.standard_function() == &log_sigmoid() ? static_cast<const ByRow&>(of_sigmoids)
-                                                          : by_nodes;
+  const StandardFunction* f = likelihood.standard_function();
+  for (const auto& [made_of, expectation] : {std::pair{&log_sigmoid(), &of_sigmoids},
+                                             std::pair{&log_phi(), &of_phis},
+                                             std::pair{&log_cloglog(), &of_cloglogs}})
+    if (f == made_of) return *expectation;
+  return by_nodes;
 }
 
 void add_latent(const PointExpectation& e, Index k, RowExpectation& out) {
@@ -164,10 +171,14 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
     if (part.likelihood)
       add_latent(expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order), k, out);
   };
+  if (form.row_has_closed_form(datum)) return form.add_closed_form(datum, mean, variance, out);
   if (const auto split = form.split(datum)) {
     for (const Split::Part& part : split->parts) add_part(part);
     return;
   }
+  if (const auto shares = form.shares(datum)) return expect(*shares, mean, variance, order).add_to(order, out);
+  if (const auto student = form.student_scale(datum)) return expect(*student, mean, variance, order).add_to(order, out);
+  if (const auto size = form.mean_over_size(datum)) return expect(*size, mean, variance, order).add_to(order, out);
   const Nesting nesting = form.nesting(datum, mean, variance);
   const Index o = nesting.outer, i = 1 - o;
   add_part(nesting.beside);
@@ -202,6 +213,10 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
   };
   if (const auto split = form.split(datum)) {
     for (const Split::Part& part : split->parts) add_part(part);
+    return;
+  }
+  if (const auto student = form.student_scale(datum)) {
+    gradient[student->position] += weight * slope_in_df(*student, mean, variance);
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);

@@ -1,5 +1,7 @@
 #include "expectation/quadrature.h"
 
+#include "likelihood/classes.h"
+#include "likelihood/counts.h"
 #include "numeric/special_functions.h"
 #include "quadrature/softmax_lattice.h"
 
@@ -95,7 +97,8 @@ std::string SoftmaxExpectation::refuses(const Likelihood& likelihood) const {
 void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                       const double* variance, int order, RowExpectation& out) const {
   const Softmax classes = *likelihood.softmax();
-  const Index K = classes.latents(), C = classes.classes, y = static_cast<Index>(datum.y);
+  const Index K = classes.latents(), C = classes.classes;
+  const double n = trials_of(datum);
   thread_local SoftmaxLattice lattice;
   thread_local Sums sums;
   lattice.place(classes, mean, variance, false);
@@ -105,31 +108,35 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
   // `first`, and int [exp(-e^u) - [u < 0]] du = -gamma.
   double log_sum = 0.5 * lattice.step - euler_gamma - lattice.first - sums.product;
   for (Index c = 0; c < C; ++c) log_sum += lattice.tail[c];
-  out.value = ((y == classes.reference ? 0.0 : mean[classes.latent_of(y)]) - lattice.shift) - log_sum;
-  for (Index c = 0; c < C; ++c) {
-    const Index k = classes.latent_of(c);
-    if (k >= 0) {
-      out.d_m[k] -= c == y ? 0.0 : sums.chosen[c];
-      out.d_v[k] = -0.5 * sums.spread[c];
+  if (datum.counts) out.value = log_arrangements(datum.counts, static_cast<int>(C), datum.size);
+  for_classes(datum, C, [&](Index y, double times) {
+    const Index own = classes.latent_of(y);
+    out.value += times * (((own < 0 ? 0.0 : mean[own]) - lattice.shift) - log_sum);
+    for (Index c = 0; c < C; ++c) {
+      if (c == y) continue;
+      const Index k = classes.latent_of(c);
+      if (k >= 0) out.d_m[k] -= times * sums.chosen[c];
+      // 1 - E p_y, with the digits of the others
+      if (own >= 0) out.d_m[own] += times * sums.chosen[c];
     }
-    // 1 - E p_y, with the digits of the others
-    if (c != y && y != classes.reference) out.d_m[classes.latent_of(y)] += sums.chosen[c];
-  }
+  });
+  for (Index c = 0; c < C; ++c)
+    if (const Index k = classes.latent_of(c); k >= 0) out.d_v[k] = -0.5 * n * sums.spread[c];
   if (order < 2) return;
   for (Index d = 0; d < C; ++d) {
     const Index l = classes.latent_of(d);
     if (l < 0) continue;
-    out.d_mm[l + K * l] = -sums.spread[d];
-    out.d_vv[l + K * l] = 0.25 * sums.own_bend[d];
+    out.d_mm[l + K * l] = -n * sums.spread[d];
+    out.d_vv[l + K * l] = 0.25 * n * sums.own_bend[d];
     for (Index c = 0; c < C; ++c) {
       const Index k = classes.latent_of(c);
       if (c == d) continue;
       // All means may be moved together: the blocks' columns, that of the reference included, sum to 0.
-      out.d_mv[l + K * l] += 0.5 * sums.bends(c, d);
+      out.d_mv[l + K * l] += 0.5 * n * sums.bends(c, d);
       if (k < 0) continue;
-      out.d_mm[k + K * l] = sums.pairs(c, d);
-      out.d_mv[k + K * l] = -0.5 * sums.bends(c, d);
-      out.d_vv[k + K * l] = 0.25 * sums.both(c, d);
+      out.d_mm[k + K * l] = n * sums.pairs(c, d);
+      out.d_mv[k + K * l] = -0.5 * n * sums.bends(c, d);
+      out.d_vv[k + K * l] = 0.25 * n * sums.both(c, d);
     }
   }
 }

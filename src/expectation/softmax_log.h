@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "expectation/by_row.h"
+#include "likelihood/classes.h"
+#include "likelihood/counts.h"
 
 namespace galvi {
 
@@ -27,27 +29,30 @@ class SoftmaxLog final : public ByRow {
   bool has_conjugate(const Likelihood& /*likelihood*/) const override { return true; }
   void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override {
     const Softmax classes = *likelihood.softmax();
-    const Index own = classes.latent_of(static_cast<Index>(datum.y));
-    for (Index k = 0; k < classes.latents(); ++k)
-      lines[k] = DualLine::in_lambda(k == own ? 1.0 : 0.0, -1.0, 1.0);
+    const double n = trials_of(datum);
+    for (Index k = 0; k < classes.latents(); ++k) lines[k] = DualLine::in_lambda(0.0, -1.0, n);
+    for_classes(datum, classes.classes, [&](Index y, double times) {
+      if (const Index own = classes.latent_of(y); own >= 0) lines[own] = DualLine::in_lambda(times, -1.0, n);
+    });
   }
-  void conjugate_row(const Likelihood& likelihood, const Datum& /*datum*/, const double* x,
+  void conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
                      RowConjugate& out) const override {
     constexpr double rounding = 1e-16;
     const Softmax classes = *likelihood.softmax();
     const Index K = classes.latents();
-    out.value = 0.0;
+    const double n = trials_of(datum);
+    out.value = datum.counts ? log_arrangements(datum.counts, static_cast<int>(classes.classes), n) : 0.0;
     out.rest = 0.0;
     if (classes.reference >= 0) {
       double left = 1.0;
-      for (Index k = 0; k < K; ++k) left -= x[k];
+      for (Index k = 0; k < K; ++k) left -= x[k] / n;
       // below rounding the reference's share is negligible, but must stay positive
       out.rest = left > -10.0 * rounding ? std::max(left, rounding) : left;
-      out.value = out.rest * std::log(out.rest);
+      out.value += n * out.rest * std::log(out.rest);
     }
     const double log_rest = classes.reference < 0 ? 0.0 : std::log(out.rest);
     for (Index k = 0; k < K; ++k) {
-      const double log_x = std::log(x[k]);
+      const double log_x = std::log(x[k] / n);
       out.value += x[k] * log_x;
       out.slope[k] = log_x - log_rest;
       out.curvature[k] = 1.0 / x[k];
@@ -58,23 +63,30 @@ class SoftmaxLog final : public ByRow {
   void evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                     const double* variance, int order, RowExpectation& out) const override {
     const Softmax classes = *likelihood.softmax();
-    const Index K = classes.latents(), own = classes.latent_of(static_cast<Index>(datum.y));
+    const Index K = classes.latents();
+    const double n = trials_of(datum);
     thread_local std::vector<double> w;
     w.resize(K);
     double top = classes.reference < 0 ? -infinity : 0.0;
     for (Index k = 0; k < K; ++k) top = std::max(top, mean[k] + 0.5 * variance[k]);
     double sum = classes.reference < 0 ? 0.0 : std::exp(-top);
     for (Index k = 0; k < K; ++k) sum += w[k] = std::exp(mean[k] + 0.5 * variance[k] - top);
-    out.value = (own < 0 ? 0.0 : mean[own]) - top - std::log(sum);
+    const double log_sum = top + std::log(sum);
+    out.value = datum.counts ? log_arrangements(datum.counts, static_cast<int>(classes.classes), n) : 0.0;
     for (Index k = 0; k < K; ++k) {
       w[k] /= sum;
-      out.d_m[k] = (k == own ? 1.0 : 0.0) - w[k];
-      out.d_v[k] = -0.5 * w[k];
+      out.d_m[k] = -n * w[k];
+      out.d_v[k] = -0.5 * n * w[k];
     }
+    for_classes(datum, classes.classes, [&](Index y, double times) {
+      const Index own = classes.latent_of(y);
+      out.value += times * ((own < 0 ? 0.0 : mean[own]) - log_sum);
+      if (own >= 0) out.d_m[own] += times;
+    });
     if (order < 2) return;
     for (Index k = 0; k < K; ++k) {
       for (Index l = 0; l < K; ++l) {
-        const double curvature = w[k] * w[l] - (k == l ? w[k] : 0.0);
+        const double curvature = n * (w[k] * w[l] - (k == l ? w[k] : 0.0));
         out.d_mm[k + K * l] = curvature;
         out.d_mv[k + K * l] = 0.5 * curvature;
         out.d_vv[k + K * l] = 0.25 * curvature;

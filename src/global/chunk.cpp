@@ -10,7 +10,8 @@ namespace {
 Data slice(const Data& data, Index begin, Index count) {
   const auto part = [&](const Vector& x) { return x.size() > 0 ? Vector(x.segment(begin, count)) : x; };
   return {part(data.y),      part(data.size),  part(data.weight),
-          part(data.spread), part(data.upper), part(data.entry)};
+          part(data.spread), part(data.upper), part(data.entry),
+          data.counts.rows() > 0 ? data.counts.middleRows(begin, count) : data.counts};
 }
 
 }  // namespace

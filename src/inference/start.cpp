@@ -42,7 +42,9 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
       continue;
     }
     given->derivatives(data[n], mean(n, 0), l);
-    if (l[2] < 0) variance(n, 0) = -1 / l[2];
+    // a kink has no curvature: as uncertain as the response is then
+    variance(n, 0) = l[2] < 0 ? -1 / l[2] : 0;
+    if (given->smoothness().width == 0) variance(n, 0) = given->conditional_variance(data[n].size, &mean(n, 0));
   }
   Expectations e;
   model.expectation().evaluate(context, likelihood, data, mean, variance, 1, e);

@@ -12,7 +12,7 @@ namespace galvi {
 class AsymmetricLaplace final : public DoubleExponential {
  public:
   explicit AsymmetricLaplace(const LikelihoodSpec& spec)
-      : DoubleExponential(spec, quantile_of(spec), 1.0 - quantile_of(spec)) {}
+      : DoubleExponential(PositiveParameter(spec, "scale"), quantile_of(spec), 1.0 - quantile_of(spec)) {}
 
  private:
   static double quantile_of(const LikelihoodSpec& spec) {

@@ -18,8 +18,8 @@ class BetaBinomialResponse : public Likelihood {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_mu = log_sigmoid().value(*eta), log_nu = log_sigmoid().value(-*eta);
-    return log_choose(datum.size, datum.y) + rising(datum.y, log_precision_ + log_mu) +
-           rising(datum.size - datum.y, log_precision_ + log_nu) - rising(datum.size, log_precision_);
+    return log_choose(datum.size, datum.y) + log_rising(datum.y, log_precision_ + log_mu) +
+           log_rising(datum.size - datum.y, log_precision_ + log_nu) - log_rising(datum.size, log_precision_);
   }
   // For y > 0, R_y(a) = log a + G(a), G(a) = log Gamma(y + a) - log Gamma(1 + a), which is smooth at a = 0.
   // With s_k the k-th derivative of mu, those of a and b are +-precision s_k.
@@ -77,12 +77,6 @@ class BetaBinomialResponse : public Likelihood {
   double precision_ = 1.0;
 
  private:
-  // R_y(a)
-  static double rising(double y, double log_a) {
-    if (y == 0.0) return 0.0;
-    const double a = std::exp(log_a);
-    return log_a + (y == 1.0 ? 0.0 : log_gamma_ratio(1.0 + a, y - 1.0));
-  }
   // The derivatives of G from the first on.
   static void smooth_part(double y, double a, double out[5]) {
     double low[5];
@@ -133,7 +127,14 @@ class BetaBinomialLogPrecision final : public SecondParameter {
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<BetaBinomialKnownPrecision>(second);
   }
-  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.5, 1.0}}; }
+  std::optional<Shares> shares(const Datum& datum) const override {
+    Shares form;
+    form.constant = log_choose(datum.size, datum.y);
+    form.whole = LogGammaPart::rising(-1.0, datum.size);
+    form.first = LogGammaPart::rising(1.0, datum.y);
+    form.second = LogGammaPart::rising(1.0, datum.size - datum.y);
+    return form;
+  }
   double second_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is size mu (1 - mu) (1 + (size - 1) / (1 + exp(eta_2))).
   NoiseForm noise_form() const override { return NoiseForm::share; }

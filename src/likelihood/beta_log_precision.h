@@ -20,7 +20,17 @@ class BetaLogPrecision final : public SecondParameter {
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<BetaKnownPrecision>(second);
   }
-  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.5, 1.0}}; }
+  // With a = mu precision, b = (1 - mu) precision and S for what Stirling's formula leaves of log Gamma:
+  // log p = -precision KL + log(a b / (2 pi precision)) / 2 - log y (1 - y) + S(precision) - S(a) - S(b)
+  std::optional<Shares> shares(const Datum& datum) const override {
+    Shares form;
+    form.constant = -std::log(datum.y) - std::log1p(-datum.y) - log_sqrt_2pi;
+    form.slope = form.share_weight = 0.5;
+    form.proportion = datum.y;
+    form.whole = LogGammaPart::stirling(1.0);
+    form.first = form.second = LogGammaPart::stirling(-1.0);
+    return form;
+  }
   double second_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is mu (1 - mu) / (1 + exp(eta_2)).
   NoiseForm noise_form() const override { return NoiseForm::share; }

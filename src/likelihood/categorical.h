@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "likelihood/classes.h"
+#include "likelihood/counts.h"
 #include "likelihood/standard_function.h"
 
 namespace galvi {
 
 /// log p(y | eta) = eta_y - log sum_c exp(eta_c).   y = 0, .., classes - 1
-/// Every class has a latent value (K = classes), or that of the `reference` class is 0 (K = classes - 1).
+/// Every class has a latent value (K = classes), or that of the `reference` class is 0 (K = classes - 1). Counts of
+/// classes have the sum over their trials and the logarithm of how many orders there are of them.
 class Categorical final : public ClassResponse<Likelihood> {
  public:
   explicit Categorical(const LikelihoodSpec& spec) : ClassResponse<Likelihood>(spec) {
@@ -24,7 +26,38 @@ class Categorical final : public ClassResponse<Likelihood> {
   std::optional<Softmax> softmax() const override { return softmax_; }
 
   double log_density(const Datum& datum, const double* eta) const override {
-    const Index y = class_of(datum);
+    if (!datum.counts) return log_probability(class_of(datum), eta);
+    double sum = log_arrangements(datum.counts, static_cast<int>(classes()), datum.size);
+    for (Index c = 0; c < classes(); ++c)
+      if (datum.counts[c] > 0.0) sum += datum.counts[c] * log_probability(c, eta);
+    return sum;
+  }
+  // Two classes with a reference: log p = f(eta) or, of the reference, f(-eta), f = log sigmoid.
+  void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    require_one_latent();
+    std::fill(out, out + 5, 0.0);
+    for (Index c = 0; c < classes(); ++c) {
+      const double times = datum.counts ? datum.counts[c] : c == class_of(datum) ? 1.0 : 0.0;
+      if (times == 0.0) continue;
+      const double sign = c == softmax_.reference ? -1.0 : 1.0;
+      double f[5];
+      log_sigmoid().derivatives(sign * eta, f);
+      for (int k = 0; k < 5; ++k) out[k] += times * (k % 2 == 0 ? f[k] : sign * f[k]);
+    }
+    if (datum.counts) out[0] += log_arrangements(datum.counts, static_cast<int>(classes()), datum.size);
+  }
+  Smoothness smoothness() const override { return log_sigmoid().smoothness(); }
+  bool log_concave() const override { return true; }
+  // The logit of the class's share with half a response added to each class.   K = 1
+  double starting_eta(const Datum& datum) const override {
+    const Index own = 1 - softmax_.reference;
+    const double times = datum.counts ? datum.counts[own] : class_of(datum) == own ? 1.0 : 0.0;
+    const double size = datum.counts ? datum.size : 1.0;
+    return std::log((times + 0.5) / (size - times + 0.5));
+  }
+
+ private:
+  double log_probability(Index y, const double* eta) const {
     const double own = value(eta, y);
     // log p = -log(1 + sum_{c != y} exp(eta_c - eta_y)), taken relative to the largest term
     double gap = 0.0, others = 0.0;
@@ -34,25 +67,10 @@ class Categorical final : public ClassResponse<Likelihood> {
     }
     return -gap - (gap == 0.0 ? std::log1p(others) : std::log(std::exp(-gap) + others));
   }
-  // Two classes with a reference: log p = f(eta) or, of the reference, f(-eta), f = log sigmoid.
-  void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    require_one_latent();
-    const double sign = sign_of(datum);
-    log_sigmoid().derivatives(sign * eta, out);
-    out[1] *= sign;
-    out[3] *= sign;
-  }
-  Smoothness smoothness() const override { return log_sigmoid().smoothness(); }
-  bool log_concave() const override { return true; }
-  // The logit of the class's share with half a response added to each class.   K = 1
-  double starting_eta(const Datum& datum) const override { return sign_of(datum) * std::log(3.0); }
-
- private:
   double value(const double* eta, Index c) const {
     const Index k = softmax_.latent_of(c);
     return k < 0 ? 0.0 : eta[k];
   }
-  double sign_of(const Datum& datum) const { return class_of(datum) == softmax_.reference ? -1.0 : 1.0; }
 
   Softmax softmax_;
 };

@@ -8,7 +8,10 @@ namespace galvi {
 
 class CensoredGaussian final : public CensoredNormal<IdentityLink> {
  public:
-  explicit CensoredGaussian(const LikelihoodSpec& spec) : CensoredNormal<IdentityLink>(spec, "variance") {}
+  explicit CensoredGaussian(const LikelihoodSpec& spec)
+      : CensoredGaussian(spec, PositiveParameter(spec, "variance")) {}
+  CensoredGaussian(const LikelihoodSpec& spec, PositiveParameter variance)
+      : CensoredNormal<IdentityLink>(spec, std::move(variance)) {}
 
   // A censored response is one sd beyond what is known of it.
   double starting_eta(const Datum& datum) const override {
@@ -18,11 +21,11 @@ class CensoredGaussian final : public CensoredNormal<IdentityLink> {
   }
   double conditional_variance(double /*size*/, const double* /*eta*/) const override { return sd() * sd(); }
   std::optional<double> predictive_noise(double, double, double) const override { return sd() * sd(); }
+  double scaled(double y) const override { return y; }
+  double log_slope(double /*y*/) const override { return 0.0; }
 
  protected:
-  double scaled(double y) const override { return y; }
   double response(double s) const override { return s; }
-  double log_slope(double /*y*/) const override { return 0.0; }
   double sd_of(double variance) const override { return std::sqrt(variance); }
   double d_sd(double sd) const override { return 0.5 / sd; }
 };

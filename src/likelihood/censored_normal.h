@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "likelihood/normal.h"
 #include "likelihood/normal_interval.h"
@@ -18,11 +19,13 @@ namespace galvi {
 template <class Base>
 class CensoredNormal : public Base {
  public:
-  CensoredNormal(const LikelihoodSpec& spec, const char* parameter) : parameter_(spec, parameter) {
+  CensoredNormal(const LikelihoodSpec& spec, PositiveParameter parameter)
+      : parameter_(std::move(parameter)) {
     const auto entry = spec.constants.find("censored");
     censored_ = entry != spec.constants.end() && entry->second != 0.0;
   }
-  void update(const ConstVectorRef& hyper) override { sd_ = sd_of(parameter_.read(hyper)); }
+  void update(const ConstVectorRef& hyper) override { set(sd_of(parameter_.read(hyper))); }
+  void set(double sd) { sd_ = sd; }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return Row(*this, datum, *eta, sd_).log_density();
@@ -88,20 +91,22 @@ class CensoredNormal : public Base {
     gradient[parameter_.position()] += weight * d_sd(sd_) * *variance / (sd_ * sd_ * sd_);
     return true;
   }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
+  virtual double scaled(double y) const = 0;  // s
+  /// Neither censored nor truncated.
+  bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
+  /// Of rows that are not: their log density is that of s(y) plus this.
+  virtual double log_slope(double y) const = 0;
+  bool truncated(const Datum& datum) const { return scaled(datum.entry) > -infinity; }
 
  protected:
-  virtual double scaled(double y) const = 0;    // s
   virtual double response(double s) const = 0;  // its inverse
-  virtual double log_slope(double y) const = 0;
   virtual double sd_of(double parameter) const = 0;
   virtual double d_sd(double sd) const = 0;  // d sd / d parameter
   double sd() const { return sd_; }
 
  private:
   static constexpr double nearest_zero = 2.58;
-  bool truncated(const Datum& datum) const { return scaled(datum.entry) > -infinity; }
-  bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
 
   /// A row in units of sd: its log density as a function of eta / sd.
   struct Row {

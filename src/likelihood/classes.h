@@ -17,6 +17,17 @@ inline Index classes_of(const LikelihoodSpec& spec) {
   return static_cast<Index>(entry->second);
 }
 
+/// How many trials a datum is: one, or those of its counts.
+inline double trials_of(const Datum& datum) { return datum.counts ? datum.size : 1.0; }
+
+/// body(class, trials) of every class that the datum has.
+template <class Body>
+void for_classes(const Datum& datum, Index classes, Body body) {
+  if (!datum.counts) return body(static_cast<Index>(datum.y), 1.0);
+  for (Index c = 0; c < classes; ++c)
+    if (datum.counts[c] > 0.0) body(c, datum.counts[c]);
+}
+
 /// Base with the answers of a response that is a class: y = 0, .., classes - 1, of which there is no mean.
 template <class Base>
 class ClassResponse : public Base {

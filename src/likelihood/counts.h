@@ -5,8 +5,13 @@ namespace galvi {
 
 /// log y! = log Gamma(y + 1), y > -1.
 double log_factorial(double y);
+/// log Gamma(y + a) / Gamma(a), a = exp(log_a), for whole numbers y >= 0.
+double log_rising(double y, double log_a);
 /// log of size! / (y! (size - y)!)
 double log_choose(double size, double y);
+
+/// log of size! / prod_c counts_c!, the sum of the counts being size
+double log_arrangements(const double* counts, int classes, double size);
 
 /// P(Y <= y) for Y ~ Poisson(rate).
 double poisson_cdf(double y, double rate);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "likelihood/likelihood.h"
+#include "likelihood/plane_forms.h"
 
 namespace galvi {
 
@@ -51,8 +52,13 @@ class Distributional : public Likelihood {
   const Distributional* distributional() const final { return this; }
 
   // For expectations that have no closed form.
+  /// There is one of this datum's.
+  virtual bool row_has_closed_form(const Datum&) const { return false; }
   virtual std::optional<Split> split(const Datum&) const { return std::nullopt; }
-  /// Of a datum that does not split.   mean, variance: of both latents
+  virtual std::optional<Shares> shares(const Datum&) const { return std::nullopt; }
+  virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
+  virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
+  /// Of a datum that has none of these forms.   mean, variance: of both latents
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();
   }
@@ -91,15 +97,16 @@ class Distributional : public Likelihood {
   }
 };
 
-/// eta_2 is a parameter of the distribution, and E[y | eta] does not depend on it: with eta_2 known, what is
-/// left is a likelihood of eta_1 alone.
+/// eta_2 is a parameter of the distribution: with eta_2 known, what is left is a likelihood of eta_1 alone.
 class SecondParameter : public Distributional {
  public:
   const SecondParameter* second_parameter() const final { return this; }
   /// That likelihood, K = 1.
   virtual std::unique_ptr<Likelihood> given(double second) const = 0;
-  /// How Var[y | eta] depends on eta_2 = s: it is a line in exp(2 s), in exp(-s) or in 1 / (1 + exp(s)).
-  enum class NoiseForm { square, inverse, share };
+  /// How Var[y | eta] depends on eta_2 = s: it is a line in exp(2 s), in exp(s), in exp(-s) or in
+  /// 1 / (1 + exp(s)). no_mean: E[y | eta], too, depends on eta_2, and grows so fast that it has no mean under a
+  /// Gaussian.
+  enum class NoiseForm { square, direct, inverse, share, no_mean };
   virtual NoiseForm noise_form() const = 0;
 
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "likelihood/identity_link.h"
 #include "likelihood/normal.h"
@@ -16,10 +17,11 @@ namespace galvi {
 class DoubleExponential : public IdentityLink {
  public:
   /// The rates at a scale of 1.
-  DoubleExponential(const LikelihoodSpec& spec, double above, double below)
-      : parameter_(spec, "scale"), unit_above_(above), unit_below_(below) {}
-  void update(const ConstVectorRef& hyper) override {
-    scale_ = parameter_.read(hyper);
+  DoubleExponential(PositiveParameter scale, double above, double below)
+      : parameter_(std::move(scale)), unit_above_(above), unit_below_(below) {}
+  void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }
+  void set(double scale) {
+    scale_ = scale;
     above_ = unit_above_ / scale_;
     below_ = unit_below_ / scale_;
     half_ = 0.5 * (above_ + below_);
@@ -58,6 +60,14 @@ class DoubleExponential : public IdentityLink {
                             -0.25 * curvature * (d - 1.0) * (d + 1.0) / variance};
   }
   bool has_closed_form() const override { return true; }
+  /// E of a max(y - eta, 0) + b max(eta - y, 0).
+  PointExpectation expected_loss(const Datum& datum, double mean, double variance) const {
+    const PointExpectation e = *closed_form(datum, mean, variance);
+    const double residual = datum.y - mean, sd = std::sqrt(variance);
+    const double d = sd > 0.0 ? residual / sd : infinity;
+    const double loss = expected_loss(residual, sd, d, normal_density(d));
+    return {loss, -e.d_m, -e.d_v, -e.d_mm, -e.d_mv, -e.d_vv};
+  }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
@@ -130,7 +140,7 @@ class DoubleExponential : public IdentityLink {
         weight * (expected_loss(residual, sd, d, normal_density(d)) - 1.0) / scale_;
     return true;
   }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
 
  private:
   /// N(0, 1) cut off at `at`, below which it is kept: its hazard phi / Phi, the distance of its mean from the

@@ -7,6 +7,7 @@
 #include "likelihood/distributional.h"
 #include "likelihood/identity_link.h"
 #include "likelihood/normal.h"
+#include "likelihood/scaled_loss.h"
 
 namespace galvi {
 
@@ -70,29 +71,10 @@ class GaussianLogSd final : public SecondParameter {
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }
 
-  // With r = y - m_1, A = E (y - eta_1)^2 = r^2 + v_1 and w = E exp(-2 eta_2) = exp(-2 m_2 + 2 v_2):
-  // E = -log(2 pi) / 2 - m_2 - A w / 2. A w is formed in logarithms, as either factor may overflow.
   bool has_closed_form() const override { return true; }
   void add_closed_form(const Datum& datum, const double* mean, const double* variance,
                        RowExpectation& out) const override {
-    const double r = datum.y - mean[0], log_w = 2.0 * (variance[1] - mean[1]), w = std::exp(log_w);
-    const double Aw = std::exp(2.0 * std::log(std::hypot(r, std::sqrt(variance[0]))) + log_w);
-    const double rw = std::copysign(std::exp(std::log(std::fabs(r)) + log_w), r);
-    out.value -= log_sqrt_2pi + mean[1] + 0.5 * Aw;
-    out.d_m[0] += rw;
-    out.d_m[1] += Aw - 1.0;
-    out.d_v[0] -= 0.5 * w;
-    out.d_v[1] -= Aw;
-    out.d_mm[0] -= w;
-    out.d_mm[1] -= 2.0 * rw;
-    out.d_mm[2] -= 2.0 * rw;
-    out.d_mm[3] -= 2.0 * Aw;
-    out.d_mv[1] += w;
-    out.d_mv[2] += 2.0 * rw;
-    out.d_mv[3] += 2.0 * Aw;
-    out.d_vv[1] -= w;
-    out.d_vv[2] -= w;
-    out.d_vv[3] -= 2.0 * Aw;
+    ScaledLoss::add_gaussian(-log_sqrt_2pi, datum.y, mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 2.0}}; }
   bool log_concave() const override { return false; }

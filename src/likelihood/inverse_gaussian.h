@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "likelihood/log_link.h"
 #include "likelihood/normal.h"
@@ -15,8 +16,11 @@ namespace galvi {
 /// which is convex where the mean is more than 2 y.
 class InverseGaussian final : public LogLink<Likelihood> {
  public:
-  explicit InverseGaussian(const LikelihoodSpec& spec) : parameter_(spec, "dispersion") {}
-  void update(const ConstVectorRef& hyper) override { dispersion_ = parameter_.read(hyper); }
+  explicit InverseGaussian(const LikelihoodSpec& spec)
+      : InverseGaussian(spec, PositiveParameter(spec, "dispersion")) {}
+  InverseGaussian(const LikelihoodSpec&, PositiveParameter dispersion) : parameter_(std::move(dispersion)) {}
+  void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }
+  void set(double dispersion) { dispersion_ = dispersion; }
 
   double log_density(const Datum& datum, const double* eta) const override {
     const double distance = std::expm1(std::log(datum.y) - *eta);
@@ -36,14 +40,16 @@ class InverseGaussian final : public LogLink<Likelihood> {
   bool has_closed_form() const override { return true; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
+    const PointExpectation loss = expected_loss(datum, mean, variance);
+    return PointExpectation{constant(datum) - loss.value, -loss.d_m,  -loss.d_v,
+                            -loss.d_mm,                   -loss.d_mv, -loss.d_vv};
+  }
+  /// E w (exp(d) - 1)^2.
+  PointExpectation expected_loss(const Datum& datum, double mean, double variance) const {
     const Moments moments(std::log(datum.y) - mean, variance);
-    const double w = weight(datum), bend = -moments.difference(2.0);
-    return PointExpectation{constant(datum) - w * moments.distance(),
-                            2.0 * w * moments.difference(1.0),
-                            w * bend,
-                            2.0 * w * bend,
-                            w * moments.difference(4.0),
-                            -0.5 * w * moments.difference(8.0)};
+    const double w = weight(datum), bend = moments.difference(2.0);
+    return {w * moments.distance(), -2.0 * w * moments.difference(1.0), w * bend,
+            2.0 * w * bend,         -w * moments.difference(4.0),       0.5 * w * moments.difference(8.0)};
   }
   bool log_concave() const override { return false; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
@@ -79,7 +85,7 @@ class InverseGaussian final : public LogLink<Likelihood> {
         weight * (2.0 * this->weight(datum) * moments.distance() - 1.0) / (2.0 * dispersion_);
     return true;
   }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
 
  private:
   /// a = E exp(2 d) and b = E exp(d) under d ~ N(mean, variance); a overflows wherever b does.

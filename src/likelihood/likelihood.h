@@ -21,6 +21,7 @@ struct Datum {
   double spread = 0;  // variance of eta that a likelihood averages over (expectation/averaged.h)
   double upper = y;
   double entry = -infinity;
+  const double* counts = nullptr;  // of trials of each class, `size` in all; null where the response is one class
   bool censored() const { return upper > y; }
 };
 
@@ -31,9 +32,13 @@ struct Data {
   Vector weight;
   Vector spread;        // empty for zero
   Vector upper, entry;  // empty where no response is censored or truncated
+  /// N x classes, empty where responses are no counts of classes.
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts;
   Datum operator[](Index n) const {
     const double s = spread.size() > 0 ? spread[n] : 0.0;
-    return upper.size() > 0 ? Datum{y[n], size[n], s, upper[n], entry[n]} : Datum{y[n], size[n], s};
+    Datum out = upper.size() > 0 ? Datum{y[n], size[n], s, upper[n], entry[n]} : Datum{y[n], size[n], s};
+    if (counts.rows() > 0) out.counts = counts.data() + n * counts.cols();
+    return out;
   }
 };
 

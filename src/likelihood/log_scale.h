@@ -1,4 +1,4 @@
-// Positive responses that eta scales: accelerated failure times.
+// Positive responses that eta scales, as in accelerated failure times.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace galvi {
 
-/// y = exp(eta) T with a T > 0 whose distribution does not depend on eta.
+/// y = unit exp(power eta) T with a T > 0 whose distribution does not depend on eta.
 template <class Base>
 class LogScale : public Base {
  public:
@@ -15,47 +15,48 @@ class LogScale : public Base {
 
   // A censored time lasts as long again, or was half as long.
   double starting_eta(const Datum& datum) const override {
-    if (!datum.censored()) return std::log(datum.y);
-    if (datum.upper == infinity) return std::log(2.0 * datum.y);
-    return std::log(datum.y > 0.0 ? std::sqrt(datum.y) * std::sqrt(datum.upper) : 0.5 * datum.upper);
+    return (std::log(typical(datum)) - log_unit()) / power();
   }
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
   double conditional_mean(double /*size*/, const double* eta) const override {
-    return std::exp(*eta + log_moment(1));
+    return std::exp(log_unit() + power() * *eta + log_moment(1));
   }
   double conditional_variance(double /*size*/, const double* eta) const override {
-    return scaled_variance(*eta);
+    return scaled_variance(log_unit() + power() * *eta);
   }
   // P(Y <= y | eta) is the likelihood of a response that is only known not to exceed y.
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return datum.y > 0.0 ? std::exp(this->log_density(at_most(datum), eta)) : 0.0;
   }
-  // -d P(Y <= y | eta) / d eta = y p(y | eta)
-  std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
+  // -d P(Y <= y | eta) / d eta = power y p(y | eta)
+  std::optional<Crossing> crossing(const Datum&) const override {
+    return power() > 0.0 ? Crossing{} : Crossing{0.0, 1.0};
+  }
   void crossing_density(const Datum& datum, double t, double out[3]) const override {
     double l[5];
     this->derivatives({datum.y, datum.size}, t, l);
-    out[0] = std::log(datum.y) + l[0];
+    out[0] = std::log(std::fabs(power()) * datum.y) + l[0];
     out[1] = l[1];
     out[2] = l[2];
   }
 
   std::optional<double> predictive_log_mean(double mean, double variance) const override {
-    return mean + 0.5 * variance + log_moment(1);
+    return log_unit() + power() * (mean + 0.5 * power() * variance) + log_moment(1);
   }
   std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
-    return std::exp(mean + 0.5 * variance + log_moment(1));
+    return std::exp(*predictive_log_mean(mean, variance));
   }
-  // Var exp(eta) = exp(2 mean + 2 variance) (1 - exp(-variance))
+  // Var exp(eta) = exp(2 mean + 2 variance) (1 - exp(-variance)), here of power eta
   std::optional<double> predictive_mean_variance(double /*size*/, double mean,
                                                  double variance) const override {
     if (variance == 0.0) return 0.0;
-    return std::exp(2.0 * (mean + variance + log_moment(1))) * -std::expm1(-variance);
+    const double v = power() * power() * variance;
+    return std::exp(2.0 * (log_unit() + power() * mean + v + log_moment(1))) * -std::expm1(-v);
   }
   std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
-    return scaled_variance(mean + variance);
+    return scaled_variance(log_unit() + power() * (mean + power() * variance));
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     if (variance > 0.0 || !(datum.y > 0.0)) return std::nullopt;
@@ -63,10 +64,17 @@ class LogScale : public Base {
   }
 
  protected:
-  /// log E T^power, power = 1 or 2: infinite where there is none.
-  virtual double log_moment(int power) const = 0;
+  /// log E T^p, p = 1 or 2: infinite where there is none.
+  virtual double log_moment(int p) const = 0;
+  virtual double power() const { return 1.0; }
+  virtual double log_unit() const { return 0.0; }
 
  private:
+  static double typical(const Datum& datum) {
+    if (!datum.censored()) return datum.y;
+    if (datum.upper == infinity) return 2.0 * datum.y;
+    return datum.y > 0.0 ? std::sqrt(datum.y) * std::sqrt(datum.upper) : 0.5 * datum.upper;
+  }
   static Datum at_most(const Datum& datum) { return {0.0, datum.size, 0.0, datum.y}; }
   static Datum above(const Datum& datum) { return {datum.y, datum.size, 0.0, infinity}; }
   // exp(2 at) Var T = exp(2 at) [E T^2 - (E T)^2]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "likelihood/composed.h"
 #include "likelihood/log_scale.h"
@@ -17,12 +18,14 @@ namespace galvi {
 /// and, of a truncated row, -f(-x(entry)), which is convex in eta.
 class Loglogistic final : public LogScale<Composed> {
  public:
-  explicit Loglogistic(const LikelihoodSpec& spec)
-      : LogScale<Composed>(log_sigmoid()), parameter_(spec, "shape") {
+  explicit Loglogistic(const LikelihoodSpec& spec) : Loglogistic(spec, PositiveParameter(spec, "shape")) {}
+  Loglogistic(const LikelihoodSpec& spec, PositiveParameter shape)
+      : LogScale<Composed>(log_sigmoid()), parameter_(std::move(shape)) {
     const auto entry = spec.constants.find("truncated");
     truncated_ = entry != spec.constants.end() && entry->second != 0.0;
   }
-  void update(const ConstVectorRef& hyper) override { shape_ = parameter_.read(hyper); }
+  void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }
+  void set(double shape) { shape_ = shape; }
 
   void compose(const Datum& datum, Composition& sum) const override {
     if (!datum.censored()) sum.constant = std::log(shape_) - std::log(datum.y);
@@ -44,7 +47,7 @@ class Loglogistic final : public LogScale<Composed> {
     });
     gradient[parameter_.position()] += slope;
   }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
   Smoothness smoothness() const override { return {f_.smoothness().width / shape_, 0.0}; }
   bool signed_weights() const override { return truncated_; }
   bool log_concave() const override { return !truncated_; }

@@ -12,10 +12,6 @@ class NegativeBinomialKnownSize final : public NegativeBinomialResponse {
     const double size = positive_exp(log_size);
     set_size(size, std::log(size));
   }
-  // A large size is a factor of the mean of log sigmoid, whose samples have absolute errors; nodes of log p
-  // itself keep its digits.
-  const StandardFunction* standard_function() const override { return size_ < 1e3 ? &f_ : nullptr; }
-  Smoothness smoothness() const override { return {pi, 1.0}; }
 };
 
 /// y ~ negative binomial with mean exp(eta_1) and size exp(eta_2). Concave in eta_1, not in eta_2: the larger
@@ -25,7 +21,9 @@ class NegativeBinomialLogSize final : public SecondParameter {
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<NegativeBinomialKnownSize>(second);
   }
-  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.5, 1.0}}; }
+  std::optional<MeanOverSize> mean_over_size(const Datum& datum) const override {
+    return MeanOverSize{-log_factorial(datum.y), datum.y, LogGammaPart::rising(1.0, datum.y)};
+  }
   double second_of(const Datum&, double, double) const override { return 0.0; }
   NoiseForm noise_form() const override { return NoiseForm::inverse; }
   bool log_concave() const override { return false; }

@@ -10,6 +10,8 @@ namespace galvi {
 /// Knows its row in the table of hyperparameters, and checks what it reads there.
 class PositiveParameter {
  public:
+  /// None: the likelihood is told its value.
+  PositiveParameter() = default;
   PositiveParameter(const LikelihoodSpec& spec, const char* name) : label_(spec.type + ": `" + name + "`") {
     const auto entry = spec.hyper.find(name);
     if (entry == spec.hyper.end() || entry->second.size() != 1)
@@ -24,10 +26,11 @@ class PositiveParameter {
     return value;
   }
   Index position() const { return position_; }
+  bool in_table() const { return position_ >= 0; }
 
  private:
   std::string label_;
-  Index position_;
+  Index position_ = -1;
 };
 
 }  // namespace galvi

@@ -11,6 +11,7 @@
 #include "likelihood/binomial_probit.h"
 #include "likelihood/categorical.h"
 #include "likelihood/censored_gaussian.h"
+#include "likelihood/censored_normal_log_sd.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
 #include "likelihood/custom.h"
@@ -19,9 +20,12 @@
 #include "likelihood/gaussian.h"
 #include "likelihood/gaussian_log_sd.h"
 #include "likelihood/inverse_gaussian.h"
+#include "likelihood/inverse_gaussian_log_shape.h"
 #include "likelihood/laplace.h"
+#include "likelihood/laplace_log_scale.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/loglogistic.h"
+#include "likelihood/loglogistic_log_shape.h"
 #include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
@@ -32,7 +36,9 @@
 #include "likelihood/student_log_scale.h"
 #include "likelihood/zeros.h"
 #include "likelihood/tweedie.h"
+#include "likelihood/tweedie_log_dispersion.h"
 #include "likelihood/weibull.h"
+#include "likelihood/weibull_log_shape.h"
 
 namespace galvi {
 namespace {
@@ -66,7 +72,14 @@ const std::vector<Entry>& registry() {
       {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
       {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, plain<GaussianLogSd>},
       {"student_log_scale", {"student_log_scale", {{"df", {0}}}, {}}, from_spec<StudentLogScale>},
+      {"laplace_log_scale", {"laplace_log_scale", {}, {}}, from_spec<LaplaceLogScale>},
       {"gamma_log_shape", {"gamma_log_shape", {}, {}}, plain<GammaLogShape>},
+      {"inverse_gaussian_log_shape", {"inverse_gaussian_log_shape", {}, {}}, from_spec<InverseGaussianLogShape>},
+      {"tweedie_log_dispersion", {"tweedie_log_dispersion", {}, {{"power", 1.5}}}, from_spec<TweedieLogDispersion>},
+      {"censored_gaussian_log_sd", {"censored_gaussian_log_sd", {}, {}}, from_spec<CensoredGaussianLogSd>},
+      {"lognormal_log_sigma", {"lognormal_log_sigma", {}, {}}, from_spec<LognormalLogSigma>},
+      {"loglogistic_log_shape", {"loglogistic_log_shape", {}, {}}, from_spec<LoglogisticLogShape>},
+      {"weibull_ph_log_shape", {"weibull_ph_log_shape", {}, {{"reference", 50}}}, from_spec<WeibullLogShape>},
       {"negbinomial_log_size", {"negbinomial_log_size", {}, {}}, plain<NegativeBinomialLogSize>},
       {"beta_log_precision", {"beta_log_precision", {}, {}}, plain<BetaLogPrecision>},
       {"beta_binomial", {"beta_binomial", {{"precision", {0}}}, {}}, from_spec<BetaBinomial>},
@@ -79,6 +92,7 @@ const std::vector<Entry>& registry() {
       {"hurdle_binomial", {"hurdle_binomial", {}, {}}, with_zeros<Hurdle, BinomialLogit>},
       {"hurdle_negbinomial", {"hurdle_negbinomial", {{"size", {0}}}, {}}, with_zeros<Hurdle, NegativeBinomial>},
       {"hurdle_gamma", {"hurdle_gamma", {{"shape", {0}}}, {}}, with_zeros<Hurdle, Gamma>},
+      {"hurdle_lognormal", {"hurdle_lognormal", {{"sigma", {0}}}, {}}, with_zeros<Hurdle, Lognormal>},
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
       {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},
@@ -88,6 +102,7 @@ const std::vector<Entry>& registry() {
       {"tweedie", {"tweedie", {{"dispersion", {0}}}, {{"power", 1.5}}}, from_spec<Tweedie>},
       {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
       {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
+      {"weibull_ph", {"weibull_ph", {{"shape", {0}}}, {{"reference", 50}}}, from_spec<Weibull>},
       {"loglogistic", {"loglogistic", {{"shape", {0}}}, {}}, from_spec<Loglogistic>},
       {"lognormal", {"lognormal", {{"sigma", {0}}}, {}}, from_spec<Lognormal>},
       {"censored_gaussian", {"censored_gaussian", {{"variance", {0}}}, {}}, from_spec<CensoredGaussian>},

@@ -55,6 +55,8 @@ class StudentResponse : public IdentityLink {
   double slope_in_df(double x) const {
     return 0.5 * ((df_ + 1.0) / df_ * share_of_spread(x) - log_spread(x));
   }
+  /// log p(y | eta = y) for scale 1, and its derivative in df
+  static double constant_of(double df) { return log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df); }
   static double constant_slope_in_df(double df) {
     return 0.5 * (digamma(0.5 * (df + 1.0)) - digamma(0.5 * df) - 1.0 / df);
   }
@@ -64,7 +66,7 @@ class StudentResponse : public IdentityLink {
     df_ = df;
     scale_ = scale;
     width_ = scale * std::sqrt(df);
-    constant_ = log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df) - std::log(scale);
+    constant_ = constant_of(df) - std::log(scale);
   }
   // x^2 / (w^2 + x^2)
   double share_of_spread(double x) const {

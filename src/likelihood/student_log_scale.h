@@ -6,21 +6,9 @@
 
 namespace galvi {
 
-/// With a known scale; the slope in df is that of the whole, at its position.
 class StudentKnownScale final : public StudentResponse {
  public:
-  StudentKnownScale(double df, double scale, double constant_slope, Index position)
-      : constant_slope_(constant_slope), position_(position) {
-    set(df, scale);
-  }
-  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    gradient[position_] += weight * (constant_slope_ + slope_in_df(*eta - datum.y));
-  }
-  bool has_hyper() const override { return true; }
-
- private:
-  double constant_slope_;
-  Index position_;
+  StudentKnownScale(double df, double scale) { set(df, scale); }
 };
 
 /// y = eta_1 + exp(eta_2) T, T of Student's t with df degrees of freedom. Concave in eta_2, not in eta_1.
@@ -29,13 +17,15 @@ class StudentLogScale final : public SecondParameter {
   explicit StudentLogScale(const LikelihoodSpec& spec) : parameter_(spec, "df") {}
   void update(const ConstVectorRef& hyper) override {
     df_ = parameter_.read(hyper);
+    constant_ = StudentResponse::constant_of(df_);
     constant_slope_ = StudentResponse::constant_slope_in_df(df_);
   }
   std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<StudentKnownScale>(df_, positive_exp(second), constant_slope_, parameter_.position());
+    return std::make_unique<StudentKnownScale>(df_, positive_exp(second));
   }
-  // 1 + r^2 exp(-2 eta_2) / df is zero at a distance of pi / 2.
-  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {1.4, 1.0}}; }
+  std::optional<StudentScale> student_scale(const Datum& datum) const override {
+    return StudentScale{datum.y, df_, constant_, constant_slope_, parameter_.position()};
+  }
   double second_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }
@@ -45,7 +35,7 @@ class StudentLogScale final : public SecondParameter {
 
  private:
   PositiveParameter parameter_;
-  double df_ = 4.0, constant_slope_ = 0.0;
+  double df_ = 4.0, constant_ = 0.0, constant_slope_ = 0.0;
 };
 
 }  // namespace galvi

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "likelihood/compound_poisson.h"
 #include "likelihood/log_link.h"
@@ -18,9 +19,11 @@ namespace galvi {
 /// (2-p) / (p-1) and scale phi (p-1) exp((p-1) eta), of which p(y | log y) is a series.
 class Tweedie final : public LogLink<Likelihood> {
  public:
-  explicit Tweedie(const LikelihoodSpec& spec)
-      : parameter_(spec, "dispersion"), power_(power_of(spec)), down_(power_ - 1.0), up_(2.0 - power_) {}
-  void update(const ConstVectorRef& hyper) override { dispersion_ = parameter_.read(hyper); }
+  explicit Tweedie(const LikelihoodSpec& spec) : Tweedie(spec, PositiveParameter(spec, "dispersion")) {}
+  Tweedie(const LikelihoodSpec& spec, PositiveParameter dispersion)
+      : parameter_(std::move(dispersion)), power_(power_of(spec)), down_(power_ - 1.0), up_(2.0 - power_) {}
+  void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }
+  void set(double dispersion) { dispersion_ = dispersion; }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return closed_form(datum, *eta, 0.0)->value;
@@ -78,7 +81,8 @@ class Tweedie final : public LogLink<Likelihood> {
     gradient[parameter_.position()] += weight * slope / dispersion_;
     return true;
   }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
+  double power() const { return power_; }
 
  private:
   static double power_of(const LikelihoodSpec& spec) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "likelihood/composed.h"
 #include "likelihood/log_scale.h"
@@ -11,42 +13,61 @@
 
 namespace galvi {
 
-/// P(Y > y | eta) = exp(-exp(x)), x = k (log y - eta), k = shape, 1 where the likelihood has none: exp(eta)
-/// is the 1 - 1/e quantile, the exponential's mean. With f = log_cloglog()
+/// P(Y > y | eta) = exp(-exp(x)), x = k log(y / unit) + c eta, k = shape, 1 where the likelihood has none. As
+/// accelerated failure time c = -k and the unit is 1: exp(eta) is the 1 - 1/e quantile, the exponential's mean. As
+/// proportional hazards c = 1: exp(eta) is the cumulative hazard at the unit. With f = log_cloglog()
 ///   observed at y:   log k - log y + x(y) - w exp(x(y))
-///   in (y, upper]:   -w exp(x(y)) + f(log(upper^k - y^k) - k eta),  -w exp(x(y)) alone for upper = infinity,
+///   in (y, upper]:   -w exp(x(y)) + f(log(upper^k - y^k) - k log(unit) + c eta),  -w exp(x(y)) alone for
+///                    upper = infinity,
 /// where w = 1 - (entry / y)^k is 1 unless the row is truncated. Every term is concave in eta.
 class Weibull final : public LogScale<Composed> {
  public:
-  explicit Weibull(const LikelihoodSpec& spec) : LogScale<Composed>(log_cloglog()) {
-    if (spec.hyper.count("shape")) parameter_.emplace(spec, "shape");
-    const auto entry = spec.constants.find("bounded");
-    bounded_ = entry != spec.constants.end() && entry->second != 0.0;
+  explicit Weibull(const LikelihoodSpec& spec)
+      : Weibull(spec, spec.hyper.count("shape") ? PositiveParameter(spec, "shape") : PositiveParameter()) {}
+  Weibull(const LikelihoodSpec& spec, PositiveParameter shape)
+      : LogScale<Composed>(log_cloglog()), parameter_(std::move(shape)) {
+    const auto bounded = spec.constants.find("bounded");
+    bounded_ = bounded != spec.constants.end() && bounded->second != 0.0;
+    const auto unit = spec.constants.find("reference");
+    if (unit == spec.constants.end()) return;
+    if (!(unit->second > 0.0 && unit->second < infinity))
+      throw std::invalid_argument(spec.type + ": `reference` must be a positive time");
+    hazards_ = true;
+    log_unit_ = std::log(unit->second);
+    set(1.0);
   }
   void update(const ConstVectorRef& hyper) override {
-    if (parameter_) shape_ = parameter_->read(hyper);
+    if (parameter_.in_table()) set(parameter_.read(hyper));
   }
+  void set(double shape) {
+    shape_ = shape;
+    slope_ = hazards_ ? 1.0 : -shape;
+  }
+  double log_reference() const { return log_unit_; }
 
   void compose(const Datum& datum, Composition& sum) const override {
     const double k = shape_;
     if (!datum.censored()) {
       sum.constant = log_density_constant(datum);
-      sum.linear = -k;
+      sum.linear = slope_;
     }
-    if (datum.y > 0.0) sum.add_exponential(0, survived_weight(datum), k, -k * std::log(datum.y));
+    if (datum.y > 0.0) sum.add_exponential(0, survived_weight(datum), -slope_, -k * log_time(datum.y));
     if (in_interval(datum))
-      sum.add(0, 1.0, -k, k * std::log(datum.upper) + std::log(-std::expm1(-k * log_ratio(datum))));
+      sum.add(0, 1.0, slope_, k * log_time(datum.upper) + std::log(-std::expm1(-k * log_ratio(datum))));
   }
-  // d/dk of constant, linear, and of each part's weight, coefficient and shift
+  // d/dk of constant and each part's weight and shift and, where they are -+k, of linear and its coefficient
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {
     double slope = 0.0;
     std::size_t j = 0;
-    if (!datum.censored()) slope += adjoint.constant * (1.0 / shape_ + std::log(datum.y)) - adjoint.linear;
+    if (!datum.censored()) {
+      slope += adjoint.constant * (1.0 / shape_ + log_time(datum.y));
+      if (!hazards_) slope -= adjoint.linear;
+    }
     if (datum.y > 0.0) {
       // where the hazard overflows, by the part that is larger
-      slope += adjoint.coefficient[j];
-      if (std::isfinite(adjoint.shift[j])) slope -= adjoint.shift[j] * std::log(datum.y);
+      if (!hazards_) slope += adjoint.coefficient[j];
+      if (std::isfinite(adjoint.shift[j])) slope -= adjoint.shift[j] * log_time(datum.y);
       if (truncated(datum)) {
         const double back = std::log(datum.entry / datum.y);
         slope -= adjoint.weight[j] * back * std::exp(shape_ * back);
@@ -56,60 +77,67 @@ class Weibull final : public LogScale<Composed> {
     if (in_interval(datum)) {
       const double d = log_ratio(datum);
       const double rise = d < infinity ? d / std::expm1(shape_ * d) : 0.0;
-      slope += adjoint.shift[j] * (std::log(datum.upper) + rise) - adjoint.coefficient[j];
+      slope += adjoint.shift[j] * (log_time(datum.upper) + rise);
+      if (!hazards_) slope -= adjoint.coefficient[j];
     }
-    gradient[parameter_->position()] += slope;
+    gradient[parameter_.position()] += slope;
   }
-  bool has_hyper() const override { return parameter_.has_value(); }
-  Smoothness smoothness() const override { return {f_.smoothness().width / shape_, shape_}; }
+  bool has_hyper() const override { return parameter_.in_table(); }
+  Smoothness smoothness() const override {
+    const double size = std::fabs(slope_);
+    return {f_.smoothness().width / size, size};
+  }
   bool log_concave() const override { return true; }
 
-  // Without left-censored and interval-censored rows.   E exp(x) = exp(k (log y - mean) + k^2 variance / 2)
+  // Without left-censored and interval-censored rows.   E exp(x) = exp(k log y + c mean + c^2 variance / 2)
   bool has_closed_form() const override { return !bounded_; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
     if (in_interval(datum)) return std::nullopt;
-    const double k = shape_, x = k * (std::log(datum.y) - mean);
-    const double rate = survived_weight(datum) * std::exp(x + 0.5 * k * k * variance);
+    const double c = slope_, c2 = c * c, x = argument_of(datum, mean);
+    const double rate = survived_weight(datum) * std::exp(x + 0.5 * c2 * variance);
     const double event = datum.censored() ? 0.0 : 1.0;
-    const double value = datum.censored() ? -rate : std::log(k) - std::log(datum.y) + (x - rate);
+    const double value = datum.censored() ? -rate : std::log(shape_) - std::log(datum.y) + (x - rate);
     return PointExpectation{value,
-                            k * (rate - event),
-                            -0.5 * k * k * rate,
-                            -k * k * rate,
-                            0.5 * k * k * k * rate,
-                            -0.25 * k * k * k * k * rate};
+                            c * (event - rate),
+                            -0.5 * c2 * rate,
+                            -c2 * rate,
+                            -0.5 * c2 * c * rate,
+                            -0.25 * c2 * c2 * rate};
   }
-  // With the rate r = lambda / k^2 = w y^k exp(..):  f* = event (constant) + r (log r - log(w y^k) - 1) and
-  // alpha = lambda / k - event k.
+  // With the rate r = lambda / c^2 = w y^k exp(..):  f* = event (constant) + r (log r - log(w y^k) - 1) and
+  // alpha = event c - lambda / c.
   bool has_fenchel_conjugate() const override { return has_closed_form(); }
   DualLine dual_line(const Datum& datum) const override {
-    return DualLine::in_lambda(datum.censored() ? 0.0 : -shape_, 1.0 / shape_, infinity);
+    return DualLine::in_lambda(datum.censored() ? 0.0 : slope_, -1.0 / slope_, infinity);
   }
   PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
-    const double square = shape_ * shape_, rate = x / square;
+    const double square = slope_ * slope_, rate = x / square;
     const double log_ratio =
-        std::log(rate) - shape_ * std::log(datum.y) - std::log(survived_weight(datum));
+        std::log(rate) - shape_ * log_time(datum.y) - std::log(survived_weight(datum));
     const double constant = datum.censored() ? 0.0 : log_density_constant(datum);
     return {constant + rate * (log_ratio - 1.0), log_ratio / square, 1.0 / (square * x)};
   }
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
-    if (!parameter_ || in_interval(datum)) return false;
-    const double k = shape_, d = std::log(datum.y) - *mean, spread = k * *variance;
-    const double growth = std::exp(k * (d + 0.5 * spread));
+    if (!parameter_.in_table() || in_interval(datum)) return false;
+    const double k = shape_, growth = std::exp(argument_of(datum, *mean) + 0.5 * slope_ * slope_ * *variance);
+    // d x / d k and what the variance adds to it
+    const double d = log_time(datum.y) - (hazards_ ? 0.0 : *mean), spread = hazards_ ? 0.0 : k * *variance;
     double slope = -survived_weight(datum) * growth * (d + spread);
     if (!datum.censored()) slope += 1.0 / k + d;
     if (truncated(datum)) {
       const double back = std::log(datum.entry / datum.y);
       slope += growth * back * std::exp(k * back);
     }
-    gradient[parameter_->position()] += weight * slope;
+    gradient[parameter_.position()] += weight * slope;
     return true;
   }
 
  protected:
-  double log_moment(int power) const override { return log_gamma(1.0 + power / shape_); }
+  double log_moment(int p) const override { return log_gamma(1.0 + p / shape_); }
+  double power() const override { return hazards_ ? -1.0 / shape_ : 1.0; }
+  double log_unit() const override { return log_unit_; }
 
  private:
   static bool truncated(const Datum& datum) { return datum.entry > 0.0; }
@@ -117,14 +145,22 @@ class Weibull final : public LogScale<Composed> {
   static double log_ratio(const Datum& datum) { return std::log(datum.upper / datum.y); }
   double log_density_constant(const Datum& datum) const {
     const double log_y = std::log(datum.y);
-    return std::log(shape_) + shape_ * log_y - log_y;
+    return std::log(shape_) + shape_ * log_time(datum.y) - log_y;
+  }
+  double log_time(double y) const { return std::log(y) - log_unit_; }
+  // Of an accelerated failure time without the difference of products.
+  double argument_of(const Datum& datum, double eta) const {
+    const double log_y = log_time(datum.y);
+    return hazards_ ? shape_ * log_y + eta : shape_ * (log_y - eta);
   }
   double survived_weight(const Datum& datum) const {
     return truncated(datum) ? -std::expm1(shape_ * std::log(datum.entry / datum.y)) : 1.0;
   }
 
-  std::optional<PositiveParameter> parameter_;
-  double shape_ = 1.0;
+  PositiveParameter parameter_;
+  double shape_ = 1.0, slope_ = -1.0;  // k and c
+  double log_unit_ = 0.0;
+  bool hazards_ = false;  // is it a model of proportional hazards?
   bool bounded_ = false;  // are there left-censored or interval-censored rows?
 };
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "likelihood/composed.h"
+#include "likelihood/counts.h"
+#include "numeric/special_functions.h"
 #include "predictive/predictive.h"
 #include "quadrature/log_integral.h"
 #include "quadrature/log_mean_exp.h"
@@ -188,7 +190,56 @@ class SoftmaxMoments {
   SoftmaxLattice lattice_;
 };
 
+/// log of the integrand below, in u.
+class CountsDensity final : public LogIntegrand {
+ public:
+  CountsDensity(const Softmax& classes, const Datum& datum, const double* mean, const double* variance)
+      : classes_(classes), datum_(datum), mean_(mean), variance_(variance), step_(0.1 / std::sqrt(1.0 + datum.size)) {}
+  double value(double u) const override {
+    const auto decay = [](double x, double out[5]) {
+      out[0] = out[1] = out[2] = out[3] = out[4] = -std::exp(x);
+    };
+    double sum = datum_.size * u;
+    for (Index c = 0; c < classes_.classes; ++c) {
+      const Index k = classes_.latent_of(c);
+      const double y = datum_.counts[c], m = k < 0 ? 0.0 : mean_[k], v = k < 0 ? 0.0 : variance_[k];
+      sum += y * m + 0.5 * y * y * v + log_mean_exp(decay, u + m + y * v, v);
+    }
+    return std::isnan(sum) ? -infinity : sum;
+  }
+  // It bends over lengths of about 1 / sqrt(size).
+  double slope(double u, double& curvature) const override {
+    const double below = value(u - step_), at = value(u), above = value(u + step_);
+    curvature = -(above - 2.0 * at + below) / (step_ * step_);
+    return (above - below) / (2.0 * step_);
+  }
+
+ private:
+  const Softmax& classes_;
+  const Datum& datum_;
+  const double *mean_, *variance_;
+  double step_;
+};
+
 }  // namespace
+
+// As Gamma(n) S^-n = int x^(n - 1) exp(-x S) dx, with x = exp(u) and s_c = exp(u + eta_c) the mean of
+// prod_c exp(y_c eta_c) / S^n is int prod_c E[s_c^y_c exp(-s_c)] du / Gamma(n). Tilting a Gaussian by exp(y eta) moves
+// its mean by y times its variance. The integrand is log-concave.
+double predictive_counts_log_density(const Softmax& classes, const Datum& datum, const double* mean,
+                                     const double* variance) {
+  if (datum.size == 0.0) return 0.0;
+  // where every class has its counts as its mean
+  double start = 0.0;
+  for (Index c = 0; c < classes.classes; ++c) {
+    const Index k = classes.latent_of(c);
+    start += std::log((datum.counts[c] + 0.5)) - (k < 0 ? 0.0 : mean[k]);
+  }
+  thread_local LogIntegral integral;
+  integral.concave(CountsDensity(classes, datum, mean, variance), start / static_cast<double>(classes.classes), 1.0);
+  return log_arrangements(datum.counts, static_cast<int>(classes.classes), datum.size) + integral.log_mass() -
+         log_gamma(datum.size);
+}
 
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment) {

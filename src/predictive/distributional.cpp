@@ -8,6 +8,7 @@
 #include "likelihood/normal.h"
 #include "likelihood/zero_truncated.h"
 #include "predictive/predictive.h"
+#include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
 
 namespace galvi {
@@ -21,14 +22,17 @@ class OverSecond final : public LogIntegrand {
       : likelihood_(likelihood), mean_(mean), variance_(variance), log_quantity_(log_quantity) {}
   double value(double second) const override {
     const double value = L(second) - 0.5 * (second - mean_) * (second - mean_) / variance_;
-    return std::isnan(value) ? -infinity : value;
+    return value < infinity ? value : -infinity;  // what overflowed is not a peak
   }
-  // L bends over a length of about 1, as eta_2 is the logarithm or the logit of a parameter.
+  // L bends over a length of about 1, as eta_2 is the logarithm or the logit of a parameter. Where it is -infinity
+  // the Gaussian alone has a slope.
   double slope(double second, double& curvature) const override {
     constexpr double step = 1e-2;
     const double below = L(second - step), at = L(second), above = L(second + step);
-    curvature = 1.0 / variance_ - (above - 2.0 * at + below) / (step * step);
-    return (above - below) / (2.0 * step) - (second - mean_) / variance_;
+    const double change = above - below, bend = above - 2.0 * at + below, towards_mean = (mean_ - second) / variance_;
+    const bool known = std::isfinite(change) && std::isfinite(bend);
+    curvature = 1.0 / variance_ - (known ? bend / (step * step) : 0.0);
+    return towards_mean + (known ? change / (2.0 * step) : 0.0);
   }
 
  private:
@@ -39,17 +43,53 @@ class OverSecond final : public LogIntegrand {
   LogQuantity log_quantity_;
 };
 
+// In log eta_2 bends have lengths of about 1: singularities, and where the integrand grows off the real line, are
+// no nearer than this.
+constexpr double width_in_second = 0.75;
+constexpr double negligible_log = 37.0;
+
+/// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until nothing is
+/// left; nothing where that takes more nodes than panels that are adapted to h.
+template <class Integrand>
+std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other) {
+  constexpr double most_nodes = 200;
+  const double step = trapezium_step(variance, width_in_second), away = std::round((other - mean) / step);
+  if (!(std::fabs(away) < most_nodes)) return std::nullopt;
+  const int low = static_cast<int>(std::min(0.0, away)), high = static_cast<int>(std::max(0.0, away));
+  double top = -infinity, sum = 0.0;
+  int nodes = 0;
+  const auto add = [&](int i) {
+    const double height = h.value(mean + i * step);
+    ++nodes;
+    if (height > top) {
+      sum = sum * std::exp(top - height) + 1.0;
+      top = height;
+    } else if (height > -infinity) {
+      sum += std::exp(height - top);
+    }
+    return height > top - negligible_log;
+  };
+  for (int i = low; i <= high; ++i) add(i);
+  for (const int side : {-1, 1})
+    for (int i = side < 0 ? low - 1 : high + 1; add(i); i += side)
+      if (nodes > most_nodes) return std::nullopt;
+  if (top == -infinity) return std::nullopt;
+  return top + std::log(sum * step);
+}
+
 /// log E exp(log_quantity) over eta_2. The integrand may have two maxima: one near the Gaussian's mean, one
 /// where eta_2 fits the datum.
 template <class LogQuantity>
 double log_mean_over_second(const SecondParameter& likelihood, const Datum& datum, const double* mean,
                             const double* variance, LogQuantity log_quantity) {
   if (variance[1] == 0.0) return log_quantity(*likelihood.given(mean[1]));
-  const double sd = std::sqrt(variance[1]), other = likelihood.second_of(datum, mean[0], variance[0]);
+  const double sd = std::sqrt(variance[1]), best = likelihood.second_of(datum, mean[0], variance[0]);
+  const double other = std::isfinite(best) ? best : mean[1], scale = std::log(sd) + log_sqrt_2pi;
   const OverSecond<LogQuantity> h(likelihood, mean[1], variance[1], log_quantity);
+  if (const auto log_mass = log_sum_over_second(h, mean[1], variance[1], other)) return *log_mass - scale;
   thread_local LogIntegral integral;
-  integral.two_peaks(h, mean[1], std::isfinite(other) ? other : mean[1], sd);
-  return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
+  integral.two_peaks(h, mean[1], other, sd);
+  return integral.log_mass() - scale;
 }
 
 /// The eta_2 at which Var[y | eta] is its mean over eta_2.
@@ -58,9 +98,12 @@ double second_of_variance(const SecondParameter& form, double mean, double varia
   switch (form.noise_form()) {
     case NoiseForm::square:
       return mean + variance;
+    case NoiseForm::direct:
+      return mean + 0.5 * variance;
     case NoiseForm::inverse:
       return mean - 0.5 * variance;
     case NoiseForm::share:
+    case NoiseForm::no_mean:
       break;
   }
   const BinomialLogit share;
@@ -145,12 +188,18 @@ const SecondParameter* second_parameter(const Likelihood& likelihood) {
   return form ? form->second_parameter() : nullptr;
 }
 
+// E[y | eta] grows too fast in eta_2 for a mean.
+bool has_no_mean(const SecondParameter* form, const double* variance) {
+  return form && form->noise_form() == SecondParameter::NoiseForm::no_mean && variance[1] > 0.0;
+}
+
 }  // namespace
 
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(size);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_mean(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
@@ -158,6 +207,7 @@ double predictive_log_mean(const Likelihood& likelihood, const double* mean, con
                            double sign) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_log_mean(form ? *form->given(mean[1]) : likelihood, *mean, *variance, sign);
 }
 
@@ -165,6 +215,7 @@ double predictive_mean_variance(const Likelihood& likelihood, double size, const
                                 const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(size);
   const SecondParameter* form = second_parameter(likelihood);
+  if (has_no_mean(form, variance)) return infinity;
   return predictive_mean_variance(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
 }
 
@@ -173,12 +224,14 @@ double predictive_variance(const Likelihood& likelihood, double size, const doub
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(size);
   const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, size, *mean, *variance);
+  if (has_no_mean(form, variance)) return infinity;
   const double second = second_of_variance(*form, mean[1], variance[1]);
   return predictive_variance(*form->given(second), size, *mean, *variance);
 }
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
+  if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
   const SecondParameter* form = second_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
@@ -205,6 +258,24 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
       });
   const double part = std::min(1.0, std::exp(log_part));
   return left ? Tails{part, 1.0 - part} : Tails{1.0 - part, part};
+}
+
+FewSeconds::FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance)
+    : mean_(*mean), variance_(*variance) {
+  GaussianRule rule;
+  rule.place(mean[1], variance[1], {infinity, 0.0});
+  weights_ = rule.weights();
+  for (const double second : rule.nodes()) given_.push_back(likelihood.given(second));
+}
+
+Tails FewSeconds::tails(const Datum& datum) const {
+  Tails sum{0.0, 0.0};
+  for (std::size_t j = 0; j < given_.size(); ++j) {
+    const Tails at_node = predictive_tails(*given_[j], datum, mean_, variance_);
+    sum.lower += weights_[j] * at_node.lower;
+    sum.upper += weights_[j] * at_node.upper;
+  }
+  return sum;
 }
 
 std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,

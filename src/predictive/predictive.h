@@ -35,9 +35,25 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
                        const double* variance);
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
+class SecondParameter;
+/// The distribution of a response with a second parameter, roughly: eta_2 at seven Gauss-Hermite nodes.
+class FewSeconds {
+ public:
+  FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance);
+  Tails tails(const Datum& datum) const;
+
+ private:
+  double mean_, variance_;
+  std::vector<double> weights_;
+  std::vector<std::unique_ptr<Likelihood>> given_;
+};
 /// That of a response with zeros of another kind; nothing elsewhere.
 std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
                                             const double* variance, double probability);
+
+/// log of the probability of counts of classes.
+double predictive_counts_log_density(const Softmax& classes, const Datum& datum, const double* mean,
+                                     const double* variance);
 
 /// P(y = c) and, unless null, E p(y = c | eta)^2 for every class of a likelihood that has classes, under
 /// independent eta_k ~ N(mean_k, variance_k).   mean, variance: K; probability, second_moment: classes()

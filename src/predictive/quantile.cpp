@@ -4,13 +4,18 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
+#include "likelihood/distributional.h"
 #include "likelihood/normal.h"
 #include "predictive/predictive.h"
 
 namespace galvi {
 namespace {
+
+constexpr double most_of_few = 10.0;     // variance of eta_2 up to which few nodes find a quantile roughly
+constexpr double share_of_noise = 1e-4;  // what they are wrong by, in sds of the response
 
 /// The rank of a double among all doubles, so that bisection of ranks takes at most 64 steps.
 std::int64_t rank_of(double x) {
@@ -142,16 +147,36 @@ class QuantileSearch {
   int side_ = 0, slow_ = 0;
 };
 
-// The search begins at the mean of the response at `eta`.   eta: K
+/// `guess`, `noise` as in QuantileSearch.
 template <class TailsOf>
-double search_from(const Likelihood& likelihood, double size, const double* eta, double probability,
+double search_near(const Likelihood& likelihood, double size, double guess, double noise, double probability,
                    TailsOf tails) {
   const Support support = likelihood.support(size);
   if (probability == 0.0) return support.low;
   if (probability == 1.0) return support.high;
   QuantileSearch search(tails, support, likelihood.discrete(), probability);
-  return search(likelihood.conditional_mean(size, eta),
-                std::sqrt(likelihood.conditional_variance(size, eta)));
+  return search(guess, noise);
+}
+
+/// The end of the support that no double between the ends is nearer to the quantile than, if that is so: a search
+/// would take a hundred steps to find out.
+template <class TailsOf>
+std::optional<double> end_of_support(const Likelihood& likelihood, double size, double probability, TailsOf tails) {
+  const Support support = likelihood.support(size);
+  if (likelihood.discrete() || probability == 0.0 || probability == 1.0) return std::nullopt;
+  if (std::isfinite(support.low) && tails(std::nextafter(support.low, infinity)).lower >= probability)
+    return support.low;
+  if (std::isfinite(support.high) && tails(std::nextafter(support.high, -infinity)).lower < probability)
+    return support.high;
+  return std::nullopt;
+}
+
+// The search begins at the mean of the response at `eta`.   eta: K
+template <class TailsOf>
+double search_from(const Likelihood& likelihood, double size, const double* eta, double probability,
+                   TailsOf tails) {
+  return search_near(likelihood, size, likelihood.conditional_mean(size, eta),
+                     std::sqrt(likelihood.conditional_variance(size, eta)), probability, tails);
 }
 
 void check_probability(double probability) {
@@ -187,9 +212,20 @@ double predictive_quantile(const Likelihood& likelihood, double size, const doub
   check_probability(probability);
   if (const auto zeros = zero_mixture_quantile(likelihood, size, mean, variance, probability)) return *zeros;
   const double eta[] = {eta_at(probability, mean[0], variance[0]), mean[1]};
-  return search_from(likelihood, size, eta, probability, [&](double y) {
-    return predictive_tails(likelihood, {y, size}, mean, variance);
-  });
+  const auto exact = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
+  const SecondParameter* form = likelihood.distributional()->second_parameter();
+  if (!form || variance[1] > most_of_few) return search_from(likelihood, size, eta, probability, exact);
+  // A rough distribution leaves a few steps to the exact one.
+  const FewSeconds few(*form, mean, variance);
+  const auto roughly = [&](double y) { return few.tails({y, size}); };
+  if (end_of_support(likelihood, size, probability, roughly)) {
+    const auto end = end_of_support(likelihood, size, probability, exact);
+    return end ? *end : search_from(likelihood, size, eta, probability, exact);
+  }
+  const double rough = search_from(likelihood, size, eta, probability, roughly);
+  if (!std::isfinite(rough)) return search_from(likelihood, size, eta, probability, exact);
+  const double noise = std::sqrt(likelihood.conditional_variance(size, eta));
+  return search_near(likelihood, size, rough, likelihood.discrete() ? 1.0 : share_of_noise * noise, probability, exact);
 }
 
 }  // namespace galvi

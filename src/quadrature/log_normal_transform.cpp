@@ -90,6 +90,8 @@ double LogNormalTransform::left(double variance) {
   return variance < 16.0 ? 16.0 + variance : blur_reach * std::sqrt(variance);
 }
 
+double LogNormalTransform::right(double variance) { return 5.0 + blur_reach * std::sqrt(variance); }
+
 double LogNormalTransform::tail(double t, double variance) {
   return -t >= variance ? std::exp(t + 0.5 * variance) : 0.0;
 }

@@ -19,6 +19,8 @@ class LogNormalTransform {
 
   /// Left of -left(variance) 1 - F_0 = F_1 = tail(t, variance) up to 1e-14.
   static double left(double variance);
+  /// Right of this F_0 and F_1 are negligible beside 1.
+  static double right(double variance);
   /// E s = exp(t + variance / 2), or 0 where F_1 is smaller than any such term.
   static double tail(double t, double variance);
 

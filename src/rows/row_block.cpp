@@ -18,7 +18,8 @@ T pick(const T& x, const std::vector<Index>& places) {
 RowBlock RowBlock::at(const std::vector<Index>& places) const {
   RowBlock out;
   out.data = {pick(data.y, places), pick(data.size, places), pick(data.weight, places),
-              pick(data.spread, places), pick(data.upper, places), pick(data.entry, places)};
+              pick(data.spread, places), pick(data.upper, places), pick(data.entry, places),
+              pick(data.counts, places)};
   out.offset = pick(offset, places);
   for (const auto& design : designs) {
     auto own = std::make_shared<DesignRows>();

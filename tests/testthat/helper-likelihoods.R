@@ -15,6 +15,24 @@ likelihood_cases <- list(
   student_log_scale = list(hyper = c(df = 4), latents = 2, draw = function(eta, h) {
     eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), h)
   }),
+  laplace_log_scale = list(latents = 2, draw = function(eta, h) {
+    eta[, 1] + exp(eta[, 2]) * rexp(nrow(eta)) * sample(c(-1, 1), nrow(eta), TRUE)
+  }),
+  inverse_gaussian_log_shape = list(latents = 2, draw = function(eta, h) {
+    inverse_gaussian_quantile(runif(nrow(eta)), exp(eta[, 1]), exp(-eta[, 2]))
+  }),
+  tweedie_log_dispersion = list(constants = list(power = 1.5), latents = 2, draw = function(eta, h) {
+    number <- rpois(nrow(eta), 2 * exp(eta[, 1] / 2 - eta[, 2]))
+    ifelse(number > 0, rgamma(nrow(eta), pmax(number, 1), 2 * exp(-eta[, 2] - eta[, 1] / 2)), 0)
+  }),
+  censored_gaussian_log_sd = list(latents = 2, draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
+  lognormal_log_sigma = list(latents = 2, draw = function(eta, h) rlnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
+  loglogistic_log_shape = list(latents = 2, draw = function(eta, h) {
+    exp(rlogis(nrow(eta), eta[, 1], exp(-eta[, 2])))
+  }),
+  weibull_ph_log_shape = list(constants = list(reference = 50), latents = 2, draw = function(eta, h) {
+    pmin(50 * (rexp(nrow(eta)) * exp(-eta[, 1]))^exp(-eta[, 2]), 50)
+  }),
   gamma_log_shape = list(latents = 2, draw = function(eta, h) {
     pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12)
   }),
@@ -49,6 +67,9 @@ likelihood_cases <- list(
   hurdle_gamma = list(hyper = c(shape = 2.3), latents = 2, draw = function(eta, h) {
     rgamma(nrow(eta), h, h / exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
   }),
+  hurdle_lognormal = list(hyper = c(sigma = 0.7), latents = 2, draw = function(eta, h) {
+    rlnorm(nrow(eta), eta[, 1], h) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  }),
   binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
   binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
   binomial_cloglog = list(draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))),
@@ -64,6 +85,9 @@ likelihood_cases <- list(
   }),
   exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
   weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
+  weibull_ph = list(hyper = c(shape = 1.6), constants = list(reference = 50), draw = function(eta, h) {
+    50 * (rexp(length(eta)) * exp(-eta))^(1 / h)
+  }),
   loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),
   lognormal = list(hyper = c(sigma = 0.7), draw = function(eta, h) rlnorm(length(eta), eta, h)),
   censored_gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) {

@@ -80,6 +80,10 @@ reference_log_density <- list(
     x <- shape * (log(y) - eta)
     log(shape) - log(y) + x - exp(x)
   },
+  weibull_ph = function(y, eta, trials = 1, shape = 1, reference = 50) {
+    x <- shape * log(y / reference) + eta
+    log(shape) - log(y) + x - exp(x)
+  },
   loglogistic = function(y, eta, trials = 1, shape = 1) dlogis(log(y), eta, 1 / shape, log = TRUE) - log(y),
   lognormal = function(y, eta, trials = 1, sigma = 1) dlnorm(y, eta, sigma, log = TRUE),
   censored_gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),

@@ -13,13 +13,13 @@ held <- function(...) galvi(..., hyper = "fixed", verbose = FALSE)
 api_response <- function(name) {
   classes <- c("a", "b", "c", "b", "a", "c", "b", "a")
   if (name %in% c("zero_inflated_binomial", "hurdle_binomial", "beta_binomial")) name <- "binomial"
-  if (grepl("^(zero_inflated|hurdle)_", name)) name <- if (grepl("gamma", name)) "with_zeros" else "poisson"
+  if (grepl("^(zero_inflated|hurdle)_", name)) name <- if (grepl("gamma|lognormal", name)) "with_zeros" else "poisson"
   switch(name,
     with_zeros = , tweedie = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
     gaussian = , student = , laplace = , asymmetric_laplace = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2),
     binomial = c(0, 1, 1, 0, 1, 0, 1, 0),
     poisson = , negbinomial = c(0, 1, 4, 2, 7, 3, 1, 0),
-    Gamma = , inverse.gaussian = , exponential = , weibull = , loglogistic = , lognormal = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2),
+    Gamma = , inverse.gaussian = , exponential = , weibull = , weibull_ph = , loglogistic = , lognormal = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2),
     beta_family = c(0.1, 0.4, 0.35, 0.8, 0.55, 0.2, 0.6, 0.7),
     stochastic_volatility = c(0.1, -0.4, 1.2, -2, 0, 0.8, 0.1, -0.6),
     cumulative = factor(classes, ordered = TRUE), categorical = , stick_breaking = factor(classes)

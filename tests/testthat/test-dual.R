@@ -64,7 +64,7 @@ random_direction <- function(model) {
 
 test_that("the pairs with a conjugate are those with a jointly convex f", {
   pairs <- vapply(dual_pairs(), paste, "", collapse = " ")
-  closed <- c("gaussian", "poisson", "gamma", "exponential", "weibull", "stochastic_volatility")
+  closed <- c("gaussian", "poisson", "gamma", "exponential", "weibull", "weibull_ph", "stochastic_volatility")
   logs <- c(
     "binomial_logit", "negbinomial", "loglogistic", "cumulative_logit", "categorical", "reference",
     "stick_breaking"

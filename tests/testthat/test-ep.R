@@ -89,7 +89,7 @@ test_that("a kink next to the peak is seen", {
 })
 
 ep_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
-              "stochastic_volatility", "laplace", "asymmetric_laplace", "cumulative_logit", "cumulative_probit", "weibull",
+              "stochastic_volatility", "laplace", "asymmetric_laplace", "cumulative_logit", "cumulative_probit", "weibull", "weibull_ph",
               "loglogistic", "lognormal", "binomial_cloglog")
 
 test_that("every row's tilted moments are the posterior's marginals", {

@@ -107,7 +107,7 @@ test_that("classes", {
     galvi(h ~ gp(x), d(), family = categorical(), subset = h != "q")
     galvi(h ~ gp(x), d(), family = stick_breaking(), subset = h == "q")
     galvi(y ~ gp(x), d(), family = categorical())
-    galvi(cbind(b, n) ~ gp(x), d(), family = categorical())
+    galvi(cbind(b, n) ~ gp(x), d(), family = stick_breaking())
     galvi(h ~ gp(x), d(), family = binomial())
     galvi(h ~ gp(x), d(), family = categorical(), offset = cbind(x, n))
     galvi(h ~ gp(x, kernel = per_class(se()) + linear()), d(), family = categorical())

@@ -26,7 +26,8 @@ test_that("every family is made by its constructor, its name and galvi_family() 
     zero_inflated_poisson = zero_inflated, hurdle_poisson = hurdle,
     zero_inflated_negbinomial = function() zero_inflated(negbinomial),
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
-    hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log"))
+    hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log")),
+    hurdle_lognormal = function() hurdle(lognormal), weibull_ph = function() weibull(form = "ph")
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"),
     inverse.gaussian = function() inverse.gaussian("log"))

@@ -139,7 +139,8 @@ test_that("every expectation runs with the families that its form is for, and wi
   expect_setequal(unique(table$expectation), expectation_facts()$name)
   sigmoids <- c("binomial", "cumulative", "loglogistic", "negbinomial", "stick_breaking")
   closed <- c(
-    "asymmetric_laplace", "exponential", "Gamma", "gaussian", "inverse.gaussian", "laplace", "lognormal", "poisson", "stochastic_volatility", "tweedie", "weibull"
+    "asymmetric_laplace", "exponential", "Gamma", "gaussian", "inverse.gaussian", "laplace", "lognormal", "poisson", "stochastic_volatility", "tweedie", "weibull",
+    "weibull_ph"
   )
   expect_equal(runs("closed_form"), sort(closed))
   # a kink is not for nodes

@@ -2,7 +2,7 @@
 
 laplace_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
                    "stochastic_volatility", "cumulative_logit", "cumulative_probit", "student", "beta",
-                   "weibull", "loglogistic", "lognormal", "binomial_cloglog")
+                   "weibull", "weibull_ph", "loglogistic", "lognormal", "binomial_cloglog")
 
 laplace_fit <- function(model, ...) {
   model$expectation <- "taylor"

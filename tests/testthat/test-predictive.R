@@ -97,7 +97,7 @@ test_that("quantiles of counts are the smallest that reach the probability", {
 response_mean <- function(type, y, mean, variance, g) {
   bend <- switch(type,
                  gamma = , inverse_gaussian = , tweedie = , exponential = , weibull = , loglogistic = ,
-                 lognormal = log(y), stochastic_volatility = 2 * log(abs(y)),
+                 lognormal = log(y), weibull_ph = -1.6 * log(y / 50), stochastic_volatility = 2 * log(abs(y)),
                  beta = qlogis(y), negbinomial = log(y + 0.5), y)
   mapply(function(m, v) gaussian_expectation(g, m, v, kinks = bend), mean, variance)
 }
@@ -114,6 +114,7 @@ reference_cdfs <- list(
   },
   exponential = function(y, eta) pexp(y, exp(-eta)),
   weibull = function(y, eta) pweibull(y, 1.6, exp(eta)),
+  weibull_ph = function(y, eta) -expm1(-exp(eta + 1.6 * log(y / 50))),
   loglogistic = function(y, eta) plogis(log(y), eta, 1 / 1.6),
   lognormal = function(y, eta) plnorm(y, eta, 0.7),
   censored_gaussian = function(y, eta) pnorm(y, eta, sqrt(0.7)),
@@ -173,6 +174,10 @@ test_that("moments of every likelihood's response are integrals over eta", {
       log_normal$mean_variance * one^2 + log_normal$square * (two - one^2))
   }
   expect_close(moments("weibull"), scaled(gamma(1 + 1 / 1.6), gamma(1 + 2 / 1.6)))
+  # exp(-eta / shape) scales times
+  expect_close(moments("weibull_ph"), vapply(c("mean", "mean_variance", "variance"), function(what) {
+    predictive("weibull", what, log(50) - 0.3 / 1.6, 2 / 1.6^2)
+  }, 0))
   expect_close(moments("lognormal"), scaled(exp(0.7^2 / 2), exp(2 * 0.7^2)))
   logistic <- function(p, k) (pi * p / k) / sin(pi * p / k)
   expect_close(moments("loglogistic", 2.6), scaled(logistic(1, 2.6), logistic(2, 2.6)))

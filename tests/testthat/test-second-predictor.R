@@ -1,6 +1,10 @@
 # A second linear predictor: expectations, reference optima, and what users see.
 
-nested_types <- setdiff(names(two_predictor_densities), c("gaussian_log_sd", "student_log_scale"))
+# Those that a plane of nodes serves: times and kinks have tests of their own.
+nested_types <- setdiff(names(two_predictor_densities), c(
+  "gaussian_log_sd", "student_log_scale", "laplace_log_scale", "tweedie_log_dispersion", "censored_gaussian_log_sd",
+  "lognormal_log_sigma", "loglogistic_log_shape", "weibull_ph_log_shape"
+))
 
 sweep_of <- function(type, i, m, v, order = 2) {
   example <- likelihood_examples[[type]]
@@ -9,19 +13,29 @@ sweep_of <- function(type, i, m, v, order = 2) {
   )
 }
 
-# The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances.
-brute_force <- function(type, i, m, v, step = 0.05) {
-  z <- seq(-11, 11, by = step)
-  w <- step * dnorm(z)
-  sd <- sqrt(v)
+# The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances. Where a
+# log density grows with exp(c |eta|) the sum reaches c sds times the sd further.
+plane_growth <- list(
+  gamma_log_shape = list(c(1, 0), c(0, 1)), negbinomial_log_size = list(c(0, 1), c(0, 1)),
+  beta_log_precision = list(c(0, 0), c(0, 1))
+)
+brute_force <- function(type, i, m, v) {
   example <- likelihood_examples[[type]]
-  values <- vapply(z, function(t) {
-    two_predictor_densities[[type]](example$y[i], m[1] + sd[1] * z, m[2] + sd[2] * t, example$size[i], example$hyper)
-  }, z)
-  sum_of <- function(f, g) drop((w * f) %*% values %*% (w * g))
-  one <- rep(1, length(z))
-  c(sum_of(one, one), sum_of(z, one) / sd[1], sum_of(one, z) / sd[2],
-    sum_of(z^2 - 1, one) / (2 * v[1]), sum_of(one, z^2 - 1) / (2 * v[2]))
+  axis <- function(k) {
+    s <- sqrt(v[k])
+    further <- if (is.null(plane_growth[[type]])) c(0, 0) else s * plane_growth[[type]][[k]]
+    step <- min(0.08, 0.35 / s)
+    z <- seq(-10 - further[1], 10 + further[2], by = step)
+    list(x = m[k] + s * z, weights = step * dnorm(z) * cbind(1, z / s, (z^2 - 1) / (2 * v[k])))
+  }
+  first <- axis(1)
+  second <- axis(2)
+  sums <- vapply(second$x, function(b) {
+    values <- two_predictor_densities[[type]](example$y[i], first$x, b, example$size[i], example$hyper)
+    drop(values %*% first$weights)
+  }, numeric(3))
+  plane <- sums %*% second$weights
+  plane[c(1, 2, 4, 3, 7)]  # value, d_m, d_v
 }
 
 test_that("expectations and their slopes are sums over a plane", {
@@ -29,9 +43,83 @@ test_that("expectations and their slopes are sums over a plane", {
     for (i in seq_along(likelihood_examples[[type]]$y)) {
       for (x in list(c(0.4, -0.3, 0.5, 0.2), c(-1, 1, 2, 1.5), c(0.4, 0.5, 0.01, 0.001), c(0, 0, 5, 10))) {
         # the sum's own rounding grows with exp(-2 eta_2)
-        if (type == "gaussian_log_sd" && x[4] > 5) next
+        if (type %in% c("gaussian_log_sd", "inverse_gaussian_log_shape") && x[4] > 5) next
         ours <- sweep_of(type, i, x[1:2], x[3:4])
         expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, x[1:2], x[3:4]), tol$expectation)
+      }
+    }
+  }
+})
+
+with_forms <- c("gamma_log_shape", "negbinomial_log_size", "beta_log_precision", "beta_binomial_log_precision")
+
+test_that("expectations of predicted shapes and precisions hold for wide posteriors and large parameters", {
+  for_seeds(51:53, function(seed) {
+    for (type in with_forms) {
+      i <- sample(length(likelihood_examples[[type]]$y), 1)
+      widest <- if (type == "gamma_log_shape") 100 else 1e4
+      for (most in list(c(30, 100), c(widest, 2))) {
+        m <- c(runif(1, -4, 4), runif(1, -3, if (seed == 53) 14 else 5))
+        v <- exp(runif(2, log(0.05), log(most)))
+        ours <- sweep_of(type, i, m, v, order = 1)
+        expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, m, v), tol$expectation)
+      }
+    }
+  })
+})
+
+# log(1 + x^2 exp(-2 s) / df) as a smooth function of log x^2, averaged over s and then over both signs of x.
+student_brute_force <- function(y, df, m, v) {
+  s <- sqrt(v)
+  step <- min(0.1, 0.3 / s[2])
+  z <- seq(-9.5, 9.5, by = step)
+  weights <- step * dnorm(z) * cbind(1, z / s[2], (z^2 - 1) / (2 * v[2]))
+  scales <- m[2] + s[2] * z
+  far <- abs(y - m[1]) + 40 * s[1]
+  dt <- min(0.05, 0.3 * s[1] / (abs(y - m[1]) + 12 * s[1]))
+  t <- seq(min(-80, 2 * min(scales) - 60), 2 * log(far), by = dt)
+  softplus <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
+  over_scale <- 0
+  for (j in seq_along(z)) over_scale <- over_scale + outer(softplus(t - 2 * scales[j] - log(df)), weights[j, ])
+  sums <- 0
+  for (side in c(-1, 1)) {
+    z <- (y + side * exp(t / 2) - m[1]) / s[1]
+    w <- dt * exp(t / 2) / 2 * dnorm(z) / s[1]
+    first <- cbind(w, w * z / s[1], w * (z^2 - 1) / (2 * v[1]))
+    sums <- sums + c(crossprod(first, over_scale))
+  }
+  constant <- dt(0, df, log = TRUE) - m[2]
+  c(constant, 0, -1, 0, 0) - (df + 1) / 2 * sums[c(1, 2, 4, 3, 7)]
+}
+
+test_that("student's expectation is an integral over the logarithm of a square", {
+  for_seeds(54:59, function(seed) {
+    y <- sample(c(0.1, -0.35, 4), 1)
+    df <- exp(runif(1, log(0.5), log(50)))
+    m <- c(runif(1, -4, 4), runif(1, -4, 4))
+    v <- exp(runif(2, log(0.01), log(c(1e4, 100))))
+    ours <- probe_expectation(likelihood_spec("student_log_scale"), "auto", df, y, 1, 1, m, v, 1, 1)
+    expect_close(c(ours$value, ours$d_m, ours$d_v), student_brute_force(y, df, m, v), tol$expectation)
+  })
+})
+
+test_that("second derivatives, and the slope in df, are those of the first and of the value", {
+  skip_if_not_installed("numDeriv")
+  for (type in c("student_log_scale", with_forms)) {
+    h <- as.numeric(likelihood_examples[[type]]$hyper)
+    for (x in list(c(0.4, 1.3, 0.5, 0.2), c(-1, 0.3, 4, 1.5))) {
+      at <- function(x, part, hyper = h) {
+        y <- likelihood_examples[[type]]$y[2]
+        size <- likelihood_examples[[type]]$size[2]
+        probe_expectation(likelihood_spec(type), "auto", hyper, y, size, 1, x[1:2], x[3:4], 2, 1)[[part]]
+      }
+      of_mean <- numDeriv::jacobian(at, x, part = "d_m")
+      expect_close(at(x, "d_mm"), of_mean[, 1:2], tol$gradient)
+      expect_close(at(x, "d_mv"), of_mean[, 3:4], tol$gradient)
+      expect_close(at(x, "d_vv"), numDeriv::jacobian(at, x, part = "d_v")[, 3:4], tol$gradient)
+      if (length(h)) {
+        slope <- numDeriv::grad(function(hyper) at(x, "value", hyper), h)
+        expect_close(at(x, "gradient"), slope, tol$gradient)
       }
     }
   }
@@ -49,6 +137,92 @@ test_that("student's expectation is an integral over the log scale of one over t
       )
       reference <- gaussian_expectation(function(s) vapply(s, inner, 0), x[2], x[4])
       expect_close(ours$value, reference, tol$expectation)
+    }
+  }
+})
+
+# A row of times or of a tobit response: lower, upper, entry. The trapezium rule in two dimensions, finer in the first.
+plane_of_rows <- function(density, m, v) {
+  z <- seq(-9, 9, by = 0.1)
+  fine <- seq(-9, 9, by = 0.02)
+  w <- 0.1 * dnorm(z)
+  values <- vapply(m[2] + sqrt(v[2]) * z, function(b) {
+    f <- 0.02 * dnorm(fine) * density(m[1] + sqrt(v[1]) * fine, b)
+    c(sum(f), sum(f * fine) / sqrt(v[1]), sum(f * (fine^2 - 1)) / (2 * v[1]))
+  }, numeric(3))
+  f <- values[1, ]
+  c(sum(w * f), sum(w * values[2, ]), sum(w * z * f) / sqrt(v[2]), sum(w * values[3, ]),
+    sum(w * (z^2 - 1) * f) / (2 * v[2]))
+}
+
+test_that("expectations of every kind of censored row are sums over a plane", {
+  constants <- list(censored = 1, bounded = 1, truncated = 1)
+  types <- c(loglogistic = "loglogistic_log_shape", lognormal = "lognormal_log_sigma",
+             censored_gaussian = "censored_gaussian_log_sd")
+  parameters <- list(loglogistic = exp, lognormal = exp, censored_gaussian = function(b) exp(2 * b))
+  hazard <- function(row) {
+    function(a, b) {
+      H <- function(t) exp(a + exp(b) * log(t / 50))
+      at <- b - log(row[1]) + exp(b) * log(row[1] / 50) + a - H(row[1])
+      if (row[1] != row[2]) {
+        # of the difference of two hazards the logarithm, which has no underflow
+        x <- a + exp(b) * log(row[2] / 50) + log1p(-(row[1] / row[2])^exp(b))
+        inside <- if (row[2] < Inf) ifelse(x < -30, x, ifelse(x < 0, log(-expm1(-exp(x))), log1p(-exp(-exp(x))))) else 0
+        at <- inside - H(row[1])
+      }
+      at + H(row[3])
+    }
+  }
+  points <- list(c(0.4, -0.3, 0.5, 0.2), c(0.4, 0.5, 0.01, 0.001), c(-1, 0.5, 1, 0.5), c(1.5, 0, 0.2, 1))
+  check <- function(type, constants, row, density, label) {
+    for (x in points) {
+      spec <- list(type = type, hyper = list(), constants = constants)
+      ours <- probe_expectation(spec, "quadrature", numeric(), row[1], 1, 1, x[1:2], x[3:4], 2, 1,
+                                censoring = matrix(row, 1))
+      expect_close(c(ours$value, ours$d_m, ours$d_v), plane_of_rows(density, x[1:2], x[3:4]), tol$expectation)
+    }
+  }
+  for (name in names(types)) {
+    rows <- survival_rows(name)
+    # of a narrow one R's functions leave no difference far out
+    rows["narrow", 2] <- rows["narrow", 1] + 0.5
+    for (kind in rownames(rows)) {
+      row <- rows[kind, ]
+      density <- function(a, b) reference_survival(name, row, a, parameters[[name]](b))
+      check(types[[name]], constants, row, density, paste(name, kind))
+    }
+  }
+  rows <- survival_rows("weibull")
+  for (kind in rownames(rows)) {
+    check("weibull_ph_log_shape", c(constants, reference = 50), rows[kind, ], hazard(rows[kind, ]), kind)
+  }
+})
+
+test_that("expectations with a kink or a series are integrals over the second predictor of exact ones", {
+  z <- seq(-9, 9, by = 0.025)
+  w <- 0.025 * dnorm(z)
+  check <- function(type, one, value, y, x, constants = list()) {
+    spec <- function(type, hyper) list(type = type, hyper = hyper, constants = constants)
+    ours <- probe_expectation(spec(type, list()), "quadrature", numeric(), y, 1, 1, x[1:2], x[3:4], 2, 1)
+    closed <- probe_expectation(spec(type, list()), "auto", numeric(), y, 1, 1, x[1:2], x[3:4], 2, 1)
+    given <- vapply(exp(x[2] + sqrt(x[4]) * z), function(p) {
+      e <- probe_expectation(spec(one, stats::setNames(list(1L), value)), "closed_form", p, y, 1, 1, x[1], x[3], 1, 1)
+      c(e$value, e$d_m, e$d_v)
+    }, numeric(3))
+    f <- given[1, ]
+    reference <- c(sum(w * f), sum(w * given[2, ]), sum(w * z * f) / sqrt(x[4]), sum(w * given[3, ]),
+                   sum(w * (z^2 - 1) * f) / (2 * x[4]))
+    expect_close(c(ours$value, ours$d_m, ours$d_v), reference, tol$expectation)
+    for (part in c("value", "d_m", "d_v", "d_mm", "d_mv", "d_vv")) {
+      expect_close(ours[[part]], closed[[part]], 1e-7)
+    }
+  }
+  for (x in list(c(0.4, -0.3, 0.3, 0.2), c(0, 0.5, 1, 1))) {
+    for (y in c(0.1, 4)) check("laplace_log_scale", "laplace", "scale", y, x)
+    for (power in c(1.2, 1.5, 1.85)) {
+      for (y in c(0, 0.02, 3)) {
+        check("tweedie_log_dispersion", "tweedie", "dispersion", y, x, list(power = power))
+      }
     }
   }
 })
@@ -149,6 +323,7 @@ test_that("with a known second predictor it is the family with that number", {
   d$count <- rnbinom(n, 2, mu = mean)
   d$positive <- rgamma(n, 2, 2 / mean)
   d$share <- rbeta(n, 4, 3)
+  d$zeros <- ifelse(d$share > 0.7, 0, d$positive)
   d$real <- d$x + 0.5 * rt(n, 4)
   d$successes <- rbinom(n, 6, d$share)
   cases <- list(
@@ -156,6 +331,13 @@ test_that("with a known second predictor it is the family with that number", {
     list(positive ~ x, "shape", galvi_family(Gamma("log"), shape = fixed(2)), Gamma("log"), log(2)),
     list(share ~ x, "phi", beta_family(precision = fixed(7)), beta_family(), log(7)),
     list(real ~ x, "sigma", student(scale = fixed(0.5)), student(), log(0.5)),
+    list(real ~ x, "sigma", laplace(scale = fixed(0.5)), laplace(), log(0.5)),
+    list(positive ~ x, "sigma", lognormal(sigma = fixed(0.5)), lognormal(), log(0.5)),
+    list(positive ~ x, "shape", loglogistic(shape = fixed(2)), loglogistic(), log(2)),
+    list(positive ~ x, "shape", weibull(fixed(2), form = "ph"), weibull(form = "ph"), log(2)),
+    list(positive ~ x, "phi", galvi_family(inverse.gaussian("log"), dispersion = fixed(0.5)), inverse.gaussian("log"),
+         log(2)),
+
     list(real ~ x, "sigma", galvi_family("gaussian", variance = fixed(0.25)), gaussian(), log(0.5)),
     list(cbind(successes, 6 - successes) ~ x, "phi", beta_binomial(precision = fixed(7)), beta_binomial(), log(7))
   )
@@ -167,7 +349,18 @@ test_that("with a known second predictor it is the family with that number", {
     two <- galvi(list(case[[1]], second), d, case[[4]], prior = held, hyper = "fixed")
     expect_close(two$elbo, one$elbo, 1e-6)
     expect_close(coef(two)[1:2], coef(one), tol$optimum)
-    expect_close(predict(two), predict(one), tol$optimum)
+    # times have no mean where the parameter may be anything
+    if (family_type(two$family)$times) {
+      expect_warning(infinite <- predict(two), "infinite", class = "galvi_warning_numeric")
+      expect_identical(unname(infinite), rep(Inf, n))
+      at <- c(0.5, 2)
+      ours <- predict(two, d[1:3, ], type = "survival", times = at, interval = "credible")
+      expect_close(ours, predict(one, d[1:3, ], type = "survival", times = at, interval = "credible"), 1e-3)
+      limits <- suppressWarnings(predict(two, d[1:3, ], interval = "credible"))
+      expect_close(limits[, -1], suppressWarnings(predict(one, d[1:3, ], interval = "credible"))[, -1], 1e-3)
+    } else {
+      expect_close(predict(two), predict(one), tol$optimum)
+    }
     expect_close(predict(two, d[1:3, ], type = "quantile"), predict(one, d[1:3, ], type = "quantile"), 1e-3)
     expect_close(predict(two, d[1:3, ], type = "density"), predict(one, d[1:3, ], type = "density"), tol$optimum)
     expect_close(predict(two, dpar = case[[2]]), rep(exp(case[[5]]), n), 1e-6)
@@ -243,9 +436,11 @@ test_that("predictions with a predicted shape are means over it", {
     negbinomial_log_size = function(a, b) exp(a) + exp(2 * a - b), gamma_log_shape = function(a, b) exp(2 * a - b),
     beta_log_precision = function(a, b) plogis(a) * plogis(-a) * plogis(-b),
     student_log_scale = function(a, b) exp(2 * b) * 3.5 / 1.5,
+    laplace_log_scale = function(a, b) 2 * exp(2 * b), censored_gaussian_log_sd = function(a, b) exp(2 * b),
+    inverse_gaussian_log_shape = function(a, b) exp(3 * a - b),
     beta_binomial_log_precision = function(a, b) 6 * plogis(a) * plogis(-a) * (1 + 5 * plogis(-b))
   )
-  means <- list(exp, exp, plogis, identity, function(a) 6 * plogis(a))
+  means <- list(exp, exp, plogis, identity, identity, identity, exp, function(a) 6 * plogis(a))
   z <- seq(-9, 9, by = 0.05)
   w <- 0.05 * dnorm(z)
   for (k in seq_along(variances)) {
@@ -258,7 +453,8 @@ test_that("predictions with a predicted shape are means over it", {
     }
     a <- m[1] + sqrt(v[1]) * z
     plane <- outer(a, m[2] + sqrt(v[2]) * z, function(a, b) exp(two_predictor_densities[[type]](y, a, b, size, h)))
-    expect_close(at("log_density"), log(drop(w %*% plane %*% w)), 1e-8)
+    # nodes on a plane serve a kink to that only
+    expect_close(at("log_density"), log(drop(w %*% plane %*% w)), if (type == "laplace_log_scale") 1e-4 else 1e-8)
     mean <- sum(w * means[[k]](a))
     explained <- sum(w * (means[[k]](a) - mean)^2)
     noise <- drop(w %*% outer(a, m[2] + sqrt(v[2]) * z, variances[[k]]) %*% w)
@@ -365,7 +561,7 @@ test_that("a formula of brms is read for what it says", {
   fit <- galvi(bf, data = d, family = gaussian())
   expect_identical(fit$elbo, galvi(list(y ~ x, sigma ~ x), d, gaussian())$elbo)
   bf$pfix <- list(sigma = 1)
-  expect_error(galvi(bf, data = d, family = gaussian()), "hold it by the family", class = "galvi_error_formula")
+  expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it by the family", class = "galvi_error_formula")
 })
 
 test_that("formulas that do not fit the family say so", {
@@ -376,6 +572,8 @@ test_that("formulas that do not fit the family say so", {
   }
   error(list(y ~ x, shape ~ x), gaussian(), "no linear predictor of `shape`; it has one of `sigma`")
   error(list(y ~ x, ~x), gaussian(), "must name a parameter on its left side, as in sigma ~ x")
+  error(list(y ~ x, df ~ x), student(), "no linear predictor of `df`; it has one of `sigma`; `df` is given to the fam")
+  error(list(exp(y) ~ x, shape ~ x), weibull(), "infinite where.*weibull[(]form = .ph")
   error(list(count ~ x, zi ~ x), poisson(), "zero_inflated[(][)]")
   error(list(count ~ x, hu ~ x), poisson(), "hurdle[(][)]")
   error(list(y ~ x, sigma ~ x, sigma ~ 1), gaussian(), "`sigma` twice")
@@ -414,4 +612,119 @@ test_that("estimates are near those of maximum likelihood", {
   compare(list(art ~ fem + mar + kid5 + phd + ment, zi ~ fem + mar + kid5 + phd + ment), zero_inflated(),
     glmmTMB::glmmTMB(art ~ fem + mar + kid5 + phd + ment, b, ziformula = rhs, family = stats::poisson()),
     c(prior, list(zi = prior)))
+})
+
+# ---- times ----
+
+two_groups <- function(n = 300) {
+  set.seed(11)
+  d <- data.frame(x = runif(n), g = factor(rep(c("a", "b"), length.out = n)))
+  time <- exp(1 + d$x + ifelse(d$g == "b", 0.4, 0.9) * rnorm(n))
+  d$end <- rexp(n, 0.08)
+  d$time <- pmin(time, d$end)
+  d$event <- as.numeric(time <= d$end)
+  d
+}
+
+test_that("a scale for each group is that of survreg's strata", {
+  skip_if_not_installed("survival")
+  d <- two_groups()
+  prior <- list(intercept = normal(0, 20), default = normal(0, 20))
+  for (name in c("lognormal", "loglogistic")) {
+    parameter <- c(lognormal = "sigma", loglogistic = "shape")[[name]]
+    second <- as.formula(paste(parameter, "~ g"))
+    fit <- galvi(list(survival::Surv(time, event) ~ x, second), d, name,
+                 prior = c(prior, stats::setNames(list(prior), parameter)))
+    theirs <- survival::survreg(survival::Surv(time, event) ~ x + survival::strata(g), d, dist = name)
+    log_scales <- c(coef(fit)[[3]], coef(fit)[[3]] + coef(fit)[[4]]) * (if (parameter == "sigma") 1 else -1)
+    expect_equal(log_scales, log(unname(theirs$scale)), tolerance = 0.05)
+    expect_equal(unname(coef(fit)[1:2]), unname(coef(theirs)), tolerance = 0.05)
+    expect_true(all(is.finite(residuals(fit, "quantile"))))
+    expect_gt(stats::ks.test(residuals(fit, "quantile"), "pnorm")$p.value, 0.01)
+    survived <- predict(fit, d[1:2, ], type = "survival", times = c(1, 5), interval = "credible")
+    expect_true(all(survived[, , "lwr"] < survived[, , "fit"] & survived[, , "fit"] < survived[, , "upr"]))
+    expect_identical(dim(simulate(fit, 2, seed = 1)), c(300L, 2L))
+  }
+})
+
+test_that("a tobit response with a predicted sigma is that of survreg", {
+  skip_if_not_installed("survival")
+  d <- two_groups()
+  d$y <- pmax(log(d$time), 0.5)
+  prior <- list(intercept = normal(0, 20), default = normal(0, 20))
+  fit <- galvi(list(survival::Surv(y, y > 0.5, type = "left") ~ x, sigma ~ g), d, gaussian(),
+               prior = c(prior, list(sigma = prior)))
+  theirs <- survival::survreg(survival::Surv(y, y > 0.5, type = "left") ~ x + survival::strata(g), d, dist = "gaussian")
+  expect_equal(unname(exp(coef(fit)[[3]] + c(0, coef(fit)[[4]]))), unname(theirs$scale), tolerance = 0.05)
+  expect_equal(unname(coef(fit)[1:2]), unname(coef(theirs)), tolerance = 0.05)
+  expect_close(predict(fit, d[1:3, ]), predict(fit, d[1:3, ], type = "link"))
+})
+
+test_that("the Weibull's proportional hazards are its accelerated failure times", {
+  skip_if_not_installed("survival")
+  d <- two_groups()
+  flat <- list(intercept = normal(0, 50), default = normal(0, 50))
+  Surv <- survival::Surv
+  aft <- galvi(Surv(time, event) ~ x, d, weibull(), prior = flat)
+  ph <- galvi(Surv(time, event) ~ x, d, weibull(form = "ph"), prior = flat)
+  k <- c(family_parameter(aft, "shape"), family_parameter(ph, "shape"))
+  expect_equal(k[2], k[1], tolerance = 2e-2)
+  expect_equal(coef(ph)[["x"]], -k[1] * coef(aft)[["x"]], tolerance = 3e-2)
+  expect_close(predict(ph, d[1:3, ]) / predict(aft, d[1:3, ]), rep(1, 3), 3e-2)
+  expect_lt(ph$convergence$gap, 1e-6)
+  # the reference moves the intercept alone
+  prior <- list(intercept = normal(0, 1e4), default = normal(0, 50))
+  one <- galvi(Surv(time, event) ~ x, d, weibull(fixed(1.2), form = "ph"), prior = prior)
+  late <- galvi(Surv(time, event) ~ x, d, weibull(fixed(1.2), form = "ph", reference = 1e3), prior = prior)
+  expect_close(coef(late)[[1]] - coef(one)[[1]], 1.2 * log(1e3 / max(d$time)), 1e-5)
+  expect_close(coef(late)[[2]], coef(one)[[2]], 1e-5)
+  expect_identical(one$model$likelihood$constants$reference, max(d$time))
+  expect_error(galvi(Surv(time, event) ~ x, d, weibull(form = "ph", reference = 1)), "latest time",
+               class = "galvi_error_family")
+  expect_error(weibull(reference = 3), "form", class = "galvi_error_family")
+  expect_error(weibull(form = "po"), "`form`", class = "galvi_error_argument")
+})
+
+test_that("a predicted Weibull shape is a shape for each group, also for times beyond the reference", {
+  skip_if_not_installed("survival")
+  set.seed(4)
+  d <- data.frame(g = factor(rep(c("a", "b"), each = 200)), time = c(rweibull(200, 0.8, 2), rweibull(200, 2, 2)))
+  d$event <- as.numeric(d$time < 3)
+  d$time <- pmin(d$time, 3)
+  flat <- list(intercept = normal(0, 20), default = normal(0, 20))
+  fit <- galvi(list(survival::Surv(time, event) ~ g, shape ~ g), d, weibull(form = "ph"),
+               prior = c(flat, list(shape = flat)))
+  theirs <- vapply(split(d, d$g), function(d) {
+    m <- survival::survreg(survival::Surv(time, event) ~ 1, d)
+    c(m$scale, coef(m))
+  }, numeric(2))
+  expect_equal(unname(predict(fit, d[c(1, 201), ], dpar = "shape")), unname(1 / theirs[1, ]), tolerance = 0.03)
+  at <- c(0.5, 2, 6)
+  survived <- predict(fit, d[c(1, 201), ], type = "survival", times = at)
+  expect_equal(unname(survived), unname(t(sapply(1:2, function(k) {
+    pweibull(at, 1 / theirs[1, k], exp(theirs[2, k]), lower.tail = FALSE)
+  }))), tolerance = 0.05)
+  # the integral over both, beyond the reference too
+  m <- fit$posterior$mean[1, ]
+  v <- fit$posterior$variance[1, ]
+  direct <- gaussian_expectation(function(b) vapply(b, function(b) {
+    gaussian_expectation(function(a) exp(-exp(a + exp(b) * log(6 / 3))), m[1], v[1])
+  }, 0), m[2], v[2])
+  expect_close(survived[1, 3], direct, tol$expectation)
+  new <- data.frame(g = factor("a", levels(d$g)), time = 6, event = 1)
+  expect_true(is.finite(predict(fit, new, type = "density")))
+  expect_error(add_data(fit, new), "reference", class = "galvi_error")
+})
+
+test_that("positive responses with zeros may be log-normal", {
+  set.seed(9)
+  d <- data.frame(x = runif(300))
+  d$y <- rlnorm(300, 1 + d$x, 0.5) * rbinom(300, 1, 0.7)
+  fit <- galvi(list(y ~ x, hu ~ x), d, hurdle(lognormal()))
+  positive <- galvi(y ~ x, d[d$y > 0, ], lognormal())
+  expect_close(coef(fit)[1:2], coef(positive), tol$optimum)
+  expect_close(family_parameter(fit, "sigma"), family_parameter(positive, "sigma"), tol$optimum)
+  expect_close(predict(fit), (1 - predict(fit, dpar = "hu")) * predict(positive, d), tol$optimum)
+  expect_gt(stats::ks.test(residuals(fit, "quantile"), "pnorm")$p.value, 0.01)
+  expect_identical(hurdle("lognormal")$family, "hurdle_lognormal")
 })

@@ -1,0 +1,17 @@
+// Exact expectations of the forms in likelihood/plane_forms.h. mean, variance: of eta_1 and eta_2; second
+// derivatives for order = 2 only.
+#pragma once
+
+#include "expectation/mean_derivatives.h"
+#include "likelihood/plane_forms.h"
+
+namespace galvi {
+
+MeanDerivatives expect(const Shares& form, const double* mean, const double* variance, int order);
+MeanDerivatives expect(const StudentScale& form, const double* mean, const double* variance, int order);
+MeanDerivatives expect(const MeanOverSize& form, const double* mean, const double* variance, int order);
+
+/// d E log p / d df
+double slope_in_df(const StudentScale& form, const double* mean, const double* variance);
+
+}  // namespace galvi

@@ -1,0 +1,35 @@
+// Positive responses with a long tail whose log shape, the inverse of the dispersion, has a linear predictor of
+// its own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "likelihood/inverse_gaussian.h"
+#include "likelihood/log_parameter.h"
+#include "likelihood/scaled_loss.h"
+
+namespace galvi {
+
+/// Mean exp(eta_1), variance exp(3 eta_1 - eta_2). Concave in eta_2, not in eta_1.
+class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
+ public:
+  explicit InverseGaussianLogShape(const LikelihoodSpec& spec) : LogParameter<InverseGaussian, -1>(spec) {}
+
+  bool has_closed_form() const override { return true; }
+  void add_closed_form(const Datum& datum, const double* mean, const double* variance,
+                       RowExpectation& out) const override {
+    const ScaledLoss form{-log_sqrt_2pi - 1.5 * std::log(datum.y), 0.5, 1.0};
+    form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
+  }
+  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
+  // Var[log y | eta] is about y / shape. Were it large, the mean of exp(-2 eta_1) would be beyond all measure.
+  double second_of(const Datum& datum, double mean, double variance) const override {
+    constexpr double least = -1.0;
+    const double log_y = std::log(datum.y);
+    return log_y + std::max(least, -2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance))));
+  }
+  NoiseForm noise_form() const override { return NoiseForm::inverse; }
+};
+
+}  // namespace galvi

@@ -1,0 +1,28 @@
+// A likelihood whose one positive parameter has a linear predictor of its own.
+#pragma once
+
+#include <memory>
+
+#include "likelihood/distributional.h"
+#include "likelihood/positive_parameter.h"
+
+namespace galvi {
+
+/// Base, of eta_1, whose parameter is exp(sign eta_2): it is made of a specification that does not name it and
+/// told its value by set().
+template <class Base, int sign = 1>
+class LogParameter : public SecondParameter {
+ public:
+  explicit LogParameter(const LikelihoodSpec& spec) : prototype_(spec, PositiveParameter()) {}
+  std::unique_ptr<Likelihood> given(double second) const override {
+    auto out = std::make_unique<Base>(prototype_);
+    out->set(positive_exp(sign * second));
+    return out;
+  }
+  bool log_concave() const override { return false; }
+
+ protected:
+  Base prototype_;
+};
+
+}  // namespace galvi

@@ -1,0 +1,127 @@
+# Counts of several classes: a matrix as the response of categorical().
+
+class_counts <- function(n = 30, seed = 1) {
+  set.seed(seed)
+  d <- data.frame(x = rnorm(n), g = factor(rep(1:5, length.out = n)))
+  P <- softmax(cbind(a = 0, b = 0.5 + d$x, c = -0.5 * d$x))
+  d$Y <- t(vapply(seq_len(n), function(i) rmultinom(1, sample(0:12, 1), P[i, ])[, 1], numeric(3)))
+  d$Y[1, ] <- c(900, 3, 200)
+  d$Y[2, ] <- 0
+  colnames(d$Y) <- c("a", "b", "c")
+  d
+}
+
+# One row for each class of each row, weighted by its count.
+expanded <- function(d) {
+  long <- data.frame(
+    d[rep(seq_len(nrow(d)), 3), c("x", "g")], y = factor(rep(colnames(d$Y), each = nrow(d))), w = as.vector(d$Y)
+  )
+  long[long$w > 0, ]
+}
+
+arrangements <- function(Y) sum(lgamma(rowSums(Y) + 1) - rowSums(lgamma(Y + 1)))
+
+test_that("counts are as many rows of one trial, by every expectation", {
+  d <- class_counts()
+  long <- expanded(d)
+  for (family in list(categorical(), categorical(refcat = "b"))) {
+    for (expectation in c("quadrature", "log", "bouchard")) {
+      fit_to <- function(formula, data, ...) {
+        galvi(formula, data, family, ..., prior = normal(0, 3), expectation = expectation, hyper = "fixed",
+              control = galvi_control(tol = 1e-13))
+      }
+      counts <- suppressWarnings(fit_to(Y ~ x + iid(g), d))
+      rows <- suppressWarnings(fit_to(y ~ x + iid(g), long, weights = w))
+      expect_close(counts$elbo - arrangements(d$Y), rows$elbo, 1e-10)
+      # without a reference one direction is known from the prior alone: the root of what tol leaves of the bound
+      expect_close(coef(counts), coef(rows), 1e-6)
+      expect_close(vcov(counts), vcov(rows), 1e-8)
+    }
+  }
+})
+
+test_that("methods agree on counts, and two classes are binomial", {
+  d <- class_counts()
+  fits <- lapply(c("newton", "fixed_point", "natural_gradient", "incremental"), function(method) {
+    galvi(Y ~ x, d, categorical(refcat = "a"), method = method)
+  })
+  for (fit in fits) expect_close(fit$elbo, fits[[1]]$elbo, tol$elbo)
+  by_log <- galvi(Y ~ x, d, categorical(refcat = "a"), expectation = "log")
+  expect_close(update(by_log, method = "dual")$elbo, by_log$elbo, tol$elbo)
+  one <- galvi(Y[, 1:2] ~ x, d, categorical(refcat = "a"), prior = normal(0, 2))
+  other <- galvi(Y[, 2:1] ~ x, d, binomial(), prior = normal(0, 2))
+  expect_close(one$elbo, other$elbo, tol$elbo)
+  expect_close(as.vector(coef(one)), unname(coef(other)), tol$optimum)
+  some <- d[rowSums(d$Y[, 1:2]) > 0, ]
+  expect_close(predict(one, some, type = "density"), predict(other, some, type = "density"), 1e-6)
+})
+
+test_that("estimates are those of multinom, and predictions sums over the posterior", {
+  skip_if_not_installed("nnet")
+  d <- class_counts(60)
+  fit <- galvi(Y ~ x, d[-2, ], categorical(refcat = "a"), prior = normal(0, 1e3))
+  some <- rowSums(d$Y) > 0
+  theirs <- nnet::multinom(Y ~ x, d[some, ], trace = FALSE)
+  expect_lt(max(abs(coef(fit) - coef(theirs)) / summary(theirs)$standard.errors), 0.3)
+  expect_identical(dim(predict(fit, d[1:4, ])), c(4L, 3L))
+  expect_close(rowSums(predict(fit)), rep(1, 59))
+  # the density is the mean over both latents
+  z <- seq(-8, 8, by = 0.1)
+  w <- outer(dnorm(z), dnorm(z)) * 0.01
+  for (n in c(1, 3, 5)) {
+    m <- drop(predict(fit, d[-2, ][n, ], type = "link"))
+    own <- c(1, d$x[-2][n])
+    root <- t(chol(matrix(c(
+      own %*% vcov(fit)[1:2, 1:2] %*% own, own %*% vcov(fit)[1:2, 3:4] %*% own,
+      own %*% vcov(fit)[3:4, 1:2] %*% own, own %*% vcov(fit)[3:4, 3:4] %*% own
+    ), 2)))
+    grid <- m + root %*% rbind(rep(z, length(z)), rep(z, each = length(z)))
+    p <- softmax(cbind(0, grid[1, ], grid[2, ]))
+    y <- d$Y[-2, ][n, ]
+    log_p <- lgamma(sum(y) + 1) - sum(lgamma(y + 1)) + drop(log(p) %*% y)
+    direct <- max(log_p) + log(sum(w * exp(log_p - max(log_p))))
+    expect_close(predict(fit, d[-2, ][n, ], type = "density"), direct, 1e-8)
+  }
+})
+
+test_that("residuals, simulations, loo and plots know counts", {
+  d <- class_counts()
+  fit <- galvi(Y ~ x, d, categorical(refcat = "a"))
+  share <- d$Y / pmax(rowSums(d$Y), 1)
+  expect_close(residuals(fit)[-2, ], (share - predict(fit))[-2, ])
+  expect_identical(dim(residuals(fit, "pearson")), dim(d$Y))
+  expect_true(all(is.finite(residuals(fit, "deviance"))))
+  expect_error(residuals(fit, "quantile"), "counts of classes", class = "galvi_error_argument")
+  drawn <- simulate(fit, 20, seed = 3)
+  expect_identical(unname(rowSums(drawn$sim_1)), unname(rowSums(d$Y)))
+  expect_identical(colnames(drawn$sim_1), colnames(d$Y))
+  total <- Reduce(`+`, drawn) / 20
+  expect_close(total[1, ], rowSums(d$Y)[1] * predict(fit)[1, ], 0.2)
+  expect_equal(
+    suppressWarnings(loo::loo(fit))$pointwise[5, "elpd_loo"][[1]],
+    predict(update(fit, data = d[-5, ]), d[5, ], type = "density")[[1]], tolerance = 0.05
+  )
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_true(length(plot(fit)) > 0)
+  expect_true(all(plot(fit, "calibration", newdata = d)$n > 0))
+  expect_identical(as.character(predict(fit, type = "class")[1]), "a")
+  saved <- unserialize(serialize(fit, NULL))
+  expect_identical(predict(saved, d), predict(fit, d))
+})
+
+test_that("counts that are none say so", {
+  d <- class_counts()
+  error <- function(Y, message, family = categorical()) {
+    d$Y <- Y
+    expect_error(galvi(Y ~ x, d, family), message, class = "galvi_error_response")
+  }
+  error(d$Y + 0.5, "whole numbers from 0; row 1")
+  error(-d$Y, "row 1 has -900")
+  error(cbind(d$Y[, 1:2], z = 0), "no count of the class \"z\"")
+  error(`colnames<-`(d$Y, c("a", "a", "b")), "two columns named a")
+  error(d$Y, "a class per row", stick_breaking())
+  fit <- galvi(Y ~ x, d, categorical())
+  d$Y <- d$Y[, 3:1]
+  expect_error(predict(fit, d, type = "density"), "columns", class = "galvi_error_newdata")
+})
