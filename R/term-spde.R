@@ -181,11 +181,24 @@ spde_hyper <- function(spec, context) {
   unit <- c(range = spec$diagonal, sd = spread)
   facts <- field_facts()[[spec$model]]
   settings <- spde_settings(spec, spread)
+  check_range(spec, settings$range$value)
   lapply(split(facts, factor(facts$name, facts$name)), function(parameter) {
     name <- parameter$name
     entry <- settings[[name]]
     add_field_parameter(spec, context$registry, parameter, entry, c(unit[[name]], entry$value))
   })
+}
+
+# C is (edge / range)^4 of G C^-1 G, about: where that is less than rounding the precision has no digits left.
+longest_range <- 1e4
+
+check_range <- function(spec, range) {
+  if (range <= longest_range * spec$edge) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s: `range` must be at most %s edges of the mesh (%s near the data), %s, not %s: give it a coarser `mesh`.",
+    spec$label, whole_words(longest_range), format(spec$edge, digits = 3L),
+    format(longest_range * spec$edge, digits = 3L), format(range)
+  ))
 }
 
 #' The field is coarser than its own structure where few edges make a range

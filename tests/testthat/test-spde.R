@@ -224,6 +224,55 @@ test_that("a fit learns, predicts anywhere on its mesh, survives saving and says
   )
 })
 
+test_that("by_hyper = \"each\" is a field for each level, with its own range and sd", {
+  mesh <- small_mesh()
+  set.seed(4)
+  d <- data.frame(x = runif(30), y = runif(30, 0, 0.4), f = factor(rep(c("a", "b"), 15)))
+  d$z <- rnorm(30) + 2 * d$x * (d$f == "b")
+  found <- locate_in_mesh(mesh, as.matrix(d[c("x", "y")]))
+  A <- matrix(0, 30, nrow(mesh$nodes))
+  for (h in 1:3) A[cbind(1:30, found$node[, h])] <- found$weight[, h]
+  gaussian_fixed <- galvi_family(gaussian(), variance = fixed(0.25))
+  model_of <- function(formula) {
+    galvi_model(galvi_design(formula, d, gaussian_fixed), prior = list(intercept = normal(0, 10)))
+  }
+  each <- model_of(z ~ spde(x, y, mesh = mesh, by = f, by_hyper = "each"))
+  label <- "spde(x, y, by = f)"
+  at <- match(sprintf("%s[%s].%s", label, c("a", "b", "a", "b"), c("range", "range", "sd", "sd")), each$hyper$name)
+  expect_false(anyNA(at))
+  expect_identical(each$hyper$term[at], rep(label, 4))
+  # the evidence of two fields with covariances of their own
+  own <- c(0.7, 1.6, 1.2, 0.5)
+  values <- replace(each$hyper$value, at, own)
+  V <- 100 + diag(0.25, 30)
+  for (k in 1:2) {
+    S <- A %*% solve(spde_precision(mesh, own[k], own[k + 2]), t(A))
+    V <- V + S * tcrossprod(d$f == levels(d$f)[k])
+  }
+  got <- bound_at(each, values)
+  expect_close(
+    got$elbo, -0.5 * (30 * log(2 * pi) + as.numeric(determinant(V)$modulus) + sum(d$z * solve(V, d$z))), 1e-9
+  )
+  # slopes of the evidence and of the priors
+  slope <- central_gradient(function(x) {
+    now <- bound_at(each, replace(values, at, exp(x)))
+    now$elbo
+  }, log(own))
+  expect_close((got$gradient * values)[at], slope, tol$gradient)
+  # at the same numbers it is the field that levels share
+  shared <- model_of(z ~ spde(x, y, mesh = mesh, by = f))
+  expect_close(bound_at(each, each$hyper$value)$elbo, bound_at(shared, shared$hyper$value)$elbo, 1e-9)
+  expect_warning(
+    fit <- galvi(z ~ f + spde(x, y, mesh = mesh, range = 0.5, by = f, by_hyper = "each"), d,
+      control = list(threads = 1)),
+    "[.]range, .*less than four edges", class = "galvi_warning_mesh"
+  )
+  expect_identical(sum(fit$hyper$term == label), 4L)
+  expect_true(all(is.finite(predict(fit, data.frame(x = 0.5, y = 0.2, f = c("a", "b")), se.fit = TRUE)$se.fit)))
+  expect_error(galvi(z ~ spde(x, y, mesh, fixed(1e6)), d), "edges", class = "galvi_error_argument")
+  expect_error(galvi(z ~ spde(x, y, mesh, by = x, by_hyper = "each"), d), class = "galvi_error_argument")
+})
+
 test_that("pictures show field, sd and mesh", {
   case <- spde_case()
   fit <- galvi(y_poisson ~ spde(x, y), case$data, poisson(), hyper = "fixed")
