@@ -117,6 +117,31 @@ inference_refusals <- function(model) {
     .Call(`_galvi_inference_refusals`, model)
 }
 
+#' Finite elements on a mesh
+#'
+#' @param nodes L x 2 coordinates.
+#' @param triangles T x 3 numbers of nodes, from 1.
+#' @return list(mass: L numbers; stiffness, squared: lower triangles as triplets()), the matrices C, G and
+#'   G C^-1 G of Lindgren, Rue and Lindstrom (2011).
+#' @noRd
+finite_elements <- function(nodes, triangles) {
+    .Call(`_galvi_finite_elements`, nodes, triangles)
+}
+
+#' Which points (n x 2) are inside a polygon, a list of rings (V x 2) by the even-odd rule, or within `slack`
+#' of its boundary?
+#' @noRd
+inside_rings <- function(points, rings, slack) {
+    .Call(`_galvi_inside_rings`, points, rings, slack)
+}
+
+#' Integrals over a polygon of the hat functions of a mesh
+#' @return L numbers, that add up to the area which the mesh covers of it.
+#' @noRd
+hat_integrals <- function(nodes, triangles, rings) {
+    .Call(`_galvi_hat_integrals`, nodes, triangles, rings)
+}
+
 #' Latent predictions at new rows, without the offset (internal)
 #' @noRd
 predict_latent <- function(model, posterior, rows, want) {

@@ -19,6 +19,8 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
 design_of_data <- function(formulas, data, family, args, na.action) {
   parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parts), data, args, na.action)
+  # of a quadrature scheme
+  attr(frame, "mesh") <- attr(data, "mesh")
   response <- family_response(
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
   )
@@ -32,6 +34,7 @@ design_of_data <- function(formulas, data, family, args, na.action) {
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
     levels = response$levels,
     latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
+    shares = response$shares,
     survival = response$survival
   ))
 }

@@ -18,6 +18,7 @@
 #'     estimate; with `hyper = "integrate"` quantiles of the hyperparameters' posterior, and the estimate is its
 #'     median. They are NA where a hyperparameter is at the end of its range or the data do not determine it, and
 #'     where more than 30 are learned.}
+#'   \item{`mesh`}{for [spde()] terms, named by term: their meshes, as [galvi_mesh()] makes them.}
 #'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
 #'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
@@ -85,6 +86,7 @@ new_fit <- function(call, model, core, result) {
       method = result$method, expectation = result$expectation,
       prior = model$prior,
       hyper = hyper_table(core, result), inducing = fitted_points(model$design, core, result$hyper),
+      mesh = fitted_meshes(model$design),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
@@ -105,6 +107,10 @@ new_fit <- function(call, model, core, result) {
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
+  for (spec in unlist(predictor_specs(fit$design), recursive = FALSE)) {
+    told <- term_type(spec)$told
+    if (!is.null(told)) told(fit, spec)
+  }
   fit
 }
 
@@ -127,6 +133,14 @@ lost_digits <- function(result) {
   }
   said <- c(of_bound, of_predictions)
   if (length(said)) paste(said, collapse = "; ")
+}
+
+#' The meshes of terms, named by term; NULL without
+#' @noRd
+fitted_meshes <- function(design) {
+  specs <- Filter(function(spec) !is.null(spec$mesh), unlist(predictor_specs(design), recursive = FALSE))
+  if (!length(specs)) return(NULL)
+  stats::setNames(lapply(specs, `[[`, "mesh"), vapply(specs, `[[`, "", "label"))
 }
 
 warn_lost_digits <- function(lost, call) {

@@ -236,6 +236,41 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// finite_elements
+Rcpp::List finite_elements(Rcpp::NumericMatrix nodes, Rcpp::IntegerMatrix triangles);
+RcppExport SEXP _galvi_finite_elements(SEXP nodesSEXP, SEXP trianglesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type nodes(nodesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type triangles(trianglesSEXP);
+    rcpp_result_gen = Rcpp::wrap(finite_elements(nodes, triangles));
+    return rcpp_result_gen;
+END_RCPP
+}
+// inside_rings
+std::vector<bool> inside_rings(Rcpp::NumericMatrix points, Rcpp::List rings, double slack);
+RcppExport SEXP _galvi_inside_rings(SEXP pointsSEXP, SEXP ringsSEXP, SEXP slackSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type rings(ringsSEXP);
+    Rcpp::traits::input_parameter< double >::type slack(slackSEXP);
+    rcpp_result_gen = Rcpp::wrap(inside_rings(points, rings, slack));
+    return rcpp_result_gen;
+END_RCPP
+}
+// hat_integrals
+Rcpp::NumericVector hat_integrals(Rcpp::NumericMatrix nodes, Rcpp::IntegerMatrix triangles, Rcpp::List rings);
+RcppExport SEXP _galvi_hat_integrals(SEXP nodesSEXP, SEXP trianglesSEXP, SEXP ringsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type nodes(nodesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type triangles(trianglesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type rings(ringsSEXP);
+    rcpp_result_gen = Rcpp::wrap(hat_integrals(nodes, triangles, rings));
+    return rcpp_result_gen;
+END_RCPP
+}
 // predict_latent
 Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, Rcpp::List want);
 RcppExport SEXP _galvi_predict_latent(SEXP modelSEXP, SEXP posteriorSEXP, SEXP rowsSEXP, SEXP wantSEXP) {
@@ -403,6 +438,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_natural_hyper", (DL_FUNC) &_galvi_natural_hyper, 3},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
+    {"_galvi_finite_elements", (DL_FUNC) &_galvi_finite_elements, 2},
+    {"_galvi_inside_rings", (DL_FUNC) &_galvi_inside_rings, 3},
+    {"_galvi_hat_integrals", (DL_FUNC) &_galvi_hat_integrals, 3},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
     {"_galvi_draw_latent", (DL_FUNC) &_galvi_draw_latent, 5},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 10},

@@ -161,12 +161,14 @@ void read(SEXP from, Eigen::VectorXi& to) {
 }
 void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 
-// What the likelihood has no density for would be a number without meaning.
-void check_responses(const Data& data, const Likelihood& likelihood) {
+// What the likelihood has no density for would be a number without meaning. `shares`: R says that counts are
+// points shared out among nodes.
+void check_responses(const Data& data, const Likelihood& likelihood, bool shares) {
   for (Index n = 0; n < data.y.size(); ++n) {
     const Support support = likelihood.support(data.size[n]);
     const double y = data.y[n];
-    if (y >= support.low && y <= support.high && (!likelihood.discrete() || y == std::floor(y))) continue;
+    const bool any = !likelihood.discrete() || (shares && likelihood.takes_shares());
+    if (y >= support.low && y <= support.high && (any || y == std::floor(y))) continue;
     throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
                             ", is none that the family has");
   }
@@ -317,7 +319,7 @@ std::shared_ptr<const Remembered> remembered_from_list(Context& context, const L
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
-  check_responses(rows.data, *likelihood);
+  check_responses(rows.data, *likelihood, has(model, "shares") && get<bool>(model, "shares"));
   auto expectation = expectation_from_list(model, *likelihood, automatic);
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));

@@ -7,6 +7,7 @@
 #include "contribution.cpp"
 #include "facts.cpp"
 #include "fit.cpp"
+#include "mesh.cpp"
 #include "predict.cpp"
 #include "response.cpp"
 #include "variances.cpp"

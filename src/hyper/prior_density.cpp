@@ -84,6 +84,21 @@ class GammaPrecision final : public PriorDensity {
   double shape_, rate_, power_;
 };
 
+/// Penalised complexity prior of the range of a field in the plane: 1 / range is exponential with
+/// P(range < lower) = prob (Fuglstad, Simpson, Lindgren and Rue 2019, theorem 2.6).
+class ComplexityOfRange final : public PriorDensity {
+ public:
+  ComplexityOfRange(const Numbers& x, bool) : rate_(-std::log(x[1]) * x[0]) {}
+  double log_density(double theta) const override {
+    return std::log(rate_) - 2 * std::log(theta) - rate_ / theta;
+  }
+  double derivative(double theta) const override { return (rate_ / theta - 2) / theta; }
+  double centre() const override { return rate_; }
+
+ private:
+  double rate_;
+};
+
 /// (1 + theta) / 2 is beta(shape, shape), -1 < theta < 1. Of partial correlations in column j of q, independent
 /// with shape = eta + (q - 1 - j) / 2, it makes the density of the matrix R proportional to |R|^(eta - 1)
 /// (Lewandowski, Kurowicka and Joe 2009).
@@ -132,6 +147,7 @@ const std::vector<Entry>& registry() {
       {{"log_normal", "positive"}, {"meanlog", "sdlog"}, make<LogNormal>},
       {{"half_normal", "positive"}, {"sd"}, make<HalfNormal>},
       {{"pc", "variance"}, {"upper", "prob"}, make<PenalisedComplexity>},
+      {{"pc_range", "range"}, {"lower", "prob"}, make<ComplexityOfRange>},
       {{"gamma_prior", "variance"}, {"shape", "rate"}, make<GammaPrecision>},
       {{"lkj", "correlation"}, {"shape"}, make<PartialCorrelation>},
   };
