@@ -106,6 +106,13 @@ fit_model <- function(model, method, hyper, control, start = NULL, report = NULL
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report, keep)
 }
 
+#' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
+#' (S x learned) (internal)
+#' @noRd
+natural_hyper <- function(model, values, X) {
+    .Call(`_galvi_natural_hyper`, model, values, X)
+}
+
 galvi_backend <- function(name = "auto") {
     .Call(`_galvi_galvi_backend`, name)
 }
@@ -116,10 +123,41 @@ inference_refusals <- function(model) {
     .Call(`_galvi_inference_refusals`, model)
 }
 
+#' Finite elements on a mesh
+#'
+#' @param nodes L x 2 coordinates.
+#' @param triangles T x 3 numbers of nodes, from 1.
+#' @return list(mass: L numbers; stiffness, squared: lower triangles as triplets()), the matrices C, G and
+#'   G C^-1 G of Lindgren, Rue and Lindstrom (2011).
+#' @noRd
+finite_elements <- function(nodes, triangles) {
+    .Call(`_galvi_finite_elements`, nodes, triangles)
+}
+
+#' Which points (n x 2) are inside a polygon, a list of rings (V x 2) by the even-odd rule, or within `slack`
+#' of its boundary?
+#' @noRd
+inside_rings <- function(points, rings, slack) {
+    .Call(`_galvi_inside_rings`, points, rings, slack)
+}
+
+#' Integrals over a polygon of the hat functions of a mesh
+#' @return L numbers, that add up to the area which the mesh covers of it.
+#' @noRd
+hat_integrals <- function(nodes, triangles, rings) {
+    .Call(`_galvi_hat_integrals`, nodes, triangles, rings)
+}
+
 #' Latent predictions at new rows, without the offset (internal)
 #' @noRd
 predict_latent <- function(model, posterior, rows, want) {
     .Call(`_galvi_predict_latent`, model, posterior, rows, want)
+}
+
+#' Joint draws of the latent values at new rows, without the offset: a list of K matrices, rows x count (internal)
+#' @noRd
+draw_latent <- function(model, posterior, rows, count, threads) {
+    .Call(`_galvi_draw_latent`, model, posterior, rows, count, threads)
 }
 
 predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL) {

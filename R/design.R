@@ -32,6 +32,8 @@ read_wide <- function(formulas, data, family, args, na.action) {
 design_of_data <- function(formulas, data, family, args, na.action) {
   parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parts), data, args, na.action)
+  # of a quadrature scheme
+  attr(frame, "mesh") <- attr(data, "mesh")
   response <- family_response(
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
   )
@@ -45,6 +47,7 @@ design_of_data <- function(formulas, data, family, args, na.action) {
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
     levels = response$levels,
     latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
+    shares = response$shares,
     survival = response$survival
   ))
 }

@@ -70,10 +70,12 @@ check_response <- function(y, ok, name, must) {
 
 number_response <- function(y, weights, name, levels, family) list(y = check_numbers(y, name, family))
 
+# Points of a quadrature_scheme() that were shared out among nodes need not be whole.
 count_response <- function(y, weights, name, levels, family) {
+  shares <- inherits(y, "galvi_point_count")
   y <- check_numbers(y, name, family)
-  check_response(y, y >= 0 & is_whole(y), name, "must be counts, whole numbers from 0")
-  list(y = round(y))
+  check_response(y, y >= 0 & (shares | is_whole(y)), name, "must be counts, whole numbers from 0")
+  list(y = if (shares) y else round(y), shares = if (shares) TRUE)
 }
 
 is_whole <- function(x) abs(x - round(x)) <= 1e-7 * pmax(1, abs(x))

@@ -186,6 +186,7 @@ ar1_structure <- function(size, before = 0L, after = 0L) {
 #' Where node k of a copy is: the `size` nodes of all copies come first, then the `more` of each
 #' @noRd
 copied_node <- function(k, copy, size, more, copies) {
+  if (copies == 1L) return(k)
   ifelse(k <= size, (copy - 1L) * size + k, copies * size + (copy - 1L) * more + k - size)
 }
 

@@ -11,7 +11,7 @@
 term_types <- function() {
   list(
     gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
-    ar1 = ar1_type(), rr = rr_type(), "|" = slopes_type()
+    ar1 = ar1_type(), rr = rr_type(), "|" = slopes_type(), spde = spde_type()
   )
 }
 

@@ -35,16 +35,19 @@ get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = 
 #' column names where there is one
 #' @noRd
 expected_draws <- function(fit, target, type, ndraws) {
-  draw <- latent_sampler(fit, target)
-  lapply(seq_len(ndraws), function(i) {
-    eta <- draw()
-    if (type == "link") {
-      if (is_distributional(fit)) return(eta[, 1L, drop = FALSE])
-      return(`colnames<-`(eta, latent_names(fit)))
-    }
+  first <- is_distributional(fit)
+  names <- if (type != "link") {
+    if (has_classes(fit)) response_levels(fit)
+  } else if (!first) {
+    latent_names(fit)
+  }
+  draws <- over_draws(fit, target, ndraws, function(fit, target, eta) {
+    if (type == "link") return(if (first) eta[, 1L] else eta)
     given <- list(mean = eta, variance = 0 * eta)
-    if (!has_classes(fit)) return(as.matrix(response_mean(fit, given)))
-    `colnames<-`(class_probabilities(fit, given), response_levels(fit))
+    if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
+  }, names)
+  lapply(seq_len(ndraws), function(i) {
+    if (length(names)) matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names)) else cbind(unname(draws[i, ]))
   })
 }
 

@@ -7,6 +7,7 @@
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
+#' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
 #' * `counts`: NULL, or N x classes, where responses count trials of classes; `size` has their sum and `y` the class
 #'   that has most.
 #' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
@@ -27,7 +28,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), Filter(Negate(is.null), response[c("censoring", "counts", "part")])))
+  ), Filter(Negate(is.null), response[c("censoring", "counts", "part", "shares")])))
 }
 
 #' Stops where the list is not what is written above, which users may have changed (?modular)

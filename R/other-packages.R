@@ -146,8 +146,6 @@ observed_numbers <- function(fit) {
 #' @noRd
 simulated_numbers <- function(fit, n) {
   target <- training_target(fit)
-  draw <- latent_sampler(fit, target)
-  draws <- replicate(n, draw_response(fit, target, draw()), simplify = FALSE)
-  y <- do.call(rbind, draws)
+  y <- unname(over_draws(fit, target, n, draw_response))
   if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
 }

@@ -181,7 +181,7 @@ is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 #' @noRd
 effect_grid <- function(fit, name, x, n, limits = NULL) {
   if (!is_continuous(x)) return(sort(unique(x)))
-  fields <- Filter(function(spec) is_field(spec) && name %in% input_names(list(spec)), fit$design$specs)
+  fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), fit$design$specs)
   if (!all(term_can(fields, "steps"))) return(sort(unique(x)))
   ends <- range(as.numeric(or_else(limits, x)))
   if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))

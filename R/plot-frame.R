@@ -6,6 +6,8 @@
 frame_rows <- function(design, frame) {
   # Text of one value has to stay a factor of all its levels.
   frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
+  # values are put together that no observation has: a field is zero where its mesh does not reach
+  attr(frame, "anywhere") <- TRUE
   list(terms = lapply(design$specs, spec_rows, frame))
 }
 
@@ -65,7 +67,7 @@ take_variable <- function(x, i) if (is.matrix(x)) x[i, , drop = FALSE] else x[i]
 typical_frame <- function(fit, n) {
   frame <- fit$data[rep(1L, n), , drop = FALSE]
   by <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
-  nodes <- input_names(Filter(is_field, fit$design$specs))
+  nodes <- input_names(Filter(has_levels, fit$design$specs))
   for (name in setdiff(names(frame), names(fit$data)[1L])) {
     x <- fit$data[[name]]
     if (is.matrix(x)) {

@@ -197,9 +197,14 @@ print_hyper <- function(hyper, thresholds, digits) {
   root <- shown$sqrt_variance
   table <- data.frame(
     name = format(shown$name), estimate = vapply(shown$estimate, format, "", digits = digits),
-    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), status = shown$status
+    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), lwr = format_limits(shown$lwr, digits),
+    upr = format_limits(shown$upr, digits), status = shown$status
   )
+  if (all(is.na(shown$lwr))) table[c("lwr", "upr")] <- NULL
   names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
   if (all(is.na(root))) table <- table[-3L]
   print(table, row.names = FALSE)
 }
+
+# Limits of hyperparameters, empty where there are none.
+format_limits <- function(x, digits) ifelse(is.na(x), "", vapply(x, format, "", digits = digits))

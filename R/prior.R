@@ -12,11 +12,13 @@
 #' | `log_normal(meanlog, sdlog)` | `log(x)` is normal with mean `meanlog` and standard deviation `sdlog` |
 #' | `half_normal(sd)` | `2 exp(-x^2 / (2 sd^2)) / (sd sqrt(2 pi))`, x >= 0 |
 #' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
+#' | `pc_range(lower, prob)` | `1 / range` is exponential, P(range < `lower`) = `prob`: the penalised complexity prior of a range in the plane |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
 #' | `lkj(eta)` | of a correlation matrix R: proportional to its determinant to the power `eta - 1` |
 #'
 #' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural scale;
-#' `pc()` and `gamma_prior()` belong to variances and to the standard deviation in `normal(0, sd = )`.
+#' `pc()` and `gamma_prior()` belong to variances and to the standard deviations in `normal(0, sd = )` and [spde()],
+#' `pc_range()` to the range in [spde()] and to lengthscales of kernels of two inputs.
 #' Optimisation runs on the log scale and the densities include its Jacobian, so the mode is the mode of the
 #' log of the parameter. `lkj()` belongs to the correlations of random effects, see [random-slopes].
 #'
@@ -28,6 +30,7 @@
 #' @param start Where learning starts.
 #' @param meanlog,sdlog Mean and standard deviation of the logarithm.
 #' @param upper,prob The standard deviation exceeds `upper` with probability `prob`.
+#' @param lower The range is below `lower` with probability `prob`.
 #' @param shape,rate Shape and rate of the gamma distribution of 1 / variance.
 #' @param eta Positive; 1 is uniform over correlation matrices, more prefers weak correlations.
 #' @return A small list of class `galvi_value`.
@@ -91,6 +94,17 @@ pc <- function(upper, prob = 0.01) {
   if (prob == 1) stop_galvi("prior", "`prob` must be below 1.")
   if (missing(upper)) stop_galvi("prior", "pc() needs `upper`: pc(1, 0.01) says P(sd > 1) = 0.01.")
   new_value("pc", upper = check_number(upper, "upper", 0, open_lower = TRUE, what = "prior"), prob = prob)
+}
+
+#' @rdname priors
+#' @export
+pc_range <- function(lower, prob = 0.05) {
+  prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
+  if (prob == 1) stop_galvi("prior", "`prob` must be below 1.")
+  if (missing(lower)) {
+    stop_galvi("prior", "pc_range() needs `lower`: pc_range(10, 0.05) says P(range < 10) = 0.05.")
+  }
+  new_value("pc_range", lower = check_number(lower, "lower", 0, open_lower = TRUE, what = "prior"), prob = prob)
 }
 
 #' @rdname priors
@@ -170,6 +184,11 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
   if (of == "correlation") {
     stop_galvi(what, sprintf(
       "`%s` is positive, and %s() is a prior of correlations: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  if ((variance || sd) && of == "range") {
+    stop_galvi(what, sprintf(
+      "`%s` is no range, and %s() is a prior of ranges: use pc(), half_normal() or log_normal().", arg, x$type
     ))
   }
   if (!variance && !sd && of == "variance") {

@@ -214,30 +214,3 @@ rr_panels <- function(fit, spec, settings) {
     draw = function(look, ...) biplot.galvi(fit, main = spec$label)
   ))
 }
-
-#' Are factors the only term, so that units are independent in the posterior?
-#' @noRd
-has_independent_units <- function(fit) !is.null(fit$factors) && length(fit$design$specs) == 1L
-
-#' Draws of eta, N* x 1, through those of the scores
-#' @noRd
-unit_sampler <- function(fit, target) {
-  rows <- target$rows[[1L]][[1L]]
-  units <- sort(unique(rows$node[, 1L]))
-  d <- ncol(fit$factors$loadings)
-  known <- units <= nrow(fit$factors$mean)
-  mean <- matrix(0, length(units), d)
-  mean[known, ] <- fit$factors$mean[units[known], ]
-  roots <- array(diag(d), c(d, d, length(units)))
-  for (i in which(known)) roots[, , i] <- covariance_root(as.matrix(fit$factors$covariance[, , units[i]]))
-  W <- fit$factors$loadings[rows$item[, 1L], , drop = FALSE]
-  at <- match(rows$node[, 1L], units)
-  prior_mean <- target$offset[, 1L]
-  if (!is.null(rows$W)) prior_mean <- prior_mean + rowSums(rows$W * fit$factors$effects[rows$item[, 1L], , drop = FALSE])
-  function() {
-    noise <- matrix(stats::rnorm(length(mean)), nrow(mean))
-    z <- mean + matrix(vapply(seq_along(units), function(i) drop(as.matrix(roots[, , i]) %*% noise[i, ]), numeric(d)), ncol = d,
-      byrow = TRUE)
-    matrix(prior_mean + rowSums(W * z[at, , drop = FALSE]))
-  }
-}

@@ -8,19 +8,22 @@
 #' @param flags Names of the arguments that are TRUE or FALSE.
 #' @param ... `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)`
 #'   gives every value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many
-#'   of these there are, in the way that `structure(spec, more)` wants to know; `names(spec)` are the nodes'
-#'   names. Where it differs from the others: `finish(spec, env)`, what else the call says; `basis(spec)`, the
+#'   of these there are, in the way that `structure(spec, more)` wants to know, and `weight` of several nodes a row;
+#'   `names(spec)` are the nodes' names. Where it differs from the others: `finish(spec, env)`, what else the call says; `basis(spec)`, the
 #'   direction that has a prior of its own: list(name, slope: is it one in time?); `layers(spec)`, how many
 #'   nodes of the structure a row touches; `scaling(spec)`, what scale = TRUE multiplies the precision by;
 #'   `unit_variance(spec)`, about the field's variance at variance 1; `graph`, TRUE where the nodes are a
-#'   graph's.
+#'   graph's; `width`, how many arguments, from the first on, are its variable; `values(spec, frame)`, the values of
+#'   that variable; `hyper(spec, context)` registers its hyperparameters; `places`, TRUE where values are places
+#'   between nodes, not nodes; `told(fit, spec)`, a warning about a fit.
 #' @noRd
 field_type <- function(definition, flags = character(), ...) {
   entry <- list(
     parse = parse_field, design = design_field, newdata = field_rows, panels = input_panels,
     posterior = field_posterior,
     definition = definition, flags = flags, finish = function(spec, env) spec, basis = function(spec) NULL,
-    layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1
+    layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1, width = 1L,
+    values = field_values, hyper = field_hyper
   )
   own <- list(...)
   entry[names(own)] <- own
@@ -28,6 +31,9 @@ field_type <- function(definition, flags = character(), ...) {
 }
 
 is_field <- function(spec) !is.null(term_type(spec)$structure)
+
+# Are its values nodes, which are told apart and not measured?
+has_levels <- function(spec) is_field(spec) && !isTRUE(term_type(spec)$places)
 
 stop_term <- function(name, example) {
   stop_galvi("formula", sprintf(
@@ -44,13 +50,17 @@ parse_field <- function(call, env) {
   type <- head_name(call)
   kind <- term_types()[[type]]
   arguments <- match_term(call, kind$definition)
-  first <- names(formals(kind$definition))[1L]
-  input <- arguments[[first]]
-  if (is.null(input)) {
-    stop_galvi("formula", sprintf("`%s` needs `%s`: write %s(%s).", deparse_one(call), first, type, first))
+  first <- names(formals(kind$definition))[seq_len(kind$width)]
+  for (name in first) {
+    if (is.null(arguments[[name]])) {
+      stop_galvi("formula", sprintf(
+        "`%s` needs `%s`: write %s(%s).", deparse_one(call), name, type, paste(first, collapse = ", ")
+      ))
+    }
+    check_field_input(arguments[[name]], call)
   }
-  check_field_input(input, call)
-  spec <- c(list(type = type, model = type), field_input(input), list(by = arguments[["by"]]))
+  inputs <- if (kind$width == 1L) field_input(arguments[[first]]) else list(inputs = unname(arguments[first]))
+  spec <- c(list(type = type, model = type), inputs, list(by = arguments[["by"]]))
   spec$variables <- c(spec$inputs, spec$by)
   given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
   spec$settings <- lapply(stats::setNames(nm = given), function(name) {
@@ -124,13 +134,12 @@ interacting <- function(expr) {
 # -> list(spec, rows, term), as every term's design
 design_field <- function(spec, frame, context) {
   kind <- term_type(spec)
-  name <- variable_name(spec$inputs[[1L]])
-  spec <- kind$learn(spec, check_field_variable(frame[[name]], spec, name), name)
+  spec <- kind$learn(spec, kind$values(spec, frame), variable_name(spec$inputs[[1L]]))
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
   if (spec$by_hyper == "each" && is.null(spec$by_levels)) stop_each(spec$label)
   spec$scaling <- if (isTRUE(spec$scale)) kind$scaling(spec) else 1
   rows <- field_rows(spec, frame)
-  spec$hyper <- field_hyper(spec, context)
+  spec$hyper <- kind$hyper(spec, context)
   field <- spec_field(spec, kind$structure(spec))
   basis <- design_basis(spec, rows, max(0L, ncol(field$basis)), context)
   # the field has what the graph said; maps need the outlines
@@ -155,26 +164,34 @@ copies_of <- function(spec) max(1L, length(spec$by_levels))
 #' @noRd
 field_rows <- function(spec, frame) {
   kind <- term_type(spec)
-  name <- variable_name(spec$inputs[[1L]])
-  found <- kind$find(spec, check_field_variable(frame[[name]], spec, name), name)
+  found <- kind$find(spec, kind$values(spec, frame), variable_name(spec$inputs[[1L]]))
   by <- by_rows(spec, frame)
   out <- list(node = node_matrix(spec, found, if (is.null(by$group)) 1L else by$group))
-  if (!is.null(by$by)) out$weight <- by$by
+  if (!is.null(found$weight)) out$weight <- found$weight
+  if (!is.null(by$by)) out$weight <- if (is.null(out$weight)) by$by else out$weight * by$by
   # The same field with the new nodes: the posterior of those it had does not change.
   if (sum(found$more)) out$extension <- list(field = spec_field(spec, kind$structure(spec, found$more)))
   out
 }
 
-#' The nodes that rows touch, one in each layer: N x h
+#' The nodes that rows touch, those of `found$at` in each layer: N x h. 0 is none.
 #' @noRd
 node_matrix <- function(spec, found, group) {
   kind <- term_type(spec)
   count <- kind$count(spec)
   layers <- kind$layers(spec)
-  nodes <- lapply(seq_len(layers) - 1L, function(layer) as.integer(copied_node(
-    found$at + layer * count, group, layers * count, sum(found$more), copies_of(spec)
-  )))
+  at <- as.matrix(found$at)
+  nodes <- lapply(seq_len(layers) - 1L, function(layer) {
+    copied <- copied_node(at + layer * count, group, layers * count, sum(found$more), copies_of(spec))
+    matrix(as.integer(ifelse(at > 0L, copied, 0L)), nrow(at))
+  })
   do.call(cbind, nodes)
+}
+
+# The variable of a field at the rows of a frame.
+field_values <- function(spec, frame) {
+  name <- variable_name(spec$inputs[[1L]])
+  check_field_variable(frame[[name]], spec, name)
 }
 
 check_field_variable <- function(x, spec, name) {
@@ -242,12 +259,7 @@ field_hyper <- function(spec, context) {
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
-    owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
-    add <- function(entry, unit) {
-      range <- range(unit) * c(parameter$lower, parameter$upper)
-      vapply(owners, context$registry$add, 1L, name, entry, range[1L], range[2L], parameter$transform,
-        term = spec$label, USE.NAMES = FALSE)
-    }
+    add <- function(entry, unit) add_field_parameter(spec, context$registry, parameter, entry, unit)
     if (!parameter$relative) {
       share <- if (is.null(given)) formals(kind$definition)[[name]] else given
       return(add(as_share(share, name, parameter$transform), 1))
@@ -257,6 +269,18 @@ field_hyper <- function(spec, context) {
     entry <- as_parameter(given, name, default, what = "argument")
     add(entry, c(context$default_variance / kind$unit_variance(spec), entry$value))
   })
+}
+
+#' Registers a parameter of a field: one number, or one for each level of `by` where these have their own
+#' @param entry list(value, learned, prior)
+#' @param unit The range that is searched is the parameter's own times the range of these.
+#' @return Positions in the table.
+#' @noRd
+add_field_parameter <- function(spec, registry, parameter, entry, unit) {
+  owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
+  range <- range(unit) * c(parameter$lower, parameter$upper)
+  vapply(owners, registry$add, 1L, parameter$name, entry, range[1L], range[2L], parameter$transform,
+    term = spec$label, USE.NAMES = FALSE)
 }
 
 #' A number in the interval of its transform, where learning starts, or fixed() -> list(value, learned, prior)

@@ -29,7 +29,7 @@ waic.galvi <- function(x, ...) {
     ))
   }
   weights <- x$model$weights
-  lpd <- row_log_density(x, x$posterior[c("mean", "variance")])
+  lpd <- row_log_density(x, fitted_marginals(x))
   p <- weighted(log_density_variance(x), weights)
   elpd <- weighted(lpd, weights) - p
   pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)

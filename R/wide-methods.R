@@ -240,9 +240,9 @@ simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
   nsim <- check_whole(nsim, "nsim")
   if (!is.null(seed)) set.seed(seed)
   fit <- long_view(object)
-  draw <- latent_sampler(fit, training_target(fit))
+  all <- over_draws(fit, training_target(fit), nsim, function(view, target, eta) eta, seq_len(n_latents(fit)))
   draws <- lapply(seq_len(nsim), function(i) {
-    eta <- draw()
+    eta <- matrix(all[i, , ], fit$nobs)
     in_entries(object, by_part(fit, entry_parts(object), function(view, rows) {
       view <- fit_of_rows(view, rows)
       target <- training_target(view)

@@ -188,13 +188,15 @@ void read(SEXP from, Eigen::VectorXi& to) {
 }
 void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 
-// What the likelihood has no density for would be a number without meaning.
-void check_responses(const Data& data, const Likelihood& likelihood) {
+// What the likelihood has no density for would be a number without meaning. `shares`: R says that counts are
+// points shared out among nodes.
+void check_responses(const Data& data, const Likelihood& likelihood, bool shares) {
   for (Index n = 0; n < data.y.size(); ++n) {
     const Likelihood& own = likelihood.mixed() ? likelihood.mixed()->part(data[n]) : likelihood;
     const Support support = own.support(data.size[n]);
     const double y = data.y[n];
-    if (y >= support.low && y <= support.high && (!own.discrete() || y == std::floor(y))) continue;
+    const bool any = !own.discrete() || (shares && own.takes_shares());
+    if (y >= support.low && y <= support.high && (any || y == std::floor(y))) continue;
     throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
                             ", is none that the family has");
   }
@@ -348,7 +350,7 @@ std::shared_ptr<const Remembered> remembered_from_list(Context& context, const L
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
-  check_responses(rows.data, *likelihood);
+  check_responses(rows.data, *likelihood, has(model, "shares") && get<bool>(model, "shares"));
   auto expectation = expectation_from_list(model, *likelihood, automatic);
   const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
   if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
@@ -372,6 +374,7 @@ InferenceControl inference_control(const Rcpp::List& control) {
   out.tol = get<double>(control, "tol");
   out.max_iterations = get<int>(control, "max_iterations");
   out.cold = has(control, "cold") && get<bool>(control, "cold");
+  out.one_start = has(control, "one_start") && get<bool>(control, "one_start");
   if (has(control, "step_rule")) out.stochastic.rule = step_rule_from(get<std::string>(control, "step_rule"));
   if (has(control, "batch_rows") && Rf_isNumeric(control["batch_rows"]))
     out.stochastic.batch_rows = static_cast<Index>(get<double>(control, "batch_rows"));

@@ -8,6 +8,7 @@
 #include "factors.cpp"
 #include "facts.cpp"
 #include "fit.cpp"
+#include "mesh.cpp"
 #include "predict.cpp"
 #include "response.cpp"
 #include "variances.cpp"

@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "hyper/curvature.cpp"
 #include "hyper/factor_start.cpp"
 #include "hyper/factors.cpp"
 #include "hyper/item_steps.cpp"

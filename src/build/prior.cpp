@@ -5,6 +5,8 @@
 #include "prior/field.cpp"
 #include "prior/field_models.cpp"
 #include "prior/field_term.cpp"
+#include "prior/finite_elements.cpp"
 #include "prior/inducing_term.cpp"
+#include "prior/polygon.cpp"
 #include "prior/prior.cpp"
 #include "prior/registry.cpp"

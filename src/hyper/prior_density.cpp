@@ -99,6 +99,21 @@ class GammaPrecision final : public PriorDensity {
   double shape_, rate_, power_;
 };
 
+/// Penalised complexity prior of the range of a field in the plane: 1 / range is exponential with
+/// P(range < lower) = prob (Fuglstad, Simpson, Lindgren and Rue 2019, theorem 2.6).
+class ComplexityOfRange final : public PriorDensity {
+ public:
+  ComplexityOfRange(const Numbers& x, bool) : rate_(-std::log(x[1]) * x[0]) {}
+  double log_density(double theta) const override {
+    return std::log(rate_) - 2 * std::log(theta) - rate_ / theta;
+  }
+  double derivative(double theta) const override { return (rate_ / theta - 2) / theta; }
+  double centre() const override { return rate_; }
+
+ private:
+  double rate_;
+};
+
 /// (1 + theta) / 2 is beta(shape, shape), -1 < theta < 1. Of partial correlations in column j of q, independent
 /// with shape = eta + (q - 1 - j) / 2, it makes the density of the matrix R proportional to |R|^(eta - 1)
 /// (Lewandowski, Kurowicka and Joe 2009).
@@ -118,6 +133,19 @@ class PartialCorrelation final : public PriorDensity {
   double shape_;
 };
 
+/// Uniform on an interval, which the transform keeps theta in: what is assumed of shares and correlations where
+/// they are integrated over. Nobody writes it: others than these would be improper.
+class Uniform final : public PriorDensity {
+ public:
+  explicit Uniform(double width) : width_(width) {}
+  double log_density(double) const override { return -std::log(width_); }
+  double derivative(double) const override { return 0; }
+  double centre() const override { return 0.5 * width_; }
+
+ private:
+  double width_;
+};
+
 struct Entry {
   PriorDensityFacts facts;
   std::vector<std::string> numbers;
@@ -134,6 +162,7 @@ const std::vector<Entry>& registry() {
       {{"log_normal", "positive"}, {"meanlog", "sdlog"}, make<LogNormal>},
       {{"half_normal", "positive"}, {"sd"}, make<HalfNormal>},
       {{"pc", "variance"}, {"upper", "prob"}, make<PenalisedComplexity>},
+      {{"pc_range", "range"}, {"lower", "prob"}, make<ComplexityOfRange>},
       {{"gamma_prior", "variance"}, {"shape", "rate"}, make<GammaPrecision>},
       {{"lkj", "correlation"}, {"shape"}, make<PartialCorrelation>},
       {{"normal", "any"}, {"mean", "sd"}, make<Normal>},
@@ -155,6 +184,8 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec) {
     }
     return entry.make(numbers, spec.is_sd);
   }
+  if (const auto width = spec.numbers.find("width"); spec.type == "uniform" && width != spec.numbers.end())
+    return std::make_unique<Uniform>(width->second);
   throw std::invalid_argument("unknown prior \"" + spec.type + "\"");
 }
 

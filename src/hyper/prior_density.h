@@ -31,7 +31,9 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec);
 /// One row of the registry, which R reads as hyper_prior_facts().
 struct PriorDensityFacts {
   std::string type;
-  std::string of;  // "positive": any positive number; "variance": a variance or its root; "correlation"; "any"
+  // "positive": any positive number; "variance": a variance or its root; "range": a range or lengthscale;
+  // "correlation"; "any"
+  std::string of;
 };
 std::vector<PriorDensityFacts> prior_density_facts();
 

@@ -247,6 +247,9 @@ class Likelihood {
   /// The f of size - E[y | eta], where it is another.
   virtual const StandardFunction* log_complement_link() const { return log_inverse_link(); }
   virtual bool discrete() const = 0;
+  /// May a discrete response lie between two values, as points shared out among nodes do? log_density()
+  /// is then that of a point process, up to a constant.
+  virtual bool takes_shares() const { return false; }
   /// Number of classes where the response is one of several, 0 where it is a number.
   virtual Index classes() const { return 0; }
   virtual Support support(double size) const = 0;

@@ -64,6 +64,7 @@ class Poisson final : public LogLink<Likelihood> {
     out[2] = l.d_mm;
   }
   bool discrete() const override { return true; }
+  bool takes_shares() const override { return true; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(double size, double mean, double variance) const override {

@@ -152,15 +152,18 @@ Field::Field(const FieldSpec& spec) : model_(find_field_model(spec.model)), pins
 }
 
 void Field::update(const ConstVectorRef& hyper) {
-  coefficient_.resize(parts_.cols());
+  Vector coefficient(parts_.cols());
   for (Copy& copy : copies_) {
     Vector own(static_cast<Index>(copy.hyper.size()));
     for (Index h = 0; h < own.size(); ++h) own[h] = hyper[copy.hyper[h]];
     Mixture mixture = model_.mix(own);
-    coefficient_.segment(copy.first, mixture.coefficient.size()) = mixture.coefficient;
+    coefficient.segment(copy.first, mixture.coefficient.size()) = mixture.coefficient;
     copy.slope = std::move(mixture.slope);
   }
-  if (!scaled() || unit_.size() == 0) {
+  // the same numbers again leave the factor and the inverse as they are
+  const bool moved = unit_.size() == 0 || (!scaled() && coefficient != coefficient_);
+  coefficient_ = std::move(coefficient);
+  if (moved) {
     unit_ = parts_ * (scaled() ? Vector::Ones(parts_.cols()) : coefficient_);
     unit_pins_.resize(static_cast<Index>(pins_.size()));
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_pins_[j] = unit_[diagonal_[pins_[j]]];

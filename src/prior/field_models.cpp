@@ -50,6 +50,19 @@ Mixture ar1(const Vector& h) {
   return out;
 }
 
+// A Matern field of smoothness 1 in the plane, by finite elements (Lindgren, Rue and Lindstrom 2011):
+// Q = tau^2 (kappa^4 C + 2 kappa^2 G + G C^-1 G), range = sqrt(8) / kappa, sd^2 = 1 / (4 pi kappa^2 tau^2).
+Mixture spde(const Vector& h) {
+  const double range = h[0], sd = h[1], kappa2 = 8 / (range * range), unit = 1 / (4 * M_PI * sd * sd);
+  Mixture out{Vector(3), Matrix(3, 2)};
+  out.coefficient << unit * kappa2, 2 * unit, unit / kappa2;
+  out.slope << -2 * unit * kappa2 / range, 0,  //
+      0, 0,  //
+      2 * unit / kappa2 / range, 0;
+  out.slope.col(1) = -2 / sd * out.coefficient;
+  return out;
+}
+
 Mixture scaled_by_sd(const Vector& h) {
   const double s = h[0];
   Mixture out{Vector(1), Matrix(1, 1)};
@@ -99,6 +112,7 @@ const std::vector<FieldModel>& field_models() {
       {"proper", {variance, {"dependence", "logit", 0.001, 0.999}}, 2, proper},
       {"bym2", {variance, {"mixing", "logit", 0.001, 0.999}}, 2, bym2},
       {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
+      {"spde", {{"range", "log", 1e-3, 1e2, true}, sd}, 3, spde},
       {"diagonal", {sd}, 1, scaled_by_sd},
       {"unstructured", {sd, {"cor", "atanh", -0.999, 0.999}}, 0, unstructured},
   };

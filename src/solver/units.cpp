@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "numeric/dense.h"
 #include "numeric/parallel.h"
 
 namespace galvi {
@@ -244,13 +245,41 @@ SolverState UnitsSolver::state(const SiteMean& site_mean, bool) {
   return out;
 }
 
-Conditional UnitsSolver::conditional(const SolverState& state, const DesignRows& others,
-                                     const ConditionalRequest& request) {
+void UnitsSolver::stand_at(const SolverState& state) {
   if (!(factorised_ && lambda_ == state.lambda) && !factorise(state.lambda)) throw_singular();
   if (kept_b_.size() != state.b.size() || kept_b_ != state.b) {
     kept_means_ = means(state.b);
     kept_b_ = state.b;
   }
+}
+
+// z_i = m_i + chol(S_i) e of units that were seen, e ~ N(0, I) of others.
+Matrix UnitsSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
+  stand_at(state);
+  const TermRows& rows = others[0];
+  const Index n = others.size();
+  Index units = term_.units();
+  for (Index i = 0; i < n; ++i) units = std::max<Index>(units, rows.node(i) + 1);
+  std::vector<Matrix> root(units);
+  for (Index i = 0; i < n; ++i) {
+    const Index u = rows.node(i);
+    if (u >= 0 && u < term_.units() && root[u].size() == 0) root[u] = Matrix(covariance_of(u)).llt().matrixL();
+  }
+  Matrix out = prior_->mean(others).replicate(1, count);
+  for (Index c = 0; c < count; ++c) {
+    context_.monitor.poll();
+    Matrix z = white_noise(context_, d_, units);
+    for (Index u = 0; u < term_.units(); ++u)
+      if (root[u].size() > 0) z.col(u) = kept_means_.col(u) + root[u] * z.col(u).eval();
+    for (Index i = 0; i < n; ++i)
+      if (const Index u = rows.node(i); u >= 0) out(i, c) += term_.loadings().col(rows.item(i)).dot(z.col(u));
+  }
+  return out;
+}
+
+Conditional UnitsSolver::conditional(const SolverState& state, const DesignRows& others,
+                                     const ConditionalRequest& request) {
+  stand_at(state);
   const TermRows& rows = others[0];
   const Index n = others.size();
   const Matrix prior = Matrix::Identity(d_, d_);

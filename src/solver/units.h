@@ -40,6 +40,7 @@ class UnitsSolver final : public Solver {
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
   double row_work() const override { return static_cast<double>(d_ * d_); }
+  Matrix draw(const SolverState& state, const DesignRows& others, Index count) override;
   double rounding() const override;
 
  private:
@@ -62,6 +63,8 @@ class UnitsSolver final : public Solver {
   double sum(double row_flops, const std::function<double(const Unit&)>& f) const;
   Eigen::Map<const Matrix> covariance_of(Index unit) const { return {covariance_.col(unit).data(), d_, d_}; }
   Matrix means(const Vector& b) const;  // d x U
+  /// Makes S and the means those of a kept state.
+  void stand_at(const SolverState& state);
 
   const FactorsTerm& term_;
   const TermRows& seen_;

@@ -93,13 +93,18 @@ test_that("a prior's centre is that of its density, whatever it is a prior of", 
   rate <- -log(0.05) / 3
   expect_equal(prior_centre(pc(3, 0.05)), 1 / rate^2)
   expect_equal(prior_centre(c(unclass(pc(3, 0.05)), quantity = "sd")), 1 / rate)
+  # 1 / range is exponential: where its density is e times lower than at 0
+  expect_equal(prior_centre(pc_range(3, 0.05)), -3 * log(0.05))
   expect_equal(prior_centre(gamma_prior(2, 0.5)), 0.25)
   expect_equal(prior_centre(c(unclass(gamma_prior(2, 0.5)), quantity = "sd")), 0.5)
   # normal() is a prior of coefficients, refused by name
   for (type in setdiff(hyper_prior_facts()$type, "normal")) {
     expect_true(is.function(get(type, asNamespace("galvi"))))
     refused <- tryCatch(as_parameter(do.call(type, list(1)), "x", variance = FALSE), error = conditionMessage)
-    expect_identical(is.character(refused), fact(hyper_prior_facts(), type, "of") != "positive", info = type)
+    of <- fact(hyper_prior_facts(), type, "of")
+    expect_identical(is.character(refused), !of %in% c("positive", "range"), info = type)
+    refused <- tryCatch(as_parameter(do.call(type, list(1)), "x"), error = conditionMessage)
+    expect_identical(is.character(refused), of %in% c("range", "correlation"), info = type)
   }
 })
 
@@ -137,7 +142,7 @@ test_that("an array is one hyperparameter, registered in no time", {
   expect_identical(table$prior[[last]]$type, "half_normal")
   expect_true(all(lengths(table[names(table) != "shape"]) == length(points) + 2L))
   # users see the numbers
-  shown <- galvi:::hyper_table(table, list(hyper = table$value, at_bound = rep(FALSE, length(own))))
+  shown <- galvi:::hyper_table(list(hyper = table), list(hyper = table$value, at_bound = rep(FALSE, length(own))))
   expect_identical(shown$name, c("a.sd", "b.sd"))
   expect_identical(shown$status, c("learned", "fixed"))
 })

@@ -78,6 +78,8 @@ test_that("priors are the densities that they are called, on the log scale", {
          function(t) dexp(sqrt(t), -log(0.05) / 2, log = TRUE) - log(2 * sqrt(t))),
     list(list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"),
          function(t) dexp(t, -log(0.05) / 2, log = TRUE)),
+    list(list(type = "pc_range", lower = 0.4, prob = 0.05),
+         function(t) dexp(1 / t, -log(0.05) * 0.4, log = TRUE) - 2 * log(t)),
     list(list(type = "gamma_prior", shape = 1.3, rate = 0.4),
          function(t) dgamma(1 / t, 1.3, 0.4, log = TRUE) - 2 * log(t)),
     list(list(type = "gamma_prior", shape = 1.3, rate = 0.4, quantity = "sd"),

@@ -233,15 +233,6 @@ test_that("simulated responses look like the observed ones", {
   expect_equal(rowSums(trials), with(esoph_table(), ncases + ncontrols), ignore_attr = TRUE)
 })
 
-test_that("projected and dense draws of eta agree with the stored marginals", {
-  fit <- small_fit("flat")
-  set.seed(1)
-  draw <- latent_sampler(fit, training_target(fit))
-  eta <- replicate(3000, draw()[, 1])
-  expect_lt(max(abs(rowMeans(eta) - fit$posterior$mean) / sqrt(fit$posterior$variance / 3000)), 4.5)
-  expect_equal(apply(eta, 1, var), as.vector(fit$posterior$variance), tolerance = 0.15)
-})
-
 test_that("a singular covariance has a root", {
   A <- matrix(c(1, 1, 0, 1, 1, 0, 0, 0, 2), 3)
   R <- covariance_root(A)
@@ -360,41 +351,6 @@ test_that("the prior's held standard deviations are not printed among the hyperp
   fit <- small_fit("flat")
   expect_true(all(fit$hyper$parameter == "sd"))
   expect_false(any(grepl("Hyperparameters", capture.output(print(fit)))))
-})
-
-test_that("draws of short latent vectors are those of the joint covariance of all rows", {
-  set.seed(2)
-  n <- 30
-  d <- data.frame(x = rnorm(n), w = runif(n), g = sample(letters[1:4], n, TRUE), t = sample(1:6, n, TRUE),
-    r = sample(1:9, n, TRUE), f = factor(sample(c("a", "b"), n, TRUE)))
-  d$y <- d$x + rnorm(n)
-  d$k <- factor(sample(letters[1:3], n, TRUE))
-  lattice <- as.matrix(dist(expand.grid(1:3, 1:3))) < 1.1
-  diag(lattice) <- FALSE
-  formulas <- list(
-    y ~ x + iid(g), y ~ iid(g, by = w) + rw1(t), k ~ x + iid(g),
-    y ~ rw2(t, by = f) + gmrf(r, lattice, model = "bym2")
-  )
-  as_list <- function(V) if (is.list(V)) V else list(V)
-  for (formula in formulas) {
-    family <- if (formula[[2L]] == "k") categorical() else gaussian()
-    fit <- galvi(formula, d, family, hyper = "fixed")
-    for (target in list(training_target(fit), new_target(fit, transform(d[1:20, ], g = "new", t = t + 3L)))) {
-      effects <- target_effects(target$rows)
-      A <- effects$add(diag(effects$n))
-      mean <- effects$add(latent_at(fit, effects$rows, effects$n)$mean) + target$offset
-      expect_close(mean, latent_marginals(fit, target)$mean)
-      short <- lapply(as_list(joint_covariance(fit, effects)), function(S) A %*% S %*% t(A))
-      expect_close(short, as_list(joint_covariance(fit, target)))
-    }
-  }
-  fit <- galvi(y ~ gp(x, inducing = 4), d)
-  target <- training_target(fit)
-  draw <- latent_sampler(fit, target)
-  eta <- replicate(4000, draw()[, 1])
-  V <- joint_covariance(fit, target)
-  expect_lt(max(abs(rowMeans(eta) - fit$posterior$mean) / sqrt(diag(V) / 4000)), 4.5)
-  expect_lt(max(abs(cov(t(eta)) - V)) / max(V), 0.15)
 })
 
 test_that("50,000 rows are simulated where the latent vector is short", {

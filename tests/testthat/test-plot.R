@@ -318,6 +318,7 @@ test_that("titles, limits and colours of the user arrive in every kind of panel"
     list(fit(o ~ gp(wt), cumulative())), list(fit(o ~ gp(wt), cumulative()), scale = "response"),
     list(fit(kind ~ gp(wt, hp, scale = TRUE), categorical())), list(fit(mpg ~ rw1(carb))),
     list(fit(mpg ~ gmrf(carb, lattice_of(8))), map = squares(8)),
+    list(fit(mpg ~ spde(wt, qsec, mesh = galvi_mesh(cbind(c(0, 9), c(0, 25)), 1.5))), terms = "spde(wt, qsec)"),
     list(small_fit("gaussian"), "trace"), list(small_fit("binary"), "trace"),
     list(small_fit("binary"), "relevance"), list(small_fit("binary"), "calibration"),
     list(small_fit("counts"), "calibration"), list(fit(kind ~ gp(wt), categorical()), "calibration"),

@@ -1,0 +1,209 @@
+# Point patterns: a log-Gaussian Cox process as rows of counts.
+
+#' Rows for a point pattern
+#'
+#' `quadrature_scheme()` turns a point pattern into a data frame with which [galvi()] fits a log-Gaussian Cox process:
+#' points that are scattered with an intensity (expected points per unit of area) exp(eta(s)).
+#'
+#' The log likelihood of a pattern is `sum_i eta(s_i) - integral of exp(eta(s)) over the window`. On a mesh, where the
+#' field of [spde()] lives, the integral is `sum_k a_k exp(eta(node k))`; a_k is the integral over the window of the
+#' function that is one at node k, zero at all others and linear in the triangles. These `exposure`s add up to the
+#' window's area. What remains is the log likelihood of Poisson counts without their factorials:
+#'
+#'     galvi(count ~ offset(log(exposure)) + spde(x, y), data = scheme, family = poisson())
+#'
+#' * `collapse = TRUE`: eta(s_i) is a weighted mean of eta at the corners of the triangle that s_i is in, so points
+#'   fold into the nodes. Rows are nodes; their counts are sums of weights, not whole numbers. This is exact for
+#'   an intercept and `spde()`; of covariates it takes the values at the nodes, interpolated.
+#' * `collapse = FALSE`: points keep rows of their own, with count 1 and an exposure that is negligible (all points
+#'   together have 1e-10 of the window's area), beside the nodes with count 0. Use it for covariates that are known
+#'   exactly at the points, or that jump.
+#'
+#' Covariates are columns that you add to the data frame, for all of its rows.
+#'
+#' `spde()` takes the mesh of the scheme. `predict()` with `exposure = 1` is the intensity per unit of area.
+#' `logLik()` is that of Poisson counts, `log Gamma(count + 1)` included; add the attribute `constant` of the scheme to
+#' compare fits on different meshes.
+#'
+#' @param points The points: a data frame or matrix of two columns, points of class `sf`, or a point pattern (`ppp`) of
+#'   package spatstat, which brings its window.
+#' @param window Where points were looked for: `list(xlim = , ylim = )`, the vertices of a polygon (a matrix or data
+#'   frame of two columns; rows of NA, or a list of matrices, for several rings, of which those inside of others are
+#'   holes), polygons or a bounding box of `sf`, or an `owin`. NULL for that of the points or, with `mesh`, the region
+#'   that the mesh covers.
+#' @param mesh A mesh that covers the window (see [as_galvi_mesh()]). By default [galvi_mesh()] of the points and the
+#'   window, with `max_edge` and `extend`.
+#' @param collapse Fold points into the nodes?
+#' @param max_edge,extend Of the default mesh, see [galvi_mesh()].
+#' @param x A quadrature scheme.
+#' @param fit A fit to the scheme, whose intensity is drawn: the posterior mean of exp(eta) per unit of area, other
+#'   variables at typical values. NULL for the points and the mesh.
+#' @param points_col Colour of the points; NA for none.
+#' @param main,xlab,ylab,col Titles; colours that the intensity's scale runs through.
+#' @param ... Must be empty.
+#' @return A data frame with the coordinates (named as those of the points, or x and y), `count` and `exposure`, and the
+#'   attributes `mesh`, `points` and `constant`. `plot()` returns what is drawn, invisibly: with a fit a data frame of
+#'   places, their intensity `fit` and its limits `lwr`, `upr`. Errors have class `galvi_error_argument`.
+#' @references Simpson, D., Illian, J. B., Lindgren, F., Sorbye, S. H. and Rue, H. (2016). Going off grid:
+#'   computationally efficient inference for log-Gaussian Cox processes. Biometrika 103, 49-70.
+#' @seealso [spde()], [galvi_mesh()]
+#' @examples
+#' # earthquakes near Fiji, in units of ten degrees
+#' at <- data.frame(x = quakes$long, y = quakes$lat) / 10
+#' scheme <- quadrature_scheme(at, list(xlim = c(16.5, 18.9), ylim = c(-3.9, -1)), max_edge = 0.15)
+#' scheme[1:3, ]
+#' fit <- galvi(count ~ offset(log(exposure)) + spde(x, y), data = scheme, family = poisson())
+#' plot(scheme, fit)
+#' # points per unit of area
+#' predict(fit, data.frame(x = 18, y = -2, exposure = 1), type = "response")
+#' @export
+quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRUE, max_edge = NULL,
+                              extend = NULL) {
+  collapse <- check_flag(collapse, "collapse")
+  points <- check_evaluates(points, "points")
+  at <- as_places(points, "points")
+  mesh <- if (!is.null(mesh)) as_mesh(mesh, "mesh")
+  for (arg in c("max_edge", "extend")) {
+    if (!is.null(mesh) && !is.null(get(arg))) {
+      stop_galvi("argument", sprintf("`%s` is of the default mesh: leave it out where `mesh` is given.", arg))
+    }
+  }
+  rings <- scheme_window(points, window, mesh)
+  check_points_inside(at, rings)
+  if (is.null(mesh)) mesh <- window_mesh(at, rings, max_edge, extend)
+  area <- sum(ring_areas(rings))
+  exposure <- hat_integrals(mesh$nodes, mesh$triangles, rings)
+  if (abs(sum(exposure) - area) > 1e-6 * area) {
+    stop_galvi("argument", sprintf(paste(
+      "`mesh` covers %s of the window's area, %s: make it of places all over the window, or leave it out."
+    ), format(sum(exposure), digits = 4L), format(area, digits = 4L)))
+  }
+  found <- locate_in_mesh(mesh, at)
+  # a point on the mesh's own edge is in the window, by rounding
+  outside <- which(is.na(found$node[, 1L]))
+  if (length(outside)) stop_outside_mesh(at, outside, "`mesh`")
+  count <- if (collapse) node_sums(as.vector(found$node), as.vector(found$weight), nrow(mesh$nodes)) else {
+    numeric(nrow(mesh$nodes))
+  }
+  negligible <- 1e-10 * area / nrow(at)
+  exposure[count > 0] <- pmax(exposure[count > 0], 2 * negligible)
+  # slivers of triangles
+  kept <- which(exposure > negligible)
+  places <- rbind(if (!collapse) unname(at), mesh$nodes[kept, , drop = FALSE])
+  own <- if (collapse) 0L else nrow(at)
+  mesh$window <- rings
+  scheme <- data.frame(
+    places[, 1L], places[, 2L], count = as_point_count(c(rep(1, own), count[kept])),
+    exposure = c(rep(negligible, own), exposure[kept])
+  )
+  names(scheme)[1:2] <- colnames(at)
+  y <- as.numeric(scheme$count)
+  structure(scheme,
+    mesh = mesh, points = at, constant = sum(lgamma(y + 1) - y * log(scheme$exposure)),
+    class = c("galvi_scheme", "data.frame")
+  )
+}
+
+scheme_window <- function(points, window, mesh) {
+  if (!is.null(window)) return(as_window(window))
+  if (inherits(points, "ppp")) return(as_window(points$window))
+  if (!is.null(mesh)) return(mesh_outline(mesh))
+  stop_galvi("argument", paste(
+    "`window` is missing: where were points looked for? Give list(xlim = , ylim = ), a polygon, or a `mesh` that covers",
+    "just this region."
+  ))
+}
+
+check_points_inside <- function(at, rings) {
+  outside <- which(!in_window(at, rings))
+  if (!length(outside)) return(invisible())
+  stop_galvi("argument", sprintf(paste(
+    "`points`: %d of %s %s outside the window; the first is (%s, %s) in row %d. Leave them out, or give a larger",
+    "`window`."
+  ), length(outside), whole_words(nrow(at)), if (length(outside) == 1L) "is" else "are",
+    format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), outside[1L]))
+}
+
+#' A mesh of points and window: the window's inside, densely, counts as data
+#' @noRd
+window_mesh <- function(at, rings, max_edge, extend) {
+  corners <- do.call(rbind, rings)
+  side <- apply(corners, 2L, range)
+  raster <- as.matrix(expand.grid(seq(side[1L, 1L], side[2L, 1L], length.out = 50L),
+    seq(side[1L, 2L], side[2L, 2L], length.out = 50L)))
+  raster <- raster[in_window(raster, rings), , drop = FALSE]
+  galvi_mesh(rbind(unname(corners), unname(at), unname(raster)), max_edge, extend)
+}
+
+#' The boundary of a mesh: rings of nodes along edges that are one triangle's
+#' @noRd
+mesh_outline <- function(mesh) {
+  t <- mesh$triangles
+  ends <- rbind(t[, 1:2], t[, 2:3], t[, c(3L, 1L)])
+  key <- pmin(ends[, 1L], ends[, 2L]) * (nrow(mesh$nodes) + 1) + pmax(ends[, 1L], ends[, 2L])
+  ends <- ends[!(duplicated(key) | duplicated(key, fromLast = TRUE)), , drop = FALSE]
+  rings <- list()
+  left <- rep(TRUE, nrow(ends))
+  by_start <- split(seq_len(nrow(ends)), ends[, 1L])
+  while (any(left)) {
+    edge <- which(left)[1L]
+    ring <- integer()
+    repeat {
+      left[edge] <- FALSE
+      ring <- c(ring, ends[edge, 1L])
+      following <- by_start[[as.character(ends[edge, 2L])]]
+      edge <- following[left[following]][1L]
+      if (is.na(edge)) break
+    }
+    rings[[length(rings) + 1L]] <- mesh$nodes[ring, , drop = FALSE]
+  }
+  unname(lapply(rings, unname))
+}
+
+# ---- counts that are sums of weights ----
+
+# A class of its own tells poisson() that they need not be whole numbers.
+as_point_count <- function(x) structure(x, class = "galvi_point_count")
+
+#' @export
+`[.galvi_point_count` <- function(x, i) as_point_count(unclass(x)[i])
+
+#' @export
+as.data.frame.galvi_point_count <- function(x, ...) as.data.frame.vector(x, ...)
+
+#' @export
+format.galvi_point_count <- function(x, ...) format(unclass(x), ...)
+
+#' @export
+print.galvi_point_count <- function(x, ...) print(as.numeric(x), ...)
+
+# ---- pictures ----
+
+#' @rdname quadrature_scheme
+#' @export
+plot.galvi_scheme <- function(x, fit = NULL, points_col = "black", main = NULL, xlab = NULL, ylab = NULL, col = NULL,
+                              ...) {
+  check_no_dots(list(...), setdiff(names(formals(plot.galvi_scheme)), "..."), "plot()")
+  look <- check_look(list(main = main, xlab = xlab, ylab = ylab, col = col))
+  mesh <- attr(x, "mesh")
+  if (is.null(mesh)) {
+    stop_galvi("argument", "`x` has lost its mesh: plot the scheme as quadrature_scheme() returned it.")
+  }
+  at <- attr(x, "points")
+  if (is.null(fit)) {
+    draw_panels(list(function(look) draw_scheme(mesh, at, points_col, look)), look, FALSE)
+    return(invisible(x))
+  }
+  panel <- intensity_panel(fit, mesh$window, at, points_col)
+  draw_panels(list(panel$draw), look, FALSE)
+  invisible(panel$data)
+}
+
+draw_scheme <- function(mesh, at, points_col, look) {
+  ends <- apply(do.call(rbind, mesh$window), 2L, range)
+  open_panel(ends[, 1L], ends[, 2L], colnames(at)[1L], colnames(at)[2L], sprintf("%d points", nrow(at)), NULL, look,
+    asp = 1, tight = TRUE)
+  draw_mesh(mesh, "grey80")
+  draw_window(mesh$window, border = "grey20")
+  graphics::points(at[, 1L], at[, 2L], pch = 20, col = points_col, cex = point_size(nrow(at)))
+}
