@@ -100,6 +100,13 @@ fit_model <- function(model, method, hyper, control, start = NULL, report = NULL
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report, keep)
 }
 
+#' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
+#' (S x learned) (internal)
+#' @noRd
+natural_hyper <- function(model, values, X) {
+    .Call(`_galvi_natural_hyper`, model, values, X)
+}
+
 galvi_backend <- function(name = "auto") {
     .Call(`_galvi_galvi_backend`, name)
 }
@@ -139,6 +146,12 @@ hat_integrals <- function(nodes, triangles, rings) {
 #' @noRd
 predict_latent <- function(model, posterior, rows, want) {
     .Call(`_galvi_predict_latent`, model, posterior, rows, want)
+}
+
+#' Joint draws of the latent values at new rows, without the offset: a list of K matrices, rows x count (internal)
+#' @noRd
+draw_latent <- function(model, posterior, rows, count, threads) {
+    .Call(`_galvi_draw_latent`, model, posterior, rows, count, threads)
 }
 
 predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL) {

@@ -69,6 +69,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   step <- c(fit[c("formula", "family", "prior", "design")], model["y"], list(data = new$frame, control = control))
   out <- new_fit(match.call(), step, model, result)
   out$hyper <- fit$hyper
+  out$hyper_posterior <- fit$hyper_posterior
   out$seen <- nobs.galvi(fit)
   lost <- if (is.null(inducing)) 0 else -result$penalty
   out$penalty <- sum(fit$penalty, lost)
@@ -78,6 +79,12 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
 
 # Is all that the fit knows of its rows in the posterior of a short latent vector?
 check_remembers <- function(fit) {
+  if (!is.null(fit$states)) {
+    stop_galvi("argument", paste(
+      "add_data() goes on from one value of the hyperparameters, and this fit has integrated over them: fit with",
+      "hyper = \"optimise\"."
+    ))
+  }
   check_sums(fit$model, "add_data()")
   if (isTRUE(fit$model$averaged) || !fact(expectation_facts(), fit$expectation, "is_bound") ||
     fact(inference_facts(), fit$method, "evidence") == "approximation") {

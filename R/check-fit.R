@@ -52,6 +52,7 @@ check_fit <- function(fit, draws = 1000) {
   fit <- factorised_view(fit)
   need_loo("check_fit()")
   check_no_inducing(fit)
+  fit <- at_mode(fit)
   exact <- evidence_kind(fit) == "exact"
   out <- as_galvi_error(if (exact) exact_check(fit, draws) else importance_check(fit, draws))
   out$dimension <- latent_dimension(fit)

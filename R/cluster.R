@@ -58,7 +58,7 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
   model$checked <- checked_rows(model)
   out <- fit_model(model, method, "fixed", one_pass, found["global"], report)
   search <- intersect(
-    c("log_prior", "at_bound", "trace", "cost", "converged", "message", "starts"), names(found)
+    c("log_prior", "at_bound", "trace", "cost", "converged", "message", "starts", "internal"), names(found)
   )
   out[search] <- found[search]
   out

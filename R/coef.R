@@ -1,9 +1,10 @@
 #' Posterior of the fixed effects
 #'
 #' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible
-#' intervals (equal tails of the Gaussian posterior), all on the scale of the linear predictor and at the
-#' hyperparameters of the fit. `ranef()` gives the posterior of the effects that [iid()], [gmrf()], [rw1()],
-#' [rw2()], [ar1()] and [random slopes][random-slopes] add, and of other terms that are made of coefficients.
+#' intervals (equal tails of the posterior), all on the scale of the linear predictor and at the
+#' hyperparameters of the fit, or averaged over them with `hyper = "integrate"`. `ranef()` gives the posterior of the
+#' effects that [iid()], [gmrf()], [rw1()], [rw2()], [ar1()] and [random slopes][random-slopes] add, and of other terms
+#' that are made of coefficients.
 #'
 #' @section Two linear predictors:
 #' Names of a second predictor's coefficients begin with its parameter, as in `sigma_(Intercept)`. The posterior

@@ -17,7 +17,17 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
     ))
   }
   at <- match(parm, names(mean))
-  limits <- mean[at] + outer(sqrt(diag(V))[at], stats::qnorm(tails(level)))
+  limits <- coefficient_limits(object, level)[at, , drop = FALSE]
   dimnames(limits) <- list(parm, paste(format(100 * tails(level), trim = TRUE, digits = 3), "%"))
   limits
+}
+
+#' Quantiles of the coefficients' mixture of normals, in the order of vcov(): q x 2
+#' @noRd
+coefficient_limits <- function(fit, level) {
+  each <- function(f) matrix(unlist(by_state(fit, f)), ncol = length(fit_states(fit)))
+  mean <- each(coefficient_means)
+  sd <- each(function(view) sqrt(diag(vcov.galvi(view))))
+  limits <- lapply(tails(level), function(p) normal_mixture_quantile(mean, sd, state_weights(fit), p))
+  matrix(unlist(limits), ncol = 2L)
 }

@@ -30,6 +30,10 @@
 #' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
 #'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
 #'   steps, for at most 50 of them.
+#' @param hyper_design Where `hyper = "integrate"` of [galvi()] evaluates the posterior of the hyperparameters:
+#'   `"grid"`, some 14, 60 or 230 points for one, two or three of them; `"ccd"`, a central composite design, with 15
+#'   points for three and 149 for ten; `"auto"` is a grid for one or two and the design for more. Predictions are
+#'   good by either; limits of three hyperparameters themselves are better by the grid.
 #' @param batch_rows Rows of a minibatch for `method = "stochastic"`; `"auto"` or a positive whole number.
 #' @param passes How often `method = "stochastic"` goes through the rows by minibatches; `NULL` stops where
 #'   the bound rises no more than its sampling noise. Positive.
@@ -66,8 +70,9 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
                           inducing_jitter = 0, pieces = 20, chunk_rows = "auto",
                           threads = getOption("galvi.threads", 2), backend = "auto",
-                          keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
-                          step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf, ...) {
+                          keep_factor = FALSE, hyper_method = "lbfgs", hyper_design = "auto",
+                          batch_rows = "auto", passes = NULL, step_rule = "natural", step_size = "auto",
+                          cluster = NULL, max_seconds = Inf, ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -85,6 +90,7 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
     backend = check_choice(backend, c("auto", backend_names()), "backend"),
     keep_factor = check_flag(keep_factor, "keep_factor"),
     hyper_method = check_hyper_method(hyper_method, joint),
+    hyper_design = check_choice(hyper_design, c("auto", "grid", "ccd"), "hyper_design"),
     batch_rows = check_auto(batch_rows, "batch_rows", "a positive whole number", check_whole),
     passes = if (!is.null(passes)) check_number(passes, "passes", 0, open_lower = TRUE),
     step_rule = check_choice(step_rule, step_rule_names(), "step_rule"),

@@ -8,9 +8,17 @@ is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 #' @noRd
 factorised_view <- function(fit) {
   if (!is_coupled(fit)) return(fit)
-  latent <- fit$posterior$factorised
-  fit$posterior[c("coupled", "factorised")] <- NULL
-  with_latent(fit, latent)
+  of_state <- function(view) {
+    latent <- view$posterior$factorised
+    view$posterior[c("coupled", "factorised")] <- NULL
+    with_latent(view, latent)
+  }
+  if (is.null(fit$states)) return(of_state(fit))
+  fit$states <- Map(function(state, view) {
+    state$posterior <- of_state(view)$posterior
+    state
+  }, fit$states, by_state(fit, identity))
+  as_mixture(fit)
 }
 
 # All columns of the model at rows: n x q.
@@ -26,6 +34,14 @@ all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
 #' @noRd
 with_coupled_optimum <- function(fit, evaluations = 5000, steps = 3L) {
   if (!is_coupled(fit)) return(fit)
+  if (!is.null(fit$states)) {
+    fit$states <- Map(function(state, view) {
+      state$posterior <- with_coupled_optimum(view, evaluations, steps)$posterior
+      state
+    }, fit$states, by_state(fit, identity))
+    fit$posterior <- fit$states[[1L]]$posterior
+    return(fit)
+  }
   target <- training_target(fit)
   C <- length(response_levels(fit))
   at <- spread_rows(target$n, max(100, evaluations / length(gaussian_nodes(rep(1, max(C - 2L, 0L)))$weight)))
@@ -156,13 +172,14 @@ row_covariances <- function(fit, rows) {
   block_variances(all_columns(rows), fit$posterior$coupled, n_latents(fit))
 }
 
-#' A function that draws eta at a target, N* x K
+#' Joint draws of eta at rows, without the offset: a list of K matrices, rows x count
 #' @noRd
-coupled_sampler <- function(fit, target) {
-  W <- all_columns(target$rows)
-  mean <- vapply(fit$posterior$latent, `[[`, numeric(ncol(W)), "mean")
+coupled_draws <- function(fit, rows, count) {
+  W <- all_columns(rows)
   root <- covariance_root(fit$posterior$coupled)
-  function() target$offset + W %*% (mean + matrix(root %*% stats::rnorm(ncol(root)), ncol(W)))
+  mean <- unlist(lapply(fit$posterior$latent, `[[`, "mean"))
+  drawn <- mean + root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root))
+  lapply(seq_len(n_latents(fit)), function(k) W %*% drawn[(k - 1L) * ncol(W) + seq_len(ncol(W)), , drop = FALSE])
 }
 
 # ---- probabilities of classes ----

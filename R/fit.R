@@ -10,9 +10,14 @@
 #'   \item{`method`, `expectation`}{what ran, where `"auto"` was asked for.}
 #'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
 #'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`),
-#'     `term`, `parameter`, `estimate`, `lower` and `upper` (the range that was searched; for an ordinal
+#'     `term`, `parameter`, `estimate`, `lwr` and `upr` (limits of a 95 % interval of those that were learned),
+#'     `lower` and `upper` (the range that was searched; for an ordinal
 #'     family's thresholds after the first and for correlations after the first NA), `status` (`"learned"`,
-#'     `"fixed"` or `"at bound"`). Natural scale; variances are variances.}
+#'     `"fixed"` or `"at bound"`). Natural scale; variances are variances. The limits are those of a normal
+#'     distribution on the scale of the search (the logarithm of what is positive), from the Hessian at the
+#'     estimate; with `hyper = "integrate"` quantiles of the hyperparameters' posterior, and the estimate is its
+#'     median. They are NA where a hyperparameter is at the end of its range or the data do not determine it, and
+#'     where more than 30 are learned.}
 #'   \item{`mesh`}{for [spde()] terms, named by term: their meshes, as [galvi_mesh()] makes them.}
 #'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
 #'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
@@ -46,6 +51,15 @@
 #'     of all coefficients, with which `coefficients` and `latent` agree, and `factorised`, the `latent` that `elbo`
 #'     belongs to. Any term's posterior, at the
 #'     observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
+#'   \item{`states`}{NULL, or with `hyper = "integrate"` a list of list(`weight`, `posterior`), the posterior at each
+#'     point of the hyperparameters, as above; the first is the mode. Then `mean`, `variance` and `coefficients`
+#'     in `posterior` are moments of the mixture and the rest of it is the mode's.}
+#'   \item{`hyper_posterior`}{the hyperparameters' posterior on the unconstrained scale: `at`, which of the model's
+#'     table were learned, their mode `value` and range `lower`, `upper`; `free`, which of these it is about;
+#'     `axes` A and `flat`, with x = mode + A z, z standard normal, but for directions that nothing determines.
+#'     With `hyper = "integrate"` also `design`, the points `z`, their `weight` and `log_density`, the lengths
+#'     `below` and `above` of the sides of the axes, and `log_evidence`: the bound on the log evidence with the
+#'     hyperparameters integrated over. NULL where no Hessian is known.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
 #'     the model frame. Of rows from a source ([row_source()]) `model`, `data` and the posterior's `mean`,
 #'     `variance` are those of a sample, and there are no sites.}
@@ -71,7 +85,7 @@ new_fit <- function(call, model, core, result) {
       call = call, formula = model$formula, family = model$family,
       method = result$method, expectation = result$expectation,
       prior = model$prior,
-      hyper = hyper_table(core$hyper, result), inducing = fitted_points(model$design, core, result$hyper),
+      hyper = hyper_table(core, result), inducing = fitted_points(model$design, core, result$hyper),
       mesh = fitted_meshes(model$design),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
@@ -82,13 +96,14 @@ new_fit <- function(call, model, core, result) {
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
         "factorised"
       )],
+      states = result$states, hyper_posterior = hyper_posterior(result),
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control)
     )),
     class = "galvi"
   )
-  fit <- with_coupled_optimum(fit)
+  fit <- as_mixture(with_coupled_optimum(fit))
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
@@ -161,21 +176,32 @@ validate_fit <- function(fit) {
 #' range of a threshold after the first is that of its distance to the one before, and of a correlation after the
 #' first that of a partial one, which say nothing here.
 #' @noRd
-hyper_table <- function(hyper, result) {
+hyper_table <- function(core, result) {
   # arrays are elsewhere, as inducing points are in fit$inducing
-  shown <- which(!in_array(hyper))
+  shown <- which(!in_array(core$hyper))
   columns <- c("name", "term", "parameter", "transform", "learned", "lower", "upper")
-  hyper <- lapply(hyper[columns], `[`, shown)
+  hyper <- lapply(core$hyper[columns], `[`, shown)
   own <- hyper$term == fixed_label
   term <- ifelse(own, substr(hyper$name, 1L, nchar(hyper$name) - nchar(hyper$parameter) - 1L), hyper$term)
   status <- ifelse(hyper$learned, "learned", "fixed")
   status[hyper$learned & result$at_bound[shown]] <- "at bound"
   range <- function(x) ifelse(is_relative(hyper), NA_real_, as.numeric(x))
+  posterior <- hyper_posterior(result)
+  quantiles <- hyper_quantiles(posterior, core, result$hyper, c(0.025, 0.5, 0.975))[shown, , drop = FALSE]
+  estimate <- as.numeric(result$hyper[shown])
+  if (!is.null(result$states)) estimate <- ifelse(is.na(quantiles[, 2L]), estimate, quantiles[, 2L])
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = as.numeric(result$hyper[shown]), lower = range(hyper$lower), upper = range(hyper$upper),
-    status = as.character(status)
+    estimate = estimate, lwr = quantiles[, 1L], upr = quantiles[, 3L], lower = range(hyper$lower),
+    upper = range(hyper$upper), status = as.character(status)
   )
+}
+
+#' The posterior of the hyperparameters: that of the points, or that of the Hessian; NULL where none is known
+#' @noRd
+hyper_posterior <- function(result) {
+  if (!is.null(result$hyper_posterior)) return(result$hyper_posterior)
+  hyper_shape(result$internal, result$at_bound)
 }
 
 #' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one

@@ -46,7 +46,11 @@
 #' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of those that
 #'   [galvi_methods()] describes.
 #' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts (parameters of
-#'   families that have a default: at that).
+#'   families that have a default: at that). `"integrate"` learns them and then averages over their posterior: the fit is
+#'   a weighted mixture of posteriors at some values of theirs (`galvi_control(hyper_design = )`), and everything that is
+#'   computed from it takes their uncertainty into account; see `vignette("uncertainty")`. Those without a prior get a
+#'   weak one: log-normal around the default start, a factor of 50 either way with probability 0.95; uniform for shares
+#'   and correlations.
 #' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
 #' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
 #' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial

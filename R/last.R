@@ -62,6 +62,12 @@ without_continued <- function(call) {
 # Called by the core when it is interrupted, before R hears of it.
 keep_standing <- function(standing) last_fit$standing <- standing
 
+# The same of a fit whose hyperparameters are going to be integrated over.
+standing_at <- function(result) {
+  start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
+  list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)
+}
+
 # A fit that was stopped: update() goes on from it.
 stopped_fit <- function(model, posterior, call) {
   fit <- suppressWarnings(galvi_fit(model, posterior, call))

@@ -11,7 +11,8 @@
 #' The density of y_n under the cavity is had by quadrature. This is exact for the gaussian family. Elsewhere
 #' it is an approximation, as the other sites stay as they are: in practice they move little, less the more
 #' observations there are, and errors are a few hundredths of a nat for observations that others nearly
-#' predict, more for outliers. Hyperparameters stay too: they have seen the observation.
+#' predict, more for outliers. Hyperparameters stay too: they have seen the observation; but those that
+#' `hyper = "integrate"` averages over are weighted as they would be without it.
 #'
 #' A row of weight w > 1 is w observations, which are left out one at a time and count w times; one of weight
 #' below 1 is left out whole. Binomial rows are one observation with all their trials.
@@ -45,7 +46,7 @@ loo.galvi <- function(x, ...) {
   weights <- x$model$weights
   elpd <- weighted(row_log_density(x, cavity), weights)
   # with the observation itself
-  lpd <- weighted(row_log_density(x, x$posterior[c("mean", "variance")]), weights)
+  lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
   pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
   rownames(pointwise) <- row.names(x$data)
   structure(
@@ -62,10 +63,27 @@ loo.galvi <- function(x, ...) {
 #'
 #' 1 / v' = 1 / v - lambda, m' / v' = m / v - b with b = alpha + lambda m: m' = m - alpha v'. With inducing
 #' points the sites act on what these determine, and the rest of eta's variance is added again.
-#' @return list(mean, variance: N x K, NA where improper; leverage: N; improper: rows).
+#'
+#' Several states have a cavity each, and without row n they weigh w / p(y_n | its cavity): what the row had said of
+#' the hyperparameters goes too.
+#' @return Marginals (R/states.R), NA where improper; leverage: N; improper: rows.
 #' @noRd
 cavities <- function(fit) {
   check_has_rows(fit, "leave-one-out prediction needs them all; give a data frame to galvi()")
+  parts <- by_state(fit, state_cavities)
+  leverage <- Reduce(`+`, Map(function(part, w) w * part$leverage, parts, state_weights(fit)))
+  improper <- unique(unlist(lapply(parts, `[[`, "improper")))
+  weights <- state_weights(fit)
+  if (length(parts) > 1L) {
+    log_density <- mapply(row_log_density, by_state(fit, identity), parts)
+    share <- rep(log(weights), each = nrow(log_density)) - pmin(1, fit$model$weights) * log_density
+    weights <- exp(share - apply(share, 1L, max))
+    weights <- weights / rowSums(weights)
+  }
+  c(mixture_marginals(fit, parts, weights), list(leverage = leverage, improper = improper))
+}
+
+state_cavities <- function(fit) {
   q <- fit$posterior
   share <- 1 / pmax(fit$model$weights, 1)
   inner <- determined_variance(fit)
@@ -87,7 +105,8 @@ loo_target <- function(fit) {
   target <- training_target(fit)
   cavity <- cavities(fit)
   kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
-  target$marginals <- lapply(cavity[c("mean", "variance")], function(x) x[kept, , drop = FALSE])
+  cavity[c("leverage", "improper")] <- NULL
+  target$marginals <- marginal_rows(cavity, kept)
   own <- c("y", "size", "names", "censoring", "counts")
   target[own] <- lapply(target[own], take_rows_of, kept)
   # Marginals are known: nobody asks for the rows or the offset.

@@ -83,6 +83,25 @@ prediction_size <- function(fit, n, covariance = FALSE) {
   }
 }
 
+#' The states that hyper = "integrate" keeps: some numbers of each row, and of L x L where the latent vector is short
+#' @noRd
+states_size <- function(model) {
+  m <- sum(model$hyper$learned & !in_array(model$hyper))
+  points <- if (m <= 2L) 64 else nrow(corners(m)) + 2 * m
+  n <- length(model$y)
+  columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
+  bytes <- 8 * points * ncol(model$offset) * (8 * n + 2 * columns^2)
+  new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point", "Use hyper = \"optimise\".")
+}
+
+#' Draws of functions at n rows; where the latent vector is as long as the data, by their joint covariance
+#' @noRd
+draws_size <- function(fit, n, draws) {
+  k <- n_latents(fit)
+  bytes <- 24 * n * k * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
+  new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
+}
+
 # ---- what is free ----
 
 # Where the system does not tell: three matrices of 20,000 x 20,000.

@@ -1,9 +1,10 @@
 # Design -> model: the terms' priors, the hyperparameters and the likelihood.
 
 #' What galvi_model() returns
-#' @param held Are the hyperparameters held?
+#' @param treatment Of the hyperparameters: the argument `hyper` of galvi().
 #' @noRd
-build_model <- function(design, prior, start, expectation, held, control) {
+build_model <- function(design, prior, start, expectation, treatment, control) {
+  held <- treatment == "fixed"
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / design$size
@@ -19,6 +20,12 @@ build_model <- function(design, prior, start, expectation, held, control) {
       list(prior = prior[[second_name]])))
   }
   likelihood <- family_likelihood(design$family, design, registry, held, !is.null(second))
+  table <- registry$table()
+  if (treatment == "integrate") {
+    bare <- table$prior
+    table <- proper_priors(table)
+    added <- which(!mapply(identical, bare, table$prior))
+  }
   model <- new_model_list(
     design, design$offset, designs = c(list(built$rows), if (!is.null(second)) list(second$rows)),
     predictors = if (is.null(second)) {
@@ -27,11 +34,12 @@ build_model <- function(design, prior, start, expectation, held, control) {
       c(class_predictors(built$terms, 1L), lapply(class_predictors(second$terms, 1L), replace,
         c("design", "latents"), list(2L, 2L)))
     },
-    likelihood = likelihood, hyper = apply_start(registry$table(), start), expectation = expectation,
+    likelihood = likelihood, hyper = apply_start(table, start), expectation = expectation,
     pieces = control$pieces
   )
   priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
   check_proper(priors, model, design)
+  if (treatment == "integrate") priors <- with_hyper_priors(priors, table, added)
   new_step("galvi_model", c(model, list(
     formula = design$formula, family = design$family, prior = priors, data = design$data,
     design = row_design(design, built, second), control = control

@@ -85,12 +85,14 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
     check_evaluates(prior, "prior", "prior", prior_names()), design$parts$second$name
   )
   start <- check_evaluates(start, "start")
-  held <- check_choice(hyper, c("optimise", "fixed"), "hyper") == "fixed"
+  hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
+  held <- hyper == "fixed"
   control <- as_control(check_evaluates(control, "control"))
   model <- as_galvi_error(in_sampled_rows(
-    design, build_model(design, prior, start, check_expectation(expectation), held, control)
+    design, build_model(design, prior, start, check_expectation(expectation), hyper, control)
   ))
   if (held) model$hyper$learned[] <- FALSE
+  model$integrate <- hyper == "integrate"
   if (!is.null(design$stream)) model$stream <- counted_stream(design$stream, model, control)
   model
 }
@@ -111,26 +113,42 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
   hyper <- if (learn) "optimise" else "fixed"
   passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
   on.exit(if (!is.null(passes)) passes$close())
-  given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
+  began <- proc.time()[["elapsed"]]
+  integrate <- isTRUE(model$integrate) && learn
+  if (integrate) check_integrable(core$hyper, control$hyper_design)
+  # fit_model(), wherever the rows are
+  run <- function(core, control, hyper, start, report, pilot = NULL, checked = FALSE) {
+    if (!is.null(control$cluster)) {
+      if (!is.null(passes)) {
+        return(fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report))
+      }
+      return(fit_on_cluster(core, pilot, method, hyper, control, start, report))
+    }
+    given <- if (is.null(passes)) c(core, if (checked) list(checked = checked_rows(core))) else {
+      streamed_model(core, passes)
+    }
+    fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
+  }
   # an error while rows were read is told as it was, not as the core's
   as_read <- function(expr) tryCatch(expr, error = function(e) {
     failure <- if (!is.null(passes)) passes$failure()
     stop(if (is.null(failure)) e else failure)
   })
+  core$curvature <- interval_positions(core$hyper)
   inform_slow_fit(core)
   result <- with_progress(verbose, function(report) {
-    as_read(with_memory(fit_size(given, method, control), threads = control$threads, {
+    as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
       start <- if (is.null(passes)) warm_start(start, core)
-      if (is.null(control$cluster)) {
-        fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
-      } else if (is.null(passes)) {
-        fit_on_cluster(core, pilot, method, hyper, control, start, report)
-      } else {
-        fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report)
-      }
+      mode <- run(core, control, hyper, start, report, pilot, checked = TRUE)
+      mode <- with_sample(mode, core, passes, control)
+      if (!integrate || !is.null(mode$failure) || mode$out_of_time) return(mode)
+      keep_standing(standing_at(mode))
+      with_memory(states_size(core), integrate_hyper(mode, core, control$hyper_design, function(values, start) {
+        core$hyper$value <- values
+        with_sample(run(core, settled_control(control, began), "fixed", start, report), core, passes, control)
+      }))
     }))
   })
-  if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
   out <- new_step("galvi_infer", result)
   if (!is.null(result$failure)) stop(with_posterior(passes$failure(), out))
   out
@@ -163,13 +181,26 @@ check_step <- function(x, maker, arg) {
 #' The part of a model that the core reads (R/model-list.R), checked, as it may have been changed
 #' @noRd
 core_model <- function(model, method) {
-  own <- c("formula", "family", "prior", "data", "design", "control", "stream")
+  own <- c("formula", "family", "prior", "data", "design", "control", "stream", "integrate")
   core <- check_model(unclass(model)[setdiff(names(model), own)])
   check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
   core$hyper <- widen_ranges(core$hyper)
   by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
   if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
   core
+}
+
+# What inference goes on from at other hyperparameters: one start, and the time that is left.
+settled_control <- function(control, began) {
+  control$one_start <- TRUE
+  control$max_seconds <- max(0, control$max_seconds - (proc.time()[["elapsed"]] - began))
+  control
+}
+
+# Of rows that are not in memory the core returns no marginals: those of the sample stand for them.
+with_sample <- function(result, core, passes, control) {
+  if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
+  result
 }
 
 check_batch_rows <- function(control, rows) {

@@ -1,5 +1,41 @@
 # Methods of generics of packages that need not be there, where their default would be wrong without a word.
 
+#' Fits in other packages
+#'
+#' What packages that work with models of other kinds make of a fit of [galvi()]. galvi needs none of them: its methods
+#' are registered when they are loaded.
+#'
+#' | package | what works | |
+#' |:--|:--|:--|
+#' | emmeans | `emmeans()`, `emtrends()`, `contrast()`; `dpar = "sigma"` for a second predictor | population: groups (`(1 \| g)`, `iid()`) are left out, `gp()` and fields are at the values of the grid |
+#' | marginaleffects | `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots; `hypotheses()` | 2000 joint posterior draws (`ndraws = `), so results depend on [set.seed()]; types `"response"` and `"link"` |
+#' | effects | `Effect()`, `allEffects()`, `predictorEffects()` | families with a [glm()] twin; other terms averaged over the data |
+#' | car | `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()` | Wald tests by the posterior mean and covariance |
+#' | multcomp | `glht()`, `mcp()`, `cld()` | |
+#' | insight, parameters | formulas, data, `model_parameters()` | `z` is the posterior mean in posterior standard deviations |
+#' | performance | `model_performance()`, `r2()`, `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` | leave-one-out density instead of AIC |
+#' | loo | [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()` | |
+#' | bayesplot | `pp_check()` | types without `loo_` and `km_` |
+#' | DHARMa | `createDHARMa()` | as in [simulate.galvi()] |
+#' | broom, broom.mixed | [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi] | |
+#' | ggplot2 | [autoplot()][autoplot.galvi] | |
+#' | lmtest | `coeftest()`; `lrtest()` warns | |
+#'
+#' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
+#' freedom, where [lm()] has Student's t. Under wide priors they are those of `lm()` at the same residual variance; of
+#' generalised linear models the posterior mean differs from the maximum of the likelihood by an amount of order 1 / n.
+#'
+#' Responses of several classes ([categorical()], [stick_breaking()]) have several linear predictors: marginaleffects,
+#' multcomp and parameters take them, the others say what to use.
+#'
+#' @section Errors:
+#' `galvi_error_argument` for fits that a function is not for.
+#' @examplesIf requireNamespace("emmeans", quietly = TRUE)
+#' fit <- galvi(breaks ~ wool * tension, data = warpbreaks, family = poisson())
+#' emmeans::emmeans(fit, ~ wool | tension, type = "response")
+#' @name other-packages
+NULL
+
 # Wald tests need one vector of coefficients in the order of its covariance matrix.
 check_wald <- function(fit, dots, generic) {
   known <- names(formals(utils::getS3method(generic, "default", envir = asNamespace("car"))))
@@ -53,4 +89,63 @@ r2.galvi <- function(model, ...) {
   }
   value <- 1 - sum(weights * response_residuals(model, target)^2) / total
   structure(list(R2 = c(R2 = value)), class = c("r2_generic", "list"))
+}
+
+# One coefficient for each row of vcov(), of several classes too.
+#' @exportS3Method multcomp::modelparm
+modelparm.galvi <- function(model, coef., vcov., df, ...) {
+  means <- function(fit) stats::setNames(coefficient_means(fit), rownames(vcov.galvi(fit)))
+  if (missing(coef.)) coef. <- means
+  if (missing(vcov.)) vcov. <- vcov.galvi
+  if (missing(df)) df <- NULL
+  if (!length(coefficient_means(model))) {
+    stop_galvi("argument", "glht() makes contrasts of fixed effects, and this fit has none.")
+  }
+  default <- utils::getS3method("modelparm", "default", envir = asNamespace("multcomp"))
+  default(model, coef. = coef., vcov. = vcov., df = df, ...)
+}
+
+#' @exportS3Method bayesplot::pp_check
+pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group = NULL, x = NULL, ...) {
+  known <- sub("^ppc_", "", as.character(bayesplot::available_ppc()))
+  type <- check_choice(type, known, "type")
+  if (grepl("^loo_|^km_", type)) {
+    stop_galvi("argument", sprintf(paste(
+      "pp_check() has no `type = \"%s\"` for fits of galvi(): plot(fit, \"calibration\") checks the leave-one-out",
+      "predictions."
+    ), type))
+  }
+  draw <- utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
+  dots <- list(...)
+  known <- setdiff(c(names(formals(pp_check.galvi)), names(formals(draw))), c("y", "yrep", "..."))
+  check_no_dots(dots[!names(dots) %in% known], known, "pp_check()")
+  check_has_rows(object, "pp_check() needs them all")
+  if (is.null(ndraws)) ndraws <- if (grepl("overlay|^hist$|^dens$|^boxplot$|^freqpoly$", type)) 10 else 500
+  yrep <- simulated_numbers(object, check_whole(ndraws, "ndraws"))
+  arguments <- list(y = observed_numbers(object), yrep = yrep, ...)
+  for (name in c("group", "x")) {
+    value <- switch(name, group = group, x = x)
+    if (is.null(value)) next
+    if (is.character(value) && length(value) == 1L) {
+      value <- object$data[[check_choice(value, names(object$data), name)]]
+    }
+    arguments[[name]] <- value
+  }
+  do.call(draw, arguments)
+}
+
+#' Responses as numbers: classes by their place among the levels, successes as shares of the trials
+#' @noRd
+observed_numbers <- function(fit) {
+  target <- training_target(fit)
+  check_observed(fit, target, "pp_check()")
+  if (has_classes(fit)) target$y + 1 else target$y / target$size
+}
+
+#' @return A matrix, draws x observations
+#' @noRd
+simulated_numbers <- function(fit, n) {
+  target <- training_target(fit)
+  y <- unname(over_draws(fit, target, n, draw_response))
+  if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
 }

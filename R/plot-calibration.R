@@ -1,4 +1,6 @@
 calibration_panels <- function(fit, newdata, bins) {
+  # cavities are those of the factorised posterior, as in loo()
+  if (is.null(newdata)) fit <- factorised_view(fit)
   target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))

@@ -149,13 +149,16 @@ draw_in_cells <- function(fit, points, look) {
     return(invisible())
   }
   usr <- graphics::par("usr")
-  edges <- c(usr[3L], thresholds(fit), usr[4L])
-  low <- edges[points$class + 1L]
-  high <- edges[points$class + 2L]
-  # A low-discrepancy sequence: no random numbers, so that a plot leaves the generator alone.
-  height <- 0.1 + 0.8 * ((seq_along(x) * 0.6180339887) %% 1)
-  graphics::points(x, low + height * (high - low), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
+  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
     col = fade(class_colours(fit, look)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
+}
+
+#' Heights somewhere in the cells between edges
+#' @noRd
+in_cells <- function(class, edges) {
+  low <- edges[class + 1L]
+  # A low-discrepancy sequence: no random numbers, so that a plot leaves the generator alone.
+  low + (0.1 + 0.8 * ((seq_along(class) * 0.6180339887) %% 1)) * (edges[class + 2L] - low)
 }
 
 # ---- two inputs ----
@@ -175,7 +178,9 @@ region_panel <- function(fit, spec, variables, settings, grid) {
   labels <- names(variables)
   note <- join_notes(others_note(fit, labels), far_note(grid))
   draw <- function(look) draw_regions(fit, picture$sides, prob, points, labels, spec$label, note, look)
-  list(name = spec$label, data = data, draw = draw)
+  list(name = spec$label, data = data, draw = draw, sketch = list(
+    kind = "regions", fit = fit, data = data, points = points, labels = labels, name = spec$label, note = note
+  ))
 }
 
 draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {

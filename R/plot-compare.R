@@ -6,12 +6,7 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
                                xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi_compare)), "..."), "plot()")
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
-  measures <- c("bound", if (!is.null(x$ends$density)) c("density", "error"))
-  which <- if (is.null(which)) measures else check_each(which, c("bound", "density", "error"), "which")
-  if (!all(which %in% measures)) {
-    stop_galvi("argument", "`which`: density and error are of held-out data; give galvi_compare() `newdata`.")
-  }
-  if (all(is.na(x$ends$error))) which <- setdiff(which, "error")
+  which <- compared_measures(x, which)
   against <- check_each(against, c("flops", "seconds"), "against")
   styles <- method_styles(x$ends)
   panels <- lapply(which, function(measure) {
@@ -24,6 +19,15 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
   if (!length(panels)) stop_galvi("argument", "There is no path to draw: none of the methods has a bound.")
   draw_panels(lapply(panels, `[[`, "draw"), look, ask)
   invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
+}
+
+compared_measures <- function(x, which) {
+  measures <- c("bound", if (!is.null(x$ends$density)) c("density", "error"))
+  which <- if (is.null(which)) measures else check_each(which, c("bound", "density", "error"), "which")
+  if (!all(which %in% measures)) {
+    stop_galvi("argument", "`which`: density and error are of held-out data; give galvi_compare() `newdata`.")
+  }
+  if (all(is.na(x$ends$error))) setdiff(which, "error") else which
 }
 
 check_each <- function(x, choices, arg) {

@@ -1,6 +1,7 @@
-# Effects: each panel is list(name, data, draw), computed first and drawn afterwards.
+# Effects: each panel is list(name, data, draw, sketch), computed first and drawn afterwards. A sketch is what there
+# is to draw, for others than base graphics: its kind, data, points, labels, and the fit that knows its classes.
 
-#' @return list(data: a named list with a data frame per panel, draw: a list of functions)
+#' @return list(data: a named list with a data frame per panel, draw: a list of functions, sketches)
 #' @noRd
 effect_panels <- function(fit, labels, settings) {
   if (is_distributional(fit)) return(panels_of_both(fit, labels, settings))
@@ -11,7 +12,10 @@ effect_panels <- function(fit, labels, settings) {
   panels <- unlist(panels, recursive = FALSE)
   if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
   names(panels) <- make.unique(vapply(panels, `[[`, "", "name"))
-  list(data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")))
+  list(
+    data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")),
+    sketches = lapply(panels, `[[`, "sketch")
+  )
 }
 
 #' Panels of each predictor's terms, on its link or on the scale of its parameter
@@ -27,10 +31,11 @@ panels_of_both <- function(fit, labels, settings) {
     if (length(chosen)) effect_panels(view, chosen, settings)
   }, views, known)
   panels <- list(
-    data = do.call(c, lapply(panels, `[[`, "data")), draw = do.call(c, lapply(panels, `[[`, "draw"))
+    data = do.call(c, lapply(panels, `[[`, "data")), draw = do.call(c, lapply(panels, `[[`, "draw")),
+    sketches = do.call(c, lapply(panels, `[[`, "sketches"))
   )
   if (!length(panels$draw)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
-  names(panels$data) <- make.unique(names(panels$data))
+  names(panels$data) <- names(panels$sketches) <- make.unique(names(panels$data))
   panels
 }
 
@@ -263,7 +268,11 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
         if (along) points$y[is_along(points$x, grid)])
     )
   )
-  list(name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach))
+  kind <- if (!along) "levels" else if (identical(draw, draw_classes)) "classes" else "curve"
+  list(
+    name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach),
+    sketch = c(list(kind = kind, fit = fit), panel)
+  )
 }
 
 is_along <- function(x, grid) x >= min(grid) & x <= max(grid)
@@ -370,5 +379,5 @@ coefficient_panels <- function(fit, spec, settings) {
     name = "Fixed effects", scale = "link", coefficients = TRUE, note = left_out_note(data$lwr, data$upr))
   list(list(name = spec$label, data = data, draw = function(look) {
     draw_levels(fit, panel, look, drawn_range(0, data$lwr, data$upr))
-  }))
+  }, sketch = c(list(kind = "levels", fit = fit), panel)))
 }

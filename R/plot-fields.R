@@ -21,7 +21,11 @@ group_panels <- function(fit, spec, settings) {
     )
     map <- term_map(fit, spec, effects$level[own], settings$map)
     draw <- if (is.null(map)) draw_dots else function(...) draw_map(..., map)
-    list(name = name, data = data, draw = function(look) draw(fit, data, name, look))
+    sketch <- list(
+      kind = if (is.null(map)) "dots" else "map", fit = fit, data = data, map = map, name = name,
+      labels = c(in_units("effect", fit), "")
+    )
+    list(name = name, data = data, draw = function(look) draw(fit, data, name, look), sketch = sketch)
   }))
   unlist(panels, recursive = FALSE)
 }
@@ -38,7 +42,11 @@ slope_panels <- function(fit, spec, settings) {
     data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
     names(data)[1L] <- variable_name(spec$inputs[[1L]])
     name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
-    list(name = name, data = data, draw = function(look) draw_dots(fit, data, name, look, effect_words(column)))
+    sketch <- list(
+      kind = "dots", fit = fit, data = data, name = name, labels = c(in_units(effect_words(column), fit), "")
+    )
+    list(name = name, data = data, draw = function(look) draw_dots(fit, data, name, look, effect_words(column)),
+      sketch = sketch)
   }))
   unlist(panels, recursive = FALSE)
 }

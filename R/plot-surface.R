@@ -82,7 +82,10 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
     sides = picture$sides, z = picture$z[[1L]], labels = names(variables), name = name, note = note
   )
   draw <- function(look) draw_surface(fit, surface, points, inducing, settings$scale, look)
-  list(name = name, data = data, draw = draw)
+  list(name = name, data = data, draw = draw, sketch = list(
+    kind = "surface", fit = fit, data = data, points = points, inducing = inducing, labels = names(variables),
+    name = name, note = note, key = effect_axis(fit, settings$scale), scale = settings$scale
+  ))
 }
 
 surface_points <- function(fit, x, variables, scale) {

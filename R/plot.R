@@ -93,24 +93,35 @@ plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibratio
                        max_inputs = 6, too_far = 0.1, map = NULL, bins = 10, ask = NULL, main = NULL,
                        xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
-  which <- first_choice(which, c("effects", "trace", "relevance", "calibration", "survival"), "which")
+  which <- first_choice(which, plot_kinds, "which")
   check_panel_arguments(which, setdiff(names(match.call()), ""))
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
-  settings <- list(
-    scale = first_choice(scale, c("auto", "link", "response"), "scale"), level = check_level(level),
-    n = check_whole(n, "n", 3), max_inputs = check_whole(max_inputs, "max_inputs"),
-    too_far = check_number(too_far, "too_far", 0, infinite = TRUE), map = as_map(map), xlim = xlim,
+  panels <- fit_panels(x, which, terms, newdata, bins, list(
+    scale = scale, level = level, n = n, max_inputs = max_inputs, too_far = too_far, map = map, xlim = xlim,
     ylim = ylim
-  )
-  panels <- switch(which,
-    effects = effect_panels(x, terms, settings),
-    trace = trace_panels(x),
-    relevance = relevance_panels(x),
-    calibration = calibration_panels(x, newdata, check_whole(bins, "bins", 2)),
-    survival = survival_panels(x, newdata, settings)
-  )
+  ))
   draw_panels(panels$draw, look, ask)
   invisible(panels$data)
+}
+
+plot_kinds <- c("effects", "trace", "relevance", "calibration", "survival")
+
+#' What there is to draw: list(data, draw, and of effects sketches)
+#' @noRd
+fit_panels <- function(fit, which, terms, newdata, bins, settings) {
+  settings$scale <- first_choice(settings$scale, c("auto", "link", "response"), "scale")
+  check_level(settings$level)
+  settings$n <- check_whole(settings$n, "n", 3)
+  settings$max_inputs <- check_whole(settings$max_inputs, "max_inputs")
+  settings$too_far <- check_number(settings$too_far, "too_far", 0, infinite = TRUE)
+  settings["map"] <- list(as_map(settings$map))
+  switch(which,
+    effects = effect_panels(fit, terms, settings),
+    trace = trace_panels(fit),
+    relevance = relevance_panels(fit),
+    calibration = calibration_panels(fit, newdata, check_whole(bins, "bins", 2)),
+    survival = survival_panels(fit, newdata, settings)
+  )
 }
 
 # What some kinds of panels do not use is not quietly left out.

@@ -44,12 +44,19 @@ classes_of_core <- function(fit, marginals, second) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
   }
-  out <- if (is.null(marginals$between)) {
-    independent_classes(fit$model$likelihood, fit, marginals$mean, marginals$variance, second)
-  } else {
-    all <- of_all_classes(fit, marginals$mean, marginals$between)
-    coupled_classes(all$mean, all$between, function(m, v) independent_classes(all$likelihood, fit, m, v, second))
-  }
+  states <- marginal_states(fit, marginals)
+  parts <- lapply(states, function(state) {
+    view <- at_hyper(fit, state$hyper)
+    out <- if (is.null(state$between)) {
+      independent_classes(fit$model$likelihood, view, state$mean, state$variance, second)
+    } else {
+      all <- of_all_classes(fit, state$mean, state$between)
+      coupled_classes(all$mean, all$between, function(m, v) independent_classes(all$likelihood, view, m, v, second))
+    }
+    c(out, list(weight = state$weight))
+  })
+  average <- function(what) average_states(parts, function(part) part[[what]])
+  out <- list(probability = average("probability"), second = if (second) average("second"))
   # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
   sums <- rowSums(out$probability)
   list(
@@ -67,7 +74,11 @@ independent_classes <- function(likelihood, fit, mean, variance, second) {
 #' @param response A list with `y`, or `size` and `counts`: a target or a model.
 #' @noRd
 class_log_probability <- function(fit, marginals, response) {
-  if (!is.null(response$counts)) return(counts_log_probability(fit, marginals, response))
+  if (!is.null(response$counts)) {
+    return(log_average_states(marginal_states(fit, marginals), function(state) {
+      counts_log_probability(at_hyper(fit, state$hyper), state, response)
+    }))
+  }
   y <- response$y
   if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])

@@ -10,7 +10,7 @@ training_target <- function(fit) {
   list(
     rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
     censoring = model$censoring, counts = model$counts, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
-    marginals = if (is_coupled(fit)) coupled_marginals(fit) else fit$posterior[c("mean", "variance")]
+    marginals = fitted_marginals(fit)
   )
 }
 
@@ -52,7 +52,7 @@ tells_trials <- function(fit, newdata) {
 #'
 #' @param rows,n As in a target.
 #' @param variance,terms,covariance What is wanted beside the means.
-#' @return list(mean, variance), N* x K; terms = list(mean, variance), N* x T x K; covariance: a list of K
+#' @return Marginals (R/states.R), N* x K; terms = list(mean, variance), N* x T x K; covariance: a list of K
 #'   matrices.
 #' @noRd
 latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance = FALSE) {
@@ -62,12 +62,28 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
     return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
       covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
-  model <- extended_model(fit$model, rows)
-  rows <- lapply(rows, lapply, function(term) term[names(term) != "extension"])
+  at <- model_and_rows(fit, rows)
   want <- list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads)
-  with_memory(
-    prediction_size(fit, n, covariance), threads = want$threads,
-    predict_latent(model, fit$posterior, rows, want)
+  parts <- with_memory(prediction_size(fit, n, covariance), threads = want$threads, {
+    lapply(fit_states(fit), function(state) predict_latent(at$model, state$posterior, at$rows, want))
+  })
+  weights <- state_weights(fit)
+  out <- mixture_marginals(fit, parts)
+  if (terms) out$terms <- mixture_moments(lapply(parts, `[[`, "terms"), weights)
+  if (covariance) {
+    out$covariance <- lapply(seq_len(n_latents(fit)), function(k) {
+      mixture_covariance(lapply(parts, function(p) p$mean[, k]), lapply(parts, function(p) p$covariance[[k]]), weights)
+    })
+  }
+  out
+}
+
+#' What the core is given of a model and of rows that may ask for more nodes than it has
+#' @noRd
+model_and_rows <- function(fit, rows) {
+  list(
+    model = extended_model(fit$model, rows),
+    rows = lapply(rows, lapply, function(term) term[names(term) != "extension"])
   )
 }
 
@@ -88,10 +104,15 @@ extended_model <- function(model, rows) {
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
 latent_marginals <- function(fit, target) {
-  between <- row_covariances(fit, target$rows)
-  if (!is.null(target$marginals)) return(c(target$marginals, list(between = between)))
+  if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
-  marginals <- list(mean = latent$mean + target$offset, variance = latent$variance)
+  marginals <- latent[intersect(c("mean", "variance", "states"), names(latent))]
+  marginals$mean <- marginals$mean + target$offset
+  marginals$states <- lapply(marginals$states, function(state) {
+    state$mean <- state$mean + target$offset
+    state
+  })
+  if (!length(marginals$states)) marginals$states <- NULL
   lost <- which(!is.finite(rowSums(marginals$mean) + rowSums(marginals$variance)))
   if (length(lost)) {
     kept <- setdiff(seq_along(target$names), target$omitted)
@@ -100,7 +121,19 @@ latent_marginals <- function(fit, target) {
       kept[lost[1L]]
     ))
   }
-  c(marginals, list(between = between))
+  with_between(fit, marginals, target$rows)
+}
+
+#' Marginals with the covariances of a row's latent values, where the posterior has some; none where the rows are not
+#' known, as without one of them
+#' @noRd
+with_between <- function(fit, marginals, rows) {
+  if (!is_coupled(fit) || is.null(rows)) return(marginals)
+  if (is.null(marginals$states)) return(c(marginals, list(between = row_covariances(fit, rows))))
+  marginals$states <- Map(function(part, state) {
+    c(part, list(between = row_covariances(at_state(fit, state), rows)))
+  }, marginals$states, fit_states(fit))
+  marginals
 }
 
 #' Put back the rows that were left out, as `na.action` wants them, and the names

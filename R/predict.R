@@ -25,7 +25,8 @@
 #' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`;
 #'   a class must be one of the fit's levels. Of a censored `survival::Surv()` it is the log probability of
 #'   what is known.
-#' * `"survival"`, `"cdf"`: P(Y > t) and P(Y <= t) of a new response, a column per element of `times` or `q`.
+#' * `"survival"`, `"cdf"`: P(Y > t), the probability of an exceedance, and P(Y <= t) of a new response, a column per
+#'   element of `times` or `q`.
 #'   With `interval = "credible"` an array, rows x times x (`fit`, `lwr`, `upr`), with limits of the
 #'   probability given eta.
 #'
@@ -221,24 +222,29 @@ predict_density <- function(fit, target, options) {
 predict_tail <- function(tail, fit, target, options) {
   check_no_classes(fit, "A distribution function")
   marginals <- latent_marginals(fit, target)
-  at_all <- function(marginals) {
-    columns <- lapply(options$at, function(y) {
-      response_moment(fit, marginals, tail, size = target$size, y = rep(y, target$n))
-    })
-    matrix(unlist(columns), target$n, dimnames = list(NULL, format(options$at, trim = TRUE, digits = 7)))
+  at <- function(fit, marginals, y) {
+    response_moment(fit, marginals, tail, size = target$size, y = rep(y, target$n))
   }
-  probability <- at_all(marginals)
+  names <- format(options$at, trim = TRUE, digits = 7)
+  columns <- lapply(options$at, function(y) at(fit, marginals, y))
+  probability <- matrix(unlist(columns), target$n, dimnames = list(NULL, names))
   if (options$interval == "none") return(list(fit = probability))
   check_one_latent(fit, "`interval = \"credible\"`")
-  known <- if (is_distributional(fit)) tail_limits_of_both(fit, tail, target, marginals, options) else {
-    lapply(asplit(credible_limits(marginals, options$level), 2L), function(eta) {
-      at_all(list(mean = matrix(eta, ncol = 1L), variance = matrix(0, target$n, 1L)))
+  if (is_distributional(fit)) {
+    known <- tail_limits_of_both(fit, tail, target, marginals, options)
+    limit <- function(j) as.vector(known[[j]])
+  } else {
+    limits <- lapply(options$at, function(y) {
+      limits_of(fit, marginals, options$level, function(fit, eta) at(fit, certain(eta), y))
     })
+    limit <- function(j) unlist(lapply(limits, function(x) x[, j]))
   }
-  limits <- list(probability, pmin(known[[1L]], known[[2L]]), pmax(known[[1L]], known[[2L]]))
-  list(fit = array(unlist(limits), c(dim(probability), 3L),
-    list(NULL, colnames(probability), c("fit", "lwr", "upr"))))
+  list(fit = array(c(probability, limit(1L), limit(2L)), c(dim(probability), 3L),
+    list(NULL, names, c("fit", "lwr", "upr"))))
 }
+
+# Marginals of an eta that is known, K = 1.
+certain <- function(eta) list(mean = matrix(eta, ncol = 1L), variance = matrix(0, length(eta), 1L))
 
 # ---- shared by the types ----
 
@@ -253,9 +259,20 @@ drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 
 tails <- function(level) c((1 - level) / 2, (1 + level) / 2)
 
+#' Of eta, K = 1: N x 2
+#' @noRd
 credible_limits <- function(marginals, level) {
-  sd <- sqrt(marginals$variance[, 1L])
-  outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L]
+  states <- marginals$states
+  if (is.null(states)) {
+    sd <- sqrt(marginals$variance[, 1L])
+    return(outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L])
+  }
+  n <- nrow(marginals$mean)
+  each <- function(f) matrix(vapply(states, f, numeric(n)), n)
+  mean <- each(function(state) state$mean[, 1L])
+  sd <- sqrt(each(function(state) state$variance[, 1L]))
+  weight <- each(function(state) rep_len(state$weight, n))
+  matrix(vapply(tails(level), function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
 }
 
 with_limits <- function(fit, limits) {
@@ -264,19 +281,67 @@ with_limits <- function(fit, limits) {
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
+#'
+#' Of several states: averages, of logarithms' exponentials too; variances within and between them; quantiles of
+#' the mixture.
 #' @param censoring,counts As in the model list: what "log_density" takes instead of y.
 #' @noRd
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
                             censoring = NULL, counts = NULL) {
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
+  of <- function(what, at = seq_len(n), y. = y, probability. = probability) {
+    function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts)
+  }
+  states <- marginal_states(fit, marginals)
+  if (length(states) == 1L) return(of(what)(states[[1L]]))
+  switch(what,
+    mean = , cdf = , upper = average_states(states, of(what)),
+    mean_variance = , variance = {
+      parts <- lapply(states, function(state) list(mean = of("mean")(state), variance = of(what)(state)))
+      # the mean of counts of successes is that of one trial
+      if (what == "variance" && !is.null(size)) parts <- lapply(parts, function(p) replace(p, "mean", list(size * p$mean)))
+      mixture_moments(parts, do.call(cbind, lapply(states, function(state) rep_len(state$weight, n))))$variance
+    },
+    quantile = mixture_response_quantile(fit, states, of, if (is.null(probability)) 0.5 else probability),
+    log_average_states(states, of(what))
+  )
+}
+
+#' @param at Which rows.
+#' @noRd
+state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts) {
+  n <- length(at)
   as_galvi_error(predict_response(
-    fit$model$likelihood, fit$posterior$hyper,
-    size = if (is.null(size)) rep(1, n) else size, y = if (is.null(y)) numeric(n) else y,
-    mean = marginals$mean, variance = marginals$variance,
-    what = what, probability = if (is.null(probability)) 0.5 else probability, censoring = censoring,
-    counts = counts
+    fit$model$likelihood, state$hyper,
+    size = if (is.null(size)) rep(1, n) else size[at], y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[at],
+    mean = state$mean[at, , drop = FALSE], variance = state$variance[at, , drop = FALSE],
+    what = what, probability = if (is.null(probability)) 0.5 else probability,
+    censoring = take_rows_of(censoring, at), counts = take_rows_of(counts, at)
   ))
+}
+
+#' Between the quantiles of the states
+#' @param of As in response_moment().
+#' @noRd
+mixture_response_quantile <- function(fit, states, of, p) {
+  ends <- vapply(states, of("quantile"), numeric(nrow(states[[1L]]$mean)))
+  ends <- matrix(ends, ncol = length(states))
+  lower <- row_min(ends)
+  upper <- row_max(ends)
+  cdf <- function(x, at) {
+    y <- numeric(length(lower))
+    y[at] <- x
+    at_rows <- lapply(states, function(state) {
+      state$weight <- if (length(state$weight) > 1L) state$weight[at] else state$weight
+      state
+    })
+    average_states(at_rows, of("cdf", at, y))
+  }
+  open <- is.finite(lower) & is.finite(upper)
+  upper[!open] <- lower[!open]
+  if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
+  rising_root(function(x, at) cdf(x, at) - p, lower, upper)
 }
 
 # What `type = "response"` is about is E[y | eta], or where that is zero whatever eta is, sd(y | eta) =
@@ -286,7 +351,9 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 #' @noRd
 response_mean <- function(fit, marginals) {
   if (!is_volatility(fit)) return(response_moment(fit, marginals, "mean"))
-  exp(marginals$mean[, 1L] / 2 + marginals$variance[, 1L] / 4)
+  exp(log_average_states(marginal_states(fit, marginals), function(state) {
+    state$mean[, 1L] + state$variance[, 1L] / 2
+  }) / 2)
 }
 
 #' exp(eta) is soon beyond all numbers where eta is far out, or hardly known
@@ -352,25 +419,27 @@ list_rows <- function(rows, most = 8L) {
 #' @noRd
 response_sd <- function(fit, marginals) {
   if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
-  v <- marginals$variance[, 1L]
-  # exp(mean / 2 + v / 8) sqrt(exp(v / 4) - 1), whose factors can be 0 and Inf
-  exp(marginals$mean[, 1L] / 2 + v / 4) * sqrt(-expm1(-v / 4))
+  states <- marginal_states(fit, marginals)
+  parts <- lapply(states, function(state) {
+    m <- state$mean[, 1L]
+    v <- state$variance[, 1L]
+    list(mean = exp(m / 2 + v / 8), variance = exp(m + v / 2) * -expm1(-v / 4))
+  })
+  # mean (exp(v / 4) - 1)^(1 / 2) has factors that can be 0 and Inf
+  sqrt(mixture_moments(parts, vapply(states, function(s) s$weight[1L], 0))$variance)
 }
 
 #' It is monotone in eta, so its quantiles are those of eta, transformed
 #' @noRd
 response_limits <- function(fit, marginals, level) {
   if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
-  limits <- matrix(response_given(fit, credible_limits(marginals, level)), ncol = 2L)
-  # it falls where eta is the logarithm of a hazard
-  cbind(pmin(limits[, 1L], limits[, 2L]), pmax(limits[, 1L], limits[, 2L]))
+  limits_of(fit, marginals, level, response_given)
 }
 
 #' Its value at values of eta: the mean under a q without variance
 #' @noRd
 response_given <- function(fit, eta) {
-  eta <- matrix(eta, ncol = 1L)
-  response_mean(fit, list(mean = eta, variance = matrix(0, nrow(eta), 1L)))
+  response_mean(fit, certain(eta))
 }
 
 #' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes

@@ -1,5 +1,9 @@
 #' Print and summarise a fit
 #'
+#' `print()` shows the call, the family, the posterior of the fixed effects, the standard deviations of random
+#' effects, the other hyperparameters and the evidence bound. `summary()` adds how the fit was computed and
+#' whether it converged. Warnings come last.
+#'
 #' @param object,x A fit of [galvi()], or its summary.
 #' @param level Probability of the credible intervals of the fixed effects.
 #' @param digits Significant digits.
@@ -23,31 +27,55 @@ NULL
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
-  print_heading(x$formula, family_label(x), nobs.galvi(x), left_out(x), x$design$second$formula)
-  beta <- coef.galvi(x)
-  if (length(beta)) {
-    cat("\nFixed effects (posterior means):\n")
-    print(beta, digits = digits)
-    print_note(dependence_note(x))
-  }
-  thresholds <- threshold_table(x)
-  print_thresholds(thresholds, digits)
-  print_hyper(with_roots(x$hyper), thresholds, digits)
-  cat("\n")
-  print_evidence(logLik.galvi(x), certificate(x), digits)
-  print_message(x$convergence)
-  print_penalty(x$penalty)
+  print_model(summary.galvi(x), digits)
+  print_warnings(x)
   invisible(x)
+}
+
+#' What print() of a fit and of its summary share
+#' @param x A summary.
+#' @noRd
+print_model <- function(x, digits) {
+  print_call(x$call, x$formula, x$second)
+  cat("Family: ", x$family, "\n", sep = "")
+  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
+  if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
+  print_thresholds(x$thresholds, digits)
+  print_random(x$varcorr, digits)
+  print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
+  left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
+  cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
+    evidence_line(x$logLik, digits), "\n", sep = "")
+}
+
+#' The call as it was written; data that do.call() put into it are named, not shown. The formula too, where the
+#' call has only its name.
+#' @noRd
+print_call <- function(call, formula, second) {
+  written <- call
+  for (i in seq_along(call)[-1L]) {
+    value <- call[[i]]
+    if (!missing(value) && !is.null(value) && !is.language(value) && length(deparse(value, nlines = 3L)) > 2L) {
+      written[[i]] <- as.name(describe(value))
+    }
+  }
+  text <- gsub("`", "", deparse(written, width.cutoff = 0.8 * getOption("width")), fixed = TRUE)
+  cat("Call:  ", paste(text, collapse = "\n  "), "\n", sep = "")
+  if (is.call(call$formula)) return(invisible())
+  for (f in c(formula, second)) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
+}
+
+#' What a reader has to know of a fit, last
+#' @noRd
+print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_note(fit)) {
+  print_note(note)
+  said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
+  if (said || !fit$convergence$converged) print_message(fit$convergence)
+  print_penalty(fit$penalty)
 }
 
 # How many rows were left out for missing values.
 left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
-
-print_heading <- function(formula, family, nobs, omitted, second = NULL) {
-  cat("Latent Gaussian model: ", family, ", ", nobs, if (nobs == 1L) " observation" else " observations",
-    if (omitted) paste0(" (", omitted, " left out for missing values)"), "\n", sep = "")
-  for (f in c(formula, second)) print_wrapped(deparse_one(f), 4L)
-}
 
 #' What a reader of the coefficients' sds must know, NULL if they are what they say
 #' @noRd
@@ -67,48 +95,41 @@ dependence_note <- function(fit) {
 
 print_note <- function(note) if (!is.null(note)) print_wrapped(paste("Note:", note))
 
-#' What the fit has to say, if anything; in the summary it always says whether it converged
-#' @noRd
-print_message <- function(convergence, always = FALSE) {
-  said <- length(convergence$message) && nzchar(convergence$message)
-  if (convergence$converged && !said && !always) return(invisible())
-  state <- if (convergence$converged) "Converged" else "NOT CONVERGED"
-  print_wrapped(paste0(state, if (said) paste0(": ", convergence$message), if (always) "."))
+print_message <- function(convergence) {
+  said <- Filter(nzchar, convergence$message)
+  print_wrapped(paste0(paste(c(if (convergence$converged) "Note" else "NOT CONVERGED", said), collapse = ": "), "."))
 }
 
 print_wrapped <- function(text, indent = 2L) {
   cat(strwrap(text, width = 0.95 * getOption("width"), exdent = indent), sep = "\n")
 }
 
-print_evidence <- function(value, certificate, digits) {
-  number <- paste(format(c(value), digits = max(digits, 6L)), "nats")
-  words <- switch(attr(value, "kind"),
-    exact = paste0("Log evidence: ", number, ", exact."),
-    bound = paste0("ELBO: ", number, ", a lower bound on the log evidence; ", certificate, "."),
-    approximation = paste0(
-      "Log evidence: about ", number, ", an approximation and no bound; ", certificate, "."
-    )
+evidence_line <- function(value, digits) {
+  number <- format(c(value), digits = max(digits, 6L))
+  switch(attr(value, "kind"),
+    exact = paste("log evidence:", number),
+    bound = paste("log evidence bound (ELBO):", number),
+    approximation = paste("log evidence: about", number)
   )
-  print_wrapped(words)
 }
 
 #' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
   if (fact(inference_facts(), fit$method, "evidence") == "exact") {
-    return(if (is.null(fit$inducing)) "the posterior is exact" else "the optimum at these hyperparameters")
+    return(if (is.null(fit$inducing)) "the posterior is exact" else "the bound is at its maximum")
   }
   gap <- fit$convergence$gap
   if (length(gap) != 1L || is.na(gap)) return(why_no_certificate(fit))
-  paste0("within ", in_nats(gap), " of its optimum at these hyperparameters", duality_gap(fit))
+  paste0("bound within ", in_nats(gap), " of its maximum", duality_gap(fit))
 }
 
 in_nats <- function(gap) paste(format(max(gap, 0), digits = 1L), "nats")
 
 why_no_certificate <- function(fit) {
-  if (evidence_kind(fit) == "approximation") return("no certificate says how far off it is")
+  if (evidence_kind(fit) == "approximation") return("no certificate for an approximation of the evidence")
   one_optimum <- facts_of(fit)$log_concave
-  if (one_optimum) "no certificate under a flat prior" else "no certificate, as it may have several optima"
+  if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
 }
 
 #' What the dual's own value proves, where it was minimised
@@ -150,19 +171,39 @@ print_thresholds <- function(table, digits) {
   print(stats::setNames(table$estimate, table$between), digits = digits)
 }
 
+#' Which hyperparameters are those of random effects?
+#' @noRd
+of_random_effects <- function(fit) {
+  specs <- c(fit$design$specs, fit$design$second$specs)
+  fit$hyper$term %in% vapply(specs[term_can(specs, "grouped")], `[[`, "", "label")
+}
+
+#' As lme4 has them: standard deviations and correlations
+#' @noRd
+print_random <- function(covariances, digits) {
+  if (is.null(covariances)) return(invisible())
+  cat("\nRandom effects (SD, correlation):\n")
+  print(covariances, digits = digits)
+}
+
 #' @param thresholds From threshold_table(): they have been printed.
 #' @noRd
 print_hyper <- function(hyper, thresholds, digits) {
   shown <- without_prior_sds(hyper)
   shown <- shown[!shown$parameter %in% thresholds$between, ]
-  cat("\nHyperparameters", if (!nrow(shown)) ": none", "\n", sep = "")
   if (!nrow(shown)) return(invisible())
+  cat("\nHyperparameters:\n")
   root <- shown$sqrt_variance
   table <- data.frame(
     name = format(shown$name), estimate = vapply(shown$estimate, format, "", digits = digits),
-    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), status = shown$status
+    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), lwr = format_limits(shown$lwr, digits),
+    upr = format_limits(shown$upr, digits), status = shown$status
   )
+  if (all(is.na(shown$lwr))) table[c("lwr", "upr")] <- NULL
   names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
   if (all(is.na(root))) table <- table[-3L]
   print(table, row.names = FALSE)
 }
+
+# Limits of hyperparameters, empty where there are none.
+format_limits <- function(x, digits) ifelse(is.na(x), "", vapply(x, format, "", digits = digits))

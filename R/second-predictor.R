@@ -137,18 +137,10 @@ predictor_view <- function(fit, k) {
   view$model$designs <- fit$model$designs[predictor_of(fit$model, k)$design]
   view$model$predictors <- list(predictor)
   view$model$offset <- fit$model$offset[, k, drop = FALSE]
-  for (name in c("mean", "variance", "extra", "alpha", "lambda", "b")) {
-    x <- fit$posterior[[name]]
-    if (!is.null(x)) view$posterior[[name]] <- x[, k, drop = FALSE]
-  }
-  for (name in c("latent", "factor")) {
-    own <- fit$posterior[[name]][k]
-    view$posterior[[name]] <- if (length(own) && !is.null(own[[1L]])) own
-  }
-  blocks <- Filter(function(block) k %in% block$latents, fit$posterior$coefficients)
-  view$posterior$coefficients <- lapply(blocks, function(block) {
-    block$latents <- 1L
-    block
+  view$posterior <- posterior_view(fit$posterior, k)
+  if (!is.null(fit$states)) view$states <- lapply(fit$states, function(state) {
+    state$posterior <- posterior_view(state$posterior, k)
+    state
   })
   if (k == 2L) {
     own <- c("terms", "assign", "contrasts", "specs", "labels")
@@ -165,14 +157,29 @@ predictor_view <- function(fit, k) {
   view
 }
 
+posterior_view <- function(posterior, k) {
+  for (name in c("mean", "variance", "extra", "alpha", "lambda", "b")) {
+    x <- posterior[[name]]
+    if (!is.null(x)) posterior[[name]] <- x[, k, drop = FALSE]
+  }
+  for (name in c("latent", "factor")) {
+    own <- posterior[[name]][k]
+    posterior[[name]] <- if (length(own) && !is.null(own[[1L]])) own
+  }
+  blocks <- Filter(function(block) k %in% block$latents, posterior$coefficients)
+  posterior$coefficients <- lapply(blocks, function(block) {
+    block$latents <- 1L
+    block
+  })
+  posterior
+}
+
 #' The target of predictions as predictor k has it
 #' @noRd
 target_view <- function(target, k) {
   if (!is.null(target$rows)) target$rows <- target$rows[k]
   target$offset <- target$offset[, k, drop = FALSE]
-  if (!is.null(target$marginals)) {
-    target$marginals <- lapply(target$marginals, function(x) x[, k, drop = FALSE])
-  }
+  if (!is.null(target$marginals)) target$marginals <- marginal_latent(target$marginals, k)
   target
 }
 
@@ -190,12 +197,10 @@ by_predictor <- function(fit, f, rename) {
 #' @noRd
 predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
-  m <- marginals$mean[, 1L]
-  v <- marginals$variance[, 1L]
   result <- list(fit = response_moment(view, marginals, "mean"))
   if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
   if (options$interval == "credible") {
-    limits <- view$family$linkinv(credible_limits(list(mean = cbind(m), variance = cbind(v)), options$level))
+    limits <- view$family$linkinv(credible_limits(marginals, options$level))
     result$fit <- with_limits(result$fit, limits)
   }
   result
@@ -206,50 +211,55 @@ predict_parameter <- function(view, target, options) {
 #' times depends on both
 #' @noRd
 limits_of_both <- function(fit, marginals, level) {
-  at <- function(eta, second) {
-    response_moment(fit, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
+  at <- function(view, eta, second) {
+    response_moment(view, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
   }
-  m <- marginals$mean
-  sd <- sqrt(marginals$variance)
   if (family_type(fit$family)$times) {
-    limits <- limits_over_both(m, sd, level, function(row, eta, second) log(at(eta, second)))
-    return(exp(limits))
+    return(exp(limits_over_both(fit, marginals, level, function(view, row, eta, second) log(at(view, eta, second)))))
   }
   if (!isTRUE(family_type(fit$family)$second$always)) {
-    eta <- outer(sd[, 1L], stats::qnorm(tails(level))) + m[, 1L]
-    return(matrix(at(as.vector(eta), rep(m[, 2L], 2L)), ncol = 2L))
+    second <- marginals$mean[, 2L]
+    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, second)))
   }
   nodes <- seq(-6, 6, by = 0.2)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
-  limit <- function(n, p) {
-    share <- stats::plogis(-(m[n, 2L] + sd[n, 2L] * nodes), log.p = TRUE)
-    # the first predictor at which the mean is `value` for each share, by its log, which rises
-    grid <- m[n, 1L] + sd[n, 1L] * seq(-9, 9, length.out = 721L)
-    log_mean <- log(at(grid, rep(-1e3, length(grid))))
-    cdf <- function(log_value) {
-      eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
-      sum(weights * stats::pnorm(eta, m[n, 1L], max(sd[n, 1L], 1e-12)))
-    }
-    range <- c(min(log_mean) + min(share), max(log_mean) + max(share))
-    exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
+  states <- marginal_states(fit, marginals)
+  limits_of_row <- function(n) {
+    parts <- lapply(states, function(state) {
+      m <- state$mean[n, ]
+      sd <- sqrt(state$variance[n, ])
+      share <- stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE)
+      # the first predictor at which the mean is `value` for each share, by its log, which rises
+      grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
+      log_mean <- log(at(at_hyper(fit, state$hyper), grid, rep(-1e3, length(grid))))
+      cdf <- function(log_value) {
+        eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
+        sum(weights * stats::pnorm(eta, m[1L], max(sd[1L], 1e-12)))
+      }
+      weight <- if (length(state$weight) > 1L) state$weight[n] else state$weight
+      list(weight = weight, cdf = cdf, range = c(min(log_mean) + min(share), max(log_mean) + max(share)))
+    })
+    range <- range(vapply(parts, `[[`, numeric(2L), "range"))
+    cdf <- function(x) sum(vapply(parts, function(part) part$weight * part$cdf(x), 0))
+    vapply(tails(level), function(p) {
+      exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
+    }, 0)
   }
-  limits <- vapply(tails(level), function(p) vapply(seq_len(nrow(m)), limit, 0, p), numeric(nrow(m)))
-  matrix(limits, ncol = 2L)
+  t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
 }
 
 #' Limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
 #' @noRd
 tail_limits_of_both <- function(fit, tail, target, marginals, options) {
-  sd <- sqrt(marginals$variance)
   columns <- lapply(options$at, function(t) {
-    log_odds <- function(row, eta, second) {
+    log_odds <- function(view, row, eta, second) {
       given <- list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
       part <- function(what) {
-        log(response_moment(fit, given, what, rep(target$size[row], length(eta)), rep(t, length(eta))))
+        log(response_moment(view, given, what, rep(target$size[row], length(eta)), rep(t, length(eta))))
       }
       if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
     }
-    stats::plogis(limits_over_both(marginals$mean, sd, options$level, log_odds))
+    stats::plogis(limits_over_both(fit, marginals, options$level, log_odds))
   })
   lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
 }
@@ -258,17 +268,19 @@ tail_limits_of_both <- function(fit, tail, target, marginals, options) {
 #'
 #' Its distribution function is a mean over the second predictor of that of the first, whose value is found between
 #' those on a grid.
-#' @param value function(row, eta, second), on a scale on which it is nearly a line in eta.
-#' @param m,sd N* x 2.
+#' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is nearly a line in eta.
 #' @return N* x 2.
 #' @noRd
-limits_over_both <- function(m, sd, level, value) {
+limits_over_both <- function(fit, marginals, level, value) {
   z <- seq(-7, 7, by = 0.35)
   nodes <- seq(-6, 6, by = 0.25)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
-  of_row <- function(n) {
-    V <- matrix(value(n, rep(m[n, 1L] + sd[n, 1L] * z, length(nodes)),
-      rep(m[n, 2L] + sd[n, 2L] * nodes, each = length(z))), length(z))
+  states <- marginal_states(fit, marginals)
+  of_state <- function(n, state) {
+    m <- state$mean[n, ]
+    sd <- sqrt(state$variance[n, ])
+    V <- matrix(value(at_hyper(fit, state$hyper), n, rep(m[1L] + sd[1L] * z, length(nodes)),
+      rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
     # a column where it is infinite, or constant, is a step
     below <- function(x) {
       sum(weights * apply(V, 2L, function(v) {
@@ -279,12 +291,17 @@ limits_over_both <- function(m, sd, level, value) {
         stats::pnorm(if (rises) share else -share)
       }))
     }
-    finite <- range(V[is.finite(V)], 0)
+    list(below = below, finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
+  }
+  of_row <- function(n) {
+    parts <- lapply(states, function(state) of_state(n, state))
+    below <- function(x) sum(vapply(parts, function(part) part$weight * part$below(x), 0))
+    finite <- range(vapply(parts, `[[`, numeric(2L), "finite"))
     vapply(tails(level), function(p) {
       if (below(finite[2L]) < p) return(Inf)
       if (below(finite[1L]) > p) return(-Inf)
       stats::uniroot(function(x) below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
     }, 0)
   }
-  t(vapply(seq_len(nrow(m)), of_row, numeric(2L)))
+  t(vapply(seq_len(nrow(marginals$mean)), of_row, numeric(2L)))
 }

@@ -1,7 +1,8 @@
 #' Simulate responses from a fit
 #'
 #' Draws eta for all rows jointly from the posterior (the latents of a multi-class family one by one,
-#' as they are independent there) and then a response for each, at the hyperparameters of the fit. Package
+#' as they are independent there) and then a response for each, at the hyperparameters of the fit, or with
+#' `hyper = "integrate"` at draws of them. Package
 #' DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)), fit$model$y, fitted(fit))`.
 #'
 #' @param object A fit of [galvi()].
@@ -23,7 +24,10 @@
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  refuse_dots(list(...), simulate.galvi, "simulate()")
+  # package performance passes it by lme4's name
+  dots <- list(...)
+  refuse_dots(dots, simulate.galvi, "simulate()", "re.form")
+  if (is.null(re_formula)) re_formula <- dots$re.form
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
@@ -32,135 +36,19 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
     set.seed(seed)
     state <- structure(seed, kind = as.list(RNGkind()))
   }
-  kept_terms <- kept_effects(object$design, re_formula)
-  target <- if (is.null(newdata)) without_target_effects(object, training_target(object), kept_terms) else {
-    new_target(object, newdata, response = tells_trials(object, newdata), kept = kept_terms)
-  }
-  draw <- latent_sampler(object, target)
+  target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
   kept <- kept_rows(target)
-  drawn <- lapply(seq_len(nsim), function(i) draw_response(object, target, draw()))
+  complete <- which(!is.na(kept))
+  classes <- if (is_counts(object)) response_levels(object)
+  drawn <- over_draws(object, target, nsim, draw_response, classes)
+  drawn <- lapply(seq_len(nsim), function(i) {
+    if (is.null(classes)) unname(drawn[i, complete]) else matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
+  })
   warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
     "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
   draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
   names(draws) <- paste0("sim_", seq_len(nsim))
   structure(draws, class = "data.frame", row.names = target$names, seed = state)
-}
-
-#' A function that draws eta jointly at a target: N* x K. Nothing is N* x N* if the latent vector is shorter.
-#' @noRd
-latent_sampler <- function(fit, target) {
-  if (is_distributional(fit)) {
-    draws <- lapply(1:2, function(k) latent_sampler(predictor_view(fit, k), target_view(target, k)))
-    return(function() do.call(cbind, lapply(draws, function(draw) draw())))
-  }
-  if (!is.null(fit$posterior$latent)) return(vector_sampler(fit, target))
-  effects <- target_effects(target$rows)
-  if (!is.null(effects) && effects$n < target$n) {
-    draw <- joint_sampler(latent_at(fit, effects$rows, effects$n)$mean, joint_covariance(fit, effects))
-    return(function() target$offset + effects$add(draw()))
-  }
-  joint_sampler(latent_marginals(fit, target)$mean, joint_covariance(fit, target))
-}
-
-#' @param mean N x K.
-#' @param covariance One N x N matrix, or a list of K.
-#' @noRd
-joint_sampler <- function(mean, covariance) {
-  if (!is.list(covariance)) covariance <- list(covariance)
-  roots <- lapply(covariance, covariance_root)
-  function() mean + do.call(cbind, lapply(roots, function(root) root %*% stats::rnorm(ncol(root))))
-}
-
-#' eta_k = offset_k + W z_k, z_k = mean + chol e, and noise of variance c where inducing points leave it
-#' @noRd
-vector_sampler <- function(fit, target) {
-  if (is_coupled(fit)) return(coupled_sampler(fit, target))
-  latent <- fit$posterior$latent
-  draw_one <- function(z) z$mean + drop(z$chol %*% stats::rnorm(length(z$mean)))
-  W <- lapply(target$rows[[1L]], `[[`, "W")
-  if (!any(vapply(W, is.null, NA))) {
-    W <- do.call(cbind, W)
-    return(function() target$offset + W %*% do.call(cbind, lapply(latent, draw_one)))
-  }
-  # the columns of inducing points are made in the core: a posterior that is the draw has W z as its mean
-  known <- function(z) list(mean = z, chol = matrix(0, length(z), length(z)))
-  at <- function(z, variance) {
-    fit$posterior$latent <- lapply(z, known)
-    latent_at(fit, target$rows, target$n, variance = variance)
-  }
-  left <- sqrt(at(lapply(latent, `[[`, "mean"), variance = TRUE)$variance)
-  function() {
-    target$offset + at(lapply(latent, draw_one), variance = FALSE)$mean + left * stats::rnorm(length(left))
-  }
-}
-
-#' The effects that the rows of a target touch, as rows of the model themselves: one for each column and one
-#' for each node of a field. NULL where a term is a process over inputs.
-#' @return list(rows, n: as in a target; add(x): values of the effects, n x K -> their sums in the target's
-#'   rows).
-#' @noRd
-target_effects <- function(rows) {
-  terms <- rows[[1L]]
-  if (any(vapply(terms, function(term) is.null(term$W) && is.null(term$node), NA))) return(NULL)
-  own <- lapply(terms, function(term) {
-    if (!is.null(term$W)) return(list(count = ncol(term$W)))
-    if (NCOL(term$weight) > 1L) {  # each node has its own weights
-      nodes <- sort(unique(term$node[term$node > 0L]))
-      return(list(count = length(nodes), nodes = nodes))
-    }
-    key <- do.call(paste, as.data.frame(term$node))
-    first <- which(!duplicated(key))
-    list(count = length(first), first = first, at = match(key, key[first]))
-  })
-  counts <- vapply(own, `[[`, 1L, "count")
-  n <- sum(counts)
-  place <- Map(function(count, before) before + seq_len(count), counts, cumsum(counts) - counts)
-  rows <- list(Map(function(term, mine, at) {
-    if (!is.null(term$W)) {
-      term$W <- replace(matrix(0, n, ncol(term$W)), cbind(at, seq_along(at)), 1)
-    } else {
-      node <- term$node
-      term$node <- matrix(0L, n, ncol(node))
-      if (!is.null(mine$nodes)) {
-        term$node[at, 1L] <- mine$nodes
-        term$weight <- matrix(1, n, ncol(node))
-        return(term)
-      }
-      term$node[at, ] <- node[mine$first, ]
-      if (!is.null(term$weight)) term$weight <- rep(1, n)
-    }
-    term
-  }, terms, own, place))
-  add <- function(x) {
-    Reduce(`+`, Map(function(term, mine, at) {
-      value <- x[at, , drop = FALSE]
-      if (!is.null(term$W)) return(term$W %*% value)
-      if (!is.null(mine$nodes)) return(weighted_nodes(term, match(term$node, mine$nodes), value))
-      value <- value[mine$at, , drop = FALSE]
-      if (is.null(term$weight)) value else term$weight * value
-    }, terms, own, place))
-  }
-  list(rows = rows, n = n, add = add)
-}
-
-#' Sums over the nodes of each row, weight times the node's value: n x K
-#' @param at Which of the values each entry of term$node has, NA for none.
-#' @noRd
-weighted_nodes <- function(term, at, value) {
-  do.call(cbind, lapply(seq_len(ncol(value)), function(k) {
-    found <- ifelse(is.na(at), 0, value[at, k])
-    rowSums(term$weight * matrix(found, nrow(term$node)))
-  }))
-}
-
-#' R with R R' = V for a covariance that may be singular (duplicated rows): pivoted Cholesky
-#' @noRd
-covariance_root <- function(V) {
-  if (!nrow(V)) return(V)
-  # chol() warns of rank deficiency, which is legal here.
-  R <- suppressWarnings(chol(V, pivot = TRUE))
-  rank <- attr(R, "rank")
-  t(R[seq_len(rank), order(attr(R, "pivot")), drop = FALSE])
 }
 
 #' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws

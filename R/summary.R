@@ -13,9 +13,11 @@ summary.galvi <- function(object, level = 0.95, ...) {
     list(
       call = object$call, formula = object$formula, second = object$design$second$formula,
       family = family_label(object),
-      nobs = nobs.galvi(object), na.action = object$na.action, omitted = object$omitted,
+      nobs = nobs.galvi(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,
-      coefficients = coefficients, thresholds = threshold_table(object), hyper = with_roots(object$hyper),
+      coefficients = coefficients, thresholds = threshold_table(object),
+      hyper = with_roots(hyper_at_level(object, level)), random = of_random_effects(object),
+      varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
       note = if (!is.null(coefficients)) dependence_note(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
@@ -30,23 +32,16 @@ summary.galvi <- function(object, level = 0.95, ...) {
 #' @export
 print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.summary.galvi)
-  print_heading(x$formula, x$family, x$nobs, left_out(x), x$second)
-  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior)", "\n", sep = "")
-  if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
-  print_note(x$note)
-  print_thresholds(x$thresholds, digits)
-  print_hyper(x$hyper, x$thresholds, digits)
-  cat("\n")
-  print_evidence(x$logLik, x$certificate, digits)
+  print_model(x, digits)
   print_wrapped(sprintf(
-    "Method %s, expectations by %s: %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
+    "Method: %s; expectations: %s; %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
   }
   if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
-  print_message(x$convergence, always = TRUE)
-  print_penalty(x$penalty)
+  if (x$convergence$converged) print_wrapped(paste0("Converged: ", x$certificate, "."))
+  print_warnings(x, x$note)
   invisible(x)
 }
 

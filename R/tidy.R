@@ -18,8 +18,8 @@
 #'
 #'   `tidy`: `effect`, `group` (the term, where `ran_pars` or `ran_vals` are asked for), `level` (of
 #'   `ran_vals`), `term`, `estimate`, `std.error`, `conf.low` and `conf.high` (on request) and `status` (of
-#'   `ran_pars`). `std.error` is the posterior standard deviation. `ran_pars` have point estimates, so it and
-#'   the limits are NA; their `term` is the name in `fit$hyper` (a variance is a variance), their `status`
+#'   `ran_pars`). `std.error` is the posterior standard deviation. That of `ran_pars` is NA,
+#'   and their limits are those of the hyperparameters (see [galvi-fit]); their `term` is the name in `fit$hyper` (a variance is a variance), their `status`
 #'   `"learned"`, `"fixed"` or `"at bound"`; prior standard deviations of fixed effects are among them where
 #'   they are learned. With `exponentiate`, `estimate` is the posterior median of exp(coefficient) and
 #'   `std.error` its standard deviation.
@@ -52,6 +52,9 @@ tidy.galvi <- function(x, effects = c("fixed", "ran_pars"), conf.int = FALSE, co
   pieces <- list(fixed = tidy_fixed, ran_pars = tidy_hyper, ran_vals = tidy_random)[effects]
   table <- do.call(rbind, lapply(pieces, function(piece) piece(x)))
   limits <- table$estimate + outer(table$std.error, normal)
+  own <- match(table$term, x$hyper$name)
+  hyper <- which(table$effect == "ran_pars")
+  limits[hyper, ] <- as.matrix(hyper_at_level(x, conf.level)[own[hyper], c("lwr", "upr")])
   if (check_flag(conf.int, "conf.int")) table[c("conf.low", "conf.high")] <- list(limits[, 1L], limits[, 2L])
   if (exponentiate) table <- exponentiate_fixed(table)
   shown <- c(

@@ -36,7 +36,8 @@ nobs.galvi <- function(object, use.fallback = FALSE, ...) {
 #' @rdname galvi-accessors
 #' @export
 formula.galvi <- function(x, ...) {
-  refuse_dots(list(...), formula.galvi, "formula()")
+  # as.formula() passes an environment for formulas without one
+  refuse_dots(list(...), formula.galvi, "formula()", "env")
   x$formula
 }
 

@@ -3,6 +3,9 @@
 vcov.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), vcov.galvi, "vcov()")
   check_flag(complete, "complete")
+  if (!is.null(object$states)) {
+    return(mixture_covariance(by_state(object, coefficient_means), by_state(object, vcov.galvi), state_weights(object)))
+  }
   if (is_distributional(object)) return(block_diagonal(by_predictor(object, vcov.galvi, prefix_names)))
   coefficients <- fixed_coefficients(object)
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])

@@ -204,6 +204,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// natural_hyper
+Rcpp::NumericMatrix natural_hyper(Rcpp::List model, Rcpp::NumericVector values, Rcpp::NumericMatrix X);
+RcppExport SEXP _galvi_natural_hyper(SEXP modelSEXP, SEXP valuesSEXP, SEXP XSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    rcpp_result_gen = Rcpp::wrap(natural_hyper(model, values, X));
+    return rcpp_result_gen;
+END_RCPP
+}
 // galvi_backend
 std::string galvi_backend(std::string name);
 RcppExport SEXP _galvi_galvi_backend(SEXP nameSEXP) {
@@ -269,6 +281,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type want(wantSEXP);
     rcpp_result_gen = Rcpp::wrap(predict_latent(model, posterior, rows, want));
+    return rcpp_result_gen;
+END_RCPP
+}
+// draw_latent
+Rcpp::List draw_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, int count, int threads);
+RcppExport SEXP _galvi_draw_latent(SEXP modelSEXP, SEXP posteriorSEXP, SEXP rowsSEXP, SEXP countSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type posterior(posteriorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(draw_latent(model, posterior, rows, count, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -408,12 +435,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_backend_names", (DL_FUNC) &_galvi_backend_names, 0},
     {"_galvi_step_rule_names", (DL_FUNC) &_galvi_step_rule_names, 0},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 7},
+    {"_galvi_natural_hyper", (DL_FUNC) &_galvi_natural_hyper, 3},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_finite_elements", (DL_FUNC) &_galvi_finite_elements, 2},
     {"_galvi_inside_rings", (DL_FUNC) &_galvi_inside_rings, 3},
     {"_galvi_hat_integrals", (DL_FUNC) &_galvi_hat_integrals, 3},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
+    {"_galvi_draw_latent", (DL_FUNC) &_galvi_draw_latent, 5},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 10},
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},

@@ -10,6 +10,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "global/coupled.h"
+#include "hyper/curvature.h"
 #include "inference/several_starts.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
@@ -266,6 +267,34 @@ std::optional<Sites> start_from_part(const LatentGaussianModel& core, LatentGaus
   return std::nullopt;
 }
 
+/// Where the learned hyperparameters are on the unconstrained scale, and how sharply: `wanted` has the positions in
+/// the table whose curvature is to be known, which moves the model.
+Rcpp::List internal_to_r(LatentGaussianModel& core, const Algorithm& algorithm, HyperTable& table,
+                         const std::vector<Index>& wanted, const Sites& mode,
+                         const InferenceControl& control) {
+  const std::vector<Index>& learned = table.learned_positions();
+  Rcpp::IntegerVector at(learned.size());
+  std::vector<Index> which;
+  for (std::size_t i = 0; i < learned.size(); ++i) {
+    at[i] = static_cast<int>(learned[i]) + 1;
+    if (std::find(wanted.begin(), wanted.end(), learned[i]) != wanted.end())
+      which.push_back(static_cast<Index>(i));
+  }
+  Rcpp::List out =
+      Rcpp::List::create(Rcpp::_["at"] = at, Rcpp::_["value"] = to_r(table.unconstrained()),
+                         Rcpp::_["lower"] = to_r(table.lower()), Rcpp::_["upper"] = to_r(table.upper()));
+  if (which.empty()) return out;
+  const Cost cost = core.context().cost;
+  if (const auto hessian = objective_hessian(core, algorithm, table, which, mode, control)) {
+    Rcpp::IntegerVector rows(which.size());
+    for (std::size_t i = 0; i < which.size(); ++i) rows[i] = static_cast<int>(which[i]) + 1;
+    out["which"] = rows;
+    out["hessian"] = to_r(*hessian);
+  }
+  core.context().cost = cost;  // what a fit costs is what the search does
+  return out;
+}
+
 /// What was found before the rows did not come any more.
 Fit fit_of_rows_so_far(LatentGaussianModel& core, HyperTable& table) {
   const RowSource::Reached& reached = *core.source()->reached;
@@ -302,6 +331,12 @@ Rcpp::List standing_to_r(const Standing& standing, const Algorithm& algorithm, c
                          : Rcpp::List::create(Rcpp::_["global"] = global_to_r(sites.asking->q));
   return Rcpp::List::create(Rcpp::_["hyper"] = to_r(standing.hyper), Rcpp::_["start"] = start,
                             Rcpp::_["method"] = algorithm.name, Rcpp::_["trace"] = trace_to_r(trace));
+}
+
+void keep_if_stopped(SEXP keep, const LatentGaussianModel& core, const Algorithm& algorithm, const Trace& trace) {
+  if (Rf_isNull(keep) || !trace.standing() || core.source()) return;
+  const Rcpp::Function to_r(keep);
+  to_r(standing_to_r(*trace.standing(), algorithm, trace));
 }
 
 }  // namespace
@@ -352,7 +387,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
         core.update(table.values());
       }
       if (!sites) sites = start_from_part(core, part, algorithm, inference);
-      inference.one_start = sites.has_value();
+      inference.one_start = inference.one_start || sites.has_value();
     }
     const Vector first = table.unconstrained();
     for (int s = 0; s < number; ++s) {
@@ -384,10 +419,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     best = fit_of_standing(core, algorithm, table, trace.standing(), inference, trace);
     best_start = number - 1;
   } catch (const Rcpp::internal::InterruptedException&) {
-    if (!Rf_isNull(keep) && trace.standing() && !core.source()) {
-      const Rcpp::Function to_r(keep);
-      to_r(standing_to_r(*trace.standing(), algorithm, trace));
-    }
+    keep_if_stopped(keep, core, algorithm, trace);
     throw;
   }
   if (best_start != number - 1) {  // the table and the solvers stand at the last start
@@ -446,7 +478,35 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     out["starts"] = Rcpp::List::create(Rcpp::_["elbo"] = to_r(elbos), Rcpp::_["converged"] = converged,
                                        Rcpp::_["hyper"] = to_r(points));
   }
+  if (learn && failure.empty() && !out_of_time) {
+    const std::vector<Index> wanted = has(model, "curvature") ? positions(model["curvature"]) : std::vector<Index>();
+    try {
+      out["internal"] = internal_to_r(core, algorithm, table, wanted, q.sites, inference);
+    } catch (const OutOfTime&) {  // a fit without intervals
+    } catch (const Rcpp::internal::InterruptedException&) {
+      keep_if_stopped(keep, core, algorithm, trace);
+      throw;
+    }
+  }
   return out;
+}
+
+//' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
+//' (S x learned) (internal)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix natural_hyper(Rcpp::List model, Rcpp::NumericVector values, Rcpp::NumericMatrix X) {
+  HyperTable table = hyper_from_list(model);
+  const Matrix x = from_r(X);
+  if (x.cols() != table.learned() || values.size() != table.size())
+    throw std::invalid_argument("natural_hyper: sizes differ");
+  Matrix out(x.rows(), table.size());
+  for (Index s = 0; s < x.rows(); ++s) {
+    table.set_values(from_r(values));
+    table.set_unconstrained(x.row(s).transpose());
+    out.row(s) = table.values().transpose();
+  }
+  return to_r(out);
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -54,6 +54,57 @@ Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
   return out;
 }
 
+/// What is predicted at new rows: of every latent value k its solver, and where its posterior stands.
+class KeptPosterior {
+ public:
+  KeptPosterior(Context& context, const Rcpp::List& model, const Rcpp::List& posterior, const Rcpp::List& rows)
+      : context_(context), posterior_(posterior), predictors_(predictors_from_list(context, model)) {
+    for (const auto& design : rows) others_.push_back(design_from_list(design));
+    const bool all_short = std::all_of(predictors_.begin(), predictors_.end(),
+                                       [&](const PredictorSpec& spec) { return is_short(spec); });
+    if (!all_short) designs_ = designs_from_list(model);
+    for (const PredictorSpec& spec : predictors_) {
+      latents += static_cast<Index>(spec.latents.size());
+      terms = std::max(terms, spec.prior->size());
+      number = others_.at(spec.design).size();
+    }
+    fitted = all_short ? 0 : get_matrix(posterior, "b").rows();
+  }
+
+  Index latents = 0, terms = 0;  // K, and the most terms that a predictor has
+  Index number = 0, fitted = 0;  // new rows; rows that were fitted, where they are needed
+
+  /// Calls body(k, prior, solver, state, new rows) for each latent value.
+  template <class Body>
+  void for_latents(const Body& body) {
+    const Vector hyper = get_vector(posterior_, "hyper");
+    for (const PredictorSpec& spec : predictors_) {
+      const DesignRows& own = others_[spec.design];
+      check_rows(*spec.prior, own, number);
+      spec.prior->update(hyper);
+      // A short latent vector determines the predictions: no training rows are needed.
+      const auto rows = is_short(spec) ? std::make_shared<const DesignRows>(own.slice(0, 0))
+                                       : designs_.at(spec.design);
+      for (const Index k : spec.latents) {
+        auto solver = make_solver(spec.solver, context_, spec.prior, rows);
+        solver->refresh();
+        body(k, *spec.prior, *solver, state_from_list(posterior_, k), own);
+      }
+    }
+  }
+
+ private:
+  bool is_short(const PredictorSpec& spec) const {
+    return !Rf_isNull(kept(posterior_, "latent", spec.latents.at(0)));
+  }
+
+  Context& context_;
+  const Rcpp::List posterior_;
+  const std::vector<PredictorSpec> predictors_;
+  std::vector<DesignRows> others_;
+  std::vector<std::shared_ptr<const DesignRows>> designs_;
+};
+
 }  // namespace
 
 //' Latent predictions at new rows, without the offset (internal)
@@ -65,26 +116,9 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"),
                                    has(want, "terms") && get<bool>(want, "terms"),
                                    has(want, "covariance") && get<bool>(want, "covariance")};
-  std::vector<DesignRows> others;
-  for (const auto& design : rows) others.push_back(design_from_list(design));
-  const std::vector<PredictorSpec> predictors = predictors_from_list(context, model);
-  // A short latent vector determines the predictions: no training rows are needed.
-  const auto short_vector = [&](const PredictorSpec& spec) {
-    return !Rf_isNull(kept(posterior, "latent", spec.latents.at(0)));
-  };
-  const bool all_short = std::all_of(predictors.begin(), predictors.end(), short_vector);
-  std::vector<std::shared_ptr<const DesignRows>> designs;
-  if (!all_short) designs = designs_from_list(model);
-  Index K = 0, T = 0, number = 0;
-  for (const PredictorSpec& spec : predictors) {
-    K += static_cast<Index>(spec.latents.size());
-    T = std::max(T, spec.prior->size());
-    number = others.at(spec.design).size();
-  }
-
-  const Index N = all_short ? 0 : get_matrix(posterior, "b").rows();
-  const Vector hyper = get_vector(posterior, "hyper");
-  const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(N);
+  KeptPosterior q(context, model, posterior, rows);
+  const Index K = q.latents, T = q.terms, number = q.number;
+  const Index block = request.covariance ? std::max<Index>(number, 1) : rows_at_a_time(q.fitted);
   Matrix mean(number, K), variance(number, K);
   Rcpp::NumericVector term_mean = array(request.terms ? number : 0, T, K),
                       term_variance = Rcpp::clone(term_mean);
@@ -92,34 +126,39 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
   const auto part = [&](Rcpp::NumericVector& all, Index k) {
     return Eigen::Map<Matrix>(all.begin() + k * number * T, number, T);
   };
-  for (const PredictorSpec& spec : predictors) {
-    const DesignRows& own = others[spec.design];
-    check_rows(*spec.prior, own, number);
-    spec.prior->update(hyper);
-    const auto fitted = short_vector(spec) ? std::make_shared<const DesignRows>(own.slice(0, 0))
-                                        : designs.at(spec.design);
-    for (const Index k : spec.latents) {
-      auto solver = make_solver(spec.solver, context, spec.prior, fitted);
-      solver->refresh();
-      const SolverState state = state_from_list(posterior, k);
-      for (Index begin = 0; begin < number; begin += block) {
-        monitor.poll();
-        const Index count = std::min(block, number - begin);
-        const Conditional out = solver->conditional(state, own.slice(begin, count), request);
-        mean.col(k).segment(begin, count) = out.mean;
-        variance.col(k).segment(begin, count) = out.variance;
-        if (request.terms) {
-          const Index terms = spec.prior->size();  // predictors may differ in their number
-          part(term_mean, k).block(begin, 0, count, terms) = out.term_mean;
-          part(term_variance, k).block(begin, 0, count, terms) = out.term_variance;
-        }
-        if (request.covariance) covariance[k] = to_r(out.covariance);
+  q.for_latents([&](Index k, const Prior& prior, Solver& solver, const SolverState& state,
+                    const DesignRows& own) {
+    for (Index begin = 0; begin < number; begin += block) {
+      monitor.poll();
+      const Index count = std::min(block, number - begin);
+      const Conditional out = solver.conditional(state, own.slice(begin, count), request);
+      mean.col(k).segment(begin, count) = out.mean;
+      variance.col(k).segment(begin, count) = out.variance;
+      if (request.terms) {
+        const Index terms = prior.size();  // predictors may differ in their number
+        part(term_mean, k).block(begin, 0, count, terms) = out.term_mean;
+        part(term_variance, k).block(begin, 0, count, terms) = out.term_variance;
       }
+      if (request.covariance) covariance[k] = to_r(out.covariance);
     }
-  }
+  });
   Rcpp::List out = Rcpp::List::create(Rcpp::_["mean"] = to_r(mean), Rcpp::_["variance"] = to_r(variance));
   if (request.terms)
     out["terms"] = Rcpp::List::create(Rcpp::_["mean"] = term_mean, Rcpp::_["variance"] = term_variance);
   if (request.covariance) out["covariance"] = covariance;
+  return out;
+}
+
+//' Joint draws of the latent values at new rows, without the offset: a list of K matrices, rows x count (internal)
+//' @noRd
+// [[Rcpp::export]]
+Rcpp::List draw_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, int count, int threads) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, threads};
+  KeptPosterior q(context, model, posterior, rows);
+  Rcpp::List out(q.latents);
+  q.for_latents([&](Index k, const Prior&, Solver& solver, const SolverState& state, const DesignRows& own) {
+    out[k] = to_r(solver.draw(state, own, count));
+  });
   return out;
 }

@@ -343,6 +343,7 @@ InferenceControl inference_control(const Rcpp::List& control) {
   out.tol = get<double>(control, "tol");
   out.max_iterations = get<int>(control, "max_iterations");
   out.cold = has(control, "cold") && get<bool>(control, "cold");
+  out.one_start = has(control, "one_start") && get<bool>(control, "one_start");
   if (has(control, "step_rule")) out.stochastic.rule = step_rule_from(get<std::string>(control, "step_rule"));
   if (has(control, "batch_rows") && Rf_isNumeric(control["batch_rows"]))
     out.stochastic.batch_rows = static_cast<Index>(get<double>(control, "batch_rows"));

@@ -23,6 +23,7 @@ class RMonitor final : public Monitor {
   void poll() override;
   void report(const Progress& progress) override;
   double uniform() override { return R::unif_rand(); }
+  double normal() override { return R::norm_rand(); }
 
  private:
   using Clock = std::chrono::steady_clock;

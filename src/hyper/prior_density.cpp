@@ -118,6 +118,19 @@ class PartialCorrelation final : public PriorDensity {
   double shape_;
 };
 
+/// Uniform on an interval, which the transform keeps theta in: what is assumed of shares and correlations where
+/// they are integrated over. Nobody writes it: others than these would be improper.
+class Uniform final : public PriorDensity {
+ public:
+  explicit Uniform(double width) : width_(width) {}
+  double log_density(double) const override { return -std::log(width_); }
+  double derivative(double) const override { return 0; }
+  double centre() const override { return 0.5 * width_; }
+
+ private:
+  double width_;
+};
+
 struct Entry {
   PriorDensityFacts facts;
   std::vector<std::string> numbers;
@@ -155,6 +168,8 @@ std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec) {
     }
     return entry.make(numbers, spec.is_sd);
   }
+  if (const auto width = spec.numbers.find("width"); spec.type == "uniform" && width != spec.numbers.end())
+    return std::make_unique<Uniform>(width->second);
   throw std::invalid_argument("unknown prior \"" + spec.type + "\"");
 }
 

@@ -46,6 +46,8 @@ class HyperTable {
 
   Index size() const { return static_cast<Index>(rows_.size()); }
   Index learned() const { return static_cast<Index>(learned_.size()); }
+  /// Positions of the learned ones.
+  const std::vector<Index>& learned_positions() const { return learned_; }
   const Vector& values() const { return values_; }
   void set_values(const Vector& values);
 

@@ -33,6 +33,8 @@ class Monitor {
   virtual void report(const Progress& progress) = 0;
   /// Uniform on (0, 1), from the one generator of everything random.
   virtual double uniform() = 0;
+  /// Standard normal, from the same generator.
+  virtual double normal() = 0;
 };
 
 /// What a fit has cost so far. Flops count multiply-adds as two.

@@ -333,6 +333,34 @@ std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>*
   return order;
 }
 
+// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is
+// rounding; jitter would be another covariance.
+Matrix covariance_root(Context& context, Matrix A) {
+  constexpr double nothing = 1e-15;
+  Matrix L = A;
+  if (cholesky(context, L)) {
+    L.triangularView<Eigen::StrictlyUpper>().setZero();
+    return L;
+  }
+  std::vector<Index> rest;
+  std::vector<Index> order = pivoted_cholesky(A, nothing, &rest, &context.monitor);
+  const Index rank = static_cast<Index>(order.size());
+  order.insert(order.end(), rest.begin(), rest.end());
+  A.triangularView<Eigen::StrictlyUpper>().setZero();
+  Matrix out(A.rows(), rank);
+  for (Index i = 0; i < A.rows(); ++i) out.row(order[i]) = A.row(i).head(rank);
+  return out;
+}
+
+Matrix white_noise(Context& context, Index rows, Index columns) {
+  Matrix out(rows, columns);
+  for (Index j = 0; j < columns; ++j) {
+    if (j % 16 == 0) context.monitor.poll();
+    for (Index i = 0; i < rows; ++i) out(i, j) = context.monitor.normal();
+  }
+  return out;
+}
+
 bool signed_cholesky(Context& context, MatrixRef A, Index positive) {
   context.cost.factorisations += 1;
   Halves<MatrixRef> blocks(A, positive);

@@ -22,6 +22,12 @@ double cholesky_with_jitter(Context& context, MatrixRef A);
 std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>* rest = nullptr,
                                     Monitor* monitor = nullptr, Index in_order = 0);
 
+/// R (n x rank) with R R' = A but for rounding, A a covariance (both triangles) of any rank.
+Matrix covariance_root(Context& context, Matrix A);
+
+/// Standard normals from the monitor, column after column.
+Matrix white_noise(Context& context, Index rows, Index columns);
+
 /// A = J + M with J = diag(+1 x `positive`, -1 x rest) and M positive semidefinite: A becomes L with A = L J
 /// L', L lower triangular. False, with A spoilt, if A has another inertia than J. With no negative sites this
 /// is `cholesky`.

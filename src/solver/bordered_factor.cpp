@@ -35,7 +35,7 @@ bool sweep_block(Context& context, Matrix& S, Index begin, Index size, double si
 
 BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const DenseColumns& columns,
                                const SparseCholesky& symbolic, const Vector& lambda)
-    : factor_(symbolic), columns_(columns.size()) {
+    : factor_(symbolic), columns_(columns.size()), constraints_(fields.constraint_count()) {
   ok_ = factorise(context, fields, columns, lambda, {});
   if (ok_ || fields.constraint_count() == 0) return;
   std::vector<Index> negative;
@@ -174,6 +174,31 @@ Matrix BorderedFactor::cross_covariance(const Backend& backend, const SparseRows
   backend.multiply(false, false, 1.0, border_inverse_, r, 0.0, solved);
   if (quadratic) *quadratic = solved.cwiseProduct(r).colwise().sum().transpose();
   return solved.topRows(columns_);
+}
+
+// The density of z and the unknowns g that are no multipliers, beta and s, is proper on B'z = 0, where z given g has
+// the precision A and the mean -T g. So g comes from its covariance, a block of S^-1; z from A without the
+// constraint, which kriging then takes off: z <- z - A^-1 B (B' A^-1 B)^-1 B' z.
+void BorderedFactor::draw(Context& context, const FieldStack& fields, Index count, Matrix& z,
+                          Matrix& beta) const {
+  const Index q = columns_, c = constraints_, free = q + c;
+  const auto without_multipliers = [&](const Matrix& X) {
+    Matrix out(free, X.cols());
+    out.topRows(q) = X.topRows(q);
+    out.bottomRows(c) = X.bottomRows(c);
+    return out;
+  };
+  const Matrix covariance = without_multipliers(without_multipliers(border_inverse_).transpose());
+  const Matrix root = covariance_root(context, covariance);
+  const Matrix g = root * white_noise(context, root.cols(), count);
+  z = white_noise(context, by_node_.cols(), count);
+  factor_.solve_lower_transposed(context, z);
+  z.noalias() -= without_multipliers(by_node_).transpose() * g;
+  beta = g.topRows(q);
+  if (c == 0) return;
+  const auto T = by_node_.middleRows(q, c);
+  const Matrix K = T * fields.constraints();
+  z.noalias() -= T.transpose() * K.ldlt().solve(fields.constraints().transpose() * z);
 }
 
 const Vector& BorderedFactor::selected_inverse(Context& context) const {

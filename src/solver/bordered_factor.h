@@ -31,6 +31,10 @@ class BorderedFactor {
   /// and, if `quadratic` is given, the part of var(eta) that is not w_s' A^-1 w_s.
   Matrix cross_covariance(const Backend& backend, const SparseRows& W, Index begin,
                           const ConstMatrixRef& dense, Vector* quadratic = nullptr) const;
+  /// Whether no row is left to the border: else the posterior is proper by the constraints alone.
+  bool can_draw() const { return by_node_.rows() == columns_ + 2 * constraints_; }
+  /// Draws of z (L x count) and beta (q x count) with M^-1's covariance.
+  void draw(Context& context, const FieldStack& fields, Index count, Matrix& z, Matrix& beta) const;
   /// What that costs for each row.
   double row_flops() const { return 2.0 * border_inverse_.size(); }
   /// cov(beta).   q x q
@@ -51,7 +55,7 @@ class BorderedFactor {
   bool eliminate(Context& context, const Border& border, const DenseColumns& columns, bool negative_sites);
 
   SparseCholesky factor_;
-  Index columns_;
+  Index columns_, constraints_;
   bool ok_ = false;
   double log_det_ = 0;
   Vector diagonal_;

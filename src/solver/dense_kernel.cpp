@@ -306,25 +306,7 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
   }
 }
 
-// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is
-// rounding; jitter would be another prior, under which bounds lie above those of this one.
-Matrix DenseKernelSolver::whitened_design() const {
-  constexpr double nothing = 1e-15;
-  Matrix L = C_;
-  if (cholesky(context_, L)) {
-    L.triangularView<Eigen::StrictlyUpper>().setZero();
-    return L;
-  }
-  L = C_;
-  std::vector<Index> rest;
-  std::vector<Index> order = pivoted_cholesky(L, nothing, &rest, &context_.monitor);
-  const Index rank = static_cast<Index>(order.size());
-  order.insert(order.end(), rest.begin(), rest.end());
-  L.triangularView<Eigen::StrictlyUpper>().setZero();
-  Matrix out(rows_, rank);
-  for (Index i = 0; i < rows_; ++i) out.row(order[i]) = L.row(i).head(rank);
-  return out;
-}
+Matrix DenseKernelSolver::whitened_design() const { return covariance_root(context_, C_); }
 
 // P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.
 void DenseKernelSolver::posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const {

@@ -314,6 +314,20 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
   return out;
 }
 
+// They are zero where the prior variance is (an intercept that thresholds stand for).
+ProjectedSolver::WhitenedState ProjectedSolver::whitened(const SolverState& state) const {
+  const Vector whitening = (prior_->scale().array() > 0).select(prior_->scale().cwiseInverse(), 0.0);
+  return {whitening.cwiseProduct(state.latent_mean - prior_->coefficient_mean()),
+          whitening.asDiagonal() * state.latent_chol};
+}
+
+Matrix ProjectedSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
+  const WhitenedState own = whitened(state);
+  Matrix u = own.mean.replicate(1, count);
+  multiply(context_, false, false, 1.0, own.chol, white_noise(context_, latent_, count), 1.0, u);
+  return expand_draws(others, u);
+}
+
 Conditional ProjectedSolver::conditional(const SolverState& state, const DesignRows& others,
                                          const ConditionalRequest& request) {
   const Prior& prior = *prior_;
@@ -326,11 +340,9 @@ Conditional ProjectedSolver::conditional(const SolverState& state, const DesignR
     out.term_mean.resize(b, T);
     out.term_variance.resize(b, T);
   }
-  // the state is that of the coefficients; W is that of whitened ones, which are zero where the prior
-  // variance is (an intercept that thresholds stand for)
-  const Vector whitening = (prior_->scale().array() > 0).select(prior_->scale().cwiseInverse(), 0.0);
-  const Vector u = whitening.cwiseProduct(state.latent_mean - prior_->coefficient_mean());
-  const Matrix chol = whitening.asDiagonal() * state.latent_chol;
+  const WhitenedState known = whitened(state);
+  const Vector& u = known.mean;
+  const Matrix& chol = known.chol;
   Index at = 0;
   for (Index t = 0; t < T; ++t) {
     const Index q = prior[t].columns();

@@ -43,6 +43,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
 
+  Matrix draw(const SolverState& state, const DesignRows& others, Index count) override;
   double rounding() const override;
 
   GlobalForm* global_form() override { return this; }
@@ -56,6 +57,13 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
+
+  /// Mean and factor of the covariance of the whitened coefficients, from the coefficients' that a state has.
+  struct WhitenedState {
+    Vector mean;
+    Matrix chol;
+  };
+  WhitenedState whitened(const SolverState& state) const;
 
   /// W~' diag(d) W~, both triangles, and W~' x.
   struct SiteSums {

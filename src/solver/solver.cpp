@@ -1,8 +1,12 @@
 // What follows from the verbs of any solver.
 #include "solver/solver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
+
+#include "numeric/backend.h"
+#include "numeric/dense.h"
 
 namespace galvi {
 
@@ -39,6 +43,37 @@ double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean)
   for (Index n = 0; n < rows(); ++n)
     if (lambda_[n] > 0) out += 0.5 * std::log(lambda_[n] / (2 * M_PI));
   return out + 0.5 * null_dimension() * std::log(2 * M_PI);
+}
+
+// Through the joint covariance, where z is no shorter than the rows.
+Matrix Solver::draw(const SolverState& state, const DesignRows& others, Index count) {
+  ConditionalRequest joint;
+  joint.covariance = true;
+  Conditional at = conditional(state, others, joint);
+  const Matrix root = covariance_root(context_, std::move(at.covariance));
+  Matrix out = at.mean.replicate(1, count);
+  multiply(context_, false, false, 1.0, root, white_noise(context_, root.cols(), count), 1.0, out);
+  return out;
+}
+
+Matrix Solver::expand_draws(const DesignRows& others, const Matrix& u) {
+  constexpr Index block_rows = 1024;
+  const Index number = others.size(), count = u.cols();
+  const Vector mean = prior_->mean(others);
+  Matrix out = mean.replicate(1, count);
+  for (Index begin = 0; begin < number; begin += block_rows) {
+    context_.monitor.poll();
+    const Index rows = std::min(block_rows, number - begin);
+    Matrix W(rows, u.rows());
+    prior_->fill(others, begin, W);
+    auto block = out.middleRows(begin, rows);
+    block.noalias() += W * u;
+    if (!prior_->has_extra_variances()) continue;
+    Vector c = Vector::Zero(rows);
+    prior_->add_extra_variances(others, begin, W, c);
+    block += c.cwiseMax(0.0).cwiseSqrt().asDiagonal() * white_noise(context_, rows, count);
+  }
+  return out;
 }
 
 void Solver::throw_singular() {

@@ -159,6 +159,9 @@ class Solver {
   /// Predictions at new rows from a kept state.
   virtual Conditional conditional(const SolverState& state, const DesignRows& others,
                                   const ConditionalRequest& request) = 0;
+  /// Joint draws of eta at new rows from a kept state, without the offset: their random part that the rows do
+  /// not share (c) included. Never fails for rounding. Normals come from the monitor.   N* x count
+  virtual Matrix draw(const SolverState& state, const DesignRows& others, Index count);
   /// What rounding alone may do to covariance_kl(), where that is more than the last digits.
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
@@ -167,6 +170,10 @@ class Solver {
  protected:
   /// Throws std::invalid_argument if the rows are not what the terms read.
   Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
+
+  /// For draw(): prior mean + W u + sqrt(c) e at new rows, with draws of the columns' whitened coefficients u and
+  /// e white noise.   u: q x count
+  Matrix expand_draws(const DesignRows& others, const Matrix& u);
 
   // For condition() of solvers whose z is shorter than it takes to interpolate.
   /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite:

@@ -57,6 +57,7 @@ class SparseSolver final : public Solver {
   std::vector<Coefficients> coefficients(const SolverState& state) override;
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
+  Matrix draw(const SolverState& state, const DesignRows& others, Index count) override;
 
  private:
   // Up to how many rows (or unknowns) a square matrix of them is worth its price: where it is made once, and

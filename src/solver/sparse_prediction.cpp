@@ -120,4 +120,14 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
   return out;
 }
 
+Matrix SparseSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
+  const Latent& mean = kept_mean(state);
+  if (!factor_->can_draw()) return Solver::draw(state, others, count);
+  Latent u;
+  factor_->draw(context_, fields_, count, u.z, u.beta);
+  u.z.colwise() += mean.z.col(0);
+  u.beta.colwise() += mean.beta.col(0);
+  return expand_draws(others, u.beta) + fields_.design(others) * u.z;
+}
+
 }  // namespace galvi

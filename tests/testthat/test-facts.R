@@ -141,7 +141,7 @@ test_that("an array is one hyperparameter, registered in no time", {
   expect_identical(table$prior[[last]]$type, "half_normal")
   expect_true(all(lengths(table[names(table) != "shape"]) == length(points) + 2L))
   # users see the numbers
-  shown <- galvi:::hyper_table(table, list(hyper = table$value, at_bound = rep(FALSE, length(own))))
+  shown <- galvi:::hyper_table(list(hyper = table), list(hyper = table$value, at_bound = rep(FALSE, length(own))))
   expect_identical(shown$name, c("a.sd", "b.sd"))
   expect_identical(shown$status, c("learned", "fixed"))
 })

@@ -3,7 +3,7 @@ test_that("a fit has the fields that users are promised", {
   expect_s3_class(fit, "galvi")
   expect_true(all(c("call", "formula", "family", "method", "expectation", "prior", "hyper", "elbo", "trace",
     "convergence", "nobs", "backend", "posterior") %in% names(fit)))
-  expect_named(fit$hyper, c("name", "term", "parameter", "estimate", "lower", "upper", "status"))
+  expect_named(fit$hyper, c("name", "term", "parameter", "estimate", "lwr", "upr", "lower", "upper", "status"))
   expect_true(all(c("iteration", "seconds", "flops", "elbo") %in% names(fit$trace)))
   expect_true(all(c("converged", "message", "gradient_norm", "gap") %in% names(fit$convergence)))
   expect_true(all(fit$hyper$status %in% c("learned", "fixed", "at bound")))
@@ -28,7 +28,7 @@ test_that("hyperparameters with dots, classes and thresholds know their term", {
     transform = c("log", "log", "log", "identity", "above"), learned = rep(TRUE, 5),
     lower = rep(0, 5), upper = rep(9, 5)
   )
-  table <- galvi:::hyper_table(hyper, list(hyper = 1:5, at_bound = c(TRUE, rep(FALSE, 4))))
+  table <- galvi:::hyper_table(list(hyper = hyper), list(hyper = 1:5, at_bound = c(TRUE, rep(FALSE, 4))))
   expect_identical(table$term, c("x.1", "gp(log(x.1))", "gp(x)", "cumulative", "cumulative"))
   expect_identical(table$parameter, hyper$parameter)
   expect_identical(table$status[1:2], c("at bound", "learned"))

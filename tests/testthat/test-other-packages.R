@@ -57,3 +57,50 @@ test_that("lmtest::lrtest() warns and names loo()", {
   expect_warning(table <- lmtest::lrtest(one, two), "loo\\(\\)", class = "galvi_warning_evidence")
   expect_equal(table$LogLik, c(one$elbo, two$elbo))
 })
+
+test_that("broom's tables have the numbers of lm() and glm()", {
+  skip_if_not_installed("broom")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  ours <- broom::tidy(twin$ours, effects = "fixed")
+  theirs <- broom::tidy(twin$theirs)
+  expect_identical(ours$term, theirs$term)
+  expect_equal(ours$estimate, theirs$estimate, tolerance = tol$solve)
+  expect_equal(ours$std.error, theirs$std.error, tolerance = tol$solve)
+  # the data are the model frame
+  rows <- broom::augment(twin$ours)
+  expect_equal(rows$.fitted, broom::augment(twin$theirs)$.fitted, tolerance = tol$solve)
+  for (twin in glm_twins()) {
+    expect_equal(broom::tidy(twin$ours, effects = "fixed")$estimate, broom::tidy(twin$theirs)$estimate, tolerance = 0.05)
+  }
+  for (fit in other_fits()) {
+    expect_identical(nrow(broom::glance(fit)), 1L)
+    expect_identical(nrow(broom::augment(fit)), 32L)
+  }
+  skip_if_not_installed("broom.mixed")
+  mixed <- broom.mixed::tidy(other_fits()$mixed, effects = c("fixed", "ran_pars", "ran_vals"))
+  expect_setequal(mixed$effect, c("fixed", "ran_pars", "ran_vals"))
+  expect_identical(sum(mixed$effect == "ran_vals"), 3L)
+})
+
+test_that("knitr prints fits as the console does", {
+  skip_if_not_installed("knitr")
+  fit <- lm_twin(mpg ~ wt)$ours
+  expect_identical(capture.output(knitr::knit_print(fit)), capture.output(print(fit)))
+})
+
+test_that("probabilities of the response's distribution are those of a normal and of glm()'s Poisson", {
+  twin <- lm_twin(mpg ~ wt)
+  new <- data.frame(wt = c(2, 4))
+  theirs <- predict(twin$theirs, new, se.fit = TRUE)
+  sd <- sqrt(theirs$se.fit^2 + sigma(twin$theirs)^2)
+  below <- predict(twin$ours, new, type = "cdf", q = 20)
+  expect_equal(below[, 1], pnorm(20, theirs$fit, sd), tolerance = tol$solve, ignore_attr = TRUE)
+  exceeds <- predict(twin$ours, new, type = "survival", times = 20)
+  expect_equal(exceeds[, 1], 1 - below[, 1])
+  counts <- glm_twins()$poisson
+  spray <- data.frame(spray = c("A", "C"))
+  p <- predict(counts$ours, spray, type = "cdf", q = c(2, 10))
+  mu <- predict(counts$theirs, spray, type = "response")
+  # of a mean that is known to a tenth
+  expect_equal(p[, "10"], ppois(10, mu), tolerance = 0.05, ignore_attr = TRUE)
+})

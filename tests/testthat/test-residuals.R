@@ -35,9 +35,8 @@ test_that("draws of several latents have the stored marginals, in dense and in p
   for (formula in list(y ~ x, y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))) {
     fit <- family_fit("categorical", formula = formula)
     set.seed(1)
-    draw <- latent_sampler(fit, training_target(fit))
-    eta <- replicate(1500, draw())
-    expect_identical(dim(eta), c(60L, 3L, 1500L))
+    eta <- aperm(posterior_linpred.galvi(fit, ndraws = 1500), c(2, 3, 1))
+    expect_identical(unname(dim(eta)), c(60L, 3L, 1500L))
     z <- (apply(eta, 1:2, mean) - fit$posterior$mean) / sqrt(fit$posterior$variance / 1500)
     expect_lt(max(abs(z)), 4.8)
     expect_equal(apply(eta, 1:2, var), fit$posterior$variance, tolerance = 0.2, ignore_attr = TRUE)

@@ -16,6 +16,7 @@ class CountingMonitor final : public galvi::Monitor {
   }
   void report(const galvi::Progress&) override {}
   double uniform() override { return 0.5; }
+  double normal() override { return 0; }
   int polls = 0;
 
  private:

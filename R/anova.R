@@ -1,0 +1,122 @@
+#' Compare fits by their evidence and by leave-one-out prediction
+#'
+#' `anova()` puts two or more fits of the same response side by side: the evidence bound ([logLik()][logLik.galvi])
+#' and the leave-one-out log predictive density ([loo()][loo.galvi]). Differences are to the fit with the highest
+#' predictive density; the one of the densities has a standard error, from the differences of the rows.
+#'
+#' The evidence answers which model the data support *under the priors that were used*: with the wide default
+#' priors of fixed effects it falls with each of them. Predictive densities depend on priors far less. Neither is
+#' a test: to test fixed effects of one fit use `car::Anova()`, which makes Wald tests of their posterior mean
+#' and covariance.
+#'
+#' `drop1()`, `add1()` and `step()` search by AIC, which is not defined for a marginal likelihood: they stop and
+#' name what to use.
+#'
+#' @param object A fit of [galvi()].
+#' @param ... Further fits of the same response; for `drop1`, `add1` and `extractAIC` their usual arguments.
+#' @return A data frame of class `anova` with a row per fit, named as in the call: `hyper`, the number of
+#'   hyperparameters that were learned; `evidence`, the bound, and `evidence_diff`; `elpd_loo`, `elpd_diff` and
+#'   `se_diff`. The leave-one-out columns are NA for fits without sites (rows that were read from a source).
+#' @section Errors:
+#' `galvi_error_argument` for a single fit, for what is not a fit, and for fits of different responses.
+#' @references Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
+#'   cross-validation and WAIC. Statistics and Computing 27, 1413-1432.
+#' @seealso [loo.galvi()], [logLik.galvi()], [check_fit()]
+#' @examples
+#' linear <- galvi(dist ~ speed, data = cars)
+#' smooth <- galvi(dist ~ gp(speed), data = cars)
+#' anova(linear, smooth)
+#' @name anova.galvi
+NULL
+
+#' @rdname anova.galvi
+#' @importFrom stats anova
+#' @export
+anova.galvi <- function(object, ...) {
+  others <- list(...)
+  check_fits(others, anova.galvi, "anova()")
+  fits <- c(list(object), others)
+  words <- as.list(substitute(list(object, ...)))[-1L]
+  labels <- vapply(words, function(x) if (is.symbol(x)) as.character(x) else "", "")
+  names(fits) <- make.unique(ifelse(nzchar(labels), labels, paste0("fit", seq_along(fits))))
+  check_comparable(fits)
+  elpd <- lapply(fits, row_elpd)
+  total <- vapply(elpd, sum, 0)
+  evidence <- vapply(fits, function(fit) fit$elbo, 0)
+  best <- if (all(is.na(total))) which.max(evidence) else which.max(total)
+  difference <- lapply(elpd, function(rows) rows - elpd[[best]])
+  table <- data.frame(
+    hyper = vapply(fits, function(fit) sum(fit$hyper$status != "fixed"), 1L),
+    evidence = evidence, evidence_diff = evidence - evidence[best],
+    elpd_loo = total, elpd_diff = vapply(difference, sum, 0),
+    se_diff = vapply(difference, function(x) sqrt(length(x) * stats::var(x)), 0), row.names = names(fits)
+  )
+  formulas <- vapply(fits, function(fit) {
+    paste(vapply(c(fit$formula, fit$design$second$formula), deparse_one, ""), collapse = "; ")
+  }, "")
+  structure(
+    table, class = c("anova", "data.frame"),
+    heading = c("Evidence bounds and leave-one-out predictive densities\n", paste0(
+      format(names(fits)), ": ", formulas, ", ", vapply(fits, family_label, ""),
+      ifelse(seq_along(fits) == length(fits), "\n", "")
+    ))
+  )
+}
+
+#' Leave-one-out log densities of the rows; one NA where the fit has no sites
+#' @noRd
+row_elpd <- function(fit) {
+  if (!has_rows(fit)) return(NA_real_)
+  unname(loo.galvi(fit)$pointwise[, "elpd_loo"])
+}
+
+check_comparable <- function(fits) {
+  if (length(fits) < 2L) {
+    stop_galvi("argument", paste(
+      "anova() compares two fits or more, as in anova(fit1, fit2). For tests of the fixed effects of one fit use",
+      "car::Anova(fit)."
+    ))
+  }
+  other <- which(!vapply(fits, inherits, NA, "galvi"))
+  if (length(other)) {
+    stop_galvi("argument", sprintf(
+      "anova() compares fits of galvi(); `%s` is %s.", names(fits)[other[1L]], describe(fits[[other[1L]]])
+    ))
+  }
+  response <- lapply(fits, function(fit) {
+    list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring,
+      response_levels(fit))
+  })
+  same <- vapply(response, function(x) isTRUE(all.equal(x, response[[1L]])), NA)
+  if (all(same)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "anova() compares fits of the same response; that of `%s` (%d rows) is not that of `%s` (%d rows).",
+    names(fits)[which(!same)[1L]], fits[[which(!same)[1L]]]$nobs, names(fits)[1L], fits[[1L]]$nobs
+  ))
+}
+
+# ---- what searches by AIC ----
+
+#' @rdname anova.galvi
+#' @importFrom stats extractAIC
+#' @param fit A fit of [galvi()].
+#' @export
+extractAIC.galvi <- function(fit, ...) stop_aic("step()")
+
+#' @rdname anova.galvi
+#' @importFrom stats drop1
+#' @export
+drop1.galvi <- function(object, ...) stop_aic("drop1()")
+
+#' @rdname anova.galvi
+#' @importFrom stats add1
+#' @export
+add1.galvi <- function(object, ...) stop_aic("add1()")
+
+stop_aic <- function(what) {
+  stop_galvi("argument", paste(
+    what, "compares AICs, which a marginal likelihood does not have. For tests of fixed effects use",
+    "car::Anova(fit); to compare models use anova(fit, update(fit, . ~ . - x)) or loo::loo_compare(); for many",
+    "effects give their prior a learned sd, prior = normal(0, learn(1)), which shrinks those that are not needed."
+  ))
+}

@@ -1,0 +1,263 @@
+# Draws from the posterior: of functions at rows, jointly over the rows, and of coefficients and hyperparameters.
+
+#' Posterior draws
+#'
+#' Draws of the linear predictor, of the mean response, of new responses and of log likelihoods at the observations
+#' or at new rows, in the form of packages rstantools and posterior. Draws of one row of the result belong to one
+#' function: whatever is computed from it, such as the place of its maximum, the share of a region above a
+#' threshold or a difference between two rows, is a draw of that quantity.
+#'
+#' Draws are joint over the rows. Where the latent vector is short (fixed effects, inducing points) or has a sparse
+#' precision (random effects, Markov random fields), draws of it are carried to the rows and no rows x rows matrix is
+#' formed; a full [gp()] needs the joint covariance of the rows. Smooth functions at close points have covariances that
+#' are singular to working precision, which does no harm. Latent values of multi-class responses are drawn as the
+#' posterior has them: jointly in models of columns, else as independent.
+#'
+#' With `hyper = "integrate"` every draw is made at hyperparameters drawn from their posterior; else at the estimates.
+#' `as_draws()` has the hyperparameters too: with `"integrate"` from their posterior, else from the normal
+#' distribution whose limits `fit$hyper` has (and then independent of the coefficients); those that are fixed or not
+#' determined are constant.
+#'
+#' @param object,x A fit of [galvi()].
+#' @param transform Give the inverse link of the linear predictor?
+#' @param newdata A data frame with the predictors (for `log_lik()` with the response, too); without it, draws are at
+#'   the observations.
+#' @param ndraws Number of draws; [set.seed()] applies.
+#' @param re_formula As in [predict.galvi]: which effects of groups the draws have.
+#' @param dpar As in [predict.galvi()]: which of two linear predictors.
+#' @param prob Probability of the intervals.
+#' @param pars Names of coefficients and hyperparameters; NULL for all.
+#' @param ... Must be empty.
+#' @return
+#' * `posterior_linpred()`: draws x rows; draws x rows x latent values for responses with several.
+#' * `posterior_epred()`: the mean of the response, that of one trial where it counts successes: draws x rows; class
+#'   probabilities, draws x rows x classes, for responses with classes.
+#' * `posterior_predict()`: new responses, draws x rows: numbers; counts of successes; 0 and 1 of a binary response;
+#'   the number of the class, with the classes as attribute `levels`.
+#' * `log_lik()`: log p(y given eta), draws x rows, times the weights.
+#' * `posterior_interval()`: a matrix with a row per coefficient and learned hyperparameter, computed without draws.
+#' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
+#'   hyperparameter, named as in `fit$hyper`.
+#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' at <- data.frame(speed = seq(4, 25, length.out = 50))
+#' set.seed(1)
+#' f <- rstantools::posterior_epred(fit, newdata = at, ndraws = 200)
+#' # contrast: how much longer is the way at 20 than at 10?
+#' quantile(f[, which.min(abs(at$speed - 20))] - f[, which.min(abs(at$speed - 10))], c(0.025, 0.5, 0.975))
+#' # exceedance: where is the mean surely above 40?
+#' range(at$speed[colMeans(f > 40) > 0.95])
+#' # argmax: where does it rise most?
+#' table(round(at$speed[apply(f, 1, function(f) which.max(diff(f)))]))
+#' @name draws
+NULL
+
+#' @rdname draws
+#' @exportS3Method rstantools::posterior_linpred
+posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
+                                    dpar = NULL, ...) {
+  refuse_dots(list(...), posterior_linpred.galvi, "posterior_linpred()")
+  transform <- check_flag(transform, "transform")
+  k <- check_dpar(object, dpar)
+  if (is.null(k)) k <- 1L
+  own <- if (is_distributional(object)) k else seq_len(n_latents(object))
+  if (transform && length(own) > 1L) {
+    stop_galvi("argument", "`transform = TRUE` is for one linear predictor; posterior_epred() has class probabilities.")
+  }
+  view <- predictor_view(object, k)
+  f <- function(fit, target, eta) {
+    eta <- eta[, own, drop = FALSE]
+    if (transform) view$family$linkinv(eta) else eta
+  }
+  over_draws(object, draws_target(object, newdata, re_formula), ndraws, f,
+    if (length(own) > 1L) latent_names(object))
+}
+
+#' @rdname draws
+#' @exportS3Method rstantools::posterior_epred
+posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
+  refuse_dots(list(...), posterior_epred.galvi, "posterior_epred()")
+  if (identical(check_dpar(object, dpar), 2L)) {
+    return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
+  }
+  classes <- has_classes(object)
+  f <- function(fit, target, eta) {
+    known <- list(mean = eta, variance = 0 * eta)
+    if (classes) class_probabilities(fit, known) else response_mean(fit, known)
+  }
+  over_draws(object, draws_target(object, newdata, re_formula), ndraws, f, if (classes) response_levels(object))
+}
+
+#' @rdname draws
+#' @exportS3Method rstantools::posterior_predict
+posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+  refuse_dots(list(...), posterior_predict.galvi, "posterior_predict()")
+  target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
+  if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
+  out <- over_draws(object, target, ndraws, draw_response)
+  if (has_classes(object)) structure(out + 1, levels = response_levels(object)) else out
+}
+
+#' @rdname draws
+#' @exportS3Method rstantools::log_lik
+log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+  refuse_dots(list(...), log_lik.galvi, "log_lik()")
+  target <- draws_target(object, newdata, re_formula, response = TRUE)
+  over_draws(object, target, ndraws, function(fit, target, eta) {
+    known <- list(mean = eta, variance = 0 * eta)
+    value <- if (has_classes(fit)) class_log_probability(fit, known, target) else {
+      response_moment(fit, known, "log_density", target$size, target$y, censoring = target$censoring)
+    }
+    weighted(value, target$weights)
+  })
+}
+
+#' @rdname draws
+#' @exportS3Method rstantools::posterior_interval
+posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
+  refuse_dots(list(...), posterior_interval.galvi, "posterior_interval()")
+  prob <- check_level(prob, "prob")
+  hyper <- object$model$hyper
+  shown <- which(!in_array(hyper) & hyper$learned)
+  theta <- hyper_quantiles(object$hyper_posterior, object$model, object$posterior$hyper, tails(prob))
+  out <- rbind(coefficient_limits(object, prob), theta[shown, , drop = FALSE])
+  names <- c(coefficient_names(object), hyper$name[shown])
+  dimnames(out) <- list(names, paste0(format(100 * tails(prob), trim = TRUE, digits = 3), "%"))
+  if (is.null(pars)) return(out)
+  unknown <- setdiff(pars, names)
+  if (length(unknown)) {
+    stop_galvi("argument", sprintf(
+      "`pars` must name coefficients or learned hyperparameters, not %s; this fit has %s.",
+      quote_names(unknown, "\""), quote_names(names, "\"", 30L)
+    ))
+  }
+  out[pars, , drop = FALSE]
+}
+
+#' @rdname draws
+#' @exportS3Method posterior::as_draws
+as_draws.galvi <- function(x, ndraws = 1000, ...) {
+  refuse_dots(list(...), as_draws.galvi, "as_draws()")
+  ndraws <- check_whole(ndraws, "ndraws")
+  plan <- draw_plan(x, ndraws)
+  names <- coefficient_names(x)
+  coefficients <- matrix(0, ndraws, length(names), dimnames = list(NULL, names))
+  states <- fit_states(x)
+  for (s in if (length(names)) unique(plan$state)) {
+    view <- at_state(x, states[[s]])
+    at <- which(plan$state == s)
+    root <- covariance_root(vcov.galvi(view))
+    noise <- matrix(stats::rnorm(ncol(root) * length(at)), ncol(root))
+    coefficients[at, ] <- t(coefficient_means(view) + root %*% noise)
+  }
+  shown <- !in_array(x$model$hyper)
+  hyper <- plan$hyper[, shown, drop = FALSE]
+  colnames(hyper) <- x$model$hyper$name[shown]
+  posterior::as_draws_matrix(cbind(coefficients, hyper))
+}
+
+# ---- what they share ----
+
+coefficient_names <- function(fit) rownames(vcov.galvi(fit))
+
+draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE) {
+  kept <- kept_effects(fit$design, re_formula)
+  if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
+  new_target(fit, newdata, response = response, kept = kept)
+}
+
+#' Where the draws come from: which state, and the values of all hyperparameters
+#'
+#' The points of a design are few: hyperparameters are drawn from the distribution that these stand for, and the states
+#' go to the draws that are nearest, as many to each as it weighs.
+#' @return list(state: n numbers, hyper: n x H).
+#' @noRd
+draw_plan <- function(fit, n) {
+  posterior <- fit$hyper_posterior
+  values <- fit$posterior$hyper
+  states <- length(fit_states(fit))
+  if (is.null(posterior)) {
+    return(list(state = rep(1L, n), hyper = matrix(values, n, length(values), byrow = TRUE)))
+  }
+  m <- length(posterior$free)
+  points <- hyper_points(posterior, matrix(stats::runif(n * (m + 1L)), n))
+  state <- points$state
+  if (is.null(state)) {
+    state <- rep(1L, n)
+    if (states > 1L) state <- nearest_states(points$z, posterior)
+  }
+  list(state = state, hyper = natural_hyper(fit$model, values, points$x))
+}
+
+#' A state for each row of z: as many of each as a draw by the weights gives, those far from the centre first
+#' @noRd
+nearest_states <- function(z, posterior) {
+  n <- nrow(z)
+  count <- tabulate(sample.int(length(posterior$weight), n, TRUE, posterior$weight), length(posterior$weight))
+  at <- stretch(posterior$z, posterior)
+  state <- rep(1L, n)
+  left <- seq_len(n)
+  others <- setdiff(which(count > 0L), 1L)
+  for (s in others[sample.int(length(others))]) {
+    direction <- drop(z[left, , drop = FALSE] %*% at[s, ])
+    taken <- left[order(-direction)[seq_len(count[s])]]
+    state[taken] <- s
+    left <- setdiff(left, taken)
+  }
+  state
+}
+
+#' f() of draws of eta: draws x rows, or draws x rows x columns where f has several
+#'
+#' @param f f(fit, target, eta), with the fit at one state and a target and eta (x K) with a row for every row of every
+#'   draw: a vector, or a matrix with a column per name.
+#' @param names Of the columns; NULL for a vector.
+#' @noRd
+over_draws <- function(fit, target, ndraws, f, names = NULL) {
+  ndraws <- check_whole(ndraws, "ndraws")
+  plan <- draw_plan(fit, ndraws)$state
+  width <- max(1L, length(names))
+  n <- target$n
+  kept <- kept_rows(target)
+  out <- array(NA_real_, c(ndraws, length(kept), width))
+  used <- which(!is.na(kept))
+  if (n > 0L) {
+    at <- model_and_rows(fit, target$rows)
+    with_memory(draws_size(fit, n, ndraws), threads = fit$control$threads, {
+      for (s in unique(plan)) {
+        view <- at_state(fit, fit_states(fit)[[s]])
+        own <- which(plan == s)
+        eta <- if (is_coupled(view)) coupled_draws(view, at$rows, length(own)) else {
+          draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
+        }
+        eta <- vapply(seq_along(eta), function(k) as.vector(eta[[k]] + target$offset[, k]), numeric(n * length(own)))
+        values <- f(view, repeat_rows(target, length(own)), matrix(eta, n * length(own)))
+        values <- aperm(array(values, c(n, length(own), width)), c(2L, 1L, 3L))
+        out[own, used, ] <- values[, kept[used], , drop = FALSE]
+      }
+    })
+  }
+  if (is.null(names)) return(matrix(out, ndraws, length(kept), dimnames = list(NULL, target$names)))
+  dimnames(out) <- list(NULL, target$names, names)
+  out
+}
+
+#' The target's rows again and again, as far as a likelihood asks for them
+#' @noRd
+repeat_rows <- function(target, times) {
+  again <- rep(seq_len(target$n), times)
+  own <- c("y", "size", "weights", "censoring", "counts")
+  target[own] <- lapply(target[own], take_rows_of, again)
+  target$n <- length(again)
+  target
+}
+
+#' R with R R' = V for a covariance that may be singular: pivoted Cholesky
+#' @noRd
+covariance_root <- function(V) {
+  if (!nrow(V)) return(V)
+  # chol() warns of rank deficiency, which is legal here.
+  R <- suppressWarnings(chol(V, pivot = TRUE))
+  rank <- attr(R, "rank")
+  t(R[seq_len(rank), order(attr(R, "pivot")), drop = FALSE])
+}

@@ -1,0 +1,179 @@
+# Packages emmeans and effects: means of the linear predictor over a grid of predictors. Groups are left out, which
+# makes these means those of the population; other terms, gp() and fields, are at the values of the grid.
+
+#' Posterior of a predictor at rows where groups have no effect
+#'
+#' With beta the fixed effects and g_u what other terms add at each of the U different places among the rows, eta =
+#' X (beta, g). The posterior of beta and g is had from that of eta at rows that are made for it: e_k beta + g_1
+#' and 0 beta + g_u.
+#' @param view A fit with one predictor.
+#' @param frame A model frame.
+#' @return list(X: n x (q + U), mean, V), U = 0 if there are no such terms.
+#' @noRd
+population_posterior <- function(view, frame) {
+  specs <- view$design$specs
+  fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
+  smooth <- !fixed & !term_can(specs, "grouped")
+  rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
+  W <- if (any(fixed)) rows[[which(fixed)]]$W else matrix(0, nrow(frame), 0L)
+  colnames(W) <- rownames(vcov.galvi(view))
+  beta <- fixed_coefficients(view)
+  if (!any(smooth)) return(list(X = W, mean = beta$mean[, 1L], V = vcov.galvi(view)))
+  by <- lapply(specs[smooth], function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  place <- do.call(paste, unname(lapply(frame[c(input_names(specs[smooth]), unlist(by))], as_key)))
+  first <- which(!duplicated(place))
+  q <- ncol(W)
+  u <- length(first)
+  made <- subset_rows(rows, c(rep(first[1L], q), first))
+  if (q > 0L) made[[which(fixed)]]$W <- rbind(diag(q), matrix(0, u, q))
+  eta <- latent_at(view, list(made), q + u, covariance = TRUE)
+  T <- diag(q + u)
+  T[seq_len(q), q + 1L] <- -1
+  names <- c(colnames(W), sprintf("other terms at %d", seq_len(u)))
+  V <- T %*% eta$covariance[[1L]] %*% t(T)
+  at <- outer(match(place, place[first]), seq_len(u), `==`) + 0
+  list(
+    X = `colnames<-`(cbind(W, at), names), mean = stats::setNames(drop(T %*% eta$mean[, 1L]), names),
+    V = `dimnames<-`((V + t(V)) / 2, list(names, names))
+  )
+}
+
+as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else format(x, digits = 15L)
+
+#' No node of the groups' fields
+#' @noRd
+without_groups <- function(rows, specs) {
+  n <- NROW(rows[[1L]][[1L]])
+  for (t in which(term_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
+  rows
+}
+
+#' A model frame whose variables are computed from a grid where that has what they are made of, else typical
+#' @noRd
+grid_frame <- function(view, grid) {
+  frame <- typical_frame(view, nrow(grid))
+  terms <- view$design$frame_terms
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
+  for (j in seq_along(variables)[-1L]) {
+    used <- all.vars(variables[[j]])
+    if (!length(used) || !all(used %in% names(grid))) next
+    frame[[variable_name(variables[[j]])]] <- eval(computed[[j]], grid, environment(terms))
+  }
+  frame
+}
+
+# Which of two predictors; what has several classes is not for these packages.
+predictor_for <- function(fit, dpar, what) {
+  predictor <- or_else(check_dpar(fit, dpar), 1L)
+  if (n_latents(fit) == 1L || is_distributional(fit)) return(predictor_view(fit, predictor))
+  stop_galvi("argument", sprintf(paste(
+    "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"prob\") or",
+    "marginaleffects::avg_predictions()."
+  ), what, n_latents(fit)))
+}
+
+# ---- emmeans ----
+
+#' @exportS3Method emmeans::recover_data
+recover_data.galvi <- function(object, dpar = NULL, data = NULL, ...) {
+  view <- predictor_for(object, dpar, "emmeans()")
+  variables <- all.vars(visible_formula(view)[[2L]])
+  right <- if (length(variables)) stats::reformulate(variables) else ~1
+  trms <- stats::terms(right)
+  frame <- object$data
+  if (is.null(data)) data <- original_data(object, variables)
+  emmeans::recover_data(object$call, trms, object$na.action, data = data, frame = frame, ...)
+}
+
+#' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
+#' where the call finds them
+#' @noRd
+original_data <- function(fit, variables) {
+  if (all(variables %in% names(fit$data))) return(fit$data[variables])
+  data <- tryCatch(eval(fit$call$data, environment(fit$formula)), error = function(e) NULL)
+  rows <- match(row.names(fit$data), row.names(data))
+  if (is.data.frame(data) && all(variables %in% names(data)) && !anyNA(rows)) {
+    return(data[rows, variables, drop = FALSE])
+  }
+  stop_galvi("data", sprintf(
+    "The data of the fit, with %s, are not found where its formula was written: give them as `data`.",
+    quote_names(setdiff(variables, names(fit$data)))
+  ))
+}
+
+#' @exportS3Method emmeans::emm_basis
+emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL, ...) {
+  view <- predictor_for(object, dpar, "emmeans()")
+  basis <- population_posterior(view, grid_frame(view, grid))
+  V <- basis$V
+  if (!is.null(vcov.)) {
+    V <- if (is.function(vcov.)) vcov.(object) else vcov.
+    if (!identical(dim(V), dim(basis$V))) {
+      stop_galvi("argument", sprintf(
+        "`vcov.` must be a %d x %d matrix here, not %s.", nrow(basis$V), ncol(basis$V), describe(V)
+      ))
+    }
+  }
+  link <- view$family$link
+  misc <- if (link == "identity" || is_volatility(object)) list() else {
+    of_response <- is.null(view$parameter) || view$parameter == "mu"
+    label <- if (of_response && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    list(tran = link, inv.lbl = label)
+  }
+  list(
+    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
+    dfargs = list(), misc = misc
+  )
+}
+
+# ---- effects ----
+
+# effects::Effect() fits a glm() of the fixed effects and puts our posterior in: a family that takes any response
+# of ours, and the mean of all other terms in the intercept, as effects of other predictors are averaged too.
+#' @exportS3Method effects::effSources
+effSources.galvi <- function(mod) {
+  view <- predictor_for(mod, NULL, "Effect()")
+  y <- mod$model$y
+  twin <- switch(
+    view$family$link,
+    identity = stats::gaussian(), log = stats::poisson(), stats::binomial(view$family$link)
+  )
+  if (has_classes(mod) || is_censored(mod) || is_volatility(mod)) {
+    stop_galvi("argument", sprintf(
+      "Effect() needs a response that glm() can read; this fit's family is %s. Use plot(fit, \"effects\").",
+      family_label(mod)
+    ))
+  }
+  if (view$family$link == "log" && any(y != round(y))) twin <- stats::quasi(link = "log", variance = "mu")
+  if (twin$family == "binomial" && any(y != round(y))) twin <- stats::quasibinomial(view$family$link)
+  posterior <- averaged_effects(view)
+  formula <- stats::formula(terms.galvi(mod))
+  data <- original_data(mod, all.vars(formula))
+  list(
+    type = "glm", call = call("galvi", formula = formula, data = data), formula = formula, family = twin,
+    coefficients = posterior$mean, vcov = posterior$V
+  )
+}
+
+#' Fixed effects with the intercept at the mean of the other terms over the observations
+#' @noRd
+averaged_effects <- function(view) {
+  rows <- spread_rows(nrow(view$data), relevance_rows)
+  all <- population_posterior(view, view$data[rows, , drop = FALSE])
+  q <- nrow(vcov.galvi(view))
+  own <- seq_len(q)
+  others <- setdiff(seq_along(all$mean), own)
+  if (!length(others)) return(all)
+  intercept <- match("(Intercept)", names(all$mean))
+  if (is.na(intercept)) {
+    stop_galvi("argument", "Effect() of a fit with gp() or fields needs an intercept in the formula.")
+  }
+  T <- diag(length(all$mean))[own, , drop = FALSE]
+  T[intercept, others] <- colMeans(all$X[, others, drop = FALSE])
+  names <- names(all$mean)[own]
+  list(
+    mean = stats::setNames(drop(T %*% all$mean), names),
+    V = `dimnames<-`(T %*% all$V %*% t(T), list(names, names))
+  )
+}

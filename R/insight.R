@@ -1,0 +1,176 @@
+# Package insight, by which parameters, performance, modelsummary, sjPlot and marginaleffects read a model: its
+# formulas, coefficients and their Gaussian posterior. Its functions hand their arguments along, so methods take
+# `...` as they do.
+
+# Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, that of a second parameter
+# under the name that insight has for it.
+#' @exportS3Method insight::find_formula
+find_formula.galvi <- function(x, ...) {
+  views <- lapply(seq_along(predictor_specs(x$design)), function(k) predictor_view(x, k))
+  formulas <- lapply(views, visible_formula)
+  response <- x$design$formula[[2L]]
+  formulas[[1L]] <- stats::as.formula(call("~", response, formulas[[1L]][[2L]]), environment(x$formula))
+  names(formulas) <- c("conditional", second_component(x))
+  random <- lapply(views, random_formulas)
+  names(random) <- c("random", if (is_distributional(x)) paste0(second_component(x), "_random"))
+  formulas <- c(formulas, Filter(length, random))
+  structure(formulas, class = c("insight_formula", "list"))
+}
+
+# What a second parameter's predictor is called.
+second_component <- function(fit) {
+  name <- fit$design$second$name
+  if (is.null(name)) return(NULL)
+  if (name %in% c("zi", "hu")) "zero_inflated" else if (name == "sigma") "sigma" else "dispersion"
+}
+
+#' Right-hand side of a predictor without its groups
+#' @noRd
+visible_formula <- function(view) {
+  specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
+  specs <- specs[!term_can(specs, "grouped")]
+  offsets <- if (is.null(view$parameter) || view$parameter == "mu") offset_calls(view)
+  extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
+  right <- Reduce(function(a, b) call("+", a, b), extra, stats::formula(view$design$terms)[[2L]])
+  stats::as.formula(call("~", right), environment(view$formula))
+}
+
+offset_calls <- function(fit) {
+  terms <- fit$design$frame_terms
+  as.list(attr(terms, "variables"))[-1L][attr(terms, "offset")]
+}
+
+#' ~1 | g for each of the groups; NULL if there are none
+#' @noRd
+random_formulas <- function(view) {
+  specs <- view$design$specs[term_can(view$design$specs, "grouped")]
+  formulas <- lapply(specs, function(spec) {
+    if (spec$type %in% bars) {
+      return(stats::as.formula(call("~", str2lang(spec$label)[[2L]]), environment(view$formula)))
+    }
+    left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)
+    group <- Reduce(function(a, b) call(":", a, b), spec$inputs)
+    stats::as.formula(call("~", call("|", left, group)), environment(view$formula))
+  })
+  if (length(formulas) == 1L) formulas[[1L]] else if (length(formulas)) unname(formulas)
+}
+
+#' Fixed effects in the order of vcov(): Parameter, Estimate and, where there are several, Component or Response
+#' @noRd
+parameter_table <- function(fit, component = "all") {
+  V <- vcov.galvi(fit)
+  # marginaleffects differentiates functions of the coefficients
+  means <- or_else(unname(attr(fit, "changed_coefficients")), coefficient_means(fit))
+  table <- data.frame(Parameter = as.character(rownames(V)), Estimate = means)
+  if (is_distributional(fit)) {
+    second <- startsWith(table$Parameter, coefficient_prefix(fit$design$second$name))
+    table$Component <- ifelse(second, second_component(fit), "conditional")
+    if (!identical(component, "all")) table <- table[table$Component %in% component, ]
+  } else if (n_latents(fit) > 1L) {
+    table$Response <- rep(latent_names(fit), each = nrow(table) / n_latents(fit))
+  }
+  row.names(table) <- NULL
+  table
+}
+
+#' @exportS3Method insight::find_parameters
+find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatten = FALSE, ...) {
+  table <- parameter_table(x, component)
+  groups <- or_else(table$Component, rep("conditional", nrow(table)))
+  found <- if (nrow(table)) split(table$Parameter, factor(groups, unique(groups))) else list()
+  if (effects != "fixed") found$random <- names(ranef.galvi(x))
+  if (flatten) as.character(unique(unlist(found, use.names = FALSE))) else found
+}
+
+#' @exportS3Method insight::get_parameters
+get_parameters.galvi <- function(x, effects = "fixed", component = "all", ...) {
+  if (effects == "random") ranef.galvi(x) else parameter_table(x, component)
+}
+
+# Posterior means in posterior standard deviations.
+#' @exportS3Method insight::get_statistic
+get_statistic.galvi <- function(x, ...) {
+  V <- vcov.galvi(x)
+  structure(
+    data.frame(Parameter = as.character(rownames(V)), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
+    statistic = "z-statistic"
+  )
+}
+
+# The posterior is Gaussian, not Student's t.
+#' @exportS3Method insight::get_df
+get_df.galvi <- function(x, ...) Inf
+
+#' @exportS3Method insight::get_loglikelihood
+get_loglikelihood.galvi <- function(x, ...) logLik.galvi(x)
+
+# ---- parameters ----
+
+#' @exportS3Method parameters::degrees_of_freedom
+degrees_of_freedom.galvi <- function(model, ...) Inf
+
+# Coefficients of all predictors and classes: their names are unique.
+#' @exportS3Method parameters::model_parameters
+model_parameters.galvi <- function(model, ...) {
+  if (!length(coefficient_means(model))) {
+    stop_galvi("argument", paste(
+      "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters."
+    ))
+  }
+  NextMethod(component = "all")
+}
+
+#' @exportS3Method parameters::standard_error
+standard_error.galvi <- function(model, ...) {
+  V <- vcov.galvi(model)
+  data.frame(Parameter = rownames(V), SE = unname(sqrt(diag(V))))
+}
+
+#' @exportS3Method parameters::p_value
+p_value.galvi <- function(model, ...) {
+  table <- get_statistic.galvi(model)
+  data.frame(Parameter = table$Parameter, p = 2 * stats::pnorm(-abs(table$Statistic)))
+}
+
+# Credible intervals. `method` and `vcov` of other models make no difference: there is one posterior.
+#' @exportS3Method bayestestR::ci
+ci.galvi <- function(x, ci = 0.95, ...) {
+  tables <- lapply(ci, function(level) {
+    limits <- confint.galvi(x, level = level)
+    data.frame(
+      Parameter = rownames(limits), CI = rep(level, nrow(limits)), CI_low = unname(limits[, 1L]),
+      CI_high = unname(limits[, 2L])
+    )
+  })
+  do.call(rbind, tables)
+}
+
+# ---- performance ----
+
+# Leave-one-out predictive density as for Bayesian models; an AIC would warn that there is none.
+#' @exportS3Method performance::model_performance
+model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...) {
+  refuse_dots(list(...), model_performance.galvi, "model_performance()")
+  known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "RMSE", "Sigma")
+  chosen <- if (identical(metrics, "all") || identical(metrics, "common")) known else {
+    unique(unlist(lapply(metrics, function(metric) {
+      if (metric == "LOOIC" || metric == "ELPD") paste0(metric, c("", "_SE")) else {
+        check_choice(metric, known, "metrics")
+      }
+    })))
+  }
+  values <- list()
+  if (any(c("ELPD", "LOOIC") %in% chosen)) {
+    loo <- loo.galvi(model)$estimates
+    values[c("ELPD", "ELPD_SE")] <- loo["elpd_loo", c("Estimate", "SE")]
+    values[c("LOOIC", "LOOIC_SE")] <- loo["looic", c("Estimate", "SE")]
+  }
+  has_mean <- !has_classes(model) && !is_volatility(model) && !is_censored(model)
+  if (has_mean) {
+    values$R2 <- r2.galvi(model)$R2[["R2"]]
+    values$RMSE <- sqrt(mean(residuals.galvi(model, "response")^2, na.rm = TRUE))
+  }
+  values$Sigma <- sigma.galvi(model)
+  table <- as.data.frame(values[intersect(chosen, names(values))])
+  structure(table, class = c("performance_model", "data.frame"))
+}

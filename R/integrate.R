@@ -1,0 +1,200 @@
+# hyper = "integrate": the posterior of the hyperparameters by weighted points, a state of the fit at each.
+#
+# With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta)) p(theta),
+# and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the Hessian at the mode;
+# each side of each has its own length, so that the log density falls by one at sqrt(2) (Rue, Martino and Chopin
+# 2009, section 6.5).
+
+# Points of a design grow with the square of the dimension, and corners faster.
+most_integrated <- 15L
+
+# A design's sphere, in units of the corners' sqrt(m).
+sphere <- 1.1
+
+# Points of a grid: neighbours are that far apart, and those whose log density is that much below the mode's are
+# left out. Two dimensions have some 60 points, one 14, three 230.
+grid_fall <- 6
+grid_step <- function(m) c(0.5, 0.75, 1)[m]
+
+check_integrable <- function(hyper, design) {
+  m <- sum(hyper$learned & !in_array(hyper))
+  largest <- if (design == "grid") 3L else most_integrated
+  if (m <= largest) return(invisible())
+  stop_galvi("argument", sprintf(
+    "hyper = \"integrate\" %s for at most %d hyperparameters, and %d are learned here: hold some by fixed(), or %s.",
+    if (design == "grid") "with hyper_design = \"grid\" is" else "is", largest, m,
+    if (design == "grid") "leave hyper_design \"auto\"" else "use hyper = \"optimise\""
+  ))
+}
+
+#' Weak priors of learned hyperparameters that have none: without one a posterior need not be proper
+#'
+#' Where learning starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95, for what is
+#' positive; uniform for shares and correlations. Thresholds are left: every class has observations.
+#' @noRd
+proper_priors <- function(hyper) {
+  facts <- transform_facts()
+  low <- fact(facts, hyper$transform, "lower")
+  high <- fact(facts, hyper$transform, "upper")
+  bare <- hyper$learned & !in_array(hyper) & vapply(hyper$prior, is.null, NA) & !is_relative(hyper)
+  for (h in which(bare & is.finite(low))) {
+    hyper$prior[[h]] <- if (is.finite(high[h])) {
+      list(type = "uniform", width = high[h] - low[h])
+    } else {
+      unclass(log_normal(log(hyper$value[h]), 2))
+    }
+  }
+  hyper
+}
+
+#' The priors of a fit with those that proper_priors() has added, by the hyperparameters' names
+#' @noRd
+with_hyper_priors <- function(priors, hyper, added) {
+  own <- lapply(hyper$prior[added], function(prior) {
+    if (prior$type == "uniform") return(new_value("uniform", width = prior$width))
+    do.call(new_value, prior)
+  })
+  structure(c(unclass(priors), stats::setNames(own, hyper$name[added])), class = "galvi_priors")
+}
+
+#' A fit at its mode -> the mixture
+#'
+#' @param result What fit_model() returned at the mode.
+#' @param infer infer(hyper, start): the same at other values of the hyperparameters, which are held.
+#' @return result with `states` and `hyper_posterior`.
+#' @noRd
+integrate_hyper <- function(result, core, design, infer) {
+  tryCatch(integrated(result, core, design, infer), galvi_out_of_time = function(e) {
+    result[c("converged", "out_of_time")] <- list(FALSE, TRUE)
+    result$message <- "it stopped after `max_seconds`, before the hyperparameters were integrated over"
+    result
+  })
+}
+
+out_of_time <- function() structure(list(message = "", call = NULL), class = c("galvi_out_of_time", "condition"))
+
+integrated <- function(result, core, design, infer) {
+  posterior <- hyper_shape(result$internal, result$at_bound)
+  if (is.null(posterior)) return(result)
+  m <- length(posterior$free)
+  if (design == "auto") design <- if (m <= 2L) "grid" else "ccd"
+  start <- standing_at(result)$start
+  top <- result$elbo + result$log_prior
+  # NULL where there is no posterior, or outside of the range
+  state_at <- function(z) {
+    x <- posterior$value
+    x[posterior$free] <- x[posterior$free] + as.vector(posterior$axes %*% z)
+    if (any(x < posterior$lower | x > posterior$upper)) return(NULL)
+    values <- natural_hyper(core, result$hyper, matrix(x, 1L))[1L, ]
+    out <- tryCatch(infer(values, start), `std::domain_error` = function(e) NULL)
+    if (is.null(out) || !is.finite(out$elbo)) return(NULL)
+    if (out$out_of_time) stop(out_of_time())
+    c(out, list(fall = top - out$elbo - out$log_prior))
+  }
+  sides <- side_lengths(m, state_at)
+  posterior[c("below", "above")] <- list(sides[1L, ], sides[2L, ])
+  visit <- function(z) {
+    if (all(z == 0)) return(c(result, list(fall = 0)))
+    state_at(stretch(matrix(z, 1L), posterior)[1L, ])
+  }
+  points <- if (design == "grid") grid_points(m, visit) else design_points(m, visit)
+  fall <- vapply(points, function(p) p$state$fall, 0)
+  # a better mode than the search found would be among the points
+  z <- do.call(rbind, lapply(points, `[[`, "z"))
+  volume <- apply(z, 1L, function(z) prod(ifelse(z < 0, posterior$below, ifelse(z > 0, posterior$above,
+    (posterior$below + posterior$above) / 2))))
+  base <- if (design == "grid") 1 else ifelse(rowSums(z^2) > 0, sphere_weight(m, nrow(z) - 1), 1)
+  weight <- base * volume * exp(-fall)
+  cell <- if (design == "grid") {
+    m * log(grid_step(m))
+  } else {
+    m / 2 * log(2 * pi) - log(sphere^2 / (sphere^2 - 1))
+  }
+  determinant <- as.numeric(determinant(posterior$axes)$modulus)
+  posterior[c("design", "step", "z", "weight", "log_density", "log_evidence")] <- list(
+    design, if (design == "grid") grid_step(m), z, weight / sum(weight), top - fall,
+    top + log(sum(weight)) + determinant + cell
+  )
+  own <- c("mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled", "factorised")
+  result$states <- Map(function(point, weight) {
+    list(weight = weight, posterior = Filter(Negate(is.null), point$state[own]))
+  }, points, posterior$weight)
+  result$hyper_posterior <- posterior
+  result$converged <- result$converged && all(vapply(points, function(p) p$state$converged, NA))
+  result
+}
+
+#' How long the sides of the axes are: the log density falls by one at sqrt(2) of them if it falls as the normal's
+#' @return 2 x m: below and above.
+#' @noRd
+side_lengths <- function(m, state_at) {
+  limits <- c(0.3, 3)
+  vapply(seq_len(m), function(k) {
+    vapply(c(-1, 1), function(sign) {
+      z <- numeric(m)
+      z[k] <- sign * sqrt(2)
+      state <- state_at(z)
+      if (is.null(state)) return(1)
+      if (state$fall <= 0) return(limits[2L])
+      min(max(1 / sqrt(state$fall), limits[1L]), limits[2L])
+    }, 0)
+  }, numeric(2L))
+}
+
+#' All points of the grid that are not too unlikely, from the mode outwards: a list of list(z, state)
+#' @noRd
+grid_points <- function(m, visit) {
+  steps <- rbind(diag(1L, m), diag(-1L, m))
+  most <- 400L
+  found <- list(list(z = numeric(m), state = visit(numeric(m))))
+  seen <- paste(rep(0L, m), collapse = " ")
+  queue <- list(integer(m))
+  while (length(queue) && length(found) < most) {
+    here <- queue[[1L]]
+    queue <- queue[-1L]
+    for (i in seq_len(nrow(steps))) {
+      there <- here + steps[i, ]
+      key <- paste(there, collapse = " ")
+      if (key %in% seen) next
+      seen <- c(seen, key)
+      z <- there * grid_step(m)
+      state <- visit(z)
+      if (is.null(state) || state$fall > grid_fall) next
+      found[[length(found) + 1L]] <- list(z = z, state = state)
+      queue[[length(queue) + 1L]] <- there
+    }
+  }
+  found
+}
+
+#' The points of the central composite design that have a posterior, the centre first
+#' @noRd
+design_points <- function(m, visit) {
+  z <- rbind(0, sphere * rbind(corners(m), sqrt(m) * rbind(diag(m), -diag(m))))
+  points <- lapply(seq_len(nrow(z)), function(i) list(z = z[i, ], state = visit(z[i, ])))
+  Filter(function(point) !is.null(point$state), points)
+}
+
+# Against the centre: the weights that get the integral of the density and E z'z = m right for a normal.
+sphere_weight <- function(m, count) exp(m * sphere^2 / 2) / (count * (sphere^2 - 1))
+
+#' Corners of the cube [-1, 1]^m, all or a fraction in which no four factors are confounded (resolution V)
+#'
+#' Factor j is the Walsh function number index_j, and no sum modulo 2 of up to four of these is zero (Sanchez and
+#' Sanchez 2005): the least such numbers.
+#' @noRd
+corners <- function(m) {
+  index <- integer()
+  candidate <- 0L
+  pairs <- 0L
+  while (length(index) < m) {
+    candidate <- candidate + 1L
+    sums <- bitwXor(candidate, c(0L, index))
+    if (any(sums %in% pairs)) next
+    pairs <- c(pairs, sums)
+    index <- c(index, candidate)
+  }
+  runs <- seq_len(2^ceiling(log2(max(index) + 1))) - 1L
+  bits <- function(x) Reduce(bitwXor, lapply(0:20, function(k) bitwAnd(bitwShiftR(x, k), 1L)))
+  vapply(index, function(i) 1 - 2 * bits(bitwAnd(runs, i)), numeric(length(runs)))
+}

@@ -1,0 +1,86 @@
+#' Widely applicable information criterion
+#'
+#' A method of the generic `waic()` of package loo: the log predictive density of each observation under the
+#' posterior that has seen it, less the posterior variance of its log density (Watanabe 2010). Both are integrals
+#' over the Gaussian posterior of the linear predictor and are taken by quadrature, not from draws.
+#'
+#' [loo()][loo.galvi] answers the same question and says where its answer is doubtful: prefer it. Variances above 0.4
+#' are such places here (Vehtari, Gelman and Gabry 2017); `print()` counts them.
+#'
+#' @param x A fit of [galvi()].
+#' @param ... Must be empty.
+#' @return A list of class `c("galvi_waic", "waic", "loo")` that `loo::loo_compare()` takes: `estimates`, a matrix
+#'   with rows `elpd_waic`, `p_waic` (an effective number of parameters), `waic` = -2 `elpd_waic` and columns
+#'   `Estimate`, `SE`; `pointwise`, the same for every observation.
+#' @section Errors:
+#' `galvi_error_argument` for several linear predictors that make one probability, as those of [categorical()] do.
+#' @references Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable
+#'   information criterion in singular learning theory. Journal of Machine Learning Research 11, 3571-3594.
+#' @examplesIf requireNamespace("loo", quietly = TRUE)
+#' loo::waic(galvi(dist ~ speed, data = cars))
+#' @exportS3Method loo::waic
+waic.galvi <- function(x, ...) {
+  check_no_dots(list(...), "x", "waic()")
+  check_has_rows(x, "the WAIC needs them all")
+  if (n_latents(x) > 1L && !is_distributional(x)) {
+    stop_galvi("argument", sprintf(
+      "waic() is for responses with one probability per linear predictor; this fit has %d per observation. Use loo().",
+      n_latents(x)
+    ))
+  }
+  weights <- x$model$weights
+  lpd <- row_log_density(x, fitted_marginals(x))
+  p <- weighted(log_density_variance(x), weights)
+  elpd <- weighted(lpd, weights) - p
+  pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)
+  rownames(pointwise) <- row.names(x$data)
+  structure(
+    list(
+      estimates = loo_estimates(pointwise), pointwise = pointwise, family = family_label(x), formula = x$formula
+    ),
+    yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_waic", "waic", "loo")
+  )
+}
+
+#' Variance of log p(y_n | eta_n) under q(eta_n), with two linear predictors under both: length N
+#'
+#' By the trapezoidal rule, whose error under a Gaussian weight is exp(-2 (pi / step)^2) for smooth functions.
+#' @noRd
+log_density_variance <- function(fit) {
+  nodes <- seq(-7, 7, by = 0.5)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  k <- n_latents(fit)
+  grid <- as.matrix(expand.grid(rep(list(nodes), k)))
+  weight <- Reduce(`*`, lapply(seq_len(k), function(j) weights[match(grid[, j], nodes)]))
+  m <- fit$posterior$mean
+  sd <- sqrt(fit$posterior$variance)
+  first <- second <- numeric(nrow(m))
+  # about its value at the mean, so that no digits are lost
+  centre <- row_log_density(fit, list(mean = m, variance = 0 * m))
+  for (i in seq_len(nrow(grid))) {
+    eta <- m + sweep(sd, 2L, grid[i, ], `*`)
+    value <- row_log_density(fit, list(mean = eta, variance = 0 * m)) - centre
+    first <- first + weight[i] * value
+    second <- second + weight[i] * value^2
+  }
+  pmax(second - first^2, 0)
+}
+
+#' @export
+print.galvi_waic <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_waic)
+  n <- nrow(x$pointwise)
+  cat("Widely applicable information criterion, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
+  print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
+  cat("\n")
+  print(round(x$estimates, digits))
+  high <- sum(x$pointwise[, "p_waic"] > 0.4)
+  if (high) {
+    cat("\n")
+    print_wrapped(sprintf(
+      "%d observation%s with p_waic above 0.4, where the WAIC is not reliable: use loo().", high,
+      if (high > 1L) "s" else ""
+    ))
+  }
+  invisible(x)
+}

@@ -1,0 +1,66 @@
+#include "hyper/curvature.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace galvi {
+
+namespace {
+
+// The error of differences is step^2 times a fourth derivative, and sqrt(gap) / step: these balance at 1e-4.
+constexpr double step = 0.01, gap = 1e-9;
+
+/// An algorithm with the same optimum that gets there soonest: whoever climbs a bound ends at the same place.
+const Algorithm& quickest(const Algorithm& algorithm, const LatentGaussianModel& model) {
+  const bool own = algorithm.gradient || algorithm.facts.evidence != Evidence::bound;
+  return own || !model.one_optimum() ? algorithm : choose_algorithm("auto", model);
+}
+
+/// Where the sites are on the other side of the mode, to second order: a step or two of inference are left.
+Sites opposite(const Sites& mode, const Sites& side) {
+  if (mode.lambda.size() == 0 || mode.asking || side.lambda.size() != mode.lambda.size() ||
+      (mode.lambda.array() <= 0).any())
+    return mode;
+  return {(2 * mode.lambda - side.lambda).cwiseMax(0.5 * mode.lambda), 2 * mode.b - side.b};
+}
+
+}  // namespace
+
+std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algorithm& algorithm,
+                                        HyperTable& table, const std::vector<Index>& which,
+                                        const Sites& mode, InferenceControl control) {
+  const Algorithm& climber = quickest(algorithm, model);
+  control.tol = std::min(control.tol, gap);
+  control.one_start = true;
+  Trace aside(model.context());
+  const Vector x0 = table.unconstrained(), values = table.values();
+  const auto gradient = [&](const Vector& x, const Sites& start, Sites& found) {
+    table.set_unconstrained(x);
+    model.update(table.values());
+    const Posterior q = climber.run(model, start, control, aside).posterior;
+    found = q.sites;
+    return table.chain(climber.gradient ? climber.gradient(model, q, table.size())
+                                        : model.gradient(q, table.size(), true));
+  };
+  const Index m = static_cast<Index>(which.size());
+  Matrix out(m, m);
+  std::optional<Matrix> result;
+  try {
+    for (Index i = 0; i < m; ++i) {
+      Vector up = x0, down = x0;
+      up[which[i]] += step;
+      down[which[i]] -= step;
+      Sites found;
+      Vector change = gradient(up, mode, found);
+      change -= gradient(down, opposite(mode, found), found);
+      change /= 2 * step;
+      for (Index j = 0; j < m; ++j) out(j, i) = change[which[j]];
+    }
+    if (out.allFinite()) result = 0.5 * (out + out.transpose());
+  } catch (const std::domain_error&) {
+  }
+  table.set_values(values);
+  return result;
+}
+
+}  // namespace galvi

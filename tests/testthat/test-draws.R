@@ -1,0 +1,151 @@
+# Draws are compared with the posterior they come from: moments of S draws, in standard errors, and of all pairs of
+# rows. Limits in standard errors: 4.8 is exceeded once in 600,000 normal numbers, and some have 5,000 to check.
+draw_limit <- 5
+
+field_data <- function(n = 40) {
+  set.seed(2)
+  d <- data.frame(x = rnorm(n), w = runif(n), g = sample(letters[1:4], n, TRUE), t = sample(1:6, n, TRUE),
+    r = sample(1:9, n, TRUE), f = factor(sample(c("a", "b"), n, TRUE)))
+  d$y <- rpois(n, exp(0.4 * d$x + 1))
+  d$k <- factor(sample(letters[1:3], n, TRUE))
+  d
+}
+
+lattice <- function() {
+  A <- as.matrix(dist(expand.grid(1:3, 1:3))) < 1.1
+  diag(A) <- FALSE
+  A
+}
+
+expect_moments <- function(draws, mean, covariance) {
+  S <- nrow(draws)
+  sd <- sqrt(diag(covariance))
+  expect_lt(max(abs(colMeans(draws) - mean) / sd) * sqrt(S), draw_limit)
+  # of S products of standard normals with correlation r the mean has the variance (1 + r^2) / S
+  r <- covariance / outer(sd, sd)
+  expect_lt(max(abs(stats::cov(draws) - covariance) / outer(sd, sd) / sqrt(1 + r^2)) * sqrt(S), draw_limit)
+}
+
+test_that("draws have the joint posterior of the rows, in all solvers, at new levels and nodes too", {
+  d <- field_data()
+  graph <- lattice()
+  new <- transform(d[1:15, ], t = t + 2L)
+  new$g[1:3] <- "new"
+  formulas <- list(
+    y ~ x, y ~ gp(x, inducing = 6), y ~ x + iid(g), y ~ iid(g, by = w) + rw1(t), y ~ rw2(t, by = f) + x,
+    y ~ x + gmrf(r, graph, model = "bym2"), y ~ ar1(t) + gp(x, inducing = 4), y ~ gp(x), y ~ gp(x) + iid(g)
+  )
+  for (formula in formulas) {
+    fit <- galvi(formula, d, poisson(), hyper = "fixed")
+    set.seed(4)
+    for (newdata in list(NULL, new)) {
+      joint <- predict(fit, if (is.null(newdata)) d else newdata, type = "link", covariance = TRUE)
+      draws <- posterior_linpred.galvi(fit, newdata = newdata, ndraws = 6000)
+      expect_moments(draws, joint$fit, joint$covariance)
+    }
+  }
+})
+
+test_that("rows left to the border have draws too: negative sites under constraints", {
+  set.seed(3)
+  d <- data.frame(t = 1:30, y = c(sin(1:29 / 4), 30))
+  fit <- galvi(y ~ rw1(t), d, galvi_family("student", df = fixed(3), scale = fixed(0.2)), hyper = "fixed")
+  joint <- predict(fit, d, type = "link", covariance = TRUE)
+  expect_moments(posterior_linpred.galvi(fit, ndraws = 4000), joint$fit, joint$covariance)
+})
+
+test_that("1,000 draws of a smooth function at 1,000 close points are finite", {
+  d <- data.frame(x = seq(0, 1, length.out = 20))
+  d$y <- sin(6 * d$x)
+  fit <- galvi(y ~ gp(x, kernel = se(fixed(1), fixed(0.5))), d, galvi_family("gaussian", variance = fixed(1e-10)))
+  new <- data.frame(x = c(seq(0, 1, length.out = 500), seq(0.4, 0.4 + 1e-9, length.out = 500)))
+  f <- posterior_linpred.galvi(fit, newdata = new, ndraws = 1000)
+  expect_true(all(is.finite(f)))
+  # exact at the points up to the noise, and one function: close points have the same values
+  expect_lt(max(abs(f[, 501:1000] - f[, 501])), 1e-5)
+})
+
+test_that("set.seed() reproduces draws, and rows with missing values keep their places", {
+  d <- field_data()
+  fit <- galvi(y ~ x + iid(g), d, poisson())
+  once <- function() {
+    set.seed(9)
+    posterior_predict.galvi(fit, ndraws = 5)
+  }
+  expect_identical(once(), once())
+  new <- d[1:4, ]
+  new$x[2] <- NA
+  f <- posterior_epred.galvi(fit, newdata = new, ndraws = 7)
+  expect_identical(dim(f), c(7L, 4L))
+  expect_true(all(is.na(f[, 2])) && !anyNA(f[, -2]))
+  expect_identical(colnames(f), row.names(new))
+  expect_identical(dim(posterior_epred.galvi(fit, newdata = d[0, ], ndraws = 3)), c(3L, 0L))
+})
+
+test_that("means of draws are predictions, of responses, classes and log densities", {
+  d <- field_data()
+  S <- 4000
+  expect_near <- function(draws, value) {
+    se <- apply(draws, 2, sd) / sqrt(S)
+    expect_lt(max(abs(colMeans(draws) - value) / se), draw_limit)
+  }
+  fit <- galvi(y ~ x + iid(g), d, poisson())
+  set.seed(1)
+  expect_near(posterior_epred.galvi(fit, ndraws = S), fitted(fit))
+  expect_near(posterior_predict.galvi(fit, ndraws = S), fitted(fit))
+  expect_near(exp(log_lik.galvi(fit, ndraws = S)), exp(predict(fit, d, type = "density")))
+  classes <- galvi(k ~ x, d, categorical(refcat = "a"))
+  p <- posterior_epred.galvi(classes, ndraws = S)
+  expect_identical(dimnames(p)[[3]], c("a", "b", "c"))
+  expect_near(p[, , "b"], predict(classes, type = "prob")[, "b"])
+  k <- posterior_predict.galvi(classes, ndraws = S)
+  expect_identical(attr(k, "levels"), c("a", "b", "c"))
+  expect_near(matrix(k == 2, S), predict(classes, type = "prob")[, "b"])
+  both <- galvi(list(dist ~ speed, sigma ~ speed), cars)
+  expect_near(posterior_epred.galvi(both, dpar = "sigma", ndraws = S), predict(both, dpar = "sigma"))
+  expect_identical(dim(posterior_linpred.galvi(both, ndraws = 3)), c(3L, 50L))
+})
+
+test_that("as_draws has coefficients and hyperparameters under their names, posterior_interval their limits", {
+  skip_if_not_installed("posterior")
+  d <- field_data()
+  for (hyper in c("optimise", "integrate")) {
+    fit <- galvi(y ~ x + iid(g, variance = pc(1)), d, poisson(), hyper = hyper)
+    set.seed(1)
+    draws <- posterior::as_draws(fit, ndraws = 4000)
+    expect_identical(posterior::variables(draws), c(names(coef(fit)), fit$hyper$name))
+    draws <- unclass(draws)
+    expect_moments(draws[, names(coef(fit))], coef(fit), vcov(fit))
+    limits <- posterior_interval.galvi(fit, prob = 0.8)
+    expect_identical(rownames(limits), c(names(coef(fit)), fit$hyper$name[fit$hyper$status != "fixed"]))
+    below <- colMeans(draws[, rownames(limits)] < rep(limits[, 1], each = 4000))
+    expect_lt(max(abs(below - 0.1)), 0.025)
+    expect_equal(posterior_interval.galvi(fit, 0.95)["iid(g).variance", ],
+      unlist(fit$hyper[fit$hyper$name == "iid(g).variance", c("lwr", "upr")]), ignore_attr = TRUE)
+    expect_identical(rownames(posterior_interval.galvi(fit, pars = "x")), "x")
+  }
+  expect_error(posterior_interval.galvi(fit, pars = "z"), class = "galvi_error_argument")
+})
+
+test_that("packages that take draws take these", {
+  fit <- galvi(y ~ x + iid(g), field_data(), poisson())
+  set.seed(1)
+  if (requireNamespace("rstantools", quietly = TRUE)) {
+    expect_identical(dim(rstantools::posterior_predict(fit, ndraws = 20)), c(20L, 40L))
+    expect_identical(dim(rstantools::log_lik(fit, ndraws = 20)), c(20L, 40L))
+  }
+  if (requireNamespace("posterior", quietly = TRUE)) {
+    expect_s3_class(posterior::as_draws_df(fit), "draws_df")
+    expect_s3_class(posterior::summarise_draws(posterior::as_draws(fit), "mean", "sd"), "data.frame")
+  }
+  skip_if_not_installed("bayesplot")
+  expect_s3_class(bayesplot::ppc_dens_overlay(field_data()$y, posterior_predict.galvi(fit, ndraws = 20)), "ggplot")
+})
+
+test_that("what cannot be drawn is said", {
+  fit <- galvi(y ~ x, field_data(), poisson())
+  expect_error(posterior_epred.galvi(fit, ndraws = 0), class = "galvi_error_argument")
+  expect_error(posterior_epred.galvi(fit, draws = 10), class = "galvi_error_argument")
+  expect_error(posterior_epred.galvi(fit, newdata = data.frame(z = 1)), class = "galvi_error_newdata")
+  expect_error(log_lik.galvi(fit, newdata = data.frame(x = 1)), class = "galvi_error_newdata")
+})

@@ -1,0 +1,129 @@
+# Packages emmeans, effects and multcomp: means over the population and their contrasts.
+
+table_of <- function(x) as.data.frame(x)
+
+test_that("emmeans() of a linear model are those of lm(), transformed variables and interactions too", {
+  skip_if_not_installed("emmeans")
+  twin <- lm_twin(mpg ~ poly(wt, 2) + cyl * hp)
+  ours <- suppressMessages(table_of(emmeans::emmeans(twin$ours, ~cyl, data = twin$data)))
+  theirs <- suppressMessages(table_of(emmeans::emmeans(twin$theirs, ~cyl, data = twin$data)))
+  expect_equal(ours[c("emmean", "SE")], theirs[c("emmean", "SE")], tolerance = tol$solve)
+  expect_identical(unique(ours$df), Inf)
+  slopes <- function(fit) table_of(emmeans::emtrends(fit, ~cyl, var = "hp", data = twin$data))
+  expect_equal(slopes(twin$ours)[2:3], slopes(twin$theirs)[2:3], tolerance = tol$solve)
+})
+
+test_that("those of generalised linear models are near glm()'s, on the response scale too", {
+  skip_if_not_installed("emmeans")
+  for (twin in glm_twins()) {
+    means <- function(fit) table_of(emmeans::emmeans(fit, twin$factor, type = "response"))
+    ours <- means(twin$ours)
+    theirs <- means(twin$theirs)
+    expect_identical(names(ours)[1:3], names(theirs)[1:3])
+    # posterior means instead of modes, and Gamma's shape
+    expect_equal(ours[[2]], theirs[[2]], tolerance = 0.02)
+    expect_equal(ours$SE, theirs$SE, tolerance = 0.05)
+  }
+})
+
+test_that("groups are left out, as of lmer()", {
+  skip_if_not_installed("emmeans")
+  fit <- galvi(mpg ~ cyl + (1 | gear), car_data(), prior = flat_prior)
+  X <- cbind(1, c(0, 1, 0), c(0, 0, 1))
+  found <- table_of(emmeans::emmeans(fit, ~cyl))
+  expect_equal(found$emmean, drop(X %*% coef(fit)))
+  expect_equal(found$SE, sqrt(diag(X %*% vcov(fit) %*% t(X))))
+  slopes <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  found <- table_of(emmeans::emmeans(slopes, ~Days, at = list(Days = c(0, 9))))
+  wanted <- predict(slopes, data.frame(Days = c(0, 9)), re_formula = NA, type = "link", se.fit = TRUE)
+  expect_equal(found$emmean, unname(wanted$fit), tolerance = tol$solve)
+  expect_equal(found$SE, unname(wanted$se.fit), tolerance = tol$solve)
+  both <- galvi(mpg ~ cyl + gp(wt) + (1 | gear), car_data(), start = c("iid(gear).variance" = 1), hyper = "fixed")
+  expect_true(all(is.finite(table_of(emmeans::emmeans(both, ~cyl))$SE)))
+})
+
+test_that("gp() is at the values of the grid, with the posterior that predict() has there", {
+  skip_if_not_installed("emmeans")
+  d <- car_data()
+  fit <- galvi(mpg ~ cyl + gp(wt), d)
+  grid <- data.frame(cyl = levels(d$cyl), wt = mean(d$wt))
+  wanted <- predict(fit, grid, type = "link", se.fit = TRUE, covariance = TRUE)
+  found <- table_of(emmeans::emmeans(fit, ~cyl))
+  expect_equal(found$emmean, unname(wanted$fit), tolerance = tol$solve)
+  expect_equal(found$SE, unname(wanted$se.fit), tolerance = tol$solve)
+  contrast <- table_of(emmeans::contrast(emmeans::emmeans(fit, ~cyl), "trt.vs.ctrl"))
+  V <- wanted$covariance
+  expect_equal(contrast$SE, sqrt(diag(V)[-1] + V[1, 1] - 2 * V[1, -1]), tolerance = tol$solve, ignore_attr = TRUE)
+  # slopes are differences of joint predictions
+  h <- 1e-3 * diff(range(d$wt))
+  ends <- data.frame(cyl = "4", wt = mean(d$wt) + c(0, h))
+  ahead <- predict(fit, ends, type = "link", covariance = TRUE)
+  slope <- table_of(emmeans::emtrends(fit, ~1, var = "wt", delta.var = h))
+  expect_equal(slope$wt.trend, unname(diff(ahead$fit)) / h, tolerance = 1e-3)
+  expect_equal(slope$SE, sqrt(sum(c(1, -1, -1, 1) * ahead$covariance)) / h, tolerance = 1e-3)
+})
+
+test_that("`dpar` chooses the predictor, and several classes are refused", {
+  skip_if_not_installed("emmeans")
+  fits <- other_fits()
+  at <- list(wt = c(2, 4))
+  found <- table_of(emmeans::emmeans(fits$two, ~wt, dpar = "sigma", at = at, type = "response"))
+  wanted <- predict(fits$two, data.frame(wt = at$wt), dpar = "sigma", type = "link")
+  expect_equal(found$response, exp(unname(wanted)))
+  expect_error(recover_data.galvi(fits$classes), "avg_predictions", class = "galvi_error_argument")
+  expect_error(recover_data.galvi(fits$two, dpar = "phi"), "`dpar`", class = "galvi_error_argument")
+  expect_error(emm_basis.galvi(fits$gaussian, NULL, NULL, car_data(), vcov. = diag(2)), "4 x 4",
+    class = "galvi_error_argument")
+})
+
+test_that("offsets and weights enter as in glm()", {
+  skip_if_not_installed("emmeans")
+  d <- transform(InsectSprays, exposure = rep(1:3, 24))
+  means <- function(fit) table_of(emmeans::emmeans(fit, ~spray, type = "response"))
+  ours <- means(galvi(count ~ spray + offset(log(exposure)), d, poisson(), prior = flat_prior))
+  theirs <- means(glm(count ~ spray + offset(log(exposure)), poisson(), d))
+  expect_equal(ours$rate, theirs$rate, tolerance = 0.02)
+})
+
+test_that("effects::Effect() gives the effects of lm() and glm()", {
+  skip_if_not_installed("effects")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  effect <- function(fit, of) as.data.frame(effects::Effect(of, fit))
+  ours <- effect(twin$ours, "cyl")
+  theirs <- effect(twin$theirs, "cyl")
+  expect_equal(ours$fit, theirs$fit, tolerance = tol$solve)
+  expect_equal(ours$se, theirs$se, tolerance = tol$solve)
+  for (twin in glm_twins()) {
+    ours <- effect(twin$ours, twin$factor)
+    theirs <- effect(twin$theirs, twin$factor)
+    expect_equal(ours$fit, theirs$fit, tolerance = 0.02)
+    expect_equal(ours$se, theirs$se, tolerance = 0.05)
+  }
+})
+
+test_that("effects::Effect() averages over gp(), and refuses what glm() cannot read", {
+  skip_if_not_installed("effects")
+  d <- car_data()
+  fit <- galvi(mpg ~ cyl + gp(wt), d)
+  found <- as.data.frame(effects::Effect("cyl", fit))
+  all <- expand.grid(wt = d$wt, cyl = levels(d$cyl))
+  mean <- tapply(predict(fit, all, type = "link"), all$cyl, mean)
+  expect_equal(found$fit, as.vector(mean), tolerance = tol$solve)
+  fits <- other_fits()
+  expect_error(effects::Effect("wt", fits$classes), class = "galvi_error_argument")
+  expect_error(effects::Effect("wt", fits$ordered), "plot\\(fit", class = "galvi_error_argument")
+})
+
+test_that("multcomp::glht() makes the contrasts of lm(), and of all classes", {
+  skip_if_not_installed("multcomp")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  contrasts <- function(fit) summary(multcomp::glht(fit, multcomp::mcp(cyl = "Tukey")), multcomp::univariate())$test
+  ours <- contrasts(twin$ours)
+  theirs <- contrasts(twin$theirs)
+  expect_equal(ours$coefficients, theirs$coefficients, tolerance = tol$solve)
+  expect_equal(ours$sigma, theirs$sigma, tolerance = tol$solve)
+  fits <- other_fits()
+  classes <- multcomp::glht(fits$classes)
+  expect_identical(names(coef(classes)), rownames(vcov(fits$classes)))
+  expect_error(multcomp::glht(fits$process), "none", class = "galvi_error_argument")
+})

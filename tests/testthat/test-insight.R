@@ -1,0 +1,91 @@
+# Packages insight, parameters and performance.
+
+test_that("insight reads formulas, groups and data", {
+  skip_if_not_installed("insight")
+  fits <- other_fits()
+  formula <- insight::find_formula(fits$mixed)
+  expect_equal(deparse1(formula$conditional), "mpg ~ wt")
+  expect_equal(deparse1(formula$random), "~1 | gear")
+  expect_identical(insight::find_random(fits$mixed)$random, "gear")
+  expect_true(insight::model_info(fits$mixed)$is_mixed)
+  expect_setequal(insight::find_predictors(fits$smooth)$conditional, c("cyl", "wt"))
+  expect_identical(insight::find_predictors(fits$two)$sigma, "wt")
+  slopes <- galvi(weight ~ Time + iid(Chick) + iid(Chick, by = Time), ChickWeight, hyper = "fixed")
+  expect_length(insight::find_formula(slopes)$random, 2L)
+  correlated <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy, hyper = "fixed")
+  expect_equal(deparse1(insight::find_formula(correlated)$random), "~Days | Subject")
+  offset <- galvi(count ~ spray + offset(log(e)), transform(InsectSprays, e = 2), poisson(), hyper = "fixed")
+  expect_match(deparse1(insight::find_formula(offset)$conditional), "offset\\(log\\(e\\)\\)")
+  expect_identical(insight::n_obs(fits$mixed), 32L)
+  expect_identical(insight::find_response(fits$mixed), "mpg")
+  expect_true(insight::model_info(fits$binary)$is_binomial)
+  expect_true(insight::model_info(fits$gaussian)$is_linear)
+})
+
+test_that("insight has all coefficients, with the names and the order of vcov()", {
+  skip_if_not_installed("insight")
+  for (fit in other_fits()) {
+    table <- insight::get_parameters(fit)
+    expect_identical(table$Parameter, as.character(rownames(vcov(fit))))
+    expect_identical(table$Estimate, coefficient_means(fit))
+    expect_equal(insight::get_statistic(fit)$Statistic, unname(coefficient_means(fit) / sqrt(diag(vcov(fit)))))
+    expect_setequal(insight::find_parameters(fit, flatten = TRUE), as.character(unique(table$Parameter)))
+  }
+  expect_identical(insight::get_df(fit), Inf)
+})
+
+test_that("model_parameters() has the coefficients, errors and intervals of lm() and glm()", {
+  skip_if_not_installed("parameters")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  ours <- as.data.frame(parameters::model_parameters(twin$ours))
+  theirs <- as.data.frame(parameters::model_parameters(twin$theirs))
+  expect_identical(ours$Parameter, theirs$Parameter)
+  expect_equal(ours$Coefficient, theirs$Coefficient, tolerance = tol$solve)
+  expect_equal(ours$SE, theirs$SE, tolerance = tol$solve)
+  expect_equal(ours$z, theirs$t, tolerance = tol$solve)
+  expect_equal(ours$p, 2 * pnorm(-abs(theirs$t)), tolerance = 1e-4)
+  expect_equal(ours$CI_low, unname(confint(twin$ours)[, 1]))
+  for (twin in glm_twins()) {
+    ours <- as.data.frame(parameters::model_parameters(twin$ours))
+    expect_equal(ours$Coefficient, unname(coef(twin$theirs)), tolerance = 0.05)
+    expect_equal(ours$SE, unname(sqrt(diag(vcov(twin$theirs)))), tolerance = 0.05)
+  }
+  rates <- as.data.frame(parameters::model_parameters(glm_twins()$poisson$ours, exponentiate = TRUE))
+  expect_equal(rates$Coefficient, unname(exp(coef(glm_twins()$poisson$ours))))
+})
+
+test_that("model_parameters() shows every predictor and class, and says if there is nothing", {
+  skip_if_not_installed("parameters")
+  fits <- other_fits()
+  expect_warning(two <- parameters::model_parameters(fits$two), NA)
+  expect_identical(as.character(two$Parameter), names(coef(fits$two)))
+  expect_warning(classes <- parameters::model_parameters(fits$classes), NA)
+  expect_identical(as.character(classes$Response), rep(as.character(3:5), each = 2))
+  expect_error(parameters::model_parameters(fits$process), "fit\\$hyper", class = "galvi_error_argument")
+})
+
+test_that("model_performance() has loo, R squared and RMSE", {
+  skip_if_not_installed("performance")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  found <- performance::model_performance(twin$ours)
+  theirs <- performance::model_performance(twin$theirs)
+  expect_equal(found$R2, theirs$R2, tolerance = tol$solve)
+  expect_equal(found$RMSE, theirs$RMSE, tolerance = tol$solve)
+  expect_equal(found$Sigma, theirs$Sigma, tolerance = tol$solve)
+  expect_identical(found$ELPD, loo.galvi(twin$ours)$estimates["elpd_loo", "Estimate"])
+  expect_named(performance::model_performance(twin$ours, metrics = "RMSE"), "RMSE")
+  expect_error(performance::model_performance(twin$ours, metrics = "AIC"), "`metrics`", class = "galvi_error_argument")
+  for (fit in other_fits()) expect_true(is.finite(performance::model_performance(fit)$ELPD))
+  expect_null(performance::model_performance(other_fits()$classes)$RMSE)
+})
+
+test_that("checks of performance that need no class of theirs run", {
+  skip_if_not_installed("performance")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  ours <- suppressMessages(performance::check_collinearity(twin$ours))
+  expect_equal(ours$VIF, performance::check_collinearity(twin$theirs)$VIF, tolerance = tol$solve)
+  set.seed(1)
+  expect_s3_class(performance::check_predictions(twin$ours), "performance_pp_check")
+  flagged <- function(fit) as.logical(performance::check_outliers(fit, method = "cook"))
+  expect_identical(flagged(twin$ours), flagged(twin$theirs))
+})

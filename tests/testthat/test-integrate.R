@@ -1,0 +1,214 @@
+# hyper = "integrate" and intervals of hyperparameters. The data of fixtures/hyper-gp.csv are made up; the posterior
+# below is by a fine grid over all three hyperparameters, to 1e-6.
+exact_gp <- list(
+  mode = c(-0.4358177, -0.0055848, -1.4059430), log_density = -15.35670034, log_evidence = -16.8844235,
+  mean = c(-0.2851741, 0.1548305, -1.3506083), sd = c(0.3649697, 0.3455471, 0.1616975),
+  x = c(-0.5, 2.5, 5, 7.7, 10.8), predicted = c(-0.1505203, 0.3430342, -0.7866656, 0.9713581, -0.2136708),
+  predicted_sd = c(0.4410785, 0.1352773, 0.1481559, 0.1440623, 0.7267596),
+  hessian = matrix(c(15.24503976, -7.37846201, 2.04241590, -7.37846201, 20.62597938, -6.21115468, 2.04241590, -6.21115468,
+    40.98660269), 3)
+)
+
+gp_fit <- function(hyper = "optimise", ...) {
+  d <- utils::read.csv(test_path("fixtures", "hyper-gp.csv"))
+  galvi(y ~ 0 + gp(x, kernel = se(log_normal(0, 2), log_normal(0, 1))), d,
+    galvi_family("gaussian", variance = log_normal(-2, 2)), hyper = hyper, control = galvi_control(...))
+}
+
+# of log variance, log lengthscale, log noise variance, where the above are of logarithms of sds
+units <- c(2, 1, 2)
+
+test_that("the Hessian at the mode is right, and limits are those of its normal distribution", {
+  fit <- gp_fit(hyper_tol = 1e-10)
+  expect_equal(log(fit$hyper$estimate) / units, exact_gp$mode, tolerance = tol$optimum)
+  expect_equal(fit$elbo + fit$log_prior + 2 * log(2), exact_gp$log_density, tolerance = tol$optimum)
+  covariance <- tcrossprod(fit$hyper_posterior$axes) / outer(units, units)
+  # differences of the gradient have an error of 1e-4
+  expect_equal(solve(covariance), exact_gp$hessian, tolerance = 1e-3)
+  half <- stats::qnorm(0.975) * sqrt(diag(solve(exact_gp$hessian))) * units
+  expect_equal(log(fit$hyper$upr / fit$hyper$estimate), half, tolerance = 1e-3)
+  expect_equal(log(fit$hyper$estimate / fit$hyper$lwr), half, tolerance = 1e-3)
+})
+
+test_that("a grid is the exact posterior to two per cent of an sd, a design that of predictions to seven", {
+  at <- data.frame(x = exact_gp$x)
+  for (design in c("grid", "ccd")) {
+    fit <- gp_fit("integrate", hyper_design = design)
+    grid <- design == "grid"
+    expect_length(fit$states, if (grid) 223 else 15)
+    expect_equal(sum(vapply(fit$states, `[[`, 0, "weight")), 1)
+    p <- predict(fit, at, type = "link", se.fit = TRUE)
+    expect_lt(max(abs(p$fit - exact_gp$predicted) / exact_gp$predicted_sd), if (grid) 0.01 else 0.06)
+    expect_lt(max(abs(p$se.fit / exact_gp$predicted_sd - 1)), if (grid) 0.01 else 0.07)
+    expect_lt(abs(fit$hyper_posterior$log_evidence - exact_gp$log_evidence), if (grid) 0.02 else 0.1)
+    theta <- hyper_points(fit$hyper_posterior, even_points(8192, 4))$x / rep(units, each = 8192)
+    expect_lt(max(abs(colMeans(theta) - exact_gp$mean) / exact_gp$sd), if (grid) 0.03 else 0.22)
+    expect_lt(max(abs(apply(theta, 2, sd) / exact_gp$sd - 1)), if (grid) 0.03 else 0.25)
+  }
+})
+
+test_that("what a design is made of", {
+  for (m in 3:12) {
+    z <- corners(m)
+    expect_true(all(abs(z) == 1))
+    # resolution V: main effects and pairs are orthogonal
+    X <- cbind(1, z, do.call(cbind, lapply(seq_len(m - 1), function(i) z[, i] * z[, (i + 1):m])))
+    expect_equal(crossprod(X), diag(nrow(z), ncol(X)))
+  }
+  expect_identical(vapply(3:10, function(m) nrow(corners(m)), 1L), as.integer(2^c(3, 4, 4, 5, 6, 6, 7, 7)))
+  # the integral and the second moments of a normal are right
+  m <- 4
+  sphere_points <- nrow(corners(m)) + 2 * m
+  w <- c(1, rep(sphere_weight(m, sphere_points) * exp(-m * sphere^2 / 2), sphere_points))
+  expect_equal(sum(w[-1] / sum(w)) * m * sphere^2, m)
+})
+
+# A mixed model whose states are few: everything is a mixture of what its states say.
+mixed_fit <- function(family = poisson(), ...) {
+  set.seed(5)
+  d <- data.frame(x = rnorm(60), g = rep(1:12, 5))
+  eta <- 0.5 + 0.3 * d$x + rnorm(12, sd = 0.6)[d$g]
+  d$y <- if (family$family == "poisson") rpois(60, exp(eta)) else rnorm(60, eta, 0.7)
+  galvi(y ~ x + (1 | g), d, family, hyper = "integrate", ...)
+}
+
+test_that("predictions are averages over the states", {
+  for (family in list(poisson(), gaussian())) {
+    fit <- mixed_fit(family)
+    new <- data.frame(x = c(-1, 0, 2), g = c(1, 5, 99))
+    w <- state_weights(fit)
+    average <- function(f) drop(do.call(cbind, by_state(fit, f)) %*% w)
+    expect_equal(predict(fit, new), average(function(s) predict(s, new)), ignore_attr = TRUE)
+    p <- predict(fit, new, type = "link", se.fit = TRUE, covariance = TRUE)
+    expect_equal(p$se.fit, sqrt(diag(p$covariance)))
+    density <- predict(fit, fit$data, type = "density")
+    expect_equal(exp(density), average(function(s) exp(predict(s, fit$data, type = "density"))), ignore_attr = TRUE)
+    expect_equal(coef(fit), average(coef), tolerance = 1e-12)
+    limits <- confint(fit)
+    below <- average(function(s) pnorm(limits[, 1], coef(s), sqrt(diag(vcov(s)))))
+    expect_equal(unname(below), rep(0.025, 2), tolerance = 1e-6)
+    # a new response: mass below the quantile
+    q <- predict(fit, new, type = "quantile", probs = 0.9)[, 1]
+    reached <- predict(fit, new, type = "cdf", q = q)[cbind(1:3, 1:3)]
+    if (family$family == "gaussian") expect_equal(unname(reached), rep(0.9, 3), tolerance = 1e-6) else {
+      expect_true(all(reached >= 0.9 - 1e-9))
+      expect_true(all(predict(fit, new, type = "cdf", q = q - 1)[cbind(1:3, 1:3)] < 0.9))
+    }
+    credible <- predict(fit, new, interval = "credible")
+    inside <- average(function(s) {
+      link <- predict(s, new, type = "link", se.fit = TRUE)
+      pnorm(family$linkfun(credible[, "upr"]), link$fit, link$se.fit)
+    })
+    expect_equal(unname(inside), rep(0.975, 3), tolerance = 1e-6)
+    expect_equal(predict(fit), predict(fit, fit$data), tolerance = 1e-6)
+  }
+})
+
+test_that("limits are quantiles of what depends on hyperparameters too", {
+  fit <- mixed_fit(gaussian())
+  new <- data.frame(x = 0.5, g = 3)
+  shown <- predict(fit, new, type = "survival", times = 1, interval = "credible")[1, 1, ]
+  # draws of P(Y > 1 | eta, noise): 1 - Phi((1 - eta) / sd), each state with its own sd
+  set.seed(1)
+  exceeds <- unlist(lapply(fit_states(fit), function(state) {
+    link <- predict(at_state(fit, state), new, type = "link", se.fit = TRUE)
+    eta <- rnorm(round(2e5 * state$weight), link$fit, link$se.fit)
+    pnorm(1, eta, sqrt(state$posterior$hyper[fit$model$hyper$name == "gaussian.variance"]), lower.tail = FALSE)
+  }))
+  expect_equal(unname(shown[c("lwr", "upr")]), unname(quantile(exceeds, c(0.025, 0.975))), tolerance = 0.02)
+})
+
+test_that("leaving out a row of a gaussian model is the fit without it, hyperparameters included", {
+  skip_if_not_installed("loo")
+  set.seed(2)
+  d <- data.frame(x = sort(runif(12)))
+  d$y <- sin(5 * d$x) + rnorm(12, sd = 0.3)
+  fit_to <- function(d) {
+    galvi(y ~ 0 + gp(x, kernel = se(fixed(1), log_normal(-1, 0.5))), d,
+      galvi_family("gaussian", variance = log_normal(-2, 1)), hyper = "integrate")
+  }
+  fit <- fit_to(d)
+  loo <- loo::loo(fit)$pointwise[, "elpd_loo"]
+  again <- vapply(c(2, 6, 12), function(n) unname(predict(fit_to(d[-n, ]), d[n, ], type = "density")), 0)
+  # two grids of some sixty points
+  expect_equal(unname(loo[c(2, 6, 12)]), again, tolerance = 0.02)
+})
+
+test_that("all methods take a mixture", {
+  fit <- mixed_fit()
+  expect_output(print(fit), "Random effects")
+  expect_output(print(summary(fit)), "Random effects")
+  for (type in c("response", "link", "terms", "quantile", "density")) {
+    expect_true(all(is.finite(unlist(predict(fit, fit$data, type = type)))))
+  }
+  for (type in c("response", "pearson", "deviance", "quantile")) {
+    expect_true(all(is.finite(residuals(fit, type))))
+  }
+  expect_length(ranef(fit)[[1]]$mean, 12)
+  expect_identical(dim(simulate(fit, 2)), c(60L, 2L))
+  expect_error(add_data(fit, fit$data), class = "galvi_error_argument")
+  path <- tempfile()
+  saveRDS(fit, path)
+  expect_identical(predict(readRDS(path), fit$data), predict(fit, fit$data))
+  expect_s3_class(galvi(y ~ x + (1 | g), fit$data, poisson(), start = fit, hyper = "fixed"), "galvi")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_no_error(plot(fit))
+})
+
+test_that("classes and two predictors are mixtures too", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(50), z = runif(50))
+  d$k <- factor(sample(c("a", "b", "c"), 50, TRUE))
+  d$y <- rnorm(50, d$x, exp(0.5 * d$z))
+  classes <- galvi(k ~ x, d, categorical(), prior = list(x = normal(0, sd = learn(1))), hyper = "integrate")
+  expect_gt(length(classes$states), 5)
+  p <- predict(classes, d, type = "prob", se.fit = TRUE)
+  expect_equal(unname(rowSums(p$fit)), rep(1, 50))
+  expect_true(all(p$se.fit > 0))
+  both <- galvi(list(y ~ gp(x), sigma ~ z), d, hyper = "integrate")
+  expect_true(all(is.finite(predict(both, d, interval = "credible"))))
+  expect_true(all(is.finite(predict(both, d, dpar = "sigma", interval = "credible"))))
+  expect_identical(dim(vcov(both)), c(3L, 3L))
+})
+
+test_that("hyperparameters at the end of their range or that nothing determines have no limits", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40), g = rep(1:8, 5))
+  d$y <- d$x + rnorm(40)
+  d$y <- d$y - ave(d$y, d$g)  # groups have the same mean: the variance goes to zero
+  fit <- galvi(y ~ x + iid(g), d)
+  at <- fit$hyper$name == "iid(g).variance"
+  expect_true(is.na(fit$hyper$lwr[at]) || fit$hyper$status[at] == "learned" && fit$hyper$lwr[at] < 1e-3)
+  expect_false(anyNA(fit$hyper[fit$hyper$name == "gaussian.variance", c("lwr", "upr")]))
+  # weak priors make the posterior proper
+  expect_false(anyNA(galvi(y ~ x + iid(g), d, hyper = "integrate")$hyper[at, c("lwr", "upr")]))
+  held <- galvi(y ~ x + iid(g), d, hyper = "fixed")
+  expect_true(all(is.na(held$hyper$lwr)))
+})
+
+test_that("thresholds, shares and correlations have limits on their own scale", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(120))
+  d$y <- cut(d$x + rlogis(120), c(-Inf, -1, 0.5, Inf), labels = c("low", "mid", "high"), ordered_result = TRUE)
+  fit <- galvi(y ~ x, d, cumulative())
+  h <- fit$hyper[fit$hyper$status == "learned", ]
+  expect_gt(nrow(h), 0)
+  expect_true(all(h$lwr < h$estimate & h$estimate < h$upr))
+  walk <- data.frame(t = 1:60, y = as.vector(stats::arima.sim(list(ar = 0.6), 60)))
+  for (hyper in c("optimise", "integrate")) {
+    h <- galvi(y ~ ar1(t), walk, galvi_family("gaussian", variance = fixed(0.01)), hyper = hyper)$hyper
+    r <- h[h$parameter == "correlation", ]
+    expect_true(r$lwr > 0 && r$lwr < 0.6 && r$upr > 0.6 && r$upr < 1)
+  }
+})
+
+test_that("too many hyperparameters are refused with what to do, and weak priors are recorded", {
+  d <- as.data.frame(matrix(rnorm(40 * 17), 40))
+  d$y <- rnorm(40)
+  expect_error(galvi(y ~ gp(., kernel = se(ard = TRUE)), d, hyper = "integrate"), class = "galvi_error_argument")
+  expect_error(galvi(y ~ gp(V1) + gp(V2), d, hyper = "integrate", control = galvi_control(hyper_design = "grid")),
+    class = "galvi_error_argument")
+  fit <- mixed_fit()
+  expect_true("iid(g).variance" %in% names(fit$prior))
+})

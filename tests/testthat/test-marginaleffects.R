@@ -1,0 +1,73 @@
+# Package marginaleffects, by posterior draws.
+
+# Version 1.0.0 uses an operator that R has from 4.4 on.
+local_null_operator <- function(env = parent.frame()) {
+  if (exists("%||%", baseenv())) return(invisible())
+  assign("%||%", function(x, y) if (is.null(x)) y else x, globalenv())
+  withr::defer(rm("%||%", envir = globalenv()), env)
+}
+
+skip_without_marginaleffects <- function() {
+  skip_if_not_installed("marginaleffects", "0.20")
+  skip_if_not_installed("collapse", "2.0.18")
+  skip_if_not_installed("withr")
+}
+
+# Means of 2000 draws are within four of their standard errors and, as posterior means are not modes, a twentieth of
+# the posterior's; intervals within a tenth.
+expect_near_draws <- function(ours, theirs) {
+  allowed <- (4 / sqrt(2000) + 0.05) * theirs$std.error
+  expect_lt(max(abs(ours$estimate - theirs$estimate) / allowed), 1)
+  wide <- function(x) x$conf.high - x$conf.low
+  expect_equal(wide(ours), wide(theirs), tolerance = 0.1)
+}
+
+test_that("slopes, comparisons and predictions are those of lm() and glm()", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  twin <- lm_twin(mpg ~ wt * hp + cyl)
+  d <- twin$data
+  expect_near_draws(
+    marginaleffects::avg_slopes(twin$ours, newdata = d, variables = c("wt", "hp")),
+    marginaleffects::avg_slopes(twin$theirs, newdata = d, variables = c("wt", "hp"))
+  )
+  expect_near_draws(
+    marginaleffects::avg_comparisons(twin$ours, newdata = d, variables = "cyl"),
+    marginaleffects::avg_comparisons(twin$theirs, newdata = d, variables = "cyl")
+  )
+  counts <- galvi(count ~ spray, InsectSprays, poisson(), prior = flat_prior)
+  reference <- glm(count ~ spray, poisson(), InsectSprays)
+  expect_near_draws(
+    marginaleffects::avg_predictions(counts, by = "spray"),
+    marginaleffects::avg_predictions(reference, by = "spray", type = "response")
+  )
+  tests <- marginaleffects::hypotheses(twin$ours, "wt = 0")
+  expect_equal(as.numeric(tests$estimate), coef(twin$ours)[["wt"]])
+  expect_equal(as.numeric(tests$std.error), sqrt(vcov(twin$ours)["wt", "wt"]), tolerance = 1e-6)
+})
+
+test_that("differences along gp() are drawn jointly", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  d <- car_data()
+  fit <- galvi(mpg ~ cyl + gp(wt), d)
+  found <- marginaleffects::comparisons(fit, variables = list(wt = c(2, 3)), newdata = d[1, ])
+  both <- predict(fit, data.frame(cyl = d$cyl[1], wt = 2:3), type = "link", covariance = TRUE)
+  sd <- sqrt(sum(c(1, -1, -1, 1) * both$covariance))
+  expect_equal(found$estimate, diff(both$fit)[[1]], tolerance = 0.1)
+  expect_equal(found$conf.high - found$conf.low, 2 * qnorm(0.975) * sd, tolerance = 0.1)
+})
+
+test_that("classes are groups, two predictors have one mean, and other types are refused", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  fits <- other_fits()
+  classes <- marginaleffects::avg_predictions(fits$classes, newdata = car_data())
+  expect_setequal(as.character(classes$group), as.character(3:5))
+  expect_equal(sum(classes$estimate), 1, tolerance = 0.01)
+  expect_true(is.finite(marginaleffects::avg_comparisons(fits$two, newdata = car_data(), variables = "wt")$conf.low))
+  expect_error(get_predict.galvi(fits$two, car_data(), type = "terms"), "`type`", class = "galvi_error_argument")
+})
