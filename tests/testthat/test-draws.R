@@ -57,7 +57,10 @@ test_that("rows left to the border have draws too: negative sites under constrai
 test_that("1,000 draws of a smooth function at 1,000 close points are finite", {
   d <- data.frame(x = seq(0, 1, length.out = 20))
   d$y <- sin(6 * d$x)
-  fit <- galvi(y ~ gp(x, kernel = se(fixed(1), fixed(0.5))), d, galvi_family("gaussian", variance = fixed(1e-10)))
+  fit <- suppressWarnings(
+    galvi(y ~ gp(x, kernel = se(fixed(1), fixed(0.5))), d, galvi_family("gaussian", variance = fixed(1e-10))),
+    classes = "galvi_warning_numeric"
+  )
   new <- data.frame(x = c(seq(0, 1, length.out = 500), seq(0.4, 0.4 + 1e-9, length.out = 500)))
   f <- posterior_linpred.galvi(fit, newdata = new, ndraws = 1000)
   expect_true(all(is.finite(f)))

@@ -303,7 +303,7 @@ test_that("a fit without rows keeps no connection, and predicts chunk by chunk",
   saveRDS(fit, file)
   again <- readRDS(file)
   expect_equal(again$posterior, fit$posterior)
-  expect_output(print(fit), "60000 observations")
+  expect_output(print(fit), "60,000 observations")
   expect_output(print(summary(fit)), "Fixed effects")
   expect_equal(confint(fit), confint(reference))
   for (question in expression(
