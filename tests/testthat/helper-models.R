@@ -36,7 +36,8 @@ prepare_model <- function(formula, data, family = gaussian(), args = list(),
                           na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
                           control = galvi_control(), held = FALSE) {
   design <- read_design(formula, data, family, args, na.action)
-  model <- build_model(design, as_prior_list(prior), start, expectation, held, as_control(control))
+  model <- build_model(design, as_prior_list(prior), start, expectation, if (held) "fixed" else "optimise",
+                       as_control(control))
   list(design = model$design, model = core_model(model, "auto"), prior = model$prior, frame = model$data)
 }
 

@@ -16,7 +16,7 @@ test_that("it meets newton's optimum, climbs, and knows how far it is", {
     fit <- free_form(model)
     expect_true(fit$converged)
     expect_close(fit$elbo, best$elbo, 1e-6)
-    expect_lte(fit$gap, 1e-8)
+    expect_lte(fit$gap, 1e-8 + fit$rounding)
     expect_gte(min(0, diff(fit$trace$elbo)), -slack(best$elbo))
     expect_true(all(fit$trace$gap >= best$elbo - fit$trace$elbo - slack(best$elbo)))
     expect_close(fit$mean, best$mean, 1e-3)

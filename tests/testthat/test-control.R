@@ -4,7 +4,8 @@ test_that("defaults are those of the interface", {
   expect_equal(unclass(galvi_control()), list(
     tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200, starts = 1, freeze = 10,
     joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20, chunk_rows = "auto", threads = 2,
-    backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs", batch_rows = "auto", passes = NULL,
+    backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs", hyper_design = "auto",
+    batch_rows = "auto", passes = NULL,
     step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf
   ))
 })
