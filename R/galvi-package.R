@@ -4,6 +4,10 @@
 #' the highest evidence bound; a **fit** answers questions. Start at [galvi()], or with
 #' `vignette("getting-started", package = "galvi")`.
 #'
+#' `vignette("kernels", package = "galvi")` is about Gaussian processes and their kernels;
+#' `vignette("checking", package = "galvi")` about comparing and checking models;
+#' `vignette("theory", package = "galvi")` has the equations and where they are computed.
+#'
 #' @importFrom Rcpp evalCpp
 #' @importFrom stats coef confint deviance family fitted formula logLik model.frame nobs predict residuals
 #'   sigma simulate terms update vcov weights
