@@ -47,13 +47,23 @@ class OverSecond final : public LogIntegrand {
 // no nearer than this.
 constexpr double width_in_second = 0.75;
 constexpr double negligible_log = 37.0;
+constexpr double smallest_plain = 0.01;  // tail whose digits are those of a plain sum
+constexpr double usual_distance = 3.0;  // of the eta_2 that fits a datum from the Gaussian's mean, in sds
+
+// The log of the integrand bends the more, relative to its value, the steeper the Gaussian is where the integrand is
+// highest: as exp(slope eta_2) exp(-exp(eta_2)) would.
+double step_over_second(double variance, double other_from_mean) {
+  const double beyond = std::fabs(other_from_mean) - usual_distance * std::sqrt(variance);
+  const double slope = std::max(0.0, beyond) / variance;
+  return trapezium_step(1.0 / (1.0 / variance + 2.0 * slope), width_in_second);
+}
 
 /// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until nothing is
 /// left; nothing where that takes more nodes than panels that are adapted to h.
 template <class Integrand>
 std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other) {
   constexpr double most_nodes = 200;
-  const double step = trapezium_step(variance, width_in_second), away = std::round((other - mean) / step);
+  const double step = step_over_second(variance, other - mean), away = std::round((other - mean) / step);
   if (!(std::fabs(away) < most_nodes)) return std::nullopt;
   const int low = static_cast<int>(std::min(0.0, away)), high = static_cast<int>(std::max(0.0, away));
   double top = -infinity, sum = 0.0;
@@ -90,6 +100,27 @@ double log_mean_over_second(const SecondParameter& likelihood, const Datum& datu
   thread_local LogIntegral integral;
   integral.two_peaks(h, mean[1], other, sd);
   return integral.log_mass() - scale;
+}
+
+/// Both tails as means over eta_2, right to about 1e-11: a lattice that ends where nothing is left of the Gaussian.
+/// Nothing where one of them is so small that it needs digits of its own, or where nodes would be many.
+std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum& datum, const double* mean,
+                                 const double* variance) {
+  constexpr double reach = 6.8, most_nodes = 200;
+  const double sd = std::sqrt(variance[1]);
+  if (sd == 0.0) return std::nullopt;
+  const double step = trapezium_step(variance[1], width_in_second);
+  if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
+  const int last = static_cast<int>(std::ceil(reach * sd / step));
+  double lower = 0.0, weights = 0.0;
+  for (int j = -last; j <= last; ++j) {
+    const double z = j * step / sd, weight = std::exp(-0.5 * z * z);
+    lower += weight * predictive_tails(*likelihood.given(mean[1] + j * step), datum, *mean, *variance).lower;
+    weights += weight;
+  }
+  lower /= weights;
+  if (!(lower >= smallest_plain && lower <= 1.0 - smallest_plain)) return std::nullopt;
+  return Tails{lower, 1.0 - lower};
 }
 
 /// The eta_2 at which Var[y | eta] is its mean over eta_2.
@@ -250,6 +281,9 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
   const Tails middle = predictive_tails(*form->given(mean[1]), datum, *mean, *variance);
   const Support support = likelihood.support(datum.size);
   if (datum.y >= support.high || datum.y < support.low) return middle;
+  if (std::min(middle.lower, middle.upper) > smallest_plain) {
+    if (const auto tails = plain_tails(*form, datum, mean, variance)) return *tails;
+  }
   const bool left = middle.lower < middle.upper;
   const double log_part =
       log_mean_over_second(*form, datum, mean, variance, [&](const Likelihood& given) {

@@ -169,30 +169,63 @@ class MonotoneShare final : public LogIntegrand {
   double mean_, sd_;
 };
 
-// By the trapezium sum, where eta's Gaussian is not much wider than the length over which the distribution function
-// rises: its sd in units of the mean's change, the smallest there is near the Gaussian. Both are blurs, so that the
-// spectrum of their product falls as a Gaussian of the sum of both precisions.
+// By the trapezium sum, where eta's Gaussian is not beyond all measure wider than the length over which the
+// distribution function rises: its sd in units of the mean's change, the smallest there is near the Gaussian. Both
+// are blurs, so that the spectrum of their product falls as a Gaussian of the sum of both precisions. Weights are
+// cheap: the distribution function, which falls as the mean rises, is asked for where it is neither 0 nor 1.
 std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
-  constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 1000.0, width = 2.6;
+  constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 4000.0, width = 2.6;
+  constexpr double one = 1.0 - 1e-13, nothing = 1e-17;
   if (likelihood.classes() > 0) return std::nullopt;  // a class has no mean
-  double precision = 0.0;
+  double precision = 0.0, rise = 0.0;
   for (int i = -4; i <= 4; ++i) {
     const double eta = mean + 0.25 * reach * i * sd, near[] = {eta - small, eta + small};
     const double slope = (likelihood.conditional_mean(datum.size, near + 1) -
                           likelihood.conditional_mean(datum.size, near)) / (2.0 * small);
     precision = std::max(precision, slope * slope / likelihood.conditional_variance(datum.size, &eta));
+    if (i == 0) rise = slope;
   }
   const double free_step = 2.0 * pi / std::sqrt(2.0 * exponent * (precision + 1.0 / (sd * sd)));
   const double step = std::min(free_step, 2.0 * pi * width / exponent);
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
-  const int last = static_cast<int>(std::ceil(reach * sd / step));
-  double sum = 0.0, weights = 0.0;
-  for (int i = -last; i <= last; ++i) {
-    const double eta = mean + i * step, z = i * step / sd, weight = std::exp(-0.5 * z * z);
-    sum += weight * likelihood.conditional_cdf(datum, &eta);
-    weights += weight;
+  const int last = static_cast<int>(std::ceil(reach * sd / step)), nodes = 2 * last + 1;
+  const double stride = rise < 0.0 ? -step : step;
+  thread_local std::vector<double> weight, from;  // from[j]: what all from the j-th node on weigh
+  weight.resize(static_cast<std::size_t>(nodes));
+  from.assign(static_cast<std::size_t>(nodes) + 1, 0.0);
+  for (int j = nodes - 1; j >= 0; --j) {
+    const double z = (j - last) * step / sd;
+    weight[j] = std::exp(-0.5 * z * z);
+    from[j] = from[j + 1] + weight[j];
   }
-  return sum / weights;
+  const auto at = [&](int j) {
+    const double eta = mean + (j - last) * stride;
+    return likelihood.conditional_cdf(datum, &eta);
+  };
+  int half = 0;  // the first node where it is less than 1/2
+  for (int end = nodes; half < end;) {
+    const int middle = (half + end) / 2;
+    if (at(middle) < 0.5) {
+      end = middle;
+    } else {
+      half = middle + 1;
+    }
+  }
+  double sum = 0.0;
+  for (int j = half; j < nodes; ++j) {
+    const double value = at(j);
+    sum += weight[j] * value;
+    if (value * from[j + 1] <= nothing * sum) break;
+  }
+  for (int j = half - 1; j >= 0; --j) {
+    const double value = at(j);
+    if (value >= one) {
+      sum += from[0] - from[j + 1];
+      break;
+    }
+    sum += weight[j] * value;
+  }
+  return sum / from[0];
 }
 
 // The first panels are a few sds of eta long, and shorter near the step of the probability.

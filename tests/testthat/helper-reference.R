@@ -38,10 +38,10 @@ inverse_gaussian_cdf <- function(y, mean, dispersion) {
   pnorm(z * (y / mean - 1)) + exp(2 / (dispersion * mean) + pnorm(-z * (y / mean + 1), log.p = TRUE))
 }
 inverse_gaussian_quantile <- function(p, mean, dispersion) {
-  mapply(function(p, m) {
+  mapply(function(p, m, dispersion) {
     exp(uniroot(function(l) inverse_gaussian_cdf(exp(l), m, dispersion) - p, log(m) + c(-30, 30),
                 tol = 1e-10)$root)
-  }, p, mean)
+  }, p, mean, dispersion)
 }
 
 # log p(y | eta) of likelihoods with one latent value, with R's own functions; y of binomial ones counts
