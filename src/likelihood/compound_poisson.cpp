@@ -29,7 +29,7 @@ struct Numbers {
   double step, first, last;
 };
 
-constexpr double negligible = 1e-18;  // of a sum, a term of it
+constexpr double negligible_term = 1e-18;  // as a share of the sum
 constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
 
 /// r log r - r + 1 at r = 1 + d
@@ -74,7 +74,7 @@ double compound_poisson_cdf(double y, double rate, double shape) {
     const double weight = -rate * divergence((j - rate) / rate) - stirling_error(j) - log_sqrt_2pi;
     const double term = std::exp(weight - 0.5 * std::log(j)) * lower_gamma(shape * j, y);
     sum += term;
-    if (j > rate && term < negligible * sum) break;  // both factors fall from here on
+    if (j > rate && term < negligible_term * sum) break;  // both factors fall from here on
   }
   return std::min(1.0, none + numbers.step * sum);
 }
