@@ -281,17 +281,7 @@ limits_over_both <- function(fit, marginals, level, value) {
     sd <- sqrt(state$variance[n, ])
     V <- matrix(value(at_hyper(fit, state$hyper), n, rep(m[1L] + sd[1L] * z, length(nodes)),
       rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
-    # a column where it is infinite, or constant, is a step
-    below <- function(x) {
-      sum(weights * apply(V, 2L, function(v) {
-        known <- is.finite(v)
-        if (sum(known) < 2L || diff(range(v[known])) == 0) return(stats::median(v) <= x)
-        rises <- v[known][1L] < v[known][sum(known)]
-        share <- stats::approx(v[known], z[known], x, rule = 2L)$y
-        stats::pnorm(if (rises) share else -share)
-      }))
-    }
-    list(below = below, finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
+    list(below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
   }
   of_row <- function(n) {
     parts <- lapply(states, function(state) of_state(n, state))
@@ -304,4 +294,31 @@ limits_over_both <- function(fit, marginals, level, value) {
     }, 0)
   }
   t(vapply(seq_len(nrow(marginals$mean)), of_row, numeric(2L)))
+}
+
+#' The distribution function of a mixture of monotone functions of a standard normal variable
+#'
+#' @param V Values at z, equidistant and symmetric about 0: a column for each function, between the values a line.
+#'   One that is infinite, or constant, is a step.
+#' @param weights Of the columns.
+#' @noRd
+mixture_below <- function(V, z, weights) {
+  columns <- seq_len(ncol(V))
+  # a falling function of z is a rising one of -z
+  falls <- V[1L, ] > V[nrow(V), ]
+  V[, falls] <- V[rev(seq_along(z)), falls]
+  known <- is.finite(V)
+  first <- max.col(t(known), "first")
+  last <- max.col(t(known), "last")
+  ends <- function(at) V[cbind(at, columns)]
+  step <- colSums(known) < 2L | ends(first) == ends(last)
+  at_step <- V[(nrow(V) + 1L) / 2L, ]
+  function(x) {
+    k <- pmax(pmin(colSums(V <= x), last - 1L), first, 1L)
+    low <- ends(k)
+    share <- (x - low) / (ends(pmin(k + 1L, nrow(V))) - low)
+    share[is.nan(share)] <- 0
+    at <- pmin(pmax(z[k] + share * (z[2L] - z[1L]), z[first]), z[last])
+    sum(weights * ifelse(step, at_step <= x, stats::pnorm(at)))
+  }
 }

@@ -108,7 +108,6 @@ std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum&
                                  const double* variance) {
   constexpr double reach = 6.8, most_nodes = 200;
   const double sd = std::sqrt(variance[1]);
-  if (sd == 0.0) return std::nullopt;
   const double step = trapezium_step(variance[1], width_in_second);
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step));
@@ -280,7 +279,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
   if (!form) return predictive_tails(likelihood, datum, *mean, *variance);
   const Tails middle = predictive_tails(*form->given(mean[1]), datum, *mean, *variance);
   const Support support = likelihood.support(datum.size);
-  if (datum.y >= support.high || datum.y < support.low) return middle;
+  if (variance[1] == 0.0 || datum.y >= support.high || datum.y < support.low) return middle;
   if (std::min(middle.lower, middle.upper) > smallest_plain) {
     if (const auto tails = plain_tails(*form, datum, mean, variance)) return *tails;
   }

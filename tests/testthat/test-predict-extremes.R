@@ -135,6 +135,47 @@ test_that("quantiles of counts cost no time that grows with the count", {
   expect_identical(predictive("gamma", "quantile", rep(0, 2), 1e13, probability = c(0.4, 0.6)), c(0, Inf))
 })
 
+test_that("quantiles and intervals of two linear predictors take no time, whatever the family", {
+  set.seed(3)
+  x <- runif(60)
+  positive <- rgamma(60, 2, 2 / exp(1 + x))
+  models <- list(
+    list(positive * rbinom(60, 1, 0.7), tweedie(), "phi"), list(positive, inverse.gaussian("log"), "phi"),
+    list(positive, loglogistic(), "shape"), list(positive, weibull(form = "ph"), "shape"),
+    list(positive, lognormal(), "sigma"), list(positive, Gamma("log"), "shape"),
+    list(rnbinom(60, 2, mu = exp(1 + x)), negbinomial(), "size"), list(rnorm(60), student(), "sigma")
+  )
+  for (model in models) {
+    fit <- galvi(list(y ~ x, as.formula(paste(model[[3]], "~ x"))), data.frame(x, y = model[[1]]), model[[2]])
+    # as if little were known of the second predictor, too
+    for (wide in c(FALSE, TRUE)) {
+      if (wide) fit$posterior$variance[, 2L] <- 1
+      label <- paste(fit$family$family, if (wide) "with a wide second predictor")
+      found <- value_in_time({
+        start <- proc.time()[["elapsed"]]
+        marginals <- list(mean = fit$posterior$mean[1:3, ], variance = fit$posterior$variance[1:3, ])
+        at <- function(what, ...) galvi:::response_moment(fit, marginals, what, size = rep(1, 3), ...)
+        q <- vapply(c(0.025, 0.5, 0.975), function(p) at("quantile", probability = p), numeric(3))
+        reached <- apply(q, 2, function(y) at("cdf", y = y))
+        if (!wide) {
+          interval <- suppressWarnings(predict(fit, data.frame(x = c(0.1, 0.9)), interval = "prediction"))
+          stopifnot(all(is.finite(interval[, c("lwr", "upr")])))
+        }
+        list(q = q, reached = reached, seconds = proc.time()[["elapsed"]] - start)
+      })
+      expect_lt(found$seconds, 10, label = label)
+      p <- matrix(c(0.025, 0.5, 0.975), 3, 3, byrow = TRUE)
+      if (fit$family$family == "negbinomial") {
+        expect_true(all(found$reached >= p - 1e-9), label = label)
+      } else {
+        free <- found$q != 0  # a Tweedie's mass at 0
+        expect_close(found$reached[free], p[free], 1e-9)
+        expect_true(all(found$reached >= p - 1e-9), label = label)
+      }
+    }
+  }
+})
+
 test_that("densities at extreme marginals end, with the right answer", {
   value <- value_in_time({
     wide <- galvi(y ~ 0 + gp(x, kernel = se(variance = fixed(1e13), lengthscale = fixed(1))),

@@ -716,6 +716,12 @@ test_that("a predicted Weibull shape is a shape for each group, also for times b
   expect_close(survived[1, 3], direct, tol$expectation)
   new <- data.frame(g = factor("a", levels(d$g)), time = 6, event = 1)
   expect_true(is.finite(predict(fit, new, type = "density")))
+  # curves of both groups, and at the typical one
+  curves <- plot_away(fit, "survival", newdata = d[c(1, 201), ], n = 11, xlim = c(0, 10))
+  expect_equal(curves$fit[curves$time == 2], unname(survived[, 2]))
+  expect_true(all(curves$lwr <= curves$fit & curves$fit <= curves$upr))
+  typical <- plot_away(fit, "survival", n = 11, xlim = c(0, 10))
+  expect_equal(typical$fit, curves$fit[1:11])
   expect_error(add_data(fit, new), "reference", class = "galvi_error")
 })
 
