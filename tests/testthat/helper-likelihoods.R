@@ -31,7 +31,7 @@ likelihood_cases <- list(
     exp(rlogis(nrow(eta), eta[, 1], exp(-eta[, 2])))
   }),
   weibull_ph_log_shape = list(constants = list(reference = 50), latents = 2, draw = function(eta, h) {
-    pmin(50 * (rexp(nrow(eta)) * exp(-eta[, 1]))^exp(-eta[, 2]), 50)
+    pmin(pmax(50 * (rexp(nrow(eta)) * exp(-eta[, 1]))^exp(-eta[, 2]), 1e-6), 50)
   }),
   gamma_log_shape = list(latents = 2, draw = function(eta, h) {
     pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12)
