@@ -164,7 +164,7 @@ target("mcycle, held-out log loss against the best other", loss[1], min(loss[-1]
 # survreg and coxph take 0.002 where galvi takes 0.01 and 0.02 (0.12 with an interval for each event time).
 # 100,000 rows, 10 columns: Poisson 0.12 s, zero-inflated with one number for its zeros 2.6 times as long, with
 # 10 columns for them 3.5 times.
-# A predicted phi takes 1.6 times (beta-binomial) to 2 times (beta) what a constant one does, a predicted shape less
-# than that for counts and 3 times for gamma responses; 10,000 rows with six coefficients: 1.4 to 1.6 s against 0.9 and
+# A predicted phi takes 2.4 times (beta-binomial) to 2.8 times (beta) what a constant one does, a predicted shape less
+# than that for counts and 4 times for gamma responses; 10,000 rows with six coefficients: 1.4 to 1.6 s against 0.9 and
 # 1.7 of glmmTMB, 0.1 and 0.2 s for counts and gamma responses against 0.9 and 0.5. Estimates are within 0.02 standard
 # errors of glmmTMB's.
