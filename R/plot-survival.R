@@ -27,14 +27,9 @@ is_positive <- function(fit) !link_has(fit$family, "same_units")
 #' One row whose variables are typical
 #' @noRd
 typical_target <- function(fit) {
-  of_view <- function(view) frame_marginals(view, typical_frame(view, 1L))[c("mean", "variance")]
-  marginals <- if (is_distributional(fit)) {
-    both <- lapply(1:2, function(k) of_view(predictor_view(fit, k)))
-    Map(cbind, both[[1L]], both[[2L]])
-  } else {
-    of_view(fit)
-  }
-  list(n = 1L, size = 1, names = "1", marginals = marginals)
+  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  rows <- do.call(c, lapply(views, function(view) frame_rows(view$design, typical_frame(view, 1L))))
+  list(n = 1L, size = 1, names = "1", marginals = latent_at(fit, rows, 1L))
 }
 
 #' What rows of new data differ in, such as `sex = 1, age = 60`; their names where that tells them not apart

@@ -281,8 +281,7 @@ limits_over_both <- function(fit, marginals, level, value) {
     sd <- sqrt(state$variance[n, ])
     V <- matrix(value(at_hyper(fit, state$hyper), n, rep(m[1L] + sd[1L] * z, length(nodes)),
       rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
-    below <- mixture_below(V, z, weights)
-    list(below = below, finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
+    list(below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
   }
   of_row <- function(n) {
     parts <- lapply(states, function(state) of_state(n, state))

@@ -108,6 +108,8 @@ class SecondParameter : public Distributional {
   /// Gaussian.
   enum class NoiseForm { square, direct, inverse, share, no_mean };
   virtual NoiseForm noise_form() const = 0;
+  /// How near to the real line P(Y <= y | eta_2) and p(y | eta_2) are singular, or large, under eta_1 ~ N(mean, .).
+  virtual double width(double /*mean*/) const { return 0.75; }
 
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }
   std::shared_ptr<const Likelihood> first_given(double second) const override { return given(second); }

@@ -43,27 +43,25 @@ class OverSecond final : public LogIntegrand {
   LogQuantity log_quantity_;
 };
 
-// In log eta_2 bends have lengths of about 1: singularities, and where the integrand grows off the real line, are
-// no nearer than this.
-constexpr double width_in_second = 0.75;
 constexpr double negligible_log = 37.0;
 constexpr double smallest_plain = 0.01;  // tail whose digits are those of a plain sum
 constexpr double usual_distance = 3.0;  // of the eta_2 that fits a datum from the Gaussian's mean, in sds
 
 // The log of the integrand bends the more, relative to its value, the steeper the Gaussian is where the integrand is
 // highest: as exp(slope eta_2) exp(-exp(eta_2)) would.
-double step_over_second(double variance, double other_from_mean) {
+double step_over_second(double variance, double other_from_mean, double width) {
   const double beyond = std::fabs(other_from_mean) - usual_distance * std::sqrt(variance);
   const double slope = std::max(0.0, beyond) / variance;
-  return trapezium_step(1.0 / (1.0 / variance + 2.0 * slope), width_in_second);
+  return trapezium_step(1.0 / (1.0 / variance + 2.0 * slope), width);
 }
 
 /// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until nothing is
 /// left; nothing where that takes more nodes than panels that are adapted to h.
 template <class Integrand>
-std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other) {
+std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other,
+                                          double width) {
   constexpr double most_nodes = 200;
-  const double step = step_over_second(variance, other - mean), away = std::round((other - mean) / step);
+  const double step = step_over_second(variance, other - mean, width), away = std::round((other - mean) / step);
   if (!(std::fabs(away) < most_nodes)) return std::nullopt;
   const int low = static_cast<int>(std::min(0.0, away)), high = static_cast<int>(std::max(0.0, away));
   double top = -infinity, sum = 0.0;
@@ -96,7 +94,8 @@ double log_mean_over_second(const SecondParameter& likelihood, const Datum& datu
   const double sd = std::sqrt(variance[1]), best = likelihood.second_of(datum, mean[0], variance[0]);
   const double other = std::isfinite(best) ? best : mean[1], scale = std::log(sd) + log_sqrt_2pi;
   const OverSecond<LogQuantity> h(likelihood, mean[1], variance[1], log_quantity);
-  if (const auto log_mass = log_sum_over_second(h, mean[1], variance[1], other)) return *log_mass - scale;
+  const double width = likelihood.width(*mean);
+  if (const auto log_mass = log_sum_over_second(h, mean[1], variance[1], other, width)) return *log_mass - scale;
   thread_local LogIntegral integral;
   integral.two_peaks(h, mean[1], other, sd);
   return integral.log_mass() - scale;
@@ -108,7 +107,7 @@ std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum&
                                  const double* variance) {
   constexpr double reach = 6.8, most_nodes = 200;
   const double sd = std::sqrt(variance[1]);
-  const double step = trapezium_step(variance[1], width_in_second);
+  const double step = trapezium_step(variance[1], likelihood.width(*mean));
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step));
   double lower = 0.0, weights = 0.0;
