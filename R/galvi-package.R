@@ -2,7 +2,9 @@
 #'
 #' A **model** joins a Gaussian prior and a likelihood; **inference** looks for the Gaussian posterior with
 #' the highest evidence bound; a **fit** answers questions. Start at [galvi()], or with
-#' `vignette("getting-started", package = "galvi")`.
+#' `vignette("getting-started", package = "galvi")`. `vignette("coming-from", package = "galvi")` is for users of
+#' mgcv, lme4, brms, INLA and GPflow; `vignette("troubleshooting", package = "galvi")` explains warnings and errors;
+#' `vignette("sharp-bits", package = "galvi")` lists what surprises.
 #'
 #' @importFrom Rcpp evalCpp
 #' @importFrom stats coef confint deviance family fitted formula logLik model.frame nobs predict residuals
