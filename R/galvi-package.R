@@ -2,7 +2,9 @@
 #'
 #' A **model** joins a Gaussian prior and a likelihood; **inference** looks for the Gaussian posterior with
 #' the highest evidence bound; a **fit** answers questions. Start at [galvi()], or with
-#' `vignette("getting-started", package = "galvi")`.
+#' `vignette("getting-started", package = "galvi")`. `vignette("coming-from", package = "galvi")` is for users of
+#' mgcv, lme4, brms, INLA and GPflow; `vignette("troubleshooting", package = "galvi")` explains warnings and errors;
+#' `vignette("sharp-bits", package = "galvi")` lists what surprises.
 #'
 #' `vignette("kernels", package = "galvi")` is about Gaussian processes and their kernels;
 #' `vignette("checking", package = "galvi")` about comparing and checking models;
