@@ -24,7 +24,7 @@
 #' @param points Coordinates to draw on the mesh.
 #' @param col Colour of the edges.
 #' @param main,xlab,ylab Titles.
-#' @param ... Further arguments of [graphics::points()].
+#' @param ... Must be empty.
 #' @return A list of class `galvi_mesh`: `nodes`, a matrix of coordinates, and `triangles`, a matrix of three numbers
 #'   of nodes per row, anticlockwise. `as_galvi_mesh()` makes one of any of the meshes above; errors have class
 #'   `galvi_error_argument`.
@@ -37,7 +37,7 @@
 #' at <- cbind(x = quakes$long, y = quakes$lat) / 10
 #' mesh <- galvi_mesh(at, max_edge = 0.1, extend = 0.5)
 #' mesh
-#' plot(mesh, points = at, pch = 20, cex = 0.4)
+#' plot(mesh, points = at)
 #' @export
 galvi_mesh <- function(coords, max_edge = NULL, extend = NULL) {
   at <- as_places(check_evaluates(coords, "coords"), "coords")
@@ -260,12 +260,13 @@ between_words <- function(ends) sprintf("[%s, %s]", format(ends[1L], digits = 4L
 #' @rdname galvi_mesh
 #' @export
 plot.galvi_mesh <- function(x, points = NULL, col = "grey60", main = "", xlab = "", ylab = "", ...) {
+  refuse_dots(list(...), plot.galvi_mesh, "plot()")
   ends <- apply(x$nodes, 2L, range)
   at <- if (!is.null(points)) as_places(points, "points")
   draw <- function(look) {
     open_panel(ends[, 1L], ends[, 2L], "", "", "", NULL, look, asp = 1, tight = TRUE)
     draw_mesh(x, col)
-    if (!is.null(at)) graphics::points(at[, 1L], at[, 2L], ...)
+    if (!is.null(at)) graphics::points(at[, 1L], at[, 2L], pch = 20, cex = 0.6)
   }
   draw_panels(list(draw), check_look(list(main = main, xlab = xlab, ylab = ylab)), FALSE)
   invisible(x)

@@ -1,5 +1,10 @@
 # No method swallows an argument that it does not know.
 
+factor_example <- function() {
+  set.seed(1)
+  galvi(responses(matrix(rnorm(60), 20)) ~ factors(1), data = data.frame(row = 1:20), verbose = FALSE)
+}
+
 # An example of every class that has methods with `...`.
 method_examples <- function() {
   fit <- small_fit("binary")
@@ -8,6 +13,9 @@ method_examples <- function() {
     galvi = fit, summary.galvi = summary(fit), galvi_logLik = logLik(fit), galvi_priors = fit$prior,
     galvi_family = family(fit), galvi_control = galvi_control(), galvi_kernel = se(), galvi_value = fixed(1),
     galvi_compare = compared, summary.galvi_compare = summary(compared), galvi_plots = structure(list(), class = "galvi_plots"),
+    galvi_mesh = galvi_mesh(cbind(x = c(0, 1, 0, 1), y = c(0, 0, 1, 1)), max_edge = 0.5),
+    galvi_scheme = quadrature_scheme(data.frame(x = 0.5, y = 0.5), list(xlim = 0:1, ylim = 0:1)),
+    galvi_wide = factor_example(), galvi_loadings = structure(loadings(factor_example()), class = c("galvi_loadings", "loadings")),
     VarCorr.galvi = VarCorr.galvi(galvi(Reaction ~ (1 | Subject), sleepstudy, hyper = "fixed")),
     galvi_step = galvi_design(am ~ wt, mtcars, binomial()),
     galvi_methods = structure(data.frame(method = "newton"), class = c("galvi_methods", "data.frame")),
@@ -29,8 +37,11 @@ method_examples <- function() {
 # Their functions hand arguments of their own to every method, which are not listed anywhere.
 interfaces <- c("insight", "parameters", "bayestestR", "emmeans", "effects", "multcomp", "marginaleffects")
 
-# Refuse whatever they are given.
-refusals <- c("drop1", "add1", "extractAIC")
+# Refuse whatever they are given; the arguments of the last are galvi()'s.
+refusals <- c("drop1", "add1", "extractAIC", "screeplot")
+
+# Hand their arguments on to the methods of numbers.
+numbers <- "galvi_point_count"
 
 # The registered methods with `...`: function, class and what to misspell. Those of packages that are not
 # there cannot be called.
@@ -38,7 +49,7 @@ registered_methods <- function() {
   table <- parseNamespaceFile("galvi", dirname(getNamespaceInfo("galvi", "path")))$S3methods
   rows <- lapply(seq_len(nrow(table)), function(i) {
     package <- if (ncol(table) >= 4L) table[i, 4L] else NA
-    if (package %in% interfaces || table[i, 1L] %in% refusals) return(NULL)
+    if (package %in% interfaces || table[i, 1L] %in% refusals || table[i, 2L] %in% numbers) return(NULL)
     if (!is.na(package) && !requireNamespace(package, quietly = TRUE)) return(NULL)
     name <- paste(table[i, 1L], table[i, 2L], sep = ".")
     method <- get(name, envir = asNamespace("galvi"))
@@ -75,7 +86,7 @@ test_that("every registered method refuses an argument that it does not know and
 test_that("so does every exported function that takes `...`", {
   for (name in getNamespaceExports("galvi")) {
     f <- getExportedValue("galvi", name)
-    if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef", "VarCorr")) next
+    if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef", "VarCorr", "scores")) next
     arguments <- switch(name,
       galvi_compare = list(dist ~ speed, cars), galvi_family = list("student"), gp = next, list()
     )

@@ -126,7 +126,7 @@ test_that("an approximation of the evidence is called one", {
   d <- family_data("binomial")
   fit <- galvi(y ~ x, data = d, family = binomial(), expectation = "taylor", method = "fixed_point",
     hyper = "fixed")
-  expect_output(print(fit), "approximation and no bound")
+  expect_output(print(fit), "log evidence: about")
   expect_output(print(logLik(fit)), "not a bound")
 })
 
