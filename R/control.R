@@ -2,7 +2,7 @@
 
 #' Numerical settings
 #'
-#' @param tol Inference stops when the bound is proven to be within `tol` nats of its optimum; where nothing
+#' @param tol Inference stops when the bound is proven to be within `tol` nats of its maximum; where nothing
 #'   can prove that, when it changes by less. Positive.
 #' @param max_iterations Steps of one inference, at least 1.
 #' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the
@@ -18,7 +18,7 @@
 #' @param move_inducing Move inducing points (`gp(inducing = )`) together with the hyperparameters? Levels of
 #'   factors stay what they are.
 #' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the
-#'   linear predictor. None is needed: points that say nothing new are left out.
+#'   linear predictor. None is needed: redundant inducing points are dropped.
 #' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
 #' @param chunk_rows Rows read at a time from data that are not in memory; `"auto"` or a positive whole number.
 #'   Results do not depend on it.
@@ -28,7 +28,7 @@
 #' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
 #'   fit larger?
 #' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
-#'   Newton method whose Hessian is had by differences of the gradient, one for each hyperparameter: fewer
+#'   Newton method whose Hessian is taken by finite differences of the gradient, one for each hyperparameter: fewer
 #'   steps, for at most 50 of them.
 #' @param hyper_design Where `hyper = "integrate"` of [galvi()] evaluates the posterior of the hyperparameters:
 #'   `"grid"`, some 14, 60 or 230 points for one, two or three of them; `"ccd"`, a central composite design, with 15

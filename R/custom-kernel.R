@@ -75,8 +75,8 @@ covariance_callbacks <- function(functions) {
         d <- call("gradient", x, z, p)
         if (!is.list(d) || length(d) != length(p)) {
           stop_galvi("callback", sprintf(
-            "`gradient` of the custom kernel must return a list of %d matri%s, one for each parameter, not %s.",
-            length(p), if (length(p) == 1L) "x" else "ces", describe(d)
+            "`gradient` of the custom kernel must return a list of %d %s, one for each parameter, not %s.",
+            length(p), if (length(p) == 1L) "matrix" else "matrices", describe(d)
           ))
         }
         what <- sprintf("The derivative in `%s` of the custom kernel", functions$parameters)

@@ -4,7 +4,7 @@
 #' Posterior of a predictor at rows where groups have no effect
 #'
 #' With beta the fixed effects and g_u what other terms add at each of the U different places among the rows, eta =
-#' X (beta, g). The posterior of beta and g is had from that of eta at rows that are made for it: e_k beta + g_1
+#' X (beta, g). The posterior of beta and g follows from that of eta at rows that are made for it: e_k beta + g_1
 #' and 0 beta + g_u.
 #' @param view A fit with one predictor.
 #' @param frame A model frame.

@@ -145,7 +145,7 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' @param form `"aft"`, accelerated failure times, or `"ph"`, proportional hazards.
 #' @param reference For `form = "ph"`: the time at which exp(eta) is the cumulative hazard; NULL for the latest of the
 #'   data. Rows that are not in memory ([row_source()]) need it.
-#' @param shape,sigma Positive: a number is where learning starts, [fixed()] holds it, a prior such as
+#' @param shape,sigma Positive: a number is where learning starts, [fixed()] fixes it, a prior such as
 #'   [log_normal()] makes the estimate a posterior mode. Not given: learned, from a start read off the data.
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @seealso [survival_pieces()] for hazards that change in time (Cox's model).

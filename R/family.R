@@ -131,17 +131,17 @@
 #' Its fit depends on that order: `factor(y, levels = c("c", "a", "b"))` chooses it.
 #'
 #' `cumulative` with free thresholds has no intercept, with or without `0 +` in the formula: the thresholds
-#' stand for it; where the formula has nothing else (`y ~ 1`) it is held at 0. They are learned in order, from
+#' stand for it; where the formula has nothing else (`y ~ 1`) it is fixed at 0. They are learned in order, from
 #' the starts at which a model without terms has the classes' shares, or from your numbers; `fixed()` holds
 #' them, and then there is an intercept. Their names are those of the levels they divide, such as
 #' `cumulative.low|medium`.
 #'
 #' @section Parameters:
-#' Family parameters are hyperparameters: a number is where learning starts, [fixed()] holds it, a prior such
+#' Family parameters are hyperparameters: a number is where learning starts, [fixed()] fixes it, a prior such
 #' as [log_normal()] makes the estimate a posterior mode; learning is on the log scale. One that is not given
 #' starts from a value read off the data: half of var(y) for `variance`, the median absolute deviation for
-#' `scale`, moments for `size`, `shape`, `dispersion` and `precision`. Where `hyper = "fixed"` holds it, it is held at the
-#' default in Usage (`variance`, `shape`, `dispersion` and thresholds at that start). `df` is held at 4 unless you give a
+#' `scale`, moments for `size`, `shape`, `dispersion` and `precision`. With `hyper = "fixed"` it is fixed at the
+#' default in Usage (`variance`, `shape`, `dispersion` and thresholds at that start). `df` is fixed at 4 unless you give a
 #' number or a prior, which learn it. `variance = fixed(0)` is noise-free interpolation.
 #'
 #' `student`, `beta_family` and `inverse.gaussian` are not log-concave: the bound may have several optima, and a fit that was not
@@ -164,7 +164,7 @@
 #' @param family A name, a family function or a family object.
 #' @param ... Parameters by name, such as `variance = fixed(0.25)`.
 #' @param link Link; NULL for the one of `family`.
-#' @param df Degrees of freedom, positive. They are held at 4; a number or a prior learns them.
+#' @param df Degrees of freedom, positive. They are fixed at 4; a number or a prior learns them.
 #' @param scale Scale of the noise in units of y, positive.
 #' @param dispersion Positive; see the table.
 #' @param power Between 1 and 2: the power of the mean that the variance of `tweedie` is proportional to.

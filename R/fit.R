@@ -32,7 +32,7 @@
 #'     starts at (and all fixed ones), then counting those that were better than all before, NA for trials
 #'     that were not. The last row of a step has its bound.}
 #'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
-#'     most, in nats, by which the bound can be below its optimum at these hyperparameters (NA where nothing
+#'     most, in nats, by which the bound can be below its maximum at these hyperparameters (NA where nothing
 #'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
 #'     what was added to a diagonal (0 if nothing was).}
 #'   \item{`nobs`, `omitted`}{N; of rows from a source also how many were left out for missing values.}

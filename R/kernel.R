@@ -21,8 +21,8 @@
 #' | `white` | `variance` where two rows are identical, else 0 |
 #'
 #' @section Start, hold, learn:
-#' A number is where learning starts; `fixed(2)` holds it; a prior such as [log_normal()] makes the estimate a
-#' posterior mode. With `ard = TRUE` a vector gives one per variable. `degree` is always held.
+#' A number is where learning starts; `fixed(2)` fixes it; a prior such as [log_normal()] makes the estimate a
+#' posterior mode. With `ard = TRUE` a vector gives one per variable. `degree` is always fixed.
 #'
 #' NULL means a start from the data:
 #' * `lengthscale`: the median of the positive distances between rows (of distinct ones at most 500, evenly
@@ -51,7 +51,7 @@
 #' @param lengthscale The distance over which the function changes, in the units of the inputs; for `periodic`
 #'   without unit.
 #' @param period The period, in the units of the input. It is needed, and a number is where learning starts:
-#'   `fixed(12)` holds it.
+#'   `fixed(12)` fixes it.
 #' @param alpha The shape of `rational_quadratic`; it tends to `se` as `alpha` grows.
 #' @param degree A positive whole number.
 #' @param constant The offset in `polynomial`.

@@ -8,7 +8,7 @@
 #'
 #'     variance  v / (1 - lambda v),     mean  m - alpha v / (1 - lambda v).
 #'
-#' The density of y_n under the cavity is had by quadrature. This is exact for the gaussian family. Elsewhere
+#' The density of y_n under the cavity is computed by quadrature. This is exact for the gaussian family. Elsewhere
 #' it is an approximation, as the other sites stay as they are: in practice they move little, less the more
 #' observations there are, and errors are a few hundredths of a nat for observations that others nearly
 #' predict, more for outliers. Hyperparameters stay too: they have seen the observation; but those that
@@ -88,7 +88,7 @@ state_cavities <- function(fit) {
   share <- 1 / pmax(fit$model$weights, 1)
   inner <- determined_variance(fit)
   leverage <- share * q$lambda * inner
-  # 1 - leverage is had from numbers of size 1: below this it has no digits
+  # 1 - leverage is a difference of numbers of size 1: below this it has no digits
   proper <- is.finite(leverage) & leverage < 1 - 1e-10
   variance <- ifelse(proper, inner / (1 - leverage), NA_real_)
   apart <- n_latents(fit) == 1L || is_distributional(fit)

@@ -119,7 +119,7 @@ assumed_memory <- 9.6e9
 # where there is none; every thread but the first takes 8 MiB for its stack and 64 MiB to allocate from.
 reserved_space <- function(threads) (128 * threads + 72 * (threads - 1)) * 2^20
 
-#' Bytes that can be had without swapping, NA where the system does not tell: the least of what the system,
+#' Bytes that are free without swapping, NA where the system does not tell: the least of what the system,
 #' the limits of the process and those of its control groups leave
 #'
 #' @param threads How many are going to be used.

@@ -1,4 +1,4 @@
-# What combines: methods of inference, ways to take the expectation, families and priors. The facts are the
+# Compatible methods: methods of inference, ways to take the expectation, families and priors. The facts are the
 # core's: each combination is put to it as a model of three rows.
 
 check_method <- function(method, arg = "method") {
@@ -9,7 +9,7 @@ check_expectation <- function(expectation) {
   check_choice(expectation, c("auto", expectation_facts()$name), "expectation", "method")
 }
 
-#' What combines
+#' Compatible methods, likelihoods and expectations
 #'
 #' Every method of inference with every family, kind of prior and way to take expectations: whether it runs
 #' and, if not, why and what to use.

@@ -29,7 +29,7 @@
 #'   `galvi_model()`: a list with `y`, `size`, `weights` and `offset` as before; `designs`, what the terms see
 #'   of the rows, such as the columns `W` of fixed effects; `predictors`, the terms' priors, with the `solver`
 #'   and the `latents` that have them; `likelihood`; `expectation`; `hyper`, a list of columns with an entry
-#'   for each hyperparameter: `name`, `value` (where learning starts), `learned` (or held at it?), `lower` and
+#'   for each hyperparameter: `name`, `value` (where learning starts), `learned` (or fixed at it?), `lower` and
 #'   `upper` (the range that is searched), `transform`, `prior`; inducing points are one hyperparameter, all
 #'   of whose entries have its name, and `shape` has its dimensions. Besides, what the fit is to have:
 #'   `formula`, `family`, `prior`, `data`, `design` (how new data become rows) and `control`.

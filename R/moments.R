@@ -1,6 +1,6 @@
 # Location and spread of data whose rows have weights: a row of weight 2 is two rows, one of weight 0 is none.
 
-#' Weights as numbers of rows; all are one where they sum to 1 or less and so say nothing of how many there
+#' Weights as numbers of rows; all are one where they sum to 1 or less and so do not determine how many there
 #' are
 #' @noRd
 row_counts <- function(weights) if (sum(weights) > 1) weights else rep(1, length(weights))

@@ -76,7 +76,7 @@ input_panels <- function(fit, spec, settings) {
 #' @noRd
 is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
 
-#' Is there anything besides these variables that is held at typical values?
+#' Is there anything besides these variables that is fixed at typical values?
 #' @noRd
 others_held <- function(fit, shown) length(setdiff(names(frame_variables(fit)), shown)) > 0L
 

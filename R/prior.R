@@ -193,7 +193,7 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
   }
   if (!variance && !sd && of == "variance") {
     stop_galvi(what, sprintf(
-      "`%s` is no variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+      "`%s` is not a variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
     ))
   }
   prior <- c(unclass(x), if (sd) list(quantity = "sd"))

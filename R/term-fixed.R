@@ -43,7 +43,7 @@ design_fixed <- function(terms, frame, context) {
   check_fixed_variables(terms, frame)
   if (!context$intercept) attr(terms, "intercept") <- 1L
   built <- fixed_matrix(terms, frame)
-  # where nothing else is in the formula the intercept stays, held at 0
+  # where nothing else is in the formula the intercept stays, fixed at 0
   intercept <- context$intercept || context$alone && ncol(built$W) == 1L
   if (!intercept) built <- without_intercept(built)
   W <- built$W

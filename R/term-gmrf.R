@@ -14,7 +14,7 @@
 #' | `"bym2"` | sqrt(variance) (sqrt(1 - mixing) v + sqrt(mixing) u): v independent, u scaled `besag` |
 #' | `"proper"` | precision (D - dependence A) / variance |
 #'
-#' The precision of `besag` says nothing about a constant that is added to all nodes of a connected component.
+#' The precision of `besag` does not determine a constant that is added to all nodes of a connected component.
 #' That constant is removed: the effects of each component add up to zero, and the prior is the proper
 #' Gaussian on what is left. With `constrain = FALSE` every component has a constant with the prior of an
 #' intercept. A node without neighbours has an independent effect with the given variance.

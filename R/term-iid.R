@@ -13,7 +13,7 @@
 #'   contributions to rows.
 #'
 #' @param g The groups: a factor, text or numbers; an expression in columns.
-#' @param variance The variance of the effects: a number is where learning starts, [fixed()] holds it, and
+#' @param variance The variance of the effects: a number is where learning starts, [fixed()] fixes it, and
 #'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors. Without it learning starts at the
 #'   variance of the response where the link is the identity, so that its units do not matter.
 #' @param by A number that multiplies the effects (`iid(g, by = x)` is a random slope in x), or a factor: one

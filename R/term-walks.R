@@ -16,7 +16,7 @@
 #' * The steps of dates are days, unless `unit` says weeks (which begin on Mondays), months, quarters or years
 #'   of the calendar: `rw1(date, unit = "month")`. Every date then counts as the period that it is in, in new
 #'   data too. A message tells where most days have no observation. Variances are per step.
-#' * Random walks say nothing about a constant, which is removed: their effects add up to zero, and the
+#' * Random walks do not determine a constant, which is removed: their effects add up to zero, and the
 #'   intercept of the formula is the level. `rw2` does not determine its slope either, which has the prior of a
 #'   fixed effect's slope: `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] sets it.
 #' * Predictions before the first and after the last time are forecasts: of `rw1` the last value, of `rw2`
@@ -31,7 +31,7 @@
 #' @param cyclic Is the last step next to the first?
 #' @param unit The step of dates: `"day"` (if it is not given), `"week"`, `"month"`, `"quarter"` or `"year"`.
 #' @param correlation The correlation of neighbouring times, between -1 and 1: a number is where learning
-#'   starts, [fixed()] holds it.
+#'   starts, [fixed()] fixes it.
 #' @return Nothing: calling them outside a formula is an error.
 #' @seealso [iid()], [gmrf()], [gp()] with [matern12()] for `ar1` in continuous time
 #' @examples

@@ -148,7 +148,7 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
 
 #' Posterior covariances of the effects of each group: q x q x groups
 #'
-#' Two effects' covariance is had from the variances of them and of their sum, each in units of its prior.
+#' Two effects' covariance follows from the variances of them and of their sum, each in units of its prior.
 #' @param node The nodes of the effects, groups x q. sd: their prior standard deviations.
 #' @noRd
 effect_covariances <- function(fit, spec, node, sd) {

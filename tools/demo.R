@@ -20,7 +20,7 @@ print(summary(fit))
 
 error <- mean(predict(fit, test, type = "class") != test$Class)
 log_loss <- -mean(predict(fit, test, type = "density"))
-cat(sprintf("\nBound on the log evidence     %.4f nats, at most %.1g below its optimum (certificate)\n",
+cat(sprintf("\nBound on the log evidence     %.4f nats, at most %.1g below its maximum (certificate)\n",
             fit$elbo, fit$convergence$gap))
 cat(sprintf("Test error                    %.3f (%d of %d returns)\n", error, round(error * nrow(test)),
             nrow(test)))

@@ -13,7 +13,7 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
                   Posterior& current);
 
 /// m towards alpha of V (g + lambda f), g = dE/dm, with V held: Newton's step where lambda is minus the
-/// curvature, uphill whatever it is. Halved until the bound does not fall; true if it moved.
+/// curvature, uphill in any case. Halved until the bound does not fall; true if it moved.
 bool mean_step(LatentGaussianModel& model, Posterior& current);
 
 /// m for this V by Newton's method for the means of all latents together, to a tenth of `tol`; true if it

@@ -12,7 +12,7 @@ namespace {
 
 /// One row's part of the bound as a function of the variance of its latent k (but for c, which comes on top),
 /// for a given cavity: the precision of the prior and the other sites. The row's mean is where it would be
-/// best for that variance. Eq. 16 holds it instead, and then m and V wait for each other: in wide priors that
+/// best for that variance. Eq. 16 fixes it instead, and then m and V wait for each other: in wide priors that
 /// takes twice as many sweeps.
 class RowProblem {
  public:

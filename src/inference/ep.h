@@ -15,7 +15,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
                    const InferenceControl& control, Trace& trace);
 
 /// d estimate / d hyper (natural scale) at the fixed point, where the sites may be held: the prior's part is
-/// that of a bound at its optimum, the likelihood's the mean of d log p / d hyper under cavity times p^w.
+/// that of a bound at its maximum, the likelihood's the mean of d log p / d hyper under cavity times p^w.
 Vector ep_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers);
 
 }  // namespace galvi

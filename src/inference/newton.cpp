@@ -264,7 +264,7 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       const Matrix x = frozen.sites().of(current.sites.lambda);
       Matrix alpha = current.alpha, mean = current.centred, target = x;
       solved = solve_frozen(model, frozen, current, alpha, mean, target);
-      // A row that says nothing of a latent (weight 0, or a class decided before its turn) has a site of
+      // A row that does not determine a latent (weight 0, or a class decided before its turn) has a site of
       // zeros and keeps it. Derivatives that underflowed far from the data are zero, too: such sites move.
       const auto silent =
           (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0 &&

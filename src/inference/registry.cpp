@@ -30,7 +30,7 @@ std::string all_of(const Model& model) {
   return reason;
 }
 
-// Not of a gaussian whose variance is held at 0.
+// Not of a gaussian whose variance is fixed at 0.
 std::string needs_noise(const Model& model) {
   const double eta = 0;
   if (model.likelihood().conjugate() && model.likelihood().conditional_variance(1, &eta) == 0)
@@ -41,7 +41,7 @@ std::string needs_noise(const Model& model) {
 std::string needs_consistent(const Model& model) {
   if (!model.expectation().consistent())
     return "expectation \"" + model.expectation().name() +
-           "\" is no function that it could climb; use fixed_point";
+           "\" does not define a function to maximise; use fixed_point";
   return "";
 }
 

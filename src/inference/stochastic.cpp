@@ -96,7 +96,7 @@ class NaturalMover : public Mover {
   const GlobalPosterior& posterior() const override { return q_; }
   void step(const Batch& batch, const Contribution& sums, int t, double share) override {
     constexpr double least = 0.1, power = -0.7;
-    if (t == 1) {  // E log p at the prior may say nothing of where the rows are
+    if (t == 1) {  // E log p at the prior may not tell where the rows are
       Contribution first = starting_sums(model_.model(), batch.rows, 0, batch.rows.size());
       scale(batch.scale, first);
       move(1, first);

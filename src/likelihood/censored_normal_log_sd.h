@@ -58,7 +58,7 @@ class CensoredNormalLogSd : public LogParameter<Base> {
     return std::make_unique<NormalBound>(high == infinity ? low : high, positive_exp(outer),
                                          high == infinity ? -1.0 : 1.0);
   }
-  // A bound says nothing of how far beyond it the response is.
+  // A bound does not tell how far beyond it the response is.
   double second_of(const Datum& datum, double mean, double variance) const override {
     if (datum.censored()) return std::numeric_limits<double>::quiet_NaN();
     return std::log(std::hypot(this->prototype_.scaled(datum.y) - mean, std::sqrt(variance)));

@@ -38,7 +38,7 @@ class Trace {
   explicit Trace(Context& context) : context_(context), start_(Clock::now()) {}
 
   /// What the next rows belong to, for the progress line. While hyperparameters move, the gap of each inference
-  /// says nothing of how far the search is.
+  /// does not tell how far the search is.
   void stage(Stage stage) { stage_ = stage; }
   /// The next rows belong to this search for hyperparameters; it may have begun before.
   void search(int number) {

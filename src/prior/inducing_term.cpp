@@ -11,7 +11,7 @@ namespace galvi {
 namespace {
 
 // A point counts if the points before it leave open at least this part of the largest variance. L is so well
-// conditioned then that its inverse may be had explicitly: a product with it is twice as fast as a solution.
+// conditioned then that its inverse may be formed explicitly: a product with it is twice as fast as a solution.
 constexpr double least_pivot = 1e-11;
 
 }  // namespace

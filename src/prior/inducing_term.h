@@ -10,7 +10,7 @@ namespace galvi {
 /// where u ~ N(0, I), w_n = L^-1 k_n and the noise has the variance c_n = k_nn - |w_n|^2. A number `by`
 /// multiplies k_n; with a factor `by` every group has values u of its own at the same points.
 ///
-/// L is had by pivoting: a point whose value the points before it determine (a duplicate) is left out and has
+/// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and has
 /// a column of zeros, which is what any jitter would come to.
 class InducingTerm final : public Term {
  public:

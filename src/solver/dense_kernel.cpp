@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index rows_per_sweep = 48;  // wide enough for matrix products, narrow enough to stay in the cache
 
-// Below this lambda_n C_nn the identity V = (I - B^-1) / lambda loses digits and the column is had directly.
+// Below this lambda_n C_nn the identity V = (I - B^-1) / lambda loses digits and the column is computed directly.
 constexpr double small_site = 1e-5;
 constexpr double max_relative_jitter = 1e-4;
 

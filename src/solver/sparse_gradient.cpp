@@ -1,4 +1,4 @@
-// The gradient of the bound through the hyperparameters, and what else is had as a difference of factors.
+// The gradient of the bound through the hyperparameters, and what else is a difference of factors.
 #include <algorithm>
 #include <cmath>
 #include <map>
