@@ -87,6 +87,8 @@ galvi <- function(x, ...) {
 
 #' @rdname galvi
 #' @export
+#' @rawNamespace S3method(galvi, list, galvi.formula)
+#' @rawNamespace S3method(galvi, brmsformula, galvi.formula)
 galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
                           hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
                           control = galvi_control(), verbose = getOption("galvi.progress", interactive()), ...) {
@@ -104,14 +106,6 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
     na.action = if (missing(na.action)) default_na_action() else na.action
   )
 }
-
-#' @rdname galvi
-#' @export
-galvi.list <- galvi.formula
-
-#' @rdname galvi
-#' @export
-galvi.brmsformula <- galvi.formula
 
 #' @rdname galvi
 #' @export

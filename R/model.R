@@ -11,6 +11,12 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   registry <- new_registry()
   shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
   second_name <- parts$second$name
+  factors <- factor_specs(c(parts$specs, parts$second$specs))
+  if (!is.null(second_name) && length(factors)) {
+    stop_galvi("formula", sprintf(
+      "`%s` is for families with one linear predictor; that of %s is a second one.", factors[[1L]]$label, second_name
+    ))
+  }
   own_prior <- prior[setdiff(names(prior), second_name)]
   built <- build_terms(
     parts, design, c(model_context(design, registry), shared, list(prior = own_prior))

@@ -20,6 +20,7 @@
 #' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
 #' VarCorr(fit)
 #' as.data.frame(VarCorr(fit))
+#' @aliases VarCorr
 #' @importFrom nlme VarCorr
 #' @export VarCorr
 #' @export

@@ -51,7 +51,7 @@ registered_methods <- function() {
     package <- if (ncol(table) >= 4L) table[i, 4L] else NA
     if (package %in% interfaces || table[i, 1L] %in% refusals || table[i, 2L] %in% numbers) return(NULL)
     if (!is.na(package) && !requireNamespace(package, quietly = TRUE)) return(NULL)
-    name <- paste(table[i, 1L], table[i, 2L], sep = ".")
+    name <- if (is.na(table[i, 3L])) paste(table[i, 1L], table[i, 2L], sep = ".") else table[i, 3L]
     method <- get(name, envir = asNamespace("galvi"))
     if (!"..." %in% names(formals(method))) return(NULL)
     known <- utils::tail(setdiff(names(formals(method)), "..."), 1L)
