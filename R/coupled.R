@@ -27,12 +27,12 @@ all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
 #' From the first step to the best coupled Gaussian
 #'
 #' With H_n = E[-d^2 log p / d eta d eta'] and the classes' E p taken under the coupled q, its precision is A = P + sum_n
-#' H_n (x) w_n w_n' and its mean where W'(y - E p) and the prior balance. What changes from one q to the next is small, so
-#' some rows stand for all where they are many.
+#' H_n (x) w_n w_n' and its mean where W'(y - E p) and the prior balance. Where rows are many the first step is enough:
+#' what further ones change falls with their number.
 #'
-#' @param evaluations About how many expectations a step may take.
+#' @param evaluations How many expectations a step may take.
 #' @noRd
-with_coupled_optimum <- function(fit, evaluations = 5000, steps = 3L) {
+with_coupled_optimum <- function(fit, evaluations = 20000, steps = 3L) {
   if (!is_coupled(fit)) return(fit)
   if (!is.null(fit$states)) {
     fit$states <- Map(function(state, view) {
@@ -42,24 +42,25 @@ with_coupled_optimum <- function(fit, evaluations = 5000, steps = 3L) {
     fit$posterior <- fit$states[[1L]]$posterior
     return(fit)
   }
-  # with rows that are elsewhere, and so many, the first step is enough
-  if (!has_rows(fit)) return(fit)
+  nodes <- length(gaussian_nodes(rep(1, max(length(response_levels(fit)) - 2L, 0L)))$weight)
+  if (!has_rows(fit) || fit$nobs * nodes > evaluations) return(fit)
   target <- training_target(fit)
-  C <- length(response_levels(fit))
-  at <- spread_rows(target$n, max(100, evaluations / length(gaussian_nodes(rep(1, max(C - 2L, 0L)))$weight)))
-  W <- all_columns(target$rows)[at, , drop = FALSE]
-  offset <- target$offset[at, , drop = FALSE]
-  copies <- (fit$model$weights * fit$model$size)[at] * target$n / length(at)
+  W <- all_columns(target$rows)
+  offset <- target$offset
+  copies <- fit$model$weights * fit$model$size
   K <- ncol(offset)
   sums <- function(moments) {
     list(
       slope = as.vector(crossprod(W, copies * moments$probability)),
-      curvature = block_sum(W, copies * matrix(moments$curvature, length(at)), K)
+      curvature = block_sum(W, copies * matrix(moments$curvature, length(copies)), K)
     )
   }
   first <- fit$posterior[c("mean", "variance")]
-  old <- sums(row_moments(fit, first$mean[at, , drop = FALSE], diagonal_blocks(first$variance[at, , drop = FALSE])))
-  own_precision <- solve(fit$posterior$coupled) - old$curvature
+  old <- sums(row_moments(fit, first$mean, diagonal_blocks(first$variance)))
+  own_precision <- inverse_covariance(fit$posterior$coupled)
+  # sds that differ by many orders of magnitude: the first step has to do
+  if (is.null(own_precision)) return(fit)
+  own_precision <- own_precision - old$curvature
   mean <- factorised <- unlist(lapply(fit$posterior$factorised, `[[`, "mean"))
   covariance <- fit$posterior$coupled
   for (step in seq_len(steps)) {
@@ -74,7 +75,16 @@ with_coupled_optimum <- function(fit, evaluations = 5000, steps = 3L) {
     mean <- mean + change
     if (max(abs(change) / sqrt(before), abs(sqrt(diag(covariance) / before) - 1)) < 0.01) break
   }
-  with_coefficients(fit, matrix(mean, ncol(W)), covariance)
+  known <- all(is.finite(mean)) && !is.null(inverse_covariance(covariance))
+  if (known) with_coefficients(fit, matrix(mean, ncol(W)), covariance) else fit
+}
+
+# NULL where it has lost its digits.
+inverse_covariance <- function(V) {
+  sd <- sqrt(diag(V))
+  if (!all(is.finite(V)) || any(sd <= 0)) return(NULL)
+  root <- tryCatch(chol(V / outer(sd, sd)), error = function(e) NULL)
+  if (!is.null(root)) chol2inv(root) / outer(sd, sd)
 }
 
 #' The classes' E p and E[-d^2 log p / d eta d eta'] at rows with these moments, of the classes with latent values

@@ -423,9 +423,11 @@ response_sd <- function(fit, marginals) {
   parts <- lapply(states, function(state) {
     m <- state$mean[, 1L]
     v <- state$variance[, 1L]
-    list(mean = exp(m / 2 + v / 8), variance = exp(m + v / 2) * -expm1(-v / 4))
+    # mean (exp(v / 4) - 1)^(1 / 2) has factors that can be 0 and Inf
+    list(mean = exp(m / 2 + v / 8), sd = exp(m / 2 + v / 4 + log(-expm1(-v / 4)) / 2))
   })
-  # mean (exp(v / 4) - 1)^(1 / 2) has factors that can be 0 and Inf
+  if (length(parts) == 1L) return(parts[[1L]]$sd)
+  parts <- lapply(parts, function(part) list(mean = part$mean, variance = part$sd^2))
   sqrt(mixture_moments(parts, vapply(states, function(s) s$weight[1L], 0))$variance)
 }
 
