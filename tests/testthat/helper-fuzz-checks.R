@@ -297,7 +297,7 @@ fuzz_invariants <- list(
     off <- abs(as.vector(sums) + constant + main(case$fit$model$offset) - as.vector(eta))
     sd <- sqrt(main(case$fit$posterior$variance))
     # two solves, of noise down to 1e-12 of the terms' variances
-    rounding <- 10 * tol$fuzz_rounding
+    rounding <- 100 * tol$fuzz_rounding
     allowed <- tol$fuzz_prediction * sd + rounding * (1 + max(abs(eta), abs(terms)))
     holds(all(off <= allowed), "off by %.3g", max(off))
   },

@@ -74,7 +74,7 @@ test_that("Gaussian observations have the collapsed bound of Titsias", {
     sum(0.8 - diag(Q)) / (2 * noise)
   expect_identical(fit$method, "exact")
   expect_close(fit$elbo, wanted, 1e-9)
-  expect_match(paste(capture.output(print(fit)), collapse = " "), "lower bound")
+  expect_match(paste(capture.output(print(fit)), collapse = " "), "log evidence bound")
   iterated <- update(fit, method = "natural_gradient")
   expect_close(iterated$elbo, wanted, 1e-7)
 })
