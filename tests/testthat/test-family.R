@@ -97,7 +97,7 @@ test_that("parameters that are not legal are errors when the family is made", {
   }
   bad(negbinomial("a"), "`size`")
   bad(beta_family(Inf), "`precision`")
-  bad(beta_family(pc(1)), "no variance")
+  bad(beta_family(pc(1)), "not a variance")
   bad(negbinomial(normal(0, 1)), "log_normal")
   bad(cumulative(thresholds = fixed(c(1, 1))), "must increase: 1 is followed by 1")
   bad(cumulative(thresholds = c(2, -1)), "must increase: 2 is followed by -1")

@@ -165,7 +165,7 @@ test_that("bad coordinates are errors that say what to do", {
   refused(held(z ~ spde(x, y, mesh = mesh), transform(d, x = 10 * x)), "2 of 4 places are outside the mesh", "data")
   refused(held(z ~ spde(x, y), transform(d, x = x / 0)), "finite", "data")
   refused(held(z ~ spde(x, y, range = -1)), "range")
-  refused(held(z ~ spde(x, y, range = pc(1))), "no variance")
+  refused(held(z ~ spde(x, y, range = pc(1))), "not a variance")
   refused(held(z ~ spde(x, y, sd = pc_range(1))), "no range")
   refused(held(z ~ spde(x, y, rnge = 1)), "range")
   refused(pc_range(), "needs `lower`", "prior")
