@@ -35,9 +35,15 @@ iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
 
 iid_type <- function() {
   field_type(
-    iid, learn = learn_groups, find = find_groups, structure = group_structure, panels = group_panels,
+    iid, learn = learn_effects, find = find_groups, structure = group_structure, panels = group_panels,
     open = TRUE, grouped = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
   )
+}
+
+learn_effects <- function(spec, x, name) {
+  spec <- learn_groups(spec, x, name)
+  check_groups_differ(spec, name)
+  spec
 }
 
 learn_groups <- function(spec, x, name) {

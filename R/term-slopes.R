@@ -163,6 +163,14 @@ written_term <- function(spec) {
 
 # ---- design ----
 
+check_groups_differ <- function(spec, name) {
+  if (length(spec$levels) > 1L) return(invisible())
+  stop_galvi("data", sprintf(
+    "`%s` has one level only (%s), so `%s` has no groups that could differ: leave the term out.", name,
+    dQuote(spec$levels, FALSE), spec$label
+  ))
+}
+
 # -> list(spec, rows, term), as every term's design
 design_slopes <- function(spec, frame, context) {
   name <- variable_name(spec$inputs[[1L]])
@@ -172,12 +180,7 @@ design_slopes <- function(spec, frame, context) {
   spec$columns <- colnames(built$W)
   check_finite_columns(built$W)
   spec <- learn_groups(spec, check_grouping(frame[[name]], spec, name), name)
-  if (length(spec$levels) < 2L) {
-    stop_galvi("data", sprintf(
-      "`%s` has one level only (%s), so `%s` has no groups that could differ: leave the term out.", name,
-      dQuote(spec$levels, FALSE), spec$label
-    ))
-  }
+  check_groups_differ(spec, name)
   check_independent_slopes(built$W, spec)
   if (length(spec$columns) == 1L) spec$model <- "diagonal"
   spec$hyper <- slopes_hyper(spec, built$W, context)
