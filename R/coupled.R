@@ -1,6 +1,6 @@
 # Classes whose latent values depend on each other in the posterior. The bound, and all that is learned by it,
-# takes a q that factorises over them; coefficients, predictions and draws then take the best Gaussian that does not, by one
-# step from q (src/global/coupled.h). Models of columns alone have it.
+# takes a q that factorises over them; coefficients, predictions and draws then take the best Gaussian that does
+# not, a few steps from q (the first in src/global/coupled.h). Models of columns alone have it.
 
 is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 
@@ -8,17 +8,11 @@ is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 #' @noRd
 factorised_view <- function(fit) {
   if (!is_coupled(fit)) return(fit)
-  of_state <- function(view) {
+  as_mixture(with_states(fit, function(view) {
     latent <- view$posterior$factorised
     view$posterior[c("coupled", "factorised")] <- NULL
     with_latent(view, latent)
-  }
-  if (is.null(fit$states)) return(of_state(fit))
-  fit$states <- Map(function(state, view) {
-    state$posterior <- of_state(view)$posterior
-    state
-  }, fit$states, by_state(fit, identity))
-  as_mixture(fit)
+  }))
 }
 
 # All columns of the model at rows: n x q.
@@ -26,22 +20,18 @@ all_columns <- function(rows) do.call(cbind, lapply(rows[[1L]], `[[`, "W"))
 
 #' From the first step to the best coupled Gaussian
 #'
-#' With H_n = E[-d^2 log p / d eta d eta'] and the classes' E p taken under the coupled q, its precision is A = P + sum_n
-#' H_n (x) w_n w_n' and its mean where W'(y - E p) and the prior balance. Where rows are many the first step is enough:
-#' what further ones change falls with their number.
+#' With H_n = E[-d^2 log p / d eta d eta'] and the classes' E p taken under the coupled q, its precision is
+#' A = P + sum_n H_n (x) w_n w_n' and its mean is where W'(y - E p) and the prior balance. Where rows are many the
+#' first step is enough: the more rows, the less further steps change.
 #'
 #' @param evaluations How many expectations a step may take.
 #' @noRd
 with_coupled_optimum <- function(fit, evaluations = 20000, steps = 3L) {
   if (!is_coupled(fit)) return(fit)
-  if (!is.null(fit$states)) {
-    fit$states <- Map(function(state, view) {
-      state$posterior <- with_coupled_optimum(view, evaluations, steps)$posterior
-      state
-    }, fit$states, by_state(fit, identity))
-    fit$posterior <- fit$states[[1L]]$posterior
-    return(fit)
-  }
+  with_states(fit, function(view) at_coupled_optimum(view, evaluations, steps))
+}
+
+at_coupled_optimum <- function(fit, evaluations, steps) {
   nodes <- length(gaussian_nodes(rep(1, max(length(response_levels(fit)) - 2L, 0L)))$weight)
   if (!has_rows(fit) || fit$nobs * nodes > evaluations) return(fit)
   target <- training_target(fit)

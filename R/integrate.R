@@ -60,7 +60,7 @@ with_hyper_priors <- function(priors, hyper, added) {
 #' A fit at its mode -> the mixture
 #'
 #' @param result What fit_model() returned at the mode.
-#' @param infer infer(hyper, start): the same at other values of the hyperparameters, which are held.
+#' @param infer infer(hyper, start): the same at other, fixed values of the hyperparameters.
 #' @return result with `states` and `hyper_posterior`.
 #' @noRd
 integrate_hyper <- function(result, core, design, infer) {

@@ -150,14 +150,19 @@ loo_estimates <- function(pointwise) {
   cbind(Estimate = colSums(pointwise), SE = apply(pointwise, 2L, function(x) sqrt(n * stats::var(x))))
 }
 
-#' @export
-print.galvi_loo <- function(x, digits = 1L, ...) {
-  refuse_print_dots(list(...), print.galvi_loo)
+# What loo() and waic() have in common.
+print_estimates <- function(x, title, digits) {
   n <- nrow(x$pointwise)
-  cat("Leave-one-out predictive density, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
+  cat(title, ", ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
   print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
   cat("\n")
   print(round(x$estimates, digits))
+}
+
+#' @export
+print.galvi_loo <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_loo)
+  print_estimates(x, "Leave-one-out predictive density", digits)
   cat("\n")
   print_wrapped(paste(
     "By removing each row's site from the posterior, at the hyperparameters of all rows: an approximation,",

@@ -29,7 +29,7 @@
 #' term, such as `list("(1 + x | g)" = list(sd = half_normal(1)))`, for that one.
 #'
 #' * `sd`: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]; a number, or [fixed()] with one for each
-#'   effect, is held. A list has them by effect, `list(x = half_normal(1), default = pc(5))`. Without it standard
+#'   effect, is fixed. A list has them by effect, `list(x = half_normal(1), default = pc(5))`. Without it standard
 #'   deviations are learned from the bound alone.
 #' * `cor`: `lkj(eta)`, the density of the correlation matrix R proportional to |R|^(eta - 1) (Lewandowski,
 #'   Kurowicka and Joe 2009): 1 is uniform, more prefers weak correlations. `lkj(2)` unless you say otherwise,

@@ -69,11 +69,7 @@ log_density_variance <- function(fit) {
 #' @export
 print.galvi_waic <- function(x, digits = 1L, ...) {
   refuse_print_dots(list(...), print.galvi_waic)
-  n <- nrow(x$pointwise)
-  cat("Widely applicable information criterion, ", n, if (n == 1L) " observation\n" else " observations\n", sep = "")
-  print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
-  cat("\n")
-  print(round(x$estimates, digits))
+  print_estimates(x, "Widely applicable information criterion", digits)
   high <- sum(x$pointwise[, "p_waic"] > 0.4)
   if (high) {
     cat("\n")

@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+#include "border/fit_to_r.cpp"
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
 #include "border/r_functions.cpp"

@@ -96,7 +96,7 @@ double ItemSteps::direction(Index j, const UnitMoments& units, const RowMoments&
 }
 
 double ItemSteps::take(const UnitMoments& units, HyperTable& table, RowMoments& at) const {
-  constexpr double longest = 5;  // of a row's mean: further the quadratic model says nothing
+  constexpr double longest = 5;  // of a row's mean: beyond it the quadratic model is not to be trusted
   constexpr Index block_items = 8;
   const Index N = model_.rows(), p = term_.items();
   Matrix steps(q_ + d_, p), bends = Matrix::Zero(q_ + d_, p);

@@ -163,7 +163,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
 }
 
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
-  factorise_observations(lambda, "the columns");
+  factorise_observations(lambda);
   SiteMean out;
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
   out.mean = columns_.expand(u);

@@ -14,6 +14,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   ProjectedSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "projected"; }
+  std::string latent_words() const override { return "the columns"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override;

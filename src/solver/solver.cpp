@@ -62,9 +62,16 @@ double Solver::covariance_kl() const {
   return 0.5 * (log_det() - lambda_.dot(v) - null_dimension() * std::log(2 * M_PI));
 }
 
-void Solver::factorise_observations(const Vector& lambda, const std::string& latent) {
+SiteMean Solver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
+  factorise_observations(lambda);
+  SiteMean out = posterior_mean(lambda.cwiseProduct(r));
+  log_evidence = gaussian_log_evidence(r, out);
+  return out;
+}
+
+void Solver::factorise_observations(const Vector& lambda) {
   if (!lambda.allFinite())
-    throw std::domain_error("noise-free observations need a full gp(): " + latent +
+    throw std::domain_error("noise-free observations need a full gp(): " + latent_words() +
                             " cannot interpolate them");
   if (!factorise(lambda)) throw_singular();
 }

@@ -141,7 +141,7 @@ class Solver {
 
   /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
   /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
-  virtual SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) = 0;
+  virtual SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence);
 
   virtual Vector apply_prior(const Vector& x) const = 0;               // C x
   virtual Vector apply_covariance(const Vector& x) const = 0;          // V x
@@ -187,9 +187,10 @@ class Solver {
   Matrix expand_draws(const DesignRows& others, const Matrix& u);
 
   // For condition() of solvers whose z is shorter than it takes to interpolate.
-  /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite:
-  /// `latent` names what cannot interpolate it.
-  void factorise_observations(const Vector& lambda, const std::string& latent);
+  /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite.
+  void factorise_observations(const Vector& lambda);
+  /// Names what cannot interpolate an observation.
+  virtual std::string latent_words() const { return "a short latent vector"; }
   /// log N(r | 0, C + diag(1 / lambda)), given the posterior mean.
   double gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const;
   [[noreturn]] static void throw_singular();

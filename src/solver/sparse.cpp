@@ -127,13 +127,6 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
-SiteMean SparseSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
-  factorise_observations(lambda, "a field");
-  SiteMean out = posterior_mean(lambda.cwiseProduct(r));
-  log_evidence = gaussian_log_evidence(r, out);
-  return out;
-}
-
 Vector SparseSolver::apply_prior(const Vector& x) const {
   Latent u = project(x);
   u.z = fields_.covariance_times(context_, u.z);

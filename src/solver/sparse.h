@@ -28,6 +28,7 @@ class SparseSolver final : public Solver {
   SparseSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "sparse"; }
+  std::string latent_words() const override { return "a field"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
@@ -43,7 +44,6 @@ class SparseSolver final : public Solver {
   double rounding() const override;
   const Vector& marginal_variances() const override;
   SiteMean posterior_mean(const Vector& b) override;
-  SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
   Vector apply_prior(const Vector& x) const override;
   Vector apply_covariance(const Vector& x) const override;
   Vector apply_squared_covariance(const Vector& x) const override;

@@ -133,13 +133,6 @@ SiteMean UnitsSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
-SiteMean UnitsSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
-  factorise_observations(lambda, "a few factors");
-  SiteMean out = posterior_mean(lambda.cwiseProduct(r));
-  log_evidence = gaussian_log_evidence(r, out);
-  return out;
-}
-
 Vector UnitsSolver::apply_prior(const Vector& x) const {
   return expand(4.0 * d_, [&](const Unit& unit) -> Vector { return unit.W * unit.of(x); });
 }

@@ -13,6 +13,7 @@ class UnitsSolver final : public Solver {
   UnitsSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   std::string name() const override { return "units"; }
+  std::string latent_words() const override { return "a few factors"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
   const Vector& prior_variances() const override { return prior_variances_; }
@@ -25,7 +26,6 @@ class UnitsSolver final : public Solver {
   double log_det() const override { return log_det_; }
   const Vector& marginal_variances() const override { return variances_; }
   SiteMean posterior_mean(const Vector& b) override;
-  SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence) override;
   Vector apply_prior(const Vector& x) const override;
   Vector apply_covariance(const Vector& x) const override;
   Vector apply_squared_covariance(const Vector& x) const override;
