@@ -96,7 +96,7 @@ new_fit <- function(call, model, core, result) {
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-      nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
+      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
@@ -222,15 +222,21 @@ starts_table <- function(starts, hyper) {
     check.names = FALSE)
 }
 
+was_stopped <- function(result) {
+  if (isTRUE(result$out_of_time) || isTRUE(result$interrupted) || !is.null(result$failure)) TRUE
+}
+
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
   if (!length(reason) || !nzchar(reason)) reason <- "the steps ran out before the stopping rule held"
   warn_galvi(
     "convergence",
     paste0(
-      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. Try a ",
-      "larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this ",
-      "fit to go on; plot(fit, which = \"trace\") shows the path."
+      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. ",
+      if (isTRUE(fit$stopped)) "update() of this fit goes on from here." else paste(
+        "Try a larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this",
+        "fit to go on; plot(fit, which = \"trace\") shows the path."
+      )
     ),
     call = fit$call
   )

@@ -219,19 +219,16 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
     withCallingHandlers(galvi_infer(model, method, start, verbose), interrupt = function(e) {
       standing <- last_fit$standing
       if (is.null(standing)) return()
-      last_fit$value <- function() stopped_fit(model, interrupted_posterior(model, standing), call)
+      last_fit$value <- function() suppressWarnings(galvi_fit(model, interrupted_posterior(model, standing), call))
     }),
     galvi_error_unfinished = function(e) {
-      e$fit <- last_fit$value <- stopped_fit(model, e$posterior, call)
+      e$fit <- last_fit$value <- suppressWarnings(galvi_fit(model, e$posterior, call))
       e$message <- paste0(sub("[.]?$", ".", e$message), " The fit so far is galvi_last().")
       stop(e)
     }
   )
   fit <- galvi_fit(model, posterior, call)
-  if (posterior$out_of_time) {
-    fit$stopped <- TRUE
-    last_fit$value <- fit
-  }
+  if (isTRUE(fit$stopped)) last_fit$value <- fit
   fit
 }
 

@@ -47,8 +47,8 @@ interrupted_posterior <- function(model, standing) {
   control$max_iterations <- 1
   control$max_seconds <- Inf
   result <- fit_model(core, standing$method, "fixed", control, standing$start)
-  result[c("converged", "trace")] <- list(FALSE, standing$trace)
-  result$message <- "it was interrupted, and this is what was found before"
+  result[c("converged", "interrupted", "trace")] <- list(FALSE, TRUE, standing$trace)
+  result$message <- "it was interrupted"
   new_step("galvi_infer", result)
 }
 
@@ -66,11 +66,4 @@ keep_standing <- function(standing) last_fit$standing <- standing
 standing_at <- function(result) {
   start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
   list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)
-}
-
-# A fit that was stopped: update() goes on from it.
-stopped_fit <- function(model, posterior, call) {
-  fit <- suppressWarnings(galvi_fit(model, posterior, call))
-  fit$stopped <- TRUE
-  fit
 }

@@ -143,9 +143,12 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
       mode <- with_sample(mode, core, passes, control)
       if (!integrate || !is.null(mode$failure) || mode$out_of_time) return(mode)
       keep_standing(standing_at(mode))
+      fits <- 0L
       with_memory(states_size(core), integrate_hyper(mode, core, control$hyper_design, function(values, start) {
         core$hyper$value <- values
-        with_sample(run(core, settled_control(control, began), "fixed", start, report), core, passes, control)
+        fits <<- fits + 1L
+        if (!is.null(report)) report("Integrating over the hyperparameters", fits)
+        with_sample(run(core, settled_control(control, began), "fixed", start, NULL), core, passes, control)
       }))
     }))
   })

@@ -1,5 +1,6 @@
-# How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap) at most ten times a
-# second; here that becomes one line that rewrites itself on a terminal, or a line every two seconds in a log.
+# How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap, of) at most ten times a
+# second, where `of` is the number of iterations if it is known, else 0. On a terminal that becomes one line that
+# rewrites itself, in a log a line every two seconds.
 
 # Calls run(report): `report` is what fit_model() hands to the core, NULL for a silent fit. A document that is knitted
 # has no reader yet.
@@ -9,8 +10,8 @@ with_progress <- function(verbose, run) {
   status <- ""
   left <- time_left()
   bar <- cli::cli_progress_bar(format = "{cli::pb_spin} {status}", total = NA, clear = TRUE)
-  run(function(stage, iteration, elbo, gap) {
-    status <<- progress_status(stage, iteration, elbo, gap, left(stage, elbo))
+  run(function(stage, iteration, elbo = NaN, gap = NaN, of = 0) {
+    status <<- progress_status(stage, iteration, elbo, gap, of, left(stage, iteration, elbo, of))
     cli::cli_progress_update(id = bar, force = TRUE)
   })
 }
@@ -19,20 +20,20 @@ with_progress <- function(verbose, run) {
 progress_lines <- function(every = 2) {
   shown <- list(stage = "", time = -Inf)
   left <- time_left()
-  function(stage, iteration, elbo, gap) {
+  function(stage, iteration, elbo = NaN, gap = NaN, of = 0) {
     now <- proc.time()[["elapsed"]]
-    seconds <- left(stage, elbo, now)
+    seconds <- left(stage, iteration, elbo, of, now)
     if (identical(stage, shown$stage) && now - shown$time < every) return(invisible())
     shown <<- list(stage = stage, time = now)
-    cli::cat_line(progress_status(stage, iteration, elbo, gap, seconds), file = stderr())
+    cli::cat_line(progress_status(stage, iteration, elbo, gap, of, seconds), file = stderr())
   }
 }
 
-# "Computing the posterior, iteration 3: bound -113.982, within 2.1e-05 of its maximum; about 20 s left"
-progress_status <- function(stage, iteration, elbo, gap, seconds = NA) {
-  text <- paste0(stage, ", iteration ", iteration)
+# "Computing the posterior, iteration 3: bound -113.982, within 2e-05 of its maximum; about 20 s left"
+progress_status <- function(stage, iteration, elbo = NaN, gap = NaN, of = 0, seconds = NA) {
+  text <- paste0(stage, ", iteration ", iteration, if (of > 0) paste0(" of ", of))
   if (is.finite(elbo)) text <- paste0(text, ": bound ", formatC(elbo, format = "f", digits = 3))
-  if (is.finite(gap)) text <- paste0(text, ", within ", format(gap, digits = 2), " of its maximum")
+  if (is.finite(gap)) text <- paste0(text, ", within ", format(gap, digits = 1), " of its maximum")
   if (is.finite(seconds)) text <- paste0(text, "; about ", in_words(seconds), " left")
   text
 }
@@ -43,22 +44,25 @@ in_words <- function(seconds) {
   paste(signif(seconds / 3600, 1L), "h")
 }
 
-#' How long a stage will still take: function(stage, elbo, now), in seconds, NA while there is too little to tell
+#' How long a stage will still take: function(stage, iteration, elbo, of, now), in seconds, NA while there is too
+#' little to tell
 #'
-#' The best bound so far is taken to approach its maximum geometrically. If it rose by r1 in the third quarter
-#' of the time until now and by r2 in the fourth, q = r2 / r1 < 1, then r2 q / (1 - q) is left to gain, which
-#' shrinks by q in every further quarter, until it is below `enough` nats.
+#' Where the number of iterations is known, those that are left take as long as those before. Else the best bound so
+#' far is taken to approach its maximum geometrically. If it rose by r1 in the third quarter of the time until now and
+#' by r2 in the fourth, q = r2 / r1 < 1, then r2 q / (1 - q) is left to gain, which shrinks by q in every further
+#' quarter, until it is below `enough` nats.
 #' @noRd
 time_left <- function(enough = 1e-3, at_least = 3) {
   stage_now <- ""
   began <- NA_real_
   times <- best <- numeric()
-  function(stage, elbo, now = proc.time()[["elapsed"]]) {
+  function(stage, iteration, elbo, of = 0, now = proc.time()[["elapsed"]]) {
     if (!identical(stage, stage_now)) {
       stage_now <<- stage
       began <<- now
       times <<- best <<- numeric()
     }
+    if (of > 0) return(if (now - began < at_least) NA_real_ else (now - began) * (of - iteration + 1) / (iteration - 1))
     if (!is.finite(elbo)) return(NA_real_)
     times <<- c(times, now)
     best <<- c(best, max(elbo, utils::tail(best, 1L)))

@@ -294,9 +294,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   out["trace"] = trace_to_r(trace);
   out["converged"] = best.inference.converged && best.hyper_converged && !out_of_time;
   out["out_of_time"] = out_of_time;
-  out["message"] = out_of_time      ? "it stopped after `max_seconds`, and this is what was found before"
+  out["message"] = out_of_time      ? "it stopped after `max_seconds`"
                    : failure.empty() ? message_of(best, inference)
-                                     : "the rows could not be read to the end, and this is what was found before";
+                                     : "the rows could not be read to the end";
   if (!failure.empty()) out["failure"] = failure;
   out["gradient_norm"] = s.norm;
   out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();

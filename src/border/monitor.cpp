@@ -34,7 +34,7 @@ void RMonitor::report(const Progress& progress) {
   next_report_ = now + kReportEvery;
   last_stage_ = progress.stage;
   Rcpp::Function report(report_);
-  report(progress.stage, progress.iteration, progress.elbo, progress.gap);
+  report(progress.stage, progress.iteration, progress.elbo, progress.gap, progress.of);
 }
 
 }  // namespace galvi

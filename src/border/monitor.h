@@ -15,7 +15,7 @@ namespace galvi {
 /// cheap. The core calls it on the main thread only: R is not thread-safe.
 class RMonitor final : public Monitor {
  public:
-  /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap). After `seconds` poll() throws
+  /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws
   /// OutOfTime, until without_limit().
   explicit RMonitor(SEXP report, double seconds = std::numeric_limits<double>::infinity());
   void without_limit() { end_ = Clock::time_point::max(); }

@@ -1,6 +1,7 @@
 #include "hyper/curvature.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace galvi {
@@ -33,6 +34,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
   control.tol = std::min(control.tol, gap);
   control.one_start = true;
   Trace aside(model.context());
+  aside.stage(Stage::silent);
   const Vector x0 = table.unconstrained(), values = table.values();
   const auto gradient = [&](const Vector& x, const Sites& start, Sites& found) {
     table.set_unconstrained(x);
@@ -43,6 +45,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
                                         : model.gradient(q, table.size(), true));
   };
   const Index m = static_cast<Index>(which.size());
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   Matrix out(m, m);
   std::optional<Matrix> result;
   try {
@@ -51,6 +54,8 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
       up[which[i]] += step;
       down[which[i]] -= step;
       Sites found;
+      model.context().monitor.report({"Computing intervals of the hyperparameters", static_cast<int>(i) + 1,
+                                      none, none, static_cast<int>(m)});
       Vector change = gradient(up, mode, found);
       change -= gradient(down, opposite(mode, found), found);
       change /= 2 * step;

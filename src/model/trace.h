@@ -24,7 +24,8 @@ struct TraceRow {
   Cost cost;
 };
 
-enum class Stage { inference, learning };
+/// `silent`: whoever runs the inference reports progress itself.
+enum class Stage { inference, learning, silent };
 
 /// Where a search stands: what a fit that is stopped leaves behind.
 struct Standing {
@@ -83,6 +84,7 @@ class Trace {
     const int number = static_cast<int>(rows_.size());
     rows_.push_back({number, search_, std::max(step_, 0), seconds, elbo, gap, context_.cost});
     context_.monitor.poll();
+    if (stage_ == Stage::silent) return;
     const bool learning = stage_ == Stage::learning;
     context_.monitor.report({learning ? "Learning hyperparameters" : "Computing the posterior",
                              rows_.back().iteration, elbo,

@@ -10,12 +10,14 @@ namespace galvi {
 
 class Backend;
 
-/// One line of progress: who reports, how far it is and the bound there (NaN when there is none).
+/// One line of progress: the stage of the computation, the iteration, the bound there and its optimality gap (NaN
+/// where there is none), and the number of iterations if it is known beforehand (else 0).
 struct Progress {
   std::string stage;
   int iteration;
   double elbo;
   double gap;
+  int of = 0;
 };
 
 /// Thrown where the time that a computation was given is over.
