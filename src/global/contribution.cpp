@@ -45,7 +45,7 @@ void check_posterior(const LatentGaussianModel& model, const GlobalPosterior& q)
   if (!fits) throw std::invalid_argument("q has other latent vectors than the model");
 }
 
-// d bound / dW = d_mean u' + 2 diag(d_variance) W A^-1 with q held in whitened coordinates; X = W U'.
+// d bound / dW = d_mean u' + 2 diag(d_variance) W A^-1 with q fixed in whitened coordinates; X = W U'.
 void add_column_gradients(const Backend& backend, const LatentGaussianModel& model, const GlobalPosterior& q,
                           const RowBlock& rows, const Chunk& chunk, const Expectations& e,
                           std::vector<Matrix>& X, Contribution& out) {

@@ -1,5 +1,5 @@
-// What rows give to the bound and its derivatives at a posterior of short latent vectors: plain sums, so that
-// threads, chunks, minibatches and workers add up to the same thing.
+// The contribution of rows to the bound and its derivatives at a posterior of short latent vectors: plain
+// sums, which are the same however rows are divided among threads, chunks, minibatches and workers.
 #pragma once
 
 #include "global/latent_posterior.h"
@@ -11,20 +11,20 @@ namespace galvi {
 
 /// Sums over rows, with W the whitened columns of predictor k's prior.
 struct Contribution {
-  double rows = 0;                // how many
+  double rows = 0;                // number of rows
   double value = 0;               // sum of E log p, or of its bound
-  double size = 0;                // of the terms that value is the sum of, for its rounding
+  double size = 0;                // sum of the absolute terms of value, for its rounding error
   std::vector<Vector> slope;      // W' dE/dm.   K of length L
   std::vector<Matrix> curvature;  // W' diag(-2 dE/dv) W, lower triangle.   K of L x L
   /// W_k' diag(-d2E / dm_k dm_l) W_l in block (k, l), lower triangle: Newton's matrix for the means.
-  Matrix joint;                 // (L_1 + .. + L_K)^2, on request
-  Vector hyper;                 // d value / d hyper of the likelihood, natural scale, on request
-  std::vector<Vector> columns;  // of each prior, Prior::add_gradient's sums; on request
+  Matrix joint;                 // (L_1 + .. + L_K)^2, if requested
+  Vector hyper;                 // d value / d hyper of the likelihood, natural scale, if requested
+  std::vector<Vector> columns;  // of each prior, Prior::add_gradient's sums; if requested
 
   Contribution& operator+=(const Contribution& other);
 };
 
-/// Of each row, what a pass has seen.   N x K; N
+/// Values of each row, recorded during a pass.   N x K; N
 struct RowValues {
   Matrix mean, variance;  // of eta
   Expectations expectations;
@@ -32,11 +32,11 @@ struct RowValues {
   void resize(Index rows, Index latents);
 };
 
-/// What a pass is to bring beside value, slope and curvature.
+/// What a pass computes besides value, slope and curvature.
 struct Wanted {
   bool joint = false;
   bool gradient = false;
-  RowValues* values = nullptr;  // of all rows of the source, by row number
+  RowValues* values = nullptr;  // for all rows of the source, by row number
 };
 
 /// The contribution of rows begin, .., begin + count - 1 of a block, on the calling thread. Throws
@@ -44,13 +44,13 @@ struct Wanted {
 Contribution contribution(const LatentGaussianModel& model, const GlobalPosterior& q, const RowBlock& rows,
                           Index begin, Index count, const Wanted& wanted = {});
 
-/// What is left of rows that are no longer there: exp(h'u - u'G u / 2) of each predictor's latent vector, with
-/// a constant. It is added to sums of rows as if these rows were still among them.
+/// What remains of rows that are no longer available: exp(h'u - u'G u / 2) of each predictor's latent vector,
+/// times a constant. It is added to the sums as if these rows were still there.
 struct Remembered {
   std::vector<Matrix> G;  // both triangles.   K
   std::vector<Vector> h;  // K
   double constant = 0;
-  double penalty = 0;  // of the constant: what the present points cannot tell of the old ones, <= 0
+  double penalty = 0;  // part of the constant: information lost as inducing points changed, <= 0
 
   /// E_q[h'u - u'G u / 2] + constant, and its derivatives.
   void add(const GlobalPosterior& q, Contribution& sums) const;
@@ -58,19 +58,19 @@ struct Remembered {
   void add_sites(Contribution& sums) const;
 };
 
-// Sums W' b and W' Lambda W of sites (b, lambda), which come as slope and curvature:
-/// of given sites, from row `sites_first` of all on;
+// The sums W' b and W' Lambda W of sites (b, lambda), returned as slope and curvature:
+/// for given sites, from row `sites_first` on;
 Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, Index sites_first,
                        const RowBlock& rows, Index begin, Index count);
-/// of sites to start from: those at the prior, or where one row says too much those of the row alone.
+/// for starting sites: those at the prior, or those of the row alone where one row is very informative.
 Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count);
 
-/// The sites that rows begin, .., begin + count - 1 of a block are asked for, into those rows of `sites`. The
-/// model's hyperparameters must be asking.hyper.
+/// Writes the sites that `asking` gives rows begin, .., begin + count - 1 of a block into those rows of
+/// `sites`. The model's hyperparameters must be asking.hyper.
 void write_asked_sites(const LatentGaussianModel& model, const Asking& asking, const RowBlock& rows, Index begin,
                        Index count, Sites& sites);
 
-/// d bound / d hyper (natural scale, `hypers` numbers) of a sum over all rows that has the gradient.
+/// d bound / d hyper (natural scale, `hypers` numbers) from a sum over all rows that contains the gradient.
 Vector hyper_gradient(const LatentGaussianModel& model, const Contribution& sums, Index hypers);
 
 }  // namespace galvi

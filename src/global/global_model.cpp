@@ -51,8 +51,8 @@ std::optional<GlobalPoint> GlobalModel::with_gradient(GlobalPosterior q, Vector&
   return out;
 }
 
-// The sums over rows carry the last digits of their terms, and E log p those of its argument; quadrature is
-// good to eleven or twelve digits (1e-9 is what it promises).
+// Each sum over rows is accurate to the last digits of its largest terms, and E log p to those of its
+// argument. Quadrature is good to eleven or twelve digits in practice (1e-9 is what it guarantees).
 std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   constexpr double digits = 4 * std::numeric_limits<double>::epsilon(), of_expectations = 1e-11;
   GlobalPoint out;
@@ -75,7 +75,7 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   out.elbo = sums.value - out.kl;
   if (!std::isfinite(out.elbo)) return std::nullopt;
   out.rounding += (digits + of_expectations) * sums.size + digits * out.kl + of_expectations;
-  // no divergence is negative: a posterior that says so has lost its digits
+  // a divergence is never negative: a posterior that violates this has lost its digits
   const double allowed = -std::min(out.rounding, 1e-6 * (1 + std::abs(out.elbo)));
   if (model_.null_dimension() == 0 && kl_of_covariance < allowed) return std::nullopt;
   out.q = std::move(q);
@@ -110,7 +110,7 @@ GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   if (asking && asking->hyper.size() == 0) {
     out = at(asking->q, joint);
   } else if (sites && (asking || !source_) && sites->b.allFinite() && sites->lambda.allFinite()) {
-    // which say what they said of the rows when hyperparameters have moved
+    // sites keep what they say about the rows when hyperparameters move
     out = at(posterior_of(*sites, 1), joint);
   }
   if (out) return std::move(*out);

@@ -1,21 +1,21 @@
-// A model as algorithms see it that need sums over rows only.
+// A model as seen by algorithms that need only sums over rows.
 #pragma once
 
 #include "global/row_source.h"
 
 namespace galvi {
 
-/// q, the sums over all rows there, and what follows.
+/// q, the sums over all rows at q, and the bound.
 struct GlobalPoint {
   GlobalPosterior q;
   Contribution sums;
   RowValues rows;  // empty where rows are not in memory
   double kl = 0, kl_of_mean = 0;
   double elbo = 0;
-  double rounding = 0;  // what it may have done to the bound
+  double rounding = 0;  // rounding error of the bound
 };
 
-/// How far q is from stationary, and the natural step from there.
+/// How far q is from a stationary point, and the natural-gradient step from it.
 struct GlobalStep {
   std::vector<Vector> slope;   // r = W' dE/dm - P m.   K
   std::vector<Matrix> change;  // D = W' diag(-2 dE/dv) W - (A - P), both triangles.   K
@@ -29,23 +29,23 @@ class GlobalModel {
   LatentGaussianModel& model() const { return model_; }
   const Prior& prior(Index k) const { return *model_.predictor(k).prior; }
 
-  /// The bound there. Empty where it is not finite. joint: with Newton's matrix for the means.
+  /// The bound at q. Empty where it is not finite. joint: with Newton's matrix for the means.
   std::optional<GlobalPoint> at(std::optional<GlobalPosterior> q, bool joint = false);
-  /// Where inference begins: at the posterior of these sites, or of starting ones.
+  /// The starting point: the posterior of these sites, or of default ones.
   GlobalPoint start(const std::optional<Sites>& sites, bool joint = false);
   GlobalStep step_from(const GlobalPoint& point) const;
   /// The posterior of means m and precisions A = P + G.
   std::optional<GlobalPosterior> posterior(const std::vector<Vector>& mean,
                                            const std::vector<Matrix>& precision);
-  /// d bound / d hyper (natural scale), with q held.
+  /// d bound / d hyper (natural scale), for fixed q.
   Vector gradient(const GlobalPosterior& q);
   /// The same together with the bound and the sums.
   std::optional<GlobalPoint> with_gradient(GlobalPosterior q, Vector& hyper);
-  /// The sites that a natural-gradient step from there leads to (of rows in memory), and q.
+  /// The sites after a natural-gradient step from the point (for rows in memory), and q.
   Sites sites_of(const GlobalPoint& point) const;
-  /// The point as one of these sites; the model's solvers stand there.
+  /// The point in terms of these sites; the model's solvers are factorised there.
   Posterior as_posterior(const GlobalPoint& point);
-  /// Sums of sites of no rows, but for what is remembered of others.
+  /// Empty sums of sites, or what is remembered of earlier rows.
   Contribution no_sites() const;
   /// The posterior of `factor` copies of each row with these sites.
   std::optional<GlobalPosterior> posterior_of(const Sites& sites, double factor);
@@ -57,7 +57,7 @@ class GlobalModel {
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
-  /// Of sites of the rows, and what is remembered of others.
+  /// The sums of sites of the rows and of what is remembered of earlier ones.
   Contribution sum_of_sites(const Question& question);
 
   LatentGaussianModel& model_;
@@ -69,7 +69,7 @@ class GlobalModel {
 class BlockModel : public GlobalModel {
  public:
   using GlobalModel::GlobalModel;
-  /// All rows in order, in blocks of about `size` that are the same wherever rows are.
+  /// Visits all rows in order, in blocks of about `size` rows that are the same wherever the rows are.
   void for_blocks(Index size, const RowSource::Body& body) { rows().for_blocks(model(), size, body); }
   /// The same in random order.
   void for_batches(Index size, const RowSource::BatchBody& body) { rows().for_batches(model(), size, body); }

@@ -7,7 +7,7 @@
 
 namespace galvi {
 
-// The explicit inverse loses digits, which one step of refinement brings back.
+// The explicit inverse loses digits; one step of iterative refinement restores them.
 Vector LatentPosterior::solve(const Vector& h) const {
   const auto U = root.triangularView<Eigen::Lower>();
   const Vector u = U.transpose() * (U * h);
@@ -29,8 +29,8 @@ double LatentPosterior::kl_of_covariance(const Prior& prior) const {
   return 0.5 * (log_det + trace - prior.null_dimension() * std::log(2 * M_PI));
 }
 
-// As of any factorisation: A changes by last digits as large as those of A_ii A_jj, and the logarithm of its
-// determinant and tr(A A^-1) by what A^-1 makes of that; A itself is a sum over rows, with errors of its own.
+// As for any factorisation, rounding changes A by the last digits of A_ii A_jj, and the log determinant and
+// tr(A A^-1) by that times A^-1. A itself is a sum over rows, with rounding errors of its own.
 double LatentPosterior::rounding() const {
   return 16 * std::numeric_limits<double>::epsilon() * precision.diagonal().cwiseAbs().dot(variances());
 }

@@ -1,4 +1,4 @@
-// A Gaussian over a short latent vector, which is all that passes over the rows need to know of q.
+// A Gaussian over a short latent vector: all that passes over the rows need to know about q.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ struct LatentPosterior {
   /// diag(A^-1).   L
   Vector variances() const { return root.cwiseAbs2().colwise().sum().transpose(); }
   Vector solve(const Vector& h) const;  // A^-1 h
-  /// W' Lambda W of the sites that this posterior stands for.
+  /// W' Lambda W of the sites that this posterior corresponds to.
   Matrix curvature(const Prior& prior) const;
   double kl_of_mean(const Prior& prior) const;        // m' P m / 2
-  double kl_of_covariance(const Prior& prior) const;  // flat directions have the density 1
-  /// What rounding may do to the determinant and the trace.
+  double kl_of_covariance(const Prior& prior) const;  // a flat direction counts with density 1
+  /// The rounding error of the determinant and the trace.
   double rounding() const;
 };
 

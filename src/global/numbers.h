@@ -1,4 +1,4 @@
-// Gaussians of short latent vectors as plain numbers, for searches that know nothing of Gaussians.
+// Gaussians of short latent vectors as unconstrained numbers, for general optimisers.
 #pragma once
 
 #include "global/global_model.h"

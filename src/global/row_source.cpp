@@ -41,7 +41,8 @@ void add_parts(const LatentGaussianModel& model, const Question& question, const
   Context& context = model.context();
   const double flops = row_flops(model, question);
   const Index end = rows.first + rows.size();
-  // As many parts at a time as there are threads: no more sums are held than these and the tree's.
+  // As many parts at a time as there are threads, so that no more sums are in memory than these and the
+  // tree's.
   std::vector<Contribution> wave(std::max(1, context.threads));
   for (Index part = first; part < partition.parts() && partition.begin(part) < end;) {
     Index count = 0;

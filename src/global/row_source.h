@@ -1,5 +1,5 @@
-// Where rows are: in memory, read block by block, or with workers elsewhere. An algorithm that needs sums
-// only asks for them, and does not know.
+// Where the rows are: in memory, read block by block, or with workers elsewhere. Algorithms that need only
+// sums ask for them and do not know where they come from.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace galvi {
 
-/// What all rows are asked.
+/// The question that a pass answers for all rows.
 struct Question {
   enum Kind { contribution, sites, start } kind = contribution;
   const GlobalPosterior* q = nullptr;
-  const Sites* at = nullptr;  // sites: of all rows in memory from row `at_first` on, or who asks for them
+  const Sites* at = nullptr;  // sites: of rows in memory from row `at_first` on, or the posterior that gives them
   Index at_first = 0;
   Wanted wanted;
 };
 
 struct GlobalPoint;
 
-/// Rows that were not read: a connection that dropped, a file that changed.
+/// Thrown when rows could not be read: a connection that dropped, a file that changed.
 struct SourceFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,14 +36,14 @@ class RowSource {
   /// Calls body for all rows in order, in blocks of about `size` rows, each within a part of the partition.
   using Body = std::function<void(const RowBlock& rows, Index begin, Index count)>;
   virtual void for_blocks(const LatentGaussianModel& model, Index size, const Body& body) = 0;
-  /// The same in random order: minibatches of all rows in memory; of those read at a time. `at`: the rows'
-  /// numbers.
+  /// The same in random order, for minibatches: of all rows in memory, or of those read at a time. `at`: the
+  /// rows' numbers.
   using BatchBody = std::function<void(const RowBlock& batch, const std::vector<Index>& at)>;
   virtual void for_batches(const LatentGaussianModel& model, Index size, const BatchBody& body) = 0;
-  /// Whether for_blocks() and for_batches() may be called: rows come here.
+  /// Whether for_blocks() and for_batches() may be called, that is, whether this process sees the rows.
   virtual bool has_blocks() const { return true; }
 
-  /// The highest bound that was found so far, and where: what is left if the rows do not come any more.
+  /// The highest bound so far and its posterior, which remain if the rows can no longer be read.
   struct Reached {
     std::shared_ptr<const GlobalPoint> point;
     Vector hyper;
@@ -51,12 +51,12 @@ class RowSource {
   std::optional<Reached> reached;
 };
 
-// Of parts first, first + 1, .. of a partition, which a block consists of: their contributions, added to
-// `sum`; their blocks of about `size` rows.
+// For a block that consists of parts first, first + 1, .. of a partition: adds their contributions to `sum`;
+// visits blocks of about `size` rows within them.
 void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,
                const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
-/// The same of rows whose sites are not in memory: where sites are asked about, they are worked out first, at
-/// the hyperparameters that they are of.
+/// The same for rows whose sites are not in memory: where the question is about sites, they are recomputed
+/// first, at the hyperparameters that they belong to.
 void add_read_parts(LatentGaussianModel& model, const Question& question, const Partition& partition,
                     const RowBlock& rows, Index first, TreeSum<Contribution>& sum);
 void for_blocks_of(const Partition& partition, const RowBlock& rows, Index first, Index size,
@@ -79,7 +79,7 @@ class MemoryRows final : public RowSource {
   const RowBlock& rows_;
 };
 
-/// The partition of all rows that sums of this model are taken along.
+/// The partition of all rows along which this model's sums are taken.
 Partition partition_of(const LatentGaussianModel& model, Index rows);
 
 }  // namespace galvi

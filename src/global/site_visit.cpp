@@ -7,7 +7,7 @@ namespace galvi {
 
 namespace {
 
-// Smaller pieces than of a pass, so that threads share one block.
+// Pieces are smaller than in a pass, so that threads can share one block.
 Index rows_of_piece(const LatentGaussianModel& model) {
   constexpr Index pieces = 8;
   Index columns = 0;
@@ -15,7 +15,7 @@ Index rows_of_piece(const LatentGaussianModel& model) {
   return std::max<Index>(64, std::min<Index>(rows_in_cache(columns), 2 * columns / pieces));
 }
 
-// A natural-gradient step from where E log p is dominated by values of eta that no row supports leads nowhere.
+// Where E log p is dominated by values of eta that no row supports, a natural-gradient step is useless.
 void begin_where_vague(const LatentGaussianModel& model, Context& context, const Chunk& chunk,
                        const Matrix& variance, Sites& sites) {
   constexpr double vague = 1;  // of a variance

@@ -1,4 +1,4 @@
-// Rows that replace their own sites in the sums.
+// Blocks of rows that replace their own sites in the sums.
 #pragma once
 
 #include "global/chunk.h"
@@ -8,15 +8,15 @@ namespace galvi {
 
 class SiteVisit {
  public:
-  /// Rows begin, .., begin + count - 1 of a block, at q. first: they have no sites yet, and where q says little
-  /// of them begin with those of inference/start.h.
+  /// Rows begin, .., begin + count - 1 of a block, at q. first: these rows have no sites yet; where q is too
+  /// vague for them they start from those of inference/start.h.
   SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
             const GlobalPosterior& q, bool first);
-  /// The sites that these rows ask for: lambda = -2 dE/dv, b = dE/dm + lambda f.   count x K
+  /// The new sites of these rows: lambda = -2 dE/dv, b = dE/dm + lambda f.   count x K
   const Sites& sites() const { return sites_; }
-  /// What the sums change by where `old` sites of these rows give way to the new ones.
+  /// The change of the sums when these rows' `old` sites are replaced by the new ones.
   Contribution change(const Sites& old) const;
-  /// How far the means of these rows move from q to another posterior, at most, in units of 1 + 2 sd.
+  /// The largest change of these rows' means from q to another posterior, in units of 1 + 2 sd.
   double furthest_move(const GlobalPosterior& to) const;
 
  private:
@@ -26,17 +26,17 @@ class SiteVisit {
   Sites sites_;
 };
 
-/// The sites of all rows, their sums, and the posterior that follows from them. Begins with none.
+/// The sites of all rows, their sums, and the posterior that follows from them. Starts without sites.
 class StandingSites {
  public:
   explicit StandingSites(BlockModel& model);
   const GlobalPosterior& posterior() const { return q_; }
-  /// Rows begin, .., begin + count - 1 of a block, whose numbers are `at`, give up their sites for those that
-  /// they ask for, as far as no mean of theirs moves further than 1 + 2 sd. first: as in SiteVisit. Returns how
-  /// much of the step was taken: 1 as a rule, 0 for none.
+  /// Rows begin, .., begin + count - 1 of a block, whose numbers are `at`, replace their sites by the new
+  /// ones, as far as none of their means moves further than 1 + 2 sd. first: as in SiteVisit. Returns the
+  /// fraction of the step that was taken: usually 1, or 0 for none.
   double visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first);
-  /// Takes the sums anew, by one pass: after hyperparameters have moved, and with them the columns. The posterior
-  /// stays where these sums have none.
+  /// Recomputes the sums in one pass, after hyperparameters have moved and the columns with them. The
+  /// posterior stays as it is if these sums do not have one.
   void refresh();
 
  private:

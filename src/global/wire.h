@@ -1,4 +1,4 @@
-// Posteriors and contributions as runs of numbers, which other processes are sent.
+// Posteriors and contributions as arrays of numbers, to be sent to other processes.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace galvi {
 
-/// mean and root of each predictor, the root by its lower triangle.
+/// Mean and root of each predictor, the root as its lower triangle.
 std::vector<double> to_numbers(const GlobalPosterior& q);
-/// Throws std::invalid_argument where they are not of this model. The precision is left empty: no contribution
-/// asks for it.
+/// Throws std::invalid_argument if they do not belong to this model. The precision is left empty:
+/// contributions do not need it.
 GlobalPosterior posterior_from_numbers(const LatentGaussianModel& model, const std::vector<double>& numbers);
 
-/// Triangles of symmetric matrices; what was not asked for takes no numbers.
+/// Symmetric matrices as triangles; parts that were not requested take no numbers.
 std::vector<double> to_numbers(const Contribution& sums);
 Contribution contribution_from_numbers(const LatentGaussianModel& model, const Question& question,
                                        const std::vector<double>& numbers);

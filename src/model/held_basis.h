@@ -4,7 +4,8 @@
 
 namespace galvi {
 
-/// The whitened latent vectors keep their meaning while this lives, so that q may stay as hyperparameters move.
+/// While this object lives, the whitened latent vectors keep their meaning, so that q can stay fixed as
+/// hyperparameters move.
 class HeldBasis {
  public:
   explicit HeldBasis(LatentGaussianModel& model) : model_(model) { hold(true); }

@@ -163,9 +163,10 @@ void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, Posterior
   posterior.rounding_of_mean += site_mean.rounding;
 }
 
-// The sums over rows carry the last digits of their terms, and E log p those of its argument; quadrature is
-// good to eleven or twelve digits (1e-9 is what it promises); what the solvers lose they know themselves. A
-// bound that is computed in another way differs by less than this.
+// Each sum over rows is accurate to the last digits of its largest terms, and E log p to those of its
+// argument. Quadrature is good to eleven or twelve digits in practice (1e-9 is what it guarantees). The
+// solvers estimate their own rounding errors. Two ways of computing the bound differ by less than this
+// estimate.
 double LatentGaussianModel::rounding(const Posterior& posterior) const {
   constexpr double digits = 4 * epsilon, of_expectations = 1e-11;
   const Expectations& e = posterior.expectations;
@@ -178,8 +179,8 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
   return out;
 }
 
-// No divergence is negative, and so no bound is above the largest log density: a posterior that says so has
-// lost its digits, as one may whose precision is all but singular.
+// A Kullback-Leibler divergence is never negative, so no bound exceeds the largest log density. A posterior
+// that violates this has lost its digits, as happens where the precision is nearly singular.
 bool LatentGaussianModel::is_possible(const Posterior& posterior) const {
   const double allowed = -std::min(posterior.rounding, 1e-6 * (1 + std::abs(posterior.merit)));
   return posterior.kl_of_mean >= allowed &&
@@ -216,7 +217,7 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   for (Index k = 0; k < latents(); ++k) {
     SiteMean site_mean{centred.col(k), alpha.col(k)};
     site_mean.squared_norm = site_mean.alpha.dot(site_mean.mean);
-    // what a product with C loses
+    // the rounding error of a product with C
     site_mean.rounding = epsilon * alpha.col(k).cwiseAbs2().dot(prior_variances().col(k));
     set_mean(k, site_mean, out);
     add_covariance(k, out);
@@ -265,7 +266,7 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
   double bound = 0;
   for (Index k = 0; k < latents(); ++k) {
     const Distance distance = solver(k).distance(r.col(k), d.col(k));
-    // neither is negative but by rounding, which is as much of a distance as any
+    // both are non-negative but for rounding errors, whose size is as good an estimate of the distance as any
     bound += std::abs(distance.gap_bound);
     out.norm += std::abs(distance.squared_norm);
   }
@@ -279,7 +280,7 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
   if (posterior.global) return GlobalModel(*this).gradient(*posterior.global);
   Vector out = Vector::Zero(hypers);
   const Expectations& e = posterior.expectations;
-  // d value / dm where d_mean is something else; q is then no stationary point of the bound.
+  // d value / dm where d_mean is something else; q is then not a stationary point of the bound.
   Matrix slope = e.d_mean;
   if (!expectation_->consistent()) {
     Expectations second;
@@ -303,8 +304,8 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
   return out;
 }
 
-// Averaging is a diffusion: with l the averaged log density, dl/dc = (l'' + l'^2) / 2 and the same of its
-// derivatives. The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
+// Averaging over N(0, c) is a diffusion: with l the averaged log density, dl/dc = (l'' + l'^2) / 2, and
+// likewise for its derivatives. The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
 Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Vector& slope) const {
   constexpr Index block_rows = 64;
   constexpr double row_work = 1e4;  // flops, roughly
@@ -323,7 +324,7 @@ Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Ve
 }
 
 // The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm:
-// the derivative of d l / d hyper along V u, by differences of fourth order.
+// the derivative of d l / d hyper along V u, by finite differences of fourth order.
 Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
   const Vector direction = solver(0).apply_covariance(u.col(0));
   const double largest = direction.cwiseAbs().maxCoeff();

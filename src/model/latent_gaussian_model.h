@@ -1,4 +1,4 @@
-// The only thing an inference algorithm is given: prior (behind its solvers), likelihood and expectation.
+// All that an inference algorithm sees: prior (behind its solvers), likelihood and expectation.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace galvi {
 
 /// How far a point is from the optimum, in nats.
 struct Stationarity {
-  double certificate;   // q's bound can rise by no more than this; NaN where no such certificate exists
-  double norm;          // natural-gradient norm: its square is twice the rise that a Newton step promises
-  double rounding = 0;  // what the number that stands for q's bound may be off by
-  /// The optimum lies above the number that stands for q's bound by no more than this.
+  double certificate;   // upper bound on how much the bound of q can still rise; NaN where there is none
+  double norm;          // natural-gradient norm: its square is twice the increase that a Newton step predicts
+  double rounding = 0;  // rounding error of the computed bound
+  /// Upper bound on the optimum less the computed bound.
   double gap() const { return certificate + rounding; }
-  /// What a stopping rule compares with the tolerance: no step can lower the rounding.
+  /// What a stopping rule compares with the tolerance. It leaves out rounding, which no step can reduce.
   double measure() const { return std::isnan(certificate) ? 0.5 * norm * norm : certificate; }
 };
 
@@ -25,7 +25,7 @@ struct Stationarity {
 struct Predictor {
   std::shared_ptr<Prior> prior;
   std::unique_ptr<Solver> solver;
-  Index design = 0;  // which of the model's designs it sees
+  Index design = 0;  // which of the model's designs it uses
 };
 
 class RowSource;
@@ -33,25 +33,25 @@ struct Remembered;
 
 class LatentGaussianModel {
  public:
-  /// predictors: K. averaged: c is the likelihood's to average over (expectation/averaged.h), K = 1, and no
-  /// part of a variance here. Throws std::invalid_argument if sizes disagree.
+  /// predictors: K. averaged: the likelihood is averaged over c (expectation/averaged.h), which is then not
+  /// part of the variances; K = 1. Throws std::invalid_argument if sizes disagree.
   LatentGaussianModel(Context& context, RowBlock rows, std::unique_ptr<Likelihood> likelihood,
                       std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors,
                       bool averaged = false);
 
   Context& context() const { return context_; }
-  /// The rows in memory, and how many they are.
+  /// The rows in memory, and their number.
   const RowBlock& block() const { return rows_; }
   Index rows() const { return rows_.size(); }
-  /// Who answers for all rows where they are not in memory; then the rows above are none. Null where they are.
+  /// The source of all rows where they are not in memory (rows() is then empty); else null.
   RowSource* source() const { return source_.get(); }
   void set_source(std::shared_ptr<RowSource> source);
-  /// What is left of observations that were seen before; null for nothing.
+  /// What remains of observations that were seen before; null if there were none.
   const Remembered* remembered() const { return remembered_.get(); }
   void set_remembered(std::shared_ptr<const Remembered> remembered) { remembered_ = std::move(remembered); }
   /// Whether all observations are in memory.
   bool has_all_rows() const { return !source_ && !remembered_; }
-  /// How many observations there are, in memory or not.
+  /// The number of observations, in memory or not.
   Index observations() const { return observations_; }
   void set_observations(Index number) { observations_ = number; }
   Index latents() const { return static_cast<Index>(predictors_.size()); }
@@ -59,72 +59,72 @@ class LatentGaussianModel {
   const Likelihood& likelihood() const { return *likelihood_; }
   const Expectation& expectation() const { return *expectation_; }
   const Predictor& predictor(Index k) const { return predictors_[k]; }
-  /// The predictors' priors, each once, and which of them is predictor k's.
+  /// The distinct priors of the predictors, and which of them predictor k has.
   struct PriorOfDesign {
     std::shared_ptr<Prior> prior;
     Index design;
   };
   const std::vector<PriorOfDesign>& priors() const { return priors_; }
   Index prior_index(Index k) const { return prior_index_[k]; }
-  /// The hyperparameters of the last update(), natural scale, and how many they are.
+  /// The hyperparameters of the last update() on the natural scale, and their number.
   const Vector& hyper() const { return hyper_; }
   Index hypers() const { return hyper_.size(); }
   Solver& solver(Index k) { return *predictors_[k].solver; }
   const Solver& solver(Index k) const { return *predictors_[k].solver; }
-  /// Whether every predictor's solver can: all(&Solver::can_sweep).
+  /// Whether all predictors' solvers have a capability: all(&Solver::can_sweep).
   bool all(bool (Solver::*ability)() const) const;
-  /// Sums over rows suffice for q (global/contribution.h): every predictor's posterior is a Gaussian of a
-  /// short latent vector, and the expectation a function that has these derivatives.
+  /// Whether sums over rows determine q (global/contribution.h): every predictor's posterior is a Gaussian
+  /// over a short latent vector, and the expectation is a function with these derivatives.
   bool sums_suffice() const;
-  /// The longest z, and whether every one is as long as the data.
+  /// The length of the longest z, and whether every z is as long as the data.
   Index latent_dimension() const;
   bool full() const;
 
-  /// A solver's product (apply_prior and its like) for every latent.   x: N x K
+  /// A product by the solver (apply_prior and the like) for every latent.   x: N x K
   Matrix product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const;
 
-  /// Reads the hyperparameter table (natural scale) into every part.
+  /// Passes the hyperparameter table (natural scale) to every part.
   void update(const ConstVectorRef& hyper);
-  /// The same into the likelihood alone; update() must follow before anything is asked of a posterior.
+  /// Passes it to the likelihood alone; call update() before asking for a posterior again.
   void update_likelihood(const ConstVectorRef& hyper) { likelihood_->update(hyper); }
   const Matrix& prior_mean() const { return prior_mean_; }            // N x K, offset included
   const Matrix& prior_variances() const;                              // N x K
-  /// The smallest lambda that solvers are given where a positive one is needed.   N x K
+  /// The smallest lambda that solvers receive where it must be positive.   N x K
   Matrix lambda_floor() const;
 
   bool one_optimum() const { return expectation_->one_optimum(*likelihood_); }
   Index null_dimension() const;
 
-  /// E log p at any marginals.
+  /// E log p at any marginals of eta.
   void expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out);
-  /// The posterior of these sites. Empty where there is none or its bound is not finite.
+  /// The posterior of these sites. Empty if there is none or its bound is not finite.
   std::optional<Posterior> at_sites(const Sites& sites, int order);
-  /// With the covariance of these lambda and the mean of `current`.
+  /// The posterior with the covariance of these lambda and the mean of `current`.
   std::optional<Posterior> at_covariance(const Matrix& lambda, const Posterior& current, int order);
-  /// The posterior of (alpha, lambda), f's mean C alpha: where alpha is a coordinate. Under a wide prior it
-  /// says little of the mean.
+  /// The posterior of (alpha, lambda), with the mean C alpha of f, for algorithms that move alpha. Under a
+  /// wide prior alpha determines the mean poorly.
   std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
-  /// With the covariance of `current`, which the solvers are factorised at, and the mean V b.
+  /// The posterior with the covariance of `current`, at which the solvers are factorised, and the mean V b.
   std::optional<Posterior> move_mean(const Posterior& current, const Matrix& b, int order);
-  /// Makes the solvers' factorisation that of this posterior again.
+  /// Factorises the solvers at this posterior again.
   void restore(const Posterior& posterior);
 
-  /// The sites that a natural-gradient step of size one leads to: lambda = -2 dE/dv, b = dE/dm + lambda f.
+  /// The sites after a natural-gradient step of size one: lambda = -2 dE/dv, b = dE/dm + lambda f.
   Sites natural_target(const Posterior& posterior) const;
-  /// Of the posterior that the solvers are factorised at.
+  /// The distance to the optimum of the posterior at which the solvers are factorised.
   Stationarity stationarity(const Posterior& posterior);
   /// d bound / d hyper (natural scale) at that posterior. `optimal`: q is the best for these hyperparameters.
   Vector gradient(const Posterior& posterior, Index hypers, bool optimal);
 
  private:
-  /// b: of sites whose mean will be wanted, or null.
+  /// b: of sites whose mean will be needed, or null.
   bool factorise(const Matrix& lambda, const Matrix* b = nullptr);
-  /// Of latent k where the solvers stand.
+  /// For latent k at the solvers' factorisation.
   Vector marginal_variances(Index k) const;
   /// d bound / dc of an averaged likelihood; slope = d value / dm - dE/dm.
   Vector slope_in_spread(const Posterior& posterior, const Vector& slope) const;
-  /// A posterior with nothing in it, of the right size; then latent k's parts, the covariance where the
-  /// solvers stand, and what follows from all of them.
+  /// An empty posterior of the right size; then the parts of latent k, its covariance at the solvers'
+  /// factorisation, and what follows from all of them.
   Posterior blank() const;
   void set_mean(Index k, const SiteMean& site_mean, Posterior& posterior) const;
   void add_covariance(Index k, Posterior& posterior) const;
@@ -145,7 +145,7 @@ class LatentGaussianModel {
   std::vector<Index> prior_index_;
   Vector hyper_;
   Matrix prior_mean_;
-  mutable Matrix prior_variances_;  // taken when they are asked for
+  mutable Matrix prior_variances_;  // computed when first asked for
   bool averaged_;
   Matrix factorised_;  // lambda of the last factorisation
 };

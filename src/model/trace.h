@@ -16,8 +16,8 @@ namespace galvi {
 struct TraceRow {
   static constexpr int no_step = -1;
   int iteration;
-  int start;  // of which search for hyperparameters, from 1
-  int step;   // of that search, from 0; no_step where it tried hyperparameters that are not better
+  int start;  // number of the search for hyperparameters, from 1
+  int step;   // number of that search's step, from 0; no_step where it is no improvement
   double seconds;
   double elbo;
   double gap;  // NaN where there is no certificate
@@ -27,7 +27,7 @@ struct TraceRow {
 /// `silent`: whoever runs the inference reports progress itself.
 enum class Stage { inference, learning, silent };
 
-/// Where a search stands: what a fit that is stopped leaves behind.
+/// The state of a search, from which a stopped fit is made.
 struct Standing {
   Vector hyper;
   Sites sites;
@@ -38,10 +38,10 @@ class Trace {
  public:
   explicit Trace(Context& context) : context_(context), start_(Clock::now()) {}
 
-  /// What the next rows belong to, for the progress line. While hyperparameters move, the gap of each inference
-  /// does not tell how far the search is.
+  /// The stage of the following rows, for the progress line. While hyperparameters move, the gap of each
+  /// inference does not tell how far the search has come.
   void stage(Stage stage) { stage_ = stage; }
-  /// The next rows belong to this search for hyperparameters; it may have begun before.
+  /// The following rows belong to this search for hyperparameters, which may have begun before.
   void search(int number) {
     search_ = number;
     step_ = TraceRow::no_step;
@@ -49,12 +49,12 @@ class Trace {
     for (const TraceRow& row : rows_)
       if (row.start == number) step_ = std::max(step_, row.step);
   }
-  /// The next rows, until judge(), are at hyperparameters that the search tries.
+  /// The following rows, until judge(), are at hyperparameters that the search tries.
   void attempt() {
     attempted_ = rows_.size();
     trial_.reset();
   }
-  /// Their objective: they are the next step of the search if it is the best so far.
+  /// The objective at these hyperparameters, which become the search's next step if it is the best so far.
   void judge(double objective) {
     const bool better = objective > best_;
     if (better) {
@@ -68,13 +68,13 @@ class Trace {
     for (std::size_t i = attempted_; i < rows_.size(); ++i)
       rows_[i].step = better ? step_ : TraceRow::no_step;
   }
-  /// Where the next call of add() finds q, at these hyperparameters.
+  /// The q that the next call of add() records, at these hyperparameters.
   void at(const Vector& hyper, const Sites& sites, double elbo) {
     if (!trial_ || !(elbo < trial_->elbo)) trial_ = Standing{hyper, sites, elbo};
   }
   /// The best of the hyperparameters tried; where none has been judged, the highest bound so far.
   const std::optional<Standing>& standing() const { return best_trial_ ? best_trial_ : trial_; }
-  /// Records an iteration of inference and lets the monitor speak and interrupt.
+  /// Records an iteration of inference, reports progress and checks for interrupts.
   void add(const Vector& hyper, const Posterior& q, double gap) {
     at(hyper, q.sites, q.elbo);
     add(q.elbo, gap);

@@ -1,4 +1,4 @@
-// How rows are divided so that their sums do not depend on who takes them: threads, chunks or workers.
+// How rows are divided, so that sums do not depend on who computes them: threads, chunks or workers.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace galvi {
 
-/// How many rows of so many columns a computation holds at a time: what fits a cache.
+/// How many rows of so many columns a computation processes at a time: what fits a cache.
 inline Index rows_in_cache(Index columns) {
   return std::clamp<Index>(65536 / std::max<Index>(columns, 1), 64, 4096);
 }
 
-/// All rows in 2^k parts of consecutive ones, by their numbers alone.
+/// All rows in 2^k parts of consecutive rows, determined by the number of rows alone.
 class Partition {
  public:
   Partition() = default;
@@ -26,19 +26,19 @@ class Partition {
   }
   Index rows() const { return rows_; }
   Index parts() const { return parts_; }
-  /// The first row of a part, or of what follows the last.
+  /// The first row of a part; for the part after the last, the number of rows.
   Index begin(Index part) const { return part * rows_ / parts_; }
 
  private:
   Index rows_ = 0, parts_ = 1;
 };
 
-/// Adds the parts of a partition, handed over in order, along a fixed binary tree: neighbours first. A sum of
-/// all parts is the same to the last bit whoever summed which of its subtrees. T: has operator+=.
+/// Adds the parts of a partition, given in order, along a fixed binary tree: neighbours first. The sum of all
+/// parts is the same to the last bit whoever added which of its subtrees. T: has operator+=.
 template <class T>
 class TreeSum {
  public:
-  /// The sum of 2^level parts, of which there are `place` before it.
+  /// The sum of 2^level parts, which `place` parts precede.
   struct Node {
     int level;
     Index place;
@@ -55,7 +55,7 @@ class TreeSum {
     roots_.push_back(std::move(node));
   }
   void add(Index part, T sum) { add(Node{0, part, std::move(sum)}); }
-  /// The largest subtrees that are complete.
+  /// The largest complete subtrees.
   const std::vector<Node>& roots() const { return roots_; }
   T total() && {
     T out{};

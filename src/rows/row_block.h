@@ -1,4 +1,4 @@
-// Some rows of data, as plain values: what a pass, a minibatch or a worker is handed.
+// Some rows of data as plain values, for a pass, a minibatch or a worker.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct RowBlock {
   Data data;                                               // n
   Matrix offset;                                           // n x K
   std::vector<std::shared_ptr<const DesignRows>> designs;  // each of n rows
-  Index first = 0;                                         // where they stand among all rows
+  Index first = 0;                                         // their numbers among all rows
 
   Index size() const { return offset.rows(); }
   /// Some of the rows, by their places in the block.
