@@ -15,7 +15,7 @@ namespace galvi {
 struct Question {
   enum Kind { contribution, sites, start } kind = contribution;
   const GlobalPosterior* q = nullptr;
-  const Sites* at = nullptr;  // sites: of rows in memory from row `at_first` on, or the posterior that gives them
+  const Sites* at = nullptr;  // of rows in memory from row `at_first` on, or the posterior that gives them
   Index at_first = 0;
   Wanted wanted;
 };

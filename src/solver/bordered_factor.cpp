@@ -11,8 +11,8 @@ namespace {
 
 constexpr Index most_bordered = 500;
 
-// One block of pivots of a symmetric S is exchanged: done for all of them, S becomes -S^-1. `sign` times the
-// block's Schur complement must be positive definite, else false.
+// Exchanges one block of pivots of a symmetric S; after all blocks, S has become -S^-1. Returns false unless
+// `sign` times the block's Schur complement is positive definite.
 bool sweep_block(Context& context, Matrix& S, Index begin, Index size, double sign, double& log_det) {
   if (size == 0) return true;
   Matrix pivot = sign * S.block(begin, begin, size, size);
@@ -45,9 +45,9 @@ BorderedFactor::BorderedFactor(Context& context, const FieldStack& fields, const
     ok_ = factorise(context, fields, columns, lambda, negative);
 }
 
-// What M has beside A. Its unknowns are, in this order, coefficients, multipliers, pins and bordered rows.
+// The part of M beside A. Its unknowns are, in this order, coefficients, multipliers, pins and bordered rows.
 struct BorderedFactor::Border {
-  Index multipliers, pins, rows;  // where each kind begins
+  Index multipliers, pins, rows;  // where each kind starts
   Matrix coupling;                // E', p x L
   Matrix corner;                  // G, p x p
 
@@ -108,7 +108,7 @@ void BorderedFactor::Border::add_rows(const FieldStack& fields, const DenseColum
   }
 }
 
-// `bordered`: rows whose lambda, all negative, is left to the border.
+// `bordered`: rows with negative lambda that are moved to the border.
 bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const DenseColumns& columns,
                                const Vector& lambda, const std::vector<Index>& bordered) {
   const int counted = context.cost.factorisations;
@@ -129,7 +129,7 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   return true;
 }
 
-// Nothing but collinear columns with a flat prior, or negative sites, leaves coefficients without a factor.
+// Only collinear columns with a flat prior, or negative sites, can make this factorisation fail.
 bool BorderedFactor::eliminate(Context& context, const Border& border, const DenseColumns& columns,
                                bool negative_sites) {
   Matrix solved = border.coupling.transpose();  // T
@@ -186,9 +186,10 @@ Vector BorderedFactor::border_cross(const SparseRows& W, Index n, const Vector& 
   return out;
 }
 
-// The density of z and the unknowns g that are no multipliers, beta and s, is proper on B'z = 0, where z given g has
-// the precision A and the mean -T g. So g comes from its covariance, a block of S^-1; z from A without the
-// constraint, which kriging then takes off: z <- z - A^-1 B (B' A^-1 B)^-1 B' z.
+// The unknowns g other than multipliers are beta and s. The density of z and g is proper on B'z = 0, where z
+// given g has the precision A and the mean -T g. So g is drawn from its covariance, a block of S^-1, and z
+// from A without the constraint, which conditioning by kriging then imposes: z <- z - A^-1 B (B' A^-1 B)^-1
+// B' z.
 void BorderedFactor::draw(Context& context, const FieldStack& fields, Index count, Matrix& z,
                           Matrix& beta) const {
   const Index q = columns_, c = constraints_, free = q + c;

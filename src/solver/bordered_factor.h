@@ -1,4 +1,4 @@
-// The posterior precision of fields, dense columns and constraints at once, factorised.
+// The factorised posterior precision of fields, dense columns and constraints together.
 #pragma once
 
 #include "solver/dense_columns.h"
@@ -18,7 +18,7 @@ namespace galvi {
 /// subtracts |lambda| w w'.
 class BorderedFactor {
  public:
-  /// Takes over the analysis of `symbolic`. Not ok() where the posterior is not proper.
+  /// Reuses the analysis of `symbolic`. Not ok() if the posterior is improper.
   BorderedFactor(Context& context, const FieldStack& fields, const DenseColumns& columns,
                  const SparseCholesky& symbolic, const Vector& lambda);
   bool ok() const { return ok_; }
@@ -31,23 +31,24 @@ class BorderedFactor {
   /// and, if `quadratic` is given, the part of var(eta) that is not w_s' A^-1 w_s.
   Matrix cross_covariance(const Backend& backend, const SparseRows& W, Index begin,
                           const ConstMatrixRef& dense, Vector* quadratic = nullptr) const;
-  /// Whether no row is left to the border: else the posterior is proper by the constraints alone.
+  /// Whether no row was moved to the border; otherwise the posterior is proper only because of the
+  /// constraints.
   bool can_draw() const { return by_node_.rows() == columns_ + 2 * constraints_; }
-  /// Draws of z (L x count) and beta (q x count) with M^-1's covariance.
+  /// Draws of z (L x count) and beta (q x count) with the covariance M^-1.
   void draw(Context& context, const FieldStack& fields, Index count, Matrix& z, Matrix& beta) const;
-  /// Of row n of W with these dense columns: what the border adds to cov(eta, z) at some nodes.
+  /// The border's contribution to cov(eta, z) at some nodes, for row n of W with these dense columns.
   Vector border_cross(const SparseRows& W, Index n, const Vector& dense, const std::vector<Index>& nodes) const;
-  /// What cross_covariance() costs for each row.
+  /// Flops of cross_covariance() per row.
   double row_flops() const { return 2.0 * border_inverse_.size(); }
   /// cov(beta).   q x q
   Matrix coefficient_covariance() const { return border_inverse_.topLeftCorner(columns_, columns_); }
-  /// Of A.   L
+  /// The diagonal of A.   L
   const Vector& diagonal() const { return diagonal_; }
-  /// A^-1 on the pattern of A, made when first asked for.
+  /// A^-1 on the pattern of A, computed when first asked for.
   const Vector& selected_inverse(Context& context) const;
   /// w' A^-1 w for each column of X.
   Vector quadratic_forms(Context& context, Matrix X) const;
-  /// What the border adds to (A^-1)_ij of cov(z).
+  /// The border's contribution to (A^-1)_ij of cov(z).
   double border_covariance(Index i, Index j) const { return by_node_.col(i).dot(weighted_.col(j)); }
 
  private:

@@ -9,7 +9,8 @@ namespace galvi {
 
 namespace {
 
-// Sums are taken within this many groups of chunks and then in the order of the groups, whatever the threads.
+// Sums are taken within this many groups of chunks and then over the groups in order, whatever the number of
+// threads.
 constexpr Index max_groups = 8;
 
 }  // namespace
@@ -63,7 +64,7 @@ void DenseColumns::fill_and(const ChunkBody& body, Index group, Index chunk, Mat
 }
 
 void DenseColumns::for_chunks(double flops, const ChunkBody& body) const {
-  // Rounds leave room for a poll; each group goes on where it stopped.
+  // Work is done in rounds, to poll between them; each group continues where it stopped.
   constexpr double round_flops = 1e9;
   const double work = flops + 4.0 * static_cast<double>(rows_) * size();
   const Index number = groups();

@@ -1,4 +1,4 @@
-// The whitened columns of all terms side by side, W~ (N x q), never held whole: everything that comes from
+// The whitened columns of all terms side by side, W~ (N x q), never stored whole: all that is computed from
 // them is a sum over rows, taken chunk by chunk.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace galvi {
 
-/// A prior's columns (prior/prior.h) at the rows of a design, of the prior's present hyperparameters.
+/// A prior's columns (prior/prior.h) at the rows of a design and the prior's current hyperparameters.
 class DenseColumns {
  public:
   DenseColumns(Context& context, const Prior& prior, const DesignRows& rows)
@@ -17,19 +17,19 @@ class DenseColumns {
   const Prior& prior() const { return prior_; }
   Index size() const { return prior_.columns(); }  // q
 
-  /// v += diag(W~ W~') + c, infinite where the prior is flat, and c itself: N, or empty for zero.
+  /// v += diag(W~ W~') + c (infinite where the prior is flat), and c itself: N, or empty if it is zero.
   void add_prior_variances(VectorRef v, Vector& c) const;
   void fill(Index begin, MatrixRef chunk) const { prior_.fill(design_, begin, chunk); }
   Vector row(Index n) const;
   Vector project(const Vector& x) const;  // W~' x
   Vector expand(const Vector& u) const;   // W~ u
 
-  /// Calls body for every chunk of rows: the chunks of a group in order, groups in parallel, so that sums
-  /// within groups that are then added in their order do not depend on threads.   flops: its rough cost
+  /// Calls body for every chunk of rows: the chunks of a group in order, groups in parallel. Sums within
+  /// groups that are then added in order do not depend on the number of threads.   flops: approximate cost
   using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
   Index groups() const;
   void for_chunks(double flops, const ChunkBody& body) const;
-  /// The same, where `merge` follows body on the calling thread, all chunks in order.
+  /// The same; after each call of body, `merge` runs on the calling thread for all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
 
  private:
@@ -48,7 +48,7 @@ class ColumnGradients {
  public:
   ColumnGradients(const Prior& prior, const DesignRows& rows, Index groups)
       : prior_(prior), rows_(rows), sums_(Matrix::Zero(prior.gradient_size(), groups)) {}
-  /// Of a chunk: W~, G = d bound / dW~ and g = d bound / dc.
+  /// For a chunk: W~, G = d bound / dW~ and g = d bound / dc.
   void add(Index group, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
            const ConstVectorRef& g) {
     prior_.add_gradient(rows_, begin, W, G, g, sums_.col(group));

@@ -93,7 +93,7 @@ bool DenseKernelSolver::factor_with_jitter() {
   work_.resize(rows_, rows_);
   if (factor_scaled(C_, work_)) return true;
   if (positive_ < rows_) return false;  // a negative lambda too large: no posterior there
-  // C itself is not positive definite to working precision.
+  // C itself is not positive definite at working precision.
   const double mean_variance = prior_variances_.mean();
   double relative = jitter_ > 0 ? 10 * jitter_ / mean_variance : 1e-10;
   for (; relative <= max_relative_jitter; relative *= 10) {
@@ -158,7 +158,7 @@ Matrix DenseKernelSolver::scaled_columns(const std::vector<Index>& rows) const {
   return columns;
 }
 
-// (C + 1 / lambda)^-1 X = T B^-1 T X while L is at hand.
+// (C + 1 / lambda)^-1 X = T B^-1 T X while L is available.
 Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
   Matrix permuted(rows_, X.cols());
   for (Index i = 0; i < rows_; ++i) permuted.row(i) = scale_[order_[i]] * X.row(order_[i]);
@@ -170,9 +170,9 @@ Matrix DenseKernelSolver::precision_product(const Matrix& X) const {
   return out;
 }
 
-// Where lambda V is close to one, alpha = b - lambda V b is the small rest of two large numbers. Steps of
-// refinement bring its digits back, each about as many as V has right of lambda V: without them counts of 1e5
-// under a prior variance of 1e4 cost 1e-5 nats.
+// Where lambda V is close to one, alpha = b - lambda V b is the small difference of two large numbers. Each
+// step of refinement restores about as many digits as lambda V has correct. Without them, counts of 1e5 under
+// a prior variance of 1e4 lose 1e-5 nats.
 SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
   constexpr int most = 6;
   SiteMean out;
@@ -196,21 +196,19 @@ SiteMean DenseKernelSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
-// What the rounding of C alpha does to alpha' C alpha: errors of N terms, which add up at random.
+// Effect of rounding in C alpha on alpha' C alpha: errors of N terms, which add up at random.
 double DenseKernelSolver::product_rounding(const Vector& alpha) const {
   return std::numeric_limits<double>::epsilon() * alpha.cwiseAbs2().dot(prior_variances_);
 }
 
-// A factorisation of B changes it by its last digits, as large as those of B_ii B_jj, and log|B| and tr B^-1
-// by what B^-1 makes of that. Of B = D + T C T the diagonal is a sum whose parts may cancel where lambda is
-// negative.
+// Factorising B perturbs it by rounding errors relative to B_ii B_jj, and log|B| and tr B^-1 by that times
+// B^-1. The diagonal of B = D + T C T is a sum whose parts may cancel where lambda is negative.
 double DenseKernelSolver::rounding() const {
   const Vector squared = scale_.cwiseAbs2();
   const Vector B = diagonal_.cwiseAbs() + squared.cwiseProduct(prior_variances_);
   const Vector inverse = content_ == Content::inverse ? Vector(work_.diagonal())
                                                       : Vector(diagonal_ - squared.cwiseProduct(variances_));
-  // Jitter is part of the model where it stands in for noise, else an error: d log|B| / d jitter = tr(T B^-1
-  // T).
+  // Jitter is part of the model where it stands for noise, else an error: d log|B| / d jitter = tr(T B^-1 T).
   const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
   return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter;
 }
@@ -277,8 +275,8 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
 }
 
 // V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 19 with the sign of
-// eq. 19 corrected). A block of sites first brings its own columns up to date, then the rest of V at once by
-// matrix products.
+// eq. 19 corrected). A block of sites first updates its own columns, then the rest of V at once by matrix
+// products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
   for (Index begin = 0; begin < rows_; begin += rows_per_sweep) {
     context_.monitor.poll();
@@ -296,7 +294,7 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
       lambda_[n] += delta;
     }
     variances_ -= U.cwiseAbs2() * factor;
-    // U diag(factor) U', raised and lowered parts apart
+    // U diag(factor) U', positive and negative parts apart
     for (const double sign : {1.0, -1.0}) {
       const Vector root = (sign * factor).cwiseMax(0.0).cwiseSqrt();
       if (!(root.maxCoeff() > 0)) continue;
@@ -398,7 +396,7 @@ Vector signed_squares(const Matrix& X, Index positive) {
 }  // namespace
 
 std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& state) {
-  constexpr double wide = 1e6;  // what the rows say over what the prior says: six digits of a subtraction
+  constexpr double wide = 1e6;  // data precision over prior precision: a subtraction loses six digits
   std::vector<Coefficients> out;
   bool ready = false;
   double width = 0;
@@ -440,10 +438,10 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
   return out;
 }
 
-// With K the covariance of all terms but those of columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I +
-// Lambda K)^-1 b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and that times W' a_K is how
-// far they are from their prior means: nothing as large as S is subtracted from anything. Where K has no
-// factor what there is stays.
+// With K the covariance of all terms that are not columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I +
+// Lambda K)^-1 b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and this times W' a_K is their
+// distance from the prior means. Nothing as large as S is subtracted. Where K has no factor, the values
+// computed so far stay.
 void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
   // a field's columns stay with its nodes in K
   const auto is_columns = [](const Term& term) { return term.columns() > 0 && !term.field(); };

@@ -1,13 +1,13 @@
-// W = I: the prior covariance of eta is held as a dense N x N matrix, the posterior covariance as another.
+// W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another.
 #pragma once
 
 #include "solver/solver.h"
 
 namespace galvi {
 
-/// Works on B = D + T C T with T = diag(sqrt|lambda|) and D = diag(sign lambda), so that C is never inverted.
+/// Uses B = D + T C T with T = diag(sqrt|lambda|) and D = diag(sign lambda), so that C is never inverted.
 /// Rows with negative lambda come last in B, which is then L J L' with J = diag(+1, -1): two Cholesky
-/// factorisations and nothing indefinite, which fail exactly where no posterior exists. Where lambda is
+/// factorisations, no indefinite one, which fail exactly where there is no posterior. Where lambda is
 /// infinite (noise-free observations) T = 1 / sqrt(C_nn) and D = 0.
 class DenseKernelSolver final : public Solver {
  public:
@@ -43,7 +43,7 @@ class DenseKernelSolver final : public Solver {
   double jitter() const override { return jitter_; }
 
  private:
-  /// What the second matrix holds: nothing, L of B = L J L', B^-1, or V.
+  /// What the second matrix contains: nothing, L of B = L J L', B^-1, or V.
   enum class Content { nothing, factor, inverse, covariance };
 
   void build_prior();

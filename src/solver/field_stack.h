@@ -1,4 +1,4 @@
-// The fields of all terms side by side: one z of length L, one W, and the pattern of what is done with them.
+// The fields of all terms side by side: one z of length L, one W, and the sparsity pattern of their products.
 #pragma once
 
 #include "prior/field.h"
@@ -8,16 +8,16 @@ namespace galvi {
 
 class FieldStack {
  public:
-  /// Keeps references.
+  /// Keeps references to its arguments.
   FieldStack(const Prior& prior, const DesignRows& rows);
-  /// To be called when the fields' hyperparameters have changed.
+  /// Call after the fields' hyperparameters have changed.
   void refresh();
 
   Index size() const { return size_; }                        // L
-  /// Of term t, which has one.
+  /// The field of term t, which must have one.
   Index first_node(Index t) const;
   const SparseRows& rows() const { return W_; }               // N x L
-  /// W of other rows; with a term t >= 0, its own columns alone.
+  /// W of other rows; for t >= 0 only the columns of term t.
   SparseRows design(const DesignRows& rows, Index t = -1) const;
 
   Index constraint_count() const { return constraints_.cols(); }
@@ -25,17 +25,17 @@ class FieldStack {
   const std::vector<Index>& pins() const { return pins_; }
   const Vector& pin_weights() const { return pin_weights_; }
 
-  /// The lower triangle that R + W' diag(lambda) W may fill, R the fields' pinned precisions.
+  /// The pattern of the lower triangle of R + W' diag(lambda) W, with R the fields' pinned precisions.
   const SparseMatrix& pattern() const { return pattern_; }
-  /// Its values.
+  /// Its values at this lambda.
   Vector precision(const Vector& lambda) const;
-  /// w_n' Z w_n of all rows, where `values` are those of Z on the pattern.
+  /// w_n' Z w_n for all rows, where `values` are those of Z on the pattern.
   Vector quadratic_forms(const ConstVectorRef& values) const;
-  /// Where (i, j) is among the values, -1 for nowhere.
+  /// Position of (i, j) among the values; -1 if it is not on the pattern.
   Index position(Index i, Index j) const { return galvi::position(pattern_, i, j); }
 
-  // The prior's moments, constraints included.
-  /// What the terms of z' Q z add up to without their signs, about.
+  // Moments of the prior, constraints included.
+  /// Approximate sum of the absolute terms of z' Q z.
   double size_of_terms(const Vector& z) const;
   Vector precision_times(const Vector& z) const;
   Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;
@@ -49,7 +49,7 @@ class FieldStack {
   void add_gradient(Context& context, const Entry& entry, VectorRef hyper) const;
 
  private:
-  /// The weights of the rows that moved with the hyperparameters.
+  /// The weights of the rows that depend on hyperparameters.
   void refresh_rows();
   void add_pairs();
   struct Part {
@@ -69,7 +69,7 @@ class FieldStack {
   Vector pin_weights_;
   SparseMatrix pattern_;
   Vector base_;  // R
-  // All pairs of nodes that a row sees, row after row: w_n w_n' on the pattern.
+  // All pairs of nodes that a row touches, row after row: w_n w_n' on the pattern.
   struct Pair {
     int position;      // among the pattern's values
     int multiplicity;  // 1 for a node with itself, 2 for two nodes, as the pattern is a triangle

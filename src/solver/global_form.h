@@ -1,4 +1,4 @@
-// What a solver whose latent vector is short can do beside sites.
+// What a solver with a short latent vector offers besides sites.
 #pragma once
 
 #include "global/latent_posterior.h"
@@ -8,7 +8,7 @@ namespace galvi {
 class GlobalForm {
  public:
   virtual ~GlobalForm() = default;
-  /// Stands where it would after factorise() and posterior_mean() of sites that have this posterior.
+  /// Puts the solver in the state after factorise() and posterior_mean() of sites with this posterior.
   virtual void adopt(const LatentPosterior& q) = 0;
 };
 

@@ -11,8 +11,8 @@ namespace galvi {
 
 namespace {
 
-// Error of the bound, in nats and relative to b' f, from which on means are refined, which costs one more
-// pass over the rows. A step that an algorithm takes for a fall of the bound costs more.
+// Error of the bound (in nats, relative to b' f) above which means are refined, at the cost of one more pass
+// over the rows. A step whose rounding error looks like a decrease of the bound costs more.
 constexpr double refine_above = 1e-12, refine_above_relative = 1e-15;
 
 }  // namespace
@@ -123,7 +123,7 @@ const Vector& ProjectedSolver::marginal_variances() const {
   return variances_;
 }
 
-// The explicit inverse loses digits, which one step of refinement brings back.
+// The explicit inverse loses digits; one step of iterative refinement restores them.
 Vector ProjectedSolver::solve(const Vector& h) const {
   const Vector u = inverse_ * h;
   if (A_.size() == 0) return u;
@@ -133,7 +133,7 @@ Vector ProjectedSolver::solve(const Vector& h) const {
 SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   SiteMean out{Vector(rows_), Vector(rows_), 0};
   const Vector u = solve(project_sites(b));
-  const bool variances = b_.size() > 0 && !variances_known_;  // the pass serves both
+  const bool variances = b_.size() > 0 && !variances_known_;  // the pass computes both
   if (variances) variances_.resize(rows_);
   Matrix sums = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
@@ -146,8 +146,8 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
     if (variances) set_variances(begin, chunk);
   });
   variances_known_ = variances_known_ || variances;
-  // At the solution W~' alpha = P u. What is left there makes alpha' mean, of which the bound has half, wrong
-  // by rest' u.
+  // At the solution W~' alpha = P u. The residual makes alpha' mean, half of which is in the bound, wrong by
+  // rest' u.
   const Vector rest = sums.rowwise().sum() - prior_->precision().cwiseProduct(u);
   Vector correction = Vector::Zero(latent_);
   const double size = b.cwiseAbs().dot(out.mean.cwiseAbs());
@@ -174,8 +174,8 @@ SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, doubl
   return out;
 }
 
-// As of any factorisation: A changes by last digits as large as those of A_ii A_jj, and the logarithm of its
-// determinant and tr(A A^-1) by what A^-1 makes of that; A itself is a sum over rows, with errors of its own.
+// As for any factorisation, rounding changes A by the last digits of A_ii A_jj, and the log determinant and
+// tr(A A^-1) by that times A^-1. A itself is a sum over rows, with rounding errors of its own.
 double ProjectedSolver::rounding() const {
   if (A_.size() == 0) return 0;
   return 16 * std::numeric_limits<double>::epsilon() *
@@ -237,10 +237,10 @@ Matrix ProjectedSolver::whitened_design() const {
   return W;
 }
 
-// With q held in whitened coordinates u ~ N(u, S), S = A^-1, the columns change the marginals alone:
-// d bound / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns
-// through its sites, u = S W' b and A = P + W' Lambda W add their own changes, by p = S d bound / du and
-// T = S (d bound / dS) S.
+// With q fixed in whitened coordinates u ~ N(u, S), S = A^-1, the columns change only the marginals: d bound
+// / dW = d_mean u' + 2 diag(d_variance) W S. Where q is not the optimum but follows the columns through its
+// sites, u = S W' b and A = P + W' Lambda W contribute changes of their own, through p = S d bound / du and T
+// = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const Vector u = solve(project_sites(site.b));
   const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
@@ -314,7 +314,7 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
   return out;
 }
 
-// They are zero where the prior variance is (an intercept that thresholds stand for).
+// They are zero where the prior variance is (an intercept that thresholds replace).
 ProjectedSolver::WhitenedState ProjectedSolver::whitened(const SolverState& state) const {
   const Vector whitening = (prior_->scale().array() > 0).select(prior_->scale().cwiseInverse(), 0.0);
   return {whitening.cwiseProduct(state.latent_mean - prior_->coefficient_mean()),

@@ -1,4 +1,4 @@
-// L << N: everything that the data contribute is a sum over rows, W' Lambda W and W' b, taken chunk by chunk.
+// L << N: the data enter through sums over rows, W' Lambda W and W' b, taken chunk by chunk.
 #pragma once
 
 #include "solver/dense_columns.h"
@@ -51,7 +51,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   void adopt(const LatentPosterior& q) override;
 
  private:
-  /// Flops up to which a product with V o V, a pass over the rows, takes about a millisecond.
+  /// Flops of a product with V o V, one pass over the rows, that takes about a millisecond.
   static constexpr double max_product_cost = 2e6;
   /// G = d bound / d W~ of a chunk.
   using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
@@ -59,7 +59,8 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
 
-  /// Mean and factor of the covariance of the whitened coefficients, from the coefficients' that a state has.
+  /// Mean and factor of the covariance of the whitened coefficients, from those of the coefficients in a
+  /// state.
   struct WhitenedState {
     Vector mean;
     Matrix chol;
@@ -71,13 +72,13 @@ class ProjectedSolver final : public Solver, public GlobalForm {
     Matrix cross;
     Vector projected;
   };
-  /// d or x may be empty. A pass over the rows costs time: one gives both.
+  /// d or x may be empty. One pass over the rows computes both.
   SiteSums sums(const Vector& d, const Vector& x) const;
   Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h
   Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
   Vector quadratic_forms(const Matrix& M) const;  // diag(W~ M W~')
-  /// variances_ of the rows of a chunk, which is overwritten.
+  /// variances_ of the rows of a chunk; overwrites the chunk.
   void set_variances(Index begin, MatrixRef chunk) const;
 
   DenseColumns columns_;

@@ -20,7 +20,8 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
 using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
                                           std::shared_ptr<const DesignRows>);
 
-/// Are some of the terms infinite-dimensional, have they fields, is there nothing but one term of units?
+/// Whether some terms are infinite-dimensional, whether there are fields, whether a term of units is all
+/// there is.
 struct Terms {
   bool full = false, fields = false, units = false;
 };
@@ -31,8 +32,8 @@ struct Entry {
   bool (*serves)(const Terms& terms);
 };
 
-// The first that serves is chosen: a full covariance makes the sum of all terms one; units that nothing joins
-// are taken one by one; else Markov fields keep it sparse.
+// The first that can serve is chosen: with a full covariance the sum of all terms is full; units that no row
+// joins are solved one by one; otherwise Markov fields keep the system sparse.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> solvers = {
       {{"dense_kernel", true, false}, make<DenseKernelSolver>, [](const Terms& terms) { return terms.full; }},

@@ -1,4 +1,4 @@
-// What follows from the verbs of any solver.
+// What every solver derives from its verbs.
 #include "solver/solver.h"
 
 #include <algorithm>
@@ -54,8 +54,8 @@ UnitMoments Solver::unit_moments(Index t, const Vector& b) {
   return out;
 }
 
-// [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V); a flat direction
-// has the density 1 and not (2 pi)^(-1/2).
+// [ log|Sigma A| - sum lambda (v - c) ] / 2, since tr(Sigma^-1 A^-1) - L = -tr(Lambda V). A flat direction
+// has density 1 and not (2 pi)^(-1/2).
 double Solver::covariance_kl() const {
   Vector v = marginal_variances();
   if (extra_variances().size() > 0) v -= extra_variances();
@@ -76,8 +76,8 @@ void Solver::factorise_observations(const Vector& lambda) {
   if (!factorise(lambda)) throw_singular();
 }
 
-// |C + 1 / Lambda| = |Sigma A| / |Lambda| over the rows that were observed; a flat direction has the density
-// 1 and not (2 pi)^(-1/2).   r' (C + 1 / Lambda)^-1 r = (r - mean)' Lambda (r - mean) + u' Sigma^-1 u
+// |C + 1 / Lambda| = |Sigma A| / |Lambda| over the observed rows. A flat direction has density 1 and not (2
+// pi)^(-1/2).   r' (C + 1 / Lambda)^-1 r = (r - mean)' Lambda (r - mean) + u' Sigma^-1 u
 double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const {
   const double misfit = lambda_.dot((r - site_mean.mean).cwiseAbs2());
   double out = -0.5 * (log_det() + misfit + site_mean.squared_norm);
@@ -86,7 +86,7 @@ double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean)
   return out + 0.5 * null_dimension() * std::log(2 * M_PI);
 }
 
-// Through the joint covariance, where z is no shorter than the rows.
+// By the joint covariance, where z is at least as long as the rows.
 Matrix Solver::draw(const SolverState& state, const DesignRows& others, Index count) {
   ConditionalRequest joint;
   joint.covariance = true;

@@ -1,8 +1,7 @@
-// The linear algebra of one latent Gaussian vector, in one place. Algorithms hold no matrix of their own:
+// The linear algebra of one latent Gaussian vector, in one place. Algorithms store no matrices of their own:
 // they move sites (lambda, b) and ask the solver what follows for eta = prior mean + W (z - mu).
 //
-//   C = W Sigma W'                       prior covariance of eta given through z  (N x N, never promised to
-// be held)
+//   C = W Sigma W'                       prior covariance of eta given through z  (N x N, may not be stored)
 //   A = Sigma^-1 + W' diag(lambda) W     posterior precision of z
 //   V = W A^-1 W'                        posterior covariance of eta through z
 //   c                                    variance of eta given z (zero except in sparse Gaussian processes)
@@ -26,17 +25,17 @@ namespace galvi {
 struct SiteMean {
   Vector mean;
   Vector alpha;
-  /// alpha' C alpha = u' Sigma^-1 u, u the mean of z less mu, and what rounding may do to it. Where sites are
-  /// precise alpha is the small difference of large numbers: solvers that have u take it from there.
+  /// alpha' C alpha = u' Sigma^-1 u, with u the mean of z less mu, and its rounding error. Where sites are
+  /// precise, alpha is the small difference of large numbers: solvers that know u compute it from u.
   double squared_norm = 0;
   double rounding = 0;
 
-  /// The part of KL(q || prior) that is about the mean.
+  /// The part of KL(q || prior) that is due to the mean.
   double kl() const { return 0.5 * squared_norm; }
 };
 
-/// How the bound changes with the sites held: what `gradient` needs. At the optimum of q, d_mean = alpha and
-/// d_variance = -lambda / 2, and `optimal` saves the terms that vanish.
+/// How the bound changes with fixed sites: the input of `gradient`. At the optimum of q, d_mean = alpha and
+/// d_variance = -lambda / 2; `optimal` then skips the terms that vanish.
 struct SiteGradient {
   const Vector& b;
   const Vector& alpha;
@@ -44,7 +43,7 @@ struct SiteGradient {
   const Vector& d_mean;      // dE/dm
   const Vector& d_variance;  // dE/dv
   bool optimal;
-  const Vector* d_extra = nullptr;  // d bound / dc where c enters otherwise than through v
+  const Vector* d_extra = nullptr;  // d bound / dc where c enters other than through v
 };
 
 /// The posterior of coefficients of one columns term.
@@ -54,8 +53,8 @@ struct Coefficients {
   Matrix covariance;  // q x q
 };
 
-/// What a posterior needs to be kept for predictions. The sites are always kept. The dense solver adds, on
-/// request, a factor; the projected one the mean and factor of its short latent vector.
+/// What is kept of a posterior for predictions. The sites are always kept. The dense solver adds a factor if
+/// asked; the projected one the mean and factor of its short latent vector.
 struct SolverState {
   Vector alpha, lambda, b;
   Vector latent_mean;  // L
@@ -63,10 +62,10 @@ struct SolverState {
   Matrix factor;       // N x N or empty
 };
 
-/// How far from the optimum a point is, in nats.
+/// The distance of a point from the optimum, in nats.
 struct Distance {
-  /// [ r' C r + d' (C o V) d ] / 2: no optimum is further where the bound is strongly concave in the whitened
-  /// mean and factor of q (ARCHITECTURE.md, "Certificate"). Infinite with a null space.
+  /// [ r' C r + d' (C o V) d ] / 2: an upper bound on the distance where the bound is strongly concave in the
+  /// whitened mean and factor of q (ARCHITECTURE.md, "Certificate"). Infinite with a null space.
   double gap_bound;
   /// r' V r + d' (V o V) d / 2: the squared natural-gradient norm.
   double squared_norm;
@@ -75,9 +74,9 @@ struct Distance {
 /// Predictions at new rows, through z and without the offset.
 struct Conditional {
   Vector mean;                      // N*
-  Vector variance;                  // N*, on request
-  Matrix term_mean, term_variance;  // N* x T, on request
-  Matrix covariance;                // N* x N*, on request
+  Vector variance;                  // N*, if requested
+  Matrix term_mean, term_variance;  // N* x T, if requested
+  Matrix covariance;                // N* x N*, if requested
 };
 struct ConditionalRequest {
   bool variance = true;  // without it no factorisation is needed
@@ -85,11 +84,11 @@ struct ConditionalRequest {
   bool covariance = false;
 };
 
-/// What the posterior says of the units of a factors term (prior/factors_term.h).
+/// The posterior of the units of a factors term (prior/factors_term.h).
 struct UnitMoments {
   Matrix mean;        // d x U
   Matrix covariance;  // d^2 x U, a d x d block for each unit
-  Matrix cross;       // d x N: of each row's unit with the row's f
+  Matrix cross;       // d x N: covariance of each row's unit with the row's f
 };
 
 class GlobalForm;
@@ -102,31 +101,32 @@ class Solver {
   virtual std::string name() const = 0;
   Index rows() const { return rows_; }
 
-  /// To be called when the hyperparameters of the prior have changed.
+  /// Call after the hyperparameters of the prior have changed.
   virtual void refresh() = 0;
   /// W mu.   N
   virtual const Vector& prior_mean() const = 0;
   /// diag(C) + c; infinite where the prior is flat.   N
   virtual const Vector& prior_variances() const = 0;
-  /// c.   N or empty for zero.
+  /// c.   N, or empty if it is zero.
   virtual const Vector& extra_variances() const = 0;
   /// Dimension of the directions of z with a flat prior.
   virtual Index null_dimension() const { return 0; }
   /// Length of z (N for a full Gaussian process).
   virtual Index latent_dimension() const = 0;
-  /// Products with C, V and V o V are cheap once factorised: they are at hand as matrices, or the rows are
-  /// few.
+  /// Whether products with C, V and V o V are cheap once factorised, because these are stored as matrices or
+  /// the rows are few.
   virtual bool cheap_products() const = 0;
-  /// Variances at new rows are prior variances less what the data say, and lose the digits that these share.
+  /// Whether variances at new rows are computed as prior variances less what the data explain, and lose the
+  /// digits that the two share.
   virtual bool predicts_by_subtraction() const { return false; }
-  /// Whether sweep() and whitened_design() may be asked for.
+  /// Whether sweep() and whitened_design() are available.
   virtual bool can_sweep() const { return true; }
   virtual bool can_whiten() const { return true; }
 
   /// Prepares A for these sites. False if A is not positive definite (possible with negative lambda only).
   virtual bool factorise(const Vector& lambda) = 0;
-  /// The same where posterior_mean(b) and marginal_variances() will be asked for next, which may save passes
-  /// over the rows.
+  /// The same where posterior_mean(b) and marginal_variances() are needed next, which may save passes over
+  /// the rows.
   virtual bool factorise_for(const Vector& lambda, const Vector& /*b*/) { return factorise(lambda); }
   /// log|Sigma A|, with unit scale in flat directions.
   virtual double log_det() const = 0;
@@ -135,61 +135,63 @@ class Solver {
   virtual SiteMean posterior_mean(const Vector& b) = 0;
   /// KL(q || prior) for the factorised lambda and a mean = C alpha.
   double prior_kl(const SiteMean& site_mean) const { return covariance_kl() + site_mean.kl(); }
-  /// The part of it that is about the covariance, for the factorised lambda. Not below zero but by
-  /// rounding and the unit scale of flat directions.
+  /// The part of it that is due to the covariance, for the factorised lambda. Non-negative up to rounding and
+  /// the unit scale of flat directions.
   double covariance_kl() const;
 
   /// Exact inference for Gaussian observations: r = y - prior mean with precisions lambda (0 and infinite
-  /// allowed where the solver can). Returns the posterior mean and log N(r | 0, C + diag(1 / lambda)).
+  /// allowed where the solver supports them). Returns the posterior mean and log N(r | 0, C + diag(1 /
+  /// lambda)).
   virtual SiteMean condition(const Vector& lambda, const Vector& r, double& log_evidence);
 
   virtual Vector apply_prior(const Vector& x) const = 0;               // C x
   virtual Vector apply_covariance(const Vector& x) const = 0;          // V x
   virtual Vector apply_squared_covariance(const Vector& x) const = 0;  // (V o V) x
-  /// Of a point with gradient residuals r = dE/dm - alpha and d = lambda + 2 dE/dv.
+  /// The distance of a point with gradient residuals r = dE/dm - alpha and d = lambda + 2 dE/dv.
   virtual Distance distance(const Vector& r, const Vector& d) const = 0;
   /// Columns of V.   N x rows.size()
   virtual Matrix covariance(const std::vector<Index>& rows) const = 0;
-  /// Visits the sites in order, lambda_n += change(n, v_n) with v_n the variance of eta_n at that moment;
-  /// everything else follows each change.
+  /// Visits the sites in order, lambda_n += change(n, v_n) with v_n the current variance of eta_n; everything
+  /// else follows each change.
   virtual void sweep(const SiteChange& change) = 0;
   /// W Sigma^(1/2), unit scale in flat directions: f is this times a standard normal vector.   N x L
   virtual Matrix whitened_design() const = 0;
-  /// For posteriors that sums over rows suffice for (solver/global_form.h); null where z is long.
+  /// For posteriors that sums over rows determine (solver/global_form.h); null where z is long.
   virtual GlobalForm* global_form() { return nullptr; }
-  /// Of the units of term t, which has factors, at the factorised lambda and this b.
+  /// The posterior of the units of term t, which has factors, at the factorised lambda and this b.
   virtual UnitMoments unit_moments(Index t, const Vector& b);
   /// hyper[h] += d bound / dh through the prior's covariance, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 
-  /// What to keep of the current factorisation and this mean.
+  /// The state to keep for the current factorisation and this mean.
   virtual SolverState state(const SiteMean& site_mean, bool keep_factor) = 0;
   virtual std::vector<Coefficients> coefficients(const SolverState& state) = 0;
   /// Predictions at new rows from a kept state.
   virtual Conditional conditional(const SolverState& state, const DesignRows& others,
                                   const ConditionalRequest& request) = 0;
-  /// What conditional() costs for each new row, in flops.
+  /// Flops of conditional() per new row.
   virtual double row_work() const { return static_cast<double>(rows_) * static_cast<double>(rows_); }
-  /// Joint draws of eta at new rows from a kept state, without the offset: their random part that the rows do
-  /// not share (c) included. Never fails for rounding. Normals come from the monitor.   N* x count
+  /// Joint draws of eta at new rows from a kept state, without the offset but with the part that is
+  /// independent between rows (c). Never fails because of rounding. Normals come from the monitor.   N* x
+  /// count
   virtual Matrix draw(const SolverState& state, const DesignRows& others, Index count);
-  /// What rounding alone may do to covariance_kl(), where that is more than the last digits.
+  /// The rounding error of covariance_kl(), where it exceeds the last digits.
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }
 
  protected:
-  /// Throws std::invalid_argument if the rows are not what the terms read.
+  /// Throws std::invalid_argument if the terms cannot read the rows.
   Solver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
 
   /// For draw(): prior mean + W u + sqrt(c) e at new rows, with draws of the columns' whitened coefficients u and
   /// e white noise.   u: q x count
   Matrix expand_draws(const DesignRows& others, const Matrix& u);
 
-  // For condition() of solvers whose z is shorter than it takes to interpolate.
-  /// factorise() for the precisions of observations. Throws std::domain_error where one of them is infinite.
+  // For condition() of solvers whose z is too short to interpolate.
+  /// factorise() for the precisions of observations. Throws std::domain_error if one of them is infinite.
   void factorise_observations(const Vector& lambda);
-  /// Names what cannot interpolate an observation.
+  /// The terms that cannot interpolate an observation, in words.
   virtual std::string latent_words() const { return "a short latent vector"; }
   /// log N(r | 0, C + diag(1 / lambda)), given the posterior mean.
   double gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const;
@@ -209,8 +211,8 @@ std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, s
 /// One row of the registry, which R reads as solver_facts().
 struct SolverFacts {
   std::string name;
-  bool full;  // holds N x N matrices
-  bool sums;  // its posterior is of a short latent vector: sums over rows suffice
+  bool full;  // stores N x N matrices
+  bool sums;  // its posterior is that of a short latent vector: sums over rows suffice
 };
 std::vector<SolverFacts> solver_facts();
 /// The solver of a prior with terms of these types.

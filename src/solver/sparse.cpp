@@ -52,8 +52,8 @@ void SparseSolver::use(const Vector& lambda) {
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
 
 // A change dA of A changes log|A| by tr(A^-1 dA), and rounding changes a diagonal by its last digit. A long
-// rw2 has entries that cancel to a millionth of their size; of a wide border's and the nodes' variances,
-// which are of opposite sign, the rows see the small sum.
+// rw2 has entries that cancel to a millionth of their size. The variances of a wide border and of the nodes
+// have opposite signs; rows see only their small sum.
 double SparseSolver::rounding() const {
   const double epsilon = std::numeric_limits<double>::epsilon();
   const Vector& inverse = factor_->selected_inverse(context_);
@@ -96,8 +96,8 @@ const Vector& SparseSolver::marginal_variances() const {
   return variances_;
 }
 
-// At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers; the residual of that is solved
-// for until it is rounding.
+// At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers. The residual is corrected until
+// only rounding is left.
 SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) const {
   constexpr int most_refinements = 3;
   const double enough = 4 * std::numeric_limits<double>::epsilon();
@@ -169,7 +169,7 @@ const Matrix& SparseSolver::dense_prior() const {
   C = Matrix::Zero(rows_, rows_);
   prior_->add_covariance(context_, *design_, C);
   fill_upper(C);
-  if (extra_variances_.size() > 0) C.diagonal() -= extra_variances_;  // terms count c in
+  if (extra_variances_.size() > 0) C.diagonal() -= extra_variances_;  // the terms' covariance includes c
   return C;
 }
 

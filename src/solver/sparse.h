@@ -1,19 +1,19 @@
 // Sparse fields beside dense columns: z has as many elements as there are nodes, and nothing is ever N x N or
-// L x L. One bordered system holds everything:
+// L x L. One bordered system contains everything:
 //
 //   M = [A' E; E' G]     A' = Q + kappa sum e_pin e_pin' + W' Lambda W, sparse
 //
-// The border has the dense columns (fixed effects, inducing points), one unknown per pinned node that takes its
-// pin out again, and one Lagrange multiplier per constraint of an intrinsic field. A' is analysed once and
-// refactored; its inverse is computed on the pattern of the factor only (Takahashi's recursions), and the
-// border's Schur complement adds a correction of low rank. The prior is the same object with Lambda = 0. A
-// field whose null space has a prior of its own (the slope of rw2) brings it as columns. Rows with negative
-// lambda join the border where A' has no factor though the constraints make the posterior proper. Distances of
-// more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's.
+// The border has the dense columns (fixed effects, inducing points), one unknown per pinned node that takes
+// its pin out again, and one Lagrange multiplier per constraint of an intrinsic field. A' is analysed once
+// and refactorised; its inverse is computed on the pattern of the factor only (Takahashi's recursions), and
+// the border's Schur complement adds a correction of low rank. The prior is the same object with Lambda = 0.
+// A field whose null space has a prior of its own (the slope of rw2) supplies it as columns. Rows with
+// negative lambda join the border where A' has no factor although the constraints make the posterior proper.
+// Distances of more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's.
 //
 // dense_columns has all whitened columns by chunks (shared with the projected solver), field_stack all fields
-// as one z, bordered_factor is M at one lambda, sparse.cpp the verbs, sparse_gradient and sparse_prediction
-// what follows from them.
+// as one z, bordered_factor is M at one lambda, sparse.cpp has the verbs, sparse_gradient and
+// sparse_prediction the rest.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ class SparseSolver final : public Solver {
   Vector apply_prior(const Vector& x) const override;
   Vector apply_covariance(const Vector& x) const override;
   Vector apply_squared_covariance(const Vector& x) const override;
-  /// Of more than a few rows upper bounds of both, which vanish with them at the optimum.
+  /// For more than a few rows these are upper bounds of both, which vanish with them at the optimum.
   Distance distance(const Vector& r, const Vector& d) const override;
   Matrix covariance(const std::vector<Index>& rows) const override;
   void sweep(const SiteChange& change) override;
@@ -61,11 +61,11 @@ class SparseSolver final : public Solver {
   Matrix draw(const SolverState& state, const DesignRows& others, Index count) override;
 
  private:
-  // Up to how many rows (or unknowns) a square matrix of them is worth its price: where it is made once, and
-  // where every iteration makes one.
+  // The largest number of rows (or unknowns) for which a square matrix is affordable: if it is made once, and
+  // if every iteration makes one.
   static constexpr Index most_dense = 2000, most_dense_each_iteration = 200;
 
-  /// Columns that are solved for at a time.
+  /// Columns per solve.
   static constexpr Index block_columns = 64;
 
   /// The unknowns: z of the fields and the whitened coefficients of the columns.
@@ -83,22 +83,22 @@ class SparseSolver final : public Solver {
   Vector variances(const BorderedFactor& factor) const;  // diag V
   const Matrix& dense_covariance() const;         // V
   const Matrix& dense_prior() const;              // C
-  /// visit(share, factor) for factors near lambda, so that sum share g(factor) is the derivative of g(lambda
-  /// + e direction) at e = 0.
+  /// visit(share, factor) for factors at lambdas nearby, such that sum share g(factor) is the derivative of
+  /// g(lambda + e direction) at e = 0.
   void differentiate(const Vector& direction,
                      const std::function<void(double, const BorderedFactor&)>& visit) const;
   // For gradient():
   /// cov(z) on the fields' pattern.
   Vector node_covariances(const BorderedFactor& factor) const;
-  /// Of rows begin ..: G += d bound / dW_d and g += d bound / dc.
+  /// For rows from `begin` on: G += d bound / dW_d and g += d bound / dc.
   using RowGradients = std::function<void(Index begin, MatrixRef G, VectorRef g)>;
-  /// sums += the gradient through d bound / dW_d = 2 diag(weight) W K and what `add_more`, if any, adds.
+  /// sums += the gradient through d bound / dW_d = 2 diag(weight) W K and the optional `add_more`.
   void add_column_gradient(const BorderedFactor& factor, const Vector& weight, const RowGradients& add_more,
                            ColumnGradients& sums) const;
 
   /// The nodes of term t that row n touches, in order.
   std::vector<Index> nodes_of(Index t, Index n) const;
-  /// cov(f_n, z) at these of every row.   N x h
+  /// cov(f_n, z) at these nodes, for every row.   N x h
   Matrix row_covariances(const BorderedFactor& factor, Index t) const;
 
   // For conditional():
@@ -106,7 +106,7 @@ class SparseSolver final : public Solver {
     Vector b;  // of the state whose mean it is
     Latent mean;
   };
-  /// A term's part of new rows: W_s in its own place, its own columns of W_d, and its c.
+  /// A term's part of new rows: W_s in its own position, its own columns of W_d, and its c.
   struct TermDesign {
     SparseRows fields;
     Matrix columns;
@@ -114,7 +114,7 @@ class SparseSolver final : public Solver {
   };
   const Latent& kept_mean(const SolverState& state);
   TermDesign term_design(const DesignRows& others, Index t) const;
-  /// Var(w'u) of rows.
+  /// Var(w'u) for rows w.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
 
   FieldStack fields_;

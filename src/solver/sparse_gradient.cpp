@@ -1,4 +1,4 @@
-// The gradient of the bound through the hyperparameters, and what else is a difference of factors.
+// The gradient of the bound in the hyperparameters, and other derivatives by differences of factors.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,16 +11,16 @@ namespace galvi {
 
 namespace {
 
-// Relative change of A by which derivatives are taken as differences of fourth order: its fourth power and
-// the rounding of a difference over it are both about 1e-12.
+// Relative change of A for derivatives by differences of fourth order: its fourth power, and the rounding
+// error of a difference divided by it, are both about 1e-12.
 constexpr double relative_step = 1e-3;
 
 }  // namespace
 
 void SparseSolver::differentiate(const Vector& direction,
                                  const std::function<void(double, const BorderedFactor&)>& visit) const {
-  // A + e W' D W changes A by no more than e max(|D| / lambda) relative to itself where lambda > 0, and by no
-  // more than e sum |D| v elsewhere.
+  // A + e W' D W changes A by at most e max(|D| / lambda) relative to itself where lambda > 0, and by at most
+  // e sum |D| v elsewhere.
   const Vector& v = marginal_variances();
   double ratio = 0, without = 0, all = 0;
   for (Index n = 0; n < rows_; ++n) {
@@ -41,7 +41,7 @@ void SparseSolver::differentiate(const Vector& direction,
   }
 }
 
-// (V o V) x = diag(V diag(x) V) is minus the derivative of diag(V) as lambda moves along x.
+// (V o V) x = diag(V diag(x) V) is minus the derivative of diag(V) in the direction x of lambda.
 Vector SparseSolver::apply_squared_covariance(const Vector& x) const {
   if (cheap_products()) return squared_symmetric_product(context_, dense_covariance(), x);
   Vector out = Vector::Zero(rows_);
@@ -122,7 +122,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   Vector mean;
   const Latent u = latent_mean(site.b, mean);
   Latent p{Matrix::Zero(fields_.size(), 1), Matrix::Zero(columns_.size(), 1)};
-  Vector with_mean = site.d_mean;  // what u' is multiplied by
+  Vector with_mean = site.d_mean;  // the factor of u'
   if (!site.optimal) {
     p = solve(project(site.d_mean - site.alpha));
     with_mean -= lambda_.cwiseProduct(expand(p));

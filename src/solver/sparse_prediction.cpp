@@ -1,4 +1,4 @@
-// What is kept of a posterior, and what follows from it for coefficients and new rows.
+// What is kept of a posterior, and the coefficients and predictions computed from it.
 #include <algorithm>
 
 #include "solver/sparse.h"
@@ -26,8 +26,8 @@ std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   return out;
 }
 
-// From the selected inverse where all pairs of a row's nodes are on the pattern, as in
-// training rows, else by a solve.
+// Uses the selected inverse where all pairs of a row's nodes are on the pattern, as in training rows, else a
+// solve.
 Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) const {
   Vector out;
   factor_->cross_covariance(context_.backend, W, 0, dense, &out);
@@ -59,9 +59,9 @@ Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) cons
   return out;
 }
 
-// Kept, as blocks of new rows come with the same state. It is solved for from b: Sigma W' alpha is the same
-// on paper, but alpha is b less lambda times the mean, and a wide prior blows up the digits that it has
-// lost.
+// The mean is kept, because blocks of new rows come with the same state. It is computed from b: Sigma W'
+// alpha is the same in exact arithmetic, but alpha is b less lambda times the mean, and a wide prior
+// magnifies the digits that this difference loses.
 const SparseSolver::Latent& SparseSolver::kept_mean(const SolverState& state) {
   use(state.lambda);
   if (kept_mean_ && kept_mean_->b == state.b) return kept_mean_->mean;

@@ -55,7 +55,7 @@ void UnitsSolver::for_units(double row_flops, const std::function<void(const Uni
   constexpr Index block_rows = 4096;  // about
   const Index blocks = rows_ / block_rows + 1;
   parallel_for(context_, blocks, row_flops * static_cast<double>(rows_), [&](Index block) {
-    // units that begin within the block's share of the rows
+    // units that start within the block's share of the rows
     const auto at = [&](Index b) {
       return std::lower_bound(first_.begin(), first_.end() - 1, b * rows_ / blocks) - first_.begin();
     };
@@ -246,7 +246,7 @@ void UnitsSolver::stand_at(const SolverState& state) {
   }
 }
 
-// z_i = m_i + chol(S_i) e of units that were seen, e ~ N(0, I) of others.
+// z_i = m_i + chol(S_i) e for units that were observed, e ~ N(0, I) for others.
 Matrix UnitsSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
   stand_at(state);
   const TermRows& rows = others[0];

@@ -1,5 +1,5 @@
-// Factors alone: no row joins two units, and A is a d x d block for each of them. Nothing is longer than the
-// rows, everything is a loop over units, and the certificate is exact and cheap: with D = W' diag(d) W of a
+// Factors alone: no row joins two units, and A has a d x d block for each unit. Everything is a loop over
+// units, nothing is longer than the rows, and the certificate is exact and cheap: with D = W' diag(d) W of a
 // unit's rows, d' (C o V) d = tr(D D S) and d' (V o V) d = tr(D S D S).
 #pragma once
 
@@ -55,21 +55,21 @@ class UnitsSolver final : public Solver {
     Vector of(const Vector& x) const;               // x at its rows
     void put(const Vector& from, Vector& to) const;  // to at its rows = from
   };
-  /// body(unit) for every unit with rows, on threads.
+  /// Calls body(unit) for every unit with rows, on threads.
   void for_units(double row_flops, const std::function<void(const Unit&)>& body) const;
-  /// out at each unit's rows = W' f(unit).
+  /// Sets out at each unit's rows to W' f(unit).
   Vector expand(double row_flops, const std::function<Vector(const Unit&)>& f) const;
-  /// The sum over units of f, in their order.
+  /// The sum of f over units, in order.
   double sum(double row_flops, const std::function<double(const Unit&)>& f) const;
   Eigen::Map<const Matrix> covariance_of(Index unit) const { return {covariance_.col(unit).data(), d_, d_}; }
   Matrix means(const Vector& b) const;  // d x U
-  /// Makes S and the means those of a kept state.
+  /// Sets S and the means to those of a kept state.
   void stand_at(const SolverState& state);
 
   const FactorsTerm& term_;
   const TermRows& seen_;
   Index d_;
-  std::vector<Index> order_, first_;  // rows by unit, and where each unit's begin
+  std::vector<Index> order_, first_;  // rows by unit, and where each unit starts
   Vector prior_mean_, prior_variances_, none_;
   Matrix covariance_;  // S, d^2 x U
   Vector variances_;
