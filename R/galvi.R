@@ -82,13 +82,14 @@
 #' @importFrom stats gaussian
 #' @export
 galvi <- function(x, ...) {
-  UseMethod("galvi")
+  # the first argument given, whatever its name; a list of formulas is for the method of formulas
+  first <- if (!missing(x)) x else if (...length()) ...elt(1L)
+  formulas <- inherits(first, "brmsformula") || is.list(first) && !is.object(first)
+  UseMethod("galvi", if (formulas) y ~ x else first)
 }
 
 #' @rdname galvi
 #' @export
-#' @rawNamespace S3method(galvi, list, galvi.formula)
-#' @rawNamespace S3method(galvi, brmsformula, galvi.formula)
 galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
                           hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
                           control = galvi_control(), verbose = getOption("galvi.progress", interactive()), ...) {

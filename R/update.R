@@ -122,11 +122,8 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
       stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")
     }
     changed <- stats::update(object$formula, formula.)
-    call$formula <- if (length(formulas <- as_formulas(eval(call$formula, environment(changed)))) > 1L) {
-      as.call(c(list(quote(list), changed), formulas[-1L]))
-    } else {
-      changed
-    }
+    second <- object$design$second$formula
+    call$formula <- if (is.null(second)) changed else call("list", changed, second)
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]

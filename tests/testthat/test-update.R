@@ -55,3 +55,10 @@ test_that("the response is not on the right side too", {
   }
   expect_s3_class(galvi(log(dist) ~ dist, cars, hyper = "fixed"), "galvi")
 })
+
+test_that("update() needs the fit's formula only, not where it was written", {
+  fit <- lapply(list(dist ~ speed), galvi, data = cars)[[1L]]
+  expect_identical(formula(update(fit, . ~ . + I(speed^2))), dist ~ speed + I(speed^2), ignore_formula_env = TRUE)
+  both <- lapply(list(list(dist ~ speed, sigma ~ speed)), galvi, data = cars)[[1L]]
+  expect_identical(logLik(update(both, . ~ .)), logLik(both))
+})
