@@ -37,7 +37,7 @@ void CoefficientsTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyp
   coefficients_.chain(d_variance, hyper);
 }
 
-// The same coefficients in other units.
+// The same coefficients, with W in other units.
 bool CoefficientsTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const {
   const auto* before = dynamic_cast<const CoefficientsTerm*>(&old);
   if (!before || before->columns() != columns()) return false;

@@ -1,4 +1,4 @@
-// Terms whose columns have independent Gaussian coefficients, with variances that are products of
+// Terms whose columns have independent Gaussian coefficients with variances that are products of
 // hyperparameters.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace galvi {
 
-/// Coefficient j is N(mean_j, variance_j) with variance_j the product of hyper[factors(j, .)] (-1: no
+/// Coefficient j is N(mean_j, variance_j), with variance_j the product of hyper[factors(j, .)] (-1: no
 /// factor). An infinite variance is a flat prior.
 class IndependentCoefficients {
  public:
@@ -17,9 +17,9 @@ class IndependentCoefficients {
 
   const Vector& mean() const { return mean_; }          // q
   const Vector& variance() const { return variance_; }  // q
-  /// The standard deviation, one where the prior is flat.   q
+  /// The standard deviation; one where the prior is flat.   q
   const Vector& scale() const { return scale_; }
-  /// Of the rows of `W`; where an entry is zero a flat prior adds nothing.   W: n x q
+  /// Prior variances at the rows of `W`; a flat prior contributes nothing where the entry is zero.   W: n x q
   Vector row_variances(const ConstMatrixRef& W) const;
   /// hyper[h] += sum_j d_variance_j d variance_j / dh.   d_variance: q
   void chain(const ConstVectorRef& d_variance, VectorRef hyper) const;

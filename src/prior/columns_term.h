@@ -1,4 +1,4 @@
-// A finite set of columns with independent Gaussian coefficients: fixed effects, linear and constant kernels.
+// Finitely many columns with independent Gaussian coefficients: fixed effects, linear and constant kernels.
 #pragma once
 
 #include "prior/coefficients.h"

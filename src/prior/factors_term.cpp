@@ -99,7 +99,7 @@ void FactorsTerm::add_covariance_gradient(Context& context, const TermRows& rows
       for (Index j = col0; j < col0 + tile.cols(); ++j)
         for (Index i = std::max(row0, j); i < row0 + tile.rows(); ++i) {
           if (rows.node(i) != rows.node(j)) continue;
-          // an entry below the diagonal stands for two
+          // an entry below the diagonal counts twice
           const double share = (i == j ? 1.0 : 2.0) * tile(i - row0, j - col0);
           for (Index k = 0; k < dimension(); ++k) {
             hyper[loading_at_(k, rows.item(i))] += share * loadings_(k, rows.item(j));

@@ -1,5 +1,5 @@
-// Factors of an item by unit array (001, section 2: probabilistic principal components and exponential-family
-// factor analysis): each row is one item of one unit.
+// Latent factors of an item by unit array (001, section 2: probabilistic principal components and
+// exponential-family factor analysis). Each row is one item of one unit.
 #pragma once
 
 #include "prior/field.h"
@@ -7,10 +7,10 @@
 namespace galvi {
 
 /// eta = x_n' c_item + w_item' z_unit with z_unit ~ N(0, I_d), d values for each unit. The loadings w and the
-/// effects c of the items are hyperparameters: learned as points, which leaves units independent. z is a field
-/// without hyperparameters whose weights in the rows are the loadings; node d u + k is value k of unit u. Rows
-/// have their unit as `node`, their item as `item` and x as `W`. A unit that is not among the term's has its
-/// prior; a new row without a unit (-1) has z = 0.
+/// effects c of the items are hyperparameters, learned as points, which leaves units independent. z is a
+/// field without hyperparameters whose weights in the rows are the loadings; node d u + k is value k of unit
+/// u. A row gives its unit as `node`, its item as `item` and x as `W`. A unit that is not among the term's
+/// units has its prior; a new row without a unit (-1) has z = 0.
 class FactorsTerm final : public Term {
  public:
   explicit FactorsTerm(const TermSpec& spec);
@@ -21,7 +21,7 @@ class FactorsTerm final : public Term {
   Index effect_count() const { return effects_.rows(); }   // q
   const Matrix& loadings() const { return loadings_; }  // d x p
   const Matrix& effects() const { return effects_; }    // q x p
-  /// Where they are in the table of hyperparameters.   d x p, q x p
+  /// Their positions in the table of hyperparameters.   d x p, q x p
   const Eigen::MatrixXi& loading_positions() const { return loading_at_; }
   const Eigen::MatrixXi& effect_positions() const { return effect_at_; }
 

@@ -11,7 +11,7 @@ namespace galvi {
 
 namespace {
 
-// The union of the parts' lower triangles with all of the diagonal, all values one.
+// The union of the parts' lower triangles and the diagonal, with all values one.
 SparseMatrix union_pattern(const std::vector<Triplets>& parts, Index L) {
   std::vector<Eigen::Triplet<double>> entries;
   for (const Triplets& part : parts) entries.insert(entries.end(), part.entries.begin(), part.entries.end());
@@ -65,7 +65,7 @@ Index position(const SparseMatrix& lower, Index i, Index j) {
   return found != end && *found == i ? found - lower.innerIndexPtr() : -1;
 }
 
-// The hyperparameters of each copy, and how many parts these have.
+// The hyperparameters of each copy, and the number of their parts.
 void Field::read_hyper(const FieldSpec& spec) {
   std::vector<const std::vector<Index>*> found;
   for (const FieldParameter& parameter : model_.hyper) {
@@ -80,13 +80,13 @@ void Field::read_hyper(const FieldSpec& spec) {
   if (model_.parts == 0) {
     Copy all{{}, 0, {}};
     for (const auto* positions : found) all.hyper.insert(all.hyper.end(), positions->begin(), positions->end());
-    first = static_cast<Index>(all.hyper.size());  // as many parts as numbers
+    first = static_cast<Index>(all.hyper.size());  // one number per part
     copies_.push_back(std::move(all));
   } else {
     for (const auto* positions : found)
       if (positions->empty() || positions->size() != found[0]->size())
         throw std::invalid_argument("field model \"" + spec.model + "\" needs as many of each hyperparameter");
-    const std::size_t copies = found.empty() ? 1 : found[0]->size();  // one where there are no hyperparameters
+    const std::size_t copies = found.empty() ? 1 : found[0]->size();  // one if there are no hyperparameters
     for (std::size_t copy = 0; copy < copies; ++copy, first += model_.parts) {
       copies_.push_back({{}, first, {}});
       for (const auto* positions : found) copies_.back().hyper.push_back((*positions)[copy]);
@@ -95,7 +95,7 @@ void Field::read_hyper(const FieldSpec& spec) {
   if (parts != first) throw std::invalid_argument("field model \"" + spec.model + "\" has another number of parts");
 }
 
-// Nodes of one part each, and no constraint that is on two of them.
+// Whether each node is in one part, and no constraint involves two parts.
 void Field::find_scales(const FieldSpec& spec) {
   if (model_.parts != 1) return;
   constexpr Index none = -1;
@@ -160,7 +160,7 @@ void Field::update(const ConstVectorRef& hyper) {
     coefficient.segment(copy.first, mixture.coefficient.size()) = mixture.coefficient;
     copy.slope = std::move(mixture.slope);
   }
-  // the same numbers again leave the factor and the inverse as they are
+  // with the same numbers, the factor and the inverse stay as they are
   const bool moved = unit_.size() == 0 || (!scaled() && coefficient != coefficient_);
   coefficient_ = std::move(coefficient);
   if (moved) {
@@ -239,7 +239,7 @@ Vector Field::covariances(Context& context) const {
       Matrix U = constraints_;
       factor_->solve(context, U);
       U -= 0.5 * shift_ * (constraints_.transpose() * U);
-      // nodes as columns, for the products of single nodes
+      // one column per node, for products of single nodes
       const Matrix by_node = U.transpose(), shift = shift_.transpose();
       for (Index j = 0; j < size(); ++j)
         for (int e = precision_.outerIndexPtr()[j]; e < precision_.outerIndexPtr()[j + 1]; ++e) {
@@ -262,7 +262,8 @@ Vector Field::variances(Context& context) const {
   return out;
 }
 
-// Nodes of one row are mostly one, or neighbours on the pattern, or independent; else w' Q^- w is solved for.
+// A row usually has one node, or nodes that are neighbours on the pattern or independent; else w' Q^- w needs
+// a solve.
 Vector Field::row_variances(Context& context, const SparseRows& W) const {
   const Vector all = covariances(context);
   Vector out = Vector::Zero(W.rows());

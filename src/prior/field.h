@@ -1,4 +1,4 @@
-// Gaussian Markov random fields: a sparse precision, what is left out of it, and the moments that follow.
+// Gaussian Markov random fields: a sparse precision, its null space, and the moments that follow.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace galvi {
 
-/// W of a field with L nodes: row n has its weight in each of its nodes.   n x L
+/// W of a field with L nodes: row n has its weights in its nodes.   n x L
 SparseRows node_design(const TermRows& rows, Index L);
 
-/// Where (i, j) or (j, i) is among the values of a lower triangle, -1 for nowhere.
+/// Position of (i, j) or (j, i) among the values of a lower triangle; -1 if it is not there.
 Index position(const SparseMatrix& lower, Index i, Index j);
 
-/// A hyperparameter of a field: how it moves (hyper/table.h) and the range that is searched, of a scale
-/// (`relative`) in units of where it starts.
+/// A hyperparameter of a field: its transform (hyper/table.h) and the range that is searched, for a scale
+/// (`relative`) in units of its starting value.
 struct FieldParameter {
   std::string name, transform;
   double lower, upper;
@@ -54,28 +54,29 @@ class Field {
 
   Vector precision_times(const Vector& z) const;                               // Q z
   Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;    // Q^- X
-  /// H with H'H = Q^- X's crossproduct: |H x|^2 = x' Q^- x.   L x k
+  /// H with H'H = Q^-, applied to X: |H x|^2 = x' Q^- x.   L x k
   Matrix whitened(Context& context, const ConstMatrixRef& X) const;
-  /// log|R| + 2 log|B'N|: of [R + constraints and pins as SparseSolver borders them].
+  /// log|R| + 2 log|B'N|, the log determinant of R with constraints and pins as SparseSolver borders them.
   double log_det(Context& context) const;
-  /// Q^- on the pattern of R, an entry for each of its values, and on the diagonal.
+  /// Q^- on the pattern of R, one entry per value, and on the diagonal.
   Vector covariances(Context& context) const;
   Vector variances(Context& context) const;
   /// diag(W Q^- W') for rows W over the nodes.
   Vector row_variances(Context& context, const SparseRows& W) const;
 
-  /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, an entry for each value of R.
+  /// hyper[h] += sum over Q's full pattern of G_ij dQ_ij / dh. G is symmetric, with one entry per value of R.
   void add_gradient(const Vector& G, VectorRef hyper) const;
-  /// Whether every node has one part, so that Q is that part times its coefficient. The sum of G_ij Q_ij then
-  /// says all, without the digits that a sum over differences of large covariances loses.
+  /// Whether every node has one part, so that Q is that part times its coefficient. The sum of G_ij Q_ij is
+  /// then all that is needed, and loses no digits in differences of large covariances.
   bool scaled() const { return !part_of_.empty(); }
-  /// The same of a scaled field, from the diagonal of G Q.   L
+  /// The same for a scaled field, from the diagonal of G Q.   L
   void add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const;
   /// hyper[h] += share d log|Q| / dh, on the complement of the null space.
   void add_log_det_gradient(Context& context, double share, VectorRef hyper) const;
 
  private:
-  /// One set of the model's hyperparameters, as positions in the table, and the first of the parts it mixes.
+  /// One set of the model's hyperparameters, as positions in the table, and the first of the parts that it
+  /// weights.
   struct Copy {
     std::vector<Index> hyper;
     Index first;
@@ -93,18 +94,18 @@ class Field {
   Matrix constraints_;
   std::vector<Index> pins_;
   Vector pin_weights_;
-  SparseMatrix parts_;     // a row for each value of R, a column for each part
-  std::vector<Index> part_of_;  // of a scaled field: each node's part
-  Vector rank_;                 // and each part's nodes less its constraints
+  SparseMatrix parts_;     // one row per value of R, one column per part
+  std::vector<Index> part_of_;  // in a scaled field: each node's part
+  Vector rank_;                 // and the number of each part's nodes less its constraints
   Vector multiplicity_;    // 1 on the diagonal, 2 off it
-  IndexVector diagonal_;   // where the diagonal is among the values
-  std::vector<Index> component_;  // of each node: what no chain of entries of Q joins is independent
+  IndexVector diagonal_;   // positions of the diagonal among the values
+  std::vector<Index> component_;  // of each node: nodes that no chain of entries of Q connects are independent
   SparseMatrix precision_;
   Vector coefficient_;
   Vector scale_;             // of each node: its part's coefficient in a scaled field, else 1
-  Vector unit_, unit_pins_;  // R = scale unit, and its pins' weights
+  Vector unit_, unit_pins_;  // R = scale * unit, and the weights of the pins
 
-  // What a factorisation of `unit` gives, made when first asked for; of a scaled field it stays.
+  // The results of factorising `unit`, computed when first asked for; a scaled field keeps them.
   mutable std::optional<SparseCholesky> factor_;
   mutable bool factorised_ = false, covariances_known_ = false;
   mutable Matrix shift_;  // N (B'N)^-1

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index tile_rows = 256;
 
-/// The nodes that some rows touch, and these rows over them alone.
+/// The nodes that some rows touch, and the rows over these nodes alone.
 struct Touched {
   std::vector<Index> nodes;
   SparseRows design;  // n x nodes.size()
@@ -33,7 +33,7 @@ struct Touched {
     design.setFromTriplets(entries.begin(), entries.end());
   }
 
-  /// Q^- in the columns of these nodes.   L x nodes.size()
+  /// The columns of Q^- at these nodes.   L x nodes.size()
   Matrix covariance(Context& context, const Field& field) const {
     Matrix unit = Matrix::Zero(field.size(), static_cast<Index>(nodes.size()));
     for (std::size_t k = 0; k < nodes.size(); ++k) unit(nodes[k], k) = 1;
@@ -98,7 +98,7 @@ void FieldTerm::add_variances(Context& context, const TermRows& rows, VectorRef 
   d += coefficients_.row_variances(W * basis_);
 }
 
-// Solved for the nodes of `others`, which in predictions are few.
+// Solves for the nodes of `others`, which are few in predictions.
 void FieldTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
   const SparseRows W = field_design(rows), other = field_design(others);
   const Touched touched(other);
@@ -107,8 +107,8 @@ void FieldTerm::add_cross(Context& context, const TermRows& rows, const TermRows
   K += Matrix(W * whitened_basis_) * Matrix(other * whitened_basis_).transpose();
 }
 
-// d cov = -W Q^- dQ Q^- W', so that d bound / dQ = -Q^- H Q^- with H = W'G W, which is zero but among the
-// touched nodes. Its sum with Q is -tr(H Q^-), node by node.
+// d cov = -W Q^- dQ Q^- W', so that d bound / dQ = -Q^- H Q^- with H = W'G W, which is zero except among the
+// touched nodes. Its product with Q, summed, is -tr(H Q^-), node by node.
 void FieldTerm::add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                         VectorRef hyper) const {
   const SparseRows all_rows = field_design(rows);

@@ -1,5 +1,5 @@
-// A Gaussian Markov random field over nodes, of which each row sees one or several with its weights: in bym2
-// one of each half, of random slopes those of its group.
+// A Gaussian Markov random field over nodes. Each row touches one or several nodes with weights: in bym2 one
+// of each half, with random slopes those of its group.
 #pragma once
 
 #include "prior/coefficients.h"
@@ -7,8 +7,8 @@
 
 namespace galvi {
 
-/// What a field leaves out and gives a prior of its own (the
-/// slope of an rw2, the constant of an unconstrained field) are the term's columns.
+/// Directions that a field leaves out and that have a prior of their own (the slope of an rw2, the constant
+/// of an unconstrained field) are the term's columns.
 class FieldTerm final : public CoefficientsTerm {
  public:
   explicit FieldTerm(const TermSpec& spec);

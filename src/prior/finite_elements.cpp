@@ -31,7 +31,7 @@ FiniteElements finite_elements(const ConstMatrixRef& nodes, const Eigen::MatrixX
     if (out.mass[i] == 0) throw std::invalid_argument("node " + std::to_string(i + 1) + " is in no triangle");
   Eigen::SparseMatrix<double> G(L, L);
   G.setFromTriplets(entries.begin(), entries.end());
-  // C^-1 G by hand: a product with a diagonal takes time in L for every column
+  // C^-1 G entry by entry: the library's product with a diagonal takes time in L for every column
   Eigen::SparseMatrix<double> scaled = G;
   for (Index j = 0; j < L; ++j)
     for (Eigen::SparseMatrix<double>::InnerIterator entry(scaled, j); entry; ++entry)

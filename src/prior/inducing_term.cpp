@@ -10,8 +10,9 @@ namespace galvi {
 
 namespace {
 
-// A point counts if the points before it leave open at least this part of the largest variance. L is so well
-// conditioned then that its inverse may be formed explicitly: a product with it is twice as fast as a solution.
+// A point is kept if the points before it leave at least this part of the largest variance unexplained. L is
+// then so well conditioned that its inverse may be formed explicitly: a product with it is twice as fast as a
+// solve.
 constexpr double least_pivot = 1e-11;
 
 }  // namespace
@@ -56,8 +57,8 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
   for (Index m = 0; m < rank; ++m) Z_.row(m) = Z.row(kept_[m]);
 }
 
-// The points keep their order. Those left out so far follow as soon as they count, which moves no column that
-// is there.
+// The points keep their order. Points left out so far are appended as soon as they are informative, which
+// moves no existing column.
 void InducingTerm::factorise_held(Matrix& K) {
   const std::size_t held = kept_.size();
   std::vector<Index> order = kept_;
@@ -118,12 +119,13 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
   c += (variance - W.rowwise().squaredNorm()).cwiseMax(0.0);
 }
 
-// From L L' = K follows L^-1 dL = Phi(L^-1 dK L^-T), where Phi keeps the lower triangle and half of the
-// diagonal, and from W L' = K_nz
+// L L' = K gives L^-1 dL = Phi(L^-1 dK L^-T), where Phi keeps the lower triangle and half of the diagonal,
+// and W L' = K_nz gives
 //   dW = dK_nz L^-T - W Phi(L^-1 dK L^-T)',   dc_n = dk_nn - 2 w_n' dw_n.
-// With S = G - 2 diag(g) W, what reaches W through c included, and < , > the sum of products of entries,
+// With S = G - 2 diag(g) W, which includes the effect of W through c, and < , > the sum of products of
+// entries,
 //   d bound = <S, dW> + <g, dk_nn> = <S L^-1, dK_nz> - <L^-T Phi(S'W) L^-1, dK> + <g, dk_nn>.
-// The sums are three: through the kernel of rows, by hyperparameter; through K_nz, by point (r x p); S'W (r x r).
+// The sums are: through the kernel of rows, by hyperparameter; through K_nz, by point (r x p); S'W (r x r).
 Index InducingTerm::gradient_size() const { return hypers_ + Z_.size() + Z_.rows() * Z_.rows(); }
 
 void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMatrixRef& W,
@@ -161,7 +163,7 @@ void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) 
   P.diagonal() *= 0.5;
   P = (inverse_chol_.transpose() * P * inverse_chol_).eval();
   const Matrix G = -0.5 * (P + P.transpose());
-  // a point stands on both sides of K, and kernel and G are symmetric
+  // a point is on both sides of K, and kernel and G are symmetric
   Matrix in_pairs = Matrix::Zero(points.rows(), points.cols());
   hyper += sums.head(hypers_);
   kernel_->gradient(Z_, Z_, G, hyper, &in_pairs);
@@ -170,7 +172,7 @@ void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) 
       hyper[spec_.coordinates(kept_[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
 }
 
-// u_old = L_o^-1 f(Z_o), and f(Z_o) = W_o u + what the present points leave open there.
+// u_old = L_o^-1 f(Z_o), and f(Z_o) = W_o u + what the present points leave unexplained there.
 bool InducingTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const {
   const auto* before = dynamic_cast<const InducingTerm*>(&old);
   if (!before || before->groups_ != groups_ || before->Z_.cols() != Z_.cols()) return false;

@@ -1,4 +1,5 @@
-// A sparse Gaussian process: the values at M inducing points, whitened, and what they leave open at each row.
+// A sparse Gaussian process: the whitened values at M inducing points, and the variance they leave at each
+// row.
 #pragma once
 
 #include "numeric/backend.h"
@@ -6,12 +7,12 @@
 
 namespace galvi {
 
-/// With K_zz = L L' the covariance of the points and k_n that of row n with them, the row is w_n' u + noise,
-/// where u ~ N(0, I), w_n = L^-1 k_n and the noise has the variance c_n = k_nn - |w_n|^2. A number `by`
+/// With K_zz = L L' the covariance of the points and k_n their covariance with row n, the row is w_n' u +
+/// noise, where u ~ N(0, I), w_n = L^-1 k_n and the noise has the variance c_n = k_nn - |w_n|^2. A number `by`
 /// multiplies k_n; with a factor `by` every group has values u of its own at the same points.
 ///
-/// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and has
-/// a column of zeros, which is what any jitter would come to.
+/// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and
+/// has a column of zeros, the limit of a vanishing jitter.
 class InducingTerm final : public Term {
  public:
   InducingTerm(const TermSpec& spec, const Backend& backend);
@@ -39,13 +40,13 @@ class InducingTerm final : public Term {
   void add_gradient(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
                     const ConstVectorRef& g, VectorRef sums) const override;
   void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const override;
-  /// Bui, Nguyen and Turner (2017): the process at the old points.
+  /// The process at the old points given the present ones: Bui, Nguyen and Turner (2017).
   bool recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const override;
 
  private:
   void factorise_held(Matrix& K);
   Matrix columns_of(const TermRows& rows) const;
-  /// Of the group that row n belongs to.
+  /// The group that row n belongs to.
   Index first_column(const KernelRows& rows, Index n) const {
     return groups_ > 1 ? (rows.group[n] - 1) * points() : 0;
   }
@@ -58,10 +59,10 @@ class InducingTerm final : public Term {
   Vector coefficient_mean_, coefficient_variance_;
   Index hypers_ = 0;  // length of the table
 
-  bool held_ = false;        // the points that count and their order, once they are known
-  std::vector<Index> kept_;  // the points that count, in the order of the pivots
+  bool held_ = false;        // the points that are kept and their order, once known
+  std::vector<Index> kept_;  // the points that are kept, in the order of the pivots
   std::vector<Index> left_out_;
-  Matrix Z_;                 // these: r x p
+  Matrix Z_;                 // their coordinates: r x p
   Matrix inverse_chol_;      // L^-1, r x r
 };
 

@@ -33,7 +33,7 @@ bool near(const Matrix& ring, const Point& p, double slack) {
 }
 
 double signed_area(const Matrix& ring) {
-  double twice = 0;  // about the first vertex, whose coordinates may be large
+  double twice = 0;  // relative to the first vertex, as coordinates may be large
   for (Index b = 1; b + 1 < ring.rows(); ++b) {
     const Point u = ring.row(b) - ring.row(0), v = ring.row(b + 1) - ring.row(0);
     twice += u[0] * v[1] - u[1] * v[0];
@@ -41,7 +41,7 @@ double signed_area(const Matrix& ring) {
   return twice / 2;
 }
 
-// Has an edge of the ring a bounding box that meets this one?
+// Whether the bounding box of some edge of the ring meets this one.
 bool may_cross(const Matrix& ring, const Point& low, const Point& high) {
   for (Index a = ring.rows() - 1, b = 0; b < ring.rows(); a = b++)
     if (std::max(ring(a, 0), ring(b, 0)) >= low[0] && std::min(ring(a, 0), ring(b, 0)) <= high[0] &&
@@ -50,8 +50,8 @@ bool may_cross(const Matrix& ring, const Point& low, const Point& high) {
   return false;
 }
 
-// The part where coordinate k is not negative (Sutherland and Hodgman 1974). Of a polygon that is not convex
-// the parts hang together by edges that are run through both ways, which integrals do not see.
+// The part where coordinate k is not negative (Sutherland and Hodgman 1974). The parts of a polygon that is
+// not convex stay connected by edges that are traversed both ways and do not change integrals.
 void clip(std::vector<Barycentric>& polygon, int k) {
   std::vector<Barycentric> out;
   for (std::size_t b = 0; b < polygon.size(); ++b) {
@@ -65,8 +65,8 @@ void clip(std::vector<Barycentric>& polygon, int k) {
   polygon.swap(out);
 }
 
-// Integrals of the three barycentric coordinates over what the ring has of a triangle, its area being
-// `area`; their sign is the ring's orientation.
+// Integrals of the three barycentric coordinates over the part of a triangle inside the ring; the triangle's
+// area is `area`. Their sign is the ring's orientation.
 Barycentric integrals(const Matrix& ring, const Point& p0, const Point& p1, const Point& p2, double area) {
   const Point u = p1 - p0, v = p2 - p0;
   const double twice = u[0] * v[1] - u[1] * v[0];
@@ -104,7 +104,7 @@ std::vector<bool> inside(const ConstMatrixRef& points, const Rings& rings, doubl
 Vector hat_integrals(const ConstMatrixRef& nodes, const Eigen::MatrixXi& triangles, const Rings& rings) {
   Vector out = Vector::Zero(nodes.rows());
   for (const Matrix& ring : rings) {
-    // a ring inside an odd number of others is the edge of a hole
+    // a ring inside an odd number of others bounds a hole
     double sign = signed_area(ring) < 0 ? -1 : 1;
     const Point start = 0.5 * (ring.row(0) + ring.row(1));
     for (const Matrix& other : rings)

@@ -110,7 +110,7 @@ void Prior::add_column_variances(const ConstMatrixRef& W, VectorRef v) const {
 }
 
 void Prior::check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const {
-  // 1 / (1 - R^2) of a column regressed on the others, by which its flat prior has no say
+  // 1 / (1 - R^2) of a column regressed on the others, which is unaffected by its flat prior
   constexpr double collinear = 1e13;
   for (Index j = 0; j < columns_; ++j)
     if ((1 - precision_[j]) * diagonal[j] * variance[j] > collinear) throw_collinear();

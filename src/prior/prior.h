@@ -18,7 +18,7 @@ class Prior {
   void update(const ConstVectorRef& hyper);
   void hold_basis(bool held);
 
-  // Each of these is the sum of the terms' own: see Term.
+  // Each of these is the sum over the terms: see Term.
   Vector mean(const DesignRows& rows) const;
   void add_mean(const DesignRows& rows, Index begin, VectorRef mean) const;
   void add_mean_gradient(const DesignRows& rows, const ConstVectorRef& g, VectorRef hyper) const;
@@ -28,33 +28,34 @@ class Prior {
   void add_covariance_gradient(Context& context, const DesignRows& rows, const Weights& G,
                                VectorRef hyper) const;
 
-  // The whitened columns of all terms side by side: what they give to f is W u, u = (coefficient - mean) /
-  // scale, where the prior precision of u is one (zero in flat directions, which keep unit scale).
+  // The whitened columns of all terms side by side: their part of f is W u with u = (coefficient - mean) /
+  // scale, whose prior precision is one (zero in flat directions, which keep unit scale).
   Index columns() const { return columns_; }                     // q
   Index first_column(Index t) const { return first_column_[t]; }  // of term t
   const Vector& coefficient_mean() const { return coefficient_mean_; }  // q
   const Vector& scale() const { return scale_; }                        // q
   const Vector& precision() const { return precision_; }                // q
-  /// How many of the columns have a flat prior.
+  /// The number of columns with a flat prior.
   Index null_dimension() const { return null_dimension_; }
-  /// Is all of z the columns' coefficients?
+  /// Whether z consists of the columns' coefficients alone.
   bool finite() const;
-  /// W of rows begin, begin + 1, .. as Term::fill().   n x q
+  /// W of rows begin, begin + 1, .., as Term::fill().   n x q
   void fill(const DesignRows& rows, Index begin, MatrixRef W) const;
   bool has_extra_variances() const;
   void add_extra_variances(const DesignRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const;
   /// v (n) += diag(W W'), infinite where the prior is flat.
   void add_column_variances(const ConstMatrixRef& W, VectorRef v) const;
   /// Throws std::domain_error if columns with a flat prior are collinear to working precision. `diagonal` is
-  /// that of their posterior precision with all else eliminated, `variance` that of its inverse.   q each
+  /// the diagonal of their posterior precision with all else eliminated, `variance` that of its inverse.   q
+  /// each
   void check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef& variance) const;
   [[noreturn]] static void throw_collinear();
-  // The gradient through them: Term's.
+  // The gradient through the columns: see Term.
   Index gradient_size() const;
   void add_gradient(const DesignRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,
                     const ConstVectorRef& g, VectorRef sums) const;
   void finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const;
-  /// Term::recall of all terms. Throws std::invalid_argument where they are not those of `old`.
+  /// Term::recall of all terms. Throws std::invalid_argument if `old` has other terms.
   void recall(const Prior& old, Matrix& B, Vector& shift, Matrix& left) const;
 
  private:

@@ -1,5 +1,4 @@
-// What the terms of a prior see of some rows of data: plain values, whether the rows were fitted, are new,
-// or are a part of more.
+// What the terms of a prior see of rows of data: plain values, for fitted rows, new rows or a part of either.
 #pragma once
 
 #include <vector>
@@ -9,15 +8,15 @@
 namespace galvi {
 
 /// What one term sees of n rows: a kernel its inputs, columns their design, a field which nodes each row
-/// touches, factors the unit (as node) and the item. What a term does not read is empty.
+/// touches, factors the unit (as node) and the item. Parts that a term does not read are empty.
 struct TermRows {
   KernelRows kernel;
   Matrix W;              // n x q
   Eigen::MatrixXi node;  // n x h, from 0; -1: none
-  Matrix weight;         // of each node, n x h; n x 1 for all nodes of a row alike; or empty for ones
+  Matrix weight;         // weight in each node, n x h; n x 1 if the same for all nodes; empty for ones
   Eigen::MatrixXi item;  // n x 1, from 0
 
-  /// Calls f(name, part) for every part: here and in map() they are listed, by their names in R.
+  /// Calls f(name, part) for every part. Only here and in map() are the parts listed, by their names in R.
   template <class Rows, class F>
   static void for_parts(Rows& rows, const F& f) {
     f("inputs", rows.kernel.inputs);
@@ -34,7 +33,7 @@ struct TermRows {
     return {{f(kernel.inputs), f(kernel.by), f(kernel.group)}, f(W), f(node), f(weight), f(item)};
   }
   Index size() const;  // n
-  /// Of row n in its h-th node.
+  /// The weight of row n in its h-th node.
   double node_weight(Index n, Index h) const {
     return weight.cols() == 0 ? 1.0 : weight(n, weight.cols() > 1 ? h : 0);
   }
