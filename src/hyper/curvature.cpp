@@ -8,16 +8,17 @@ namespace galvi {
 
 namespace {
 
-// The error of differences is step^2 times a fourth derivative, and sqrt(gap) / step: these balance at 1e-4.
+// The error has two parts, step^2 times a fourth derivative and sqrt(gap) / step: these balance at 1e-4.
 constexpr double step = 0.01, gap = 1e-9;
 
-/// An algorithm with the same optimum that gets there soonest: whoever climbs a bound ends at the same place.
+/// The fastest algorithm with the same optimum: all that maximise a bound end at the same place.
 const Algorithm& quickest(const Algorithm& algorithm, const LatentGaussianModel& model) {
   const bool own = algorithm.gradient || algorithm.facts.evidence != Evidence::bound;
   return own || !model.one_optimum() ? algorithm : choose_algorithm("auto", model);
 }
 
-/// Where the sites are on the other side of the mode, to second order: a step or two of inference are left.
+/// The sites on the other side of the mode, extrapolated to second order: one or two steps of inference
+/// remain.
 Sites opposite(const Sites& mode, const Sites& side) {
   if (mode.lambda.size() == 0 || mode.asking || side.lambda.size() != mode.lambda.size() ||
       (mode.lambda.array() <= 0).any())

@@ -8,7 +8,7 @@ namespace galvi {
 
 namespace {
 
-// R X and R' X of a units x items matrix with a value in each row of the data.
+// R X and R' X, where R is a units x items matrix with a value in each row of the data.
 Matrix by_unit(const TermRows& rows, const Vector& value, Index units, const Matrix& X) {
   Matrix out = Matrix::Zero(X.rows(), units);
   for (Index n = 0; n < value.size(); ++n) out.col(rows.node(n)) += value[n] * X.col(rows.item(n));
@@ -20,7 +20,7 @@ Matrix by_item(const TermRows& rows, const Vector& value, Index items, const Mat
   return out;
 }
 
-// X (k x p) becomes one with orthonormal rows.
+// Gives X (k x p) orthonormal rows.
 Matrix orthonormal(const Matrix& X) {
   const Eigen::HouseholderQR<Matrix> qr(X.transpose());
   return (qr.householderQ() * Matrix::Identity(X.cols(), X.rows())).transpose();
@@ -31,7 +31,7 @@ Matrix orthonormal(const Matrix& X) {
 FactorStart factor_start(Context& context, const TermRows& rows, const Vector& eta, const Vector& weight, Index units,
                          Index items, Index dimension, Index effects) {
   const Index N = eta.size(), q = std::max<Index>(effects, 1);
-  // Without effects of the term's own the items' means are other terms' to explain.
+  // If the term has no effects of its own, the items' means are left to other terms.
   const auto x = [&](Index n) -> Vector { return effects > 0 ? Vector(rows.W.row(n)) : Vector::Ones(1); };
   std::vector<Matrix> gram(items, Matrix::Identity(q, q) * 1e-8);
   Matrix cross = Matrix::Zero(q, items);
@@ -46,7 +46,7 @@ FactorStart factor_start(Context& context, const TermRows& rows, const Vector& e
   for (Index n = 0; n < N; ++n)
     if (weight[n] > 0) residual[n] = eta[n] - x(n).dot(cross.col(rows.item(n)));
 
-  // Subspace iteration, with more directions than are wanted.
+  // Subspace iteration, with more directions than needed.
   const Index k = std::min(dimension + 8, std::min(items, units));
   const int iterations = N > 100000 ? 10 : 50;
   std::mt19937 generator(1);

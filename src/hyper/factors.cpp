@@ -25,7 +25,7 @@ const FactorsTerm* learned_factors(const Term& term, const HyperTable& table) {
   return factors;
 }
 
-/// What alternate() moves, among the learned numbers.
+/// The numbers that alternate() moves, among the learned ones.
 std::vector<bool> moved_numbers(const FactorsTerm& term, const HyperTable& table) {
   std::vector<bool> out(table.learned());
   for (Index i = 0; i < table.learned(); ++i) out[i] = table.likelihood(i) >= 0;
@@ -38,7 +38,7 @@ std::vector<bool> moved_numbers(const FactorsTerm& term, const HyperTable& table
   return out;
 }
 
-/// Sites as functions of eta, not of its distance from a prior mean that moves.
+/// Sites as functions of eta, not of its distance from a prior mean, which moves.
 struct EtaSites {
   Matrix lambda, g, mean;  // exp(g eta - lambda (eta - mean)^2 / 2)
   Sites about(const Matrix& prior_mean) const { return {lambda, g + lambda.cwiseProduct(mean - prior_mean)}; }
@@ -66,14 +66,14 @@ class Passes {
   Alternation run(const std::optional<Sites>& start);
 
  private:
-  /// q's step at the table's values; false where there is no posterior there.
+  /// One step of q at the table's values; false if there is no posterior.
   bool infer(const EtaSites& sites);
-  /// A natural-gradient step of q where it stands; false where there is no posterior.
+  /// A natural-gradient step of q from its present place; false if there is no posterior.
   bool step();
-  /// The optimum of q from the sites of the last one, at the table's values.
+  /// The optimum of q at the table's values, from its last sites.
   void settle();
   double objective() const { return current_.elbo + table_.log_prior(); }
-  /// What q's own optimum may lie above it, about.
+  /// Approximate distance of the bound from its optimum in q.
   double gain_of_q() const;
 
   LatentGaussianModel& model_;
@@ -160,7 +160,8 @@ Alternation Passes::run(const std::optional<Sites>& start) {
     const EtaSites sites{-2 * at.e.d_variance, at.e.d_mean, at.mean};
 
     const Posterior kept = current_;
-    // on the natural scale, where variances that vanish do so at a steady rate; the unit is what the bound feels
+    // on the natural scale, where variances that go to zero do so at a steady rate; units are those of the
+    // bound's curvature
     const Index number = static_cast<Index>(moved_.size());
     Vector x(number), residual(number), scale(number);
     for (Index i = 0; i < number; ++i) {
@@ -177,7 +178,7 @@ Alternation Passes::run(const std::optional<Sites>& start) {
     if (pass > 0 && inside) {
       table_.set_values(accelerated);
       better = infer(sites) && objective() >= before - allowed;
-      // the sites were worked out at the plain pass's numbers: here they may be others
+      // the sites belong to the plain pass's numbers, which may differ from these
       if (!better && current_.mean.size() > 0) better = step() && objective() >= before - allowed;
     }
     if (!better) {
@@ -187,7 +188,7 @@ Alternation Passes::run(const std::optional<Sites>& start) {
     if (!better) {
       current_ = kept;
       settle();
-      if (objective() < before - allowed) {  // not even there: nothing of this pass holds
+      if (objective() < before - allowed) {  // worse even there: discard the pass
         table_.set_values(from);
         current_ = kept;
         settle();
@@ -206,7 +207,7 @@ Alternation Passes::run(const std::optional<Sites>& start) {
   return {std::move(current_), reached.back(), converged};
 }
 
-// W' = V D U' in the rows of `loadings`: they become D U', the largest entry of each positive.
+// With W' = V D U' for the rows of `loadings`, replaces them by D U', the largest entry of each positive.
 Matrix principal_axes(const Matrix& loadings) {
   const Eigen::JacobiSVD<Matrix> svd(loadings.transpose(), Eigen::ComputeThinU | Eigen::ComputeThinV);
   Matrix out = svd.matrixV().transpose() * loadings;
@@ -252,8 +253,8 @@ Alternation alternate(LatentGaussianModel& model, const Algorithm& algorithm, Hy
 
 namespace {
 
-/// Other places to start from: loadings at random, of the size of the table's. No generator of the session's, so
-/// that a fit can be repeated.
+/// Other starting points: random loadings of the same size as the table's. The generator is fixed, so that a
+/// fit can be repeated.
 std::vector<Vector> random_starts(const FactorsTerm& term, const HyperTable& table, int number) {
   std::mt19937 generator(2);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -276,7 +277,7 @@ std::vector<Vector> random_starts(const FactorsTerm& term, const HyperTable& tab
 FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
                             const std::optional<Sites>& start, const InferenceControl& inference,
                             const HyperControl& control, Trace& trace) {
-  constexpr double cheap = 2e6;  // flops of a pass, about
+  constexpr double cheap = 2e6;  // approximate flops of a pass
   const FactorsTerm& factors = *(*model.predictor(0).prior)[term].factors();
   const std::vector<bool> moved = moved_numbers(factors, table);
   const Vector first = table.values();
@@ -299,7 +300,7 @@ FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorit
           values = table.values();
         }
       } catch (const std::domain_error&) {
-        continue;  // no posterior there
+        continue;  // no posterior here
       }
     }
     out.note = several_optima(bounds);
@@ -312,7 +313,7 @@ FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorit
   for (Index i = 0; i < table.learned(); ++i)
     if (!moved[i]) rest.push_back(i);
   if (rest.empty()) return out;
-  // At the best of all others the bound's slope in the rest is that of its profile.
+  // At the optimum over all others, the bound's gradient in the rest is that of its profile.
   const Index number = static_cast<Index>(rest.size());
   const auto among = [&](const Vector& all) {
     Vector some(number);

@@ -9,7 +9,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double slack = 1e-12;  // relative: what rounding may take from a sum
+constexpr double slack = 1e-12;  // relative rounding error of a sum
 
 Index learned_number(const HyperTable& table, Index position) {
   const auto& at = table.learned_positions();
@@ -78,7 +78,7 @@ double ItemSteps::direction(Index j, const UnitMoments& units, const RowMoments&
   Eigen::LLT<Matrix> factor(H);
   if (factor.info() != Eigen::Success || factor.matrixLLT().diagonal().minCoeff() <
                                              1e-8 * factor.matrixLLT().diagonal().maxCoeff()) {
-    // Where the bound is not concave, or hardly bends: the curvature of the sites.
+    // Where the bound is not concave, or nearly linear: the curvature of the sites.
     H = X * (-2 * v).cwiseMax(1e-10).asDiagonal() * X.transpose();
     H.bottomRightCorner(d_, d_) += Eigen::Map<const Matrix>(scatter.data(), d_, d_);
     H.diagonal() += of_prior;
@@ -107,7 +107,7 @@ double ItemSteps::take(const UnitMoments& units, HyperTable& table, RowMoments& 
                    promise[j] = direction(j, units, at, table, steps.col(j), bends.col(j));
                });
 
-  // With q held the bound is a sum over items: each has a step length of its own.
+  // For fixed q the bound is a sum over items: each has its own step length.
   Vector length = Vector::Ones(p), before = Vector::Zero(p);
   const auto log_prior = [&](Index j, double t) {
     double out = 0;
@@ -234,7 +234,7 @@ double step_of_likelihood(LatentGaussianModel& model, HyperTable& table, RowMome
                           : Vector(g.cwiseQuotient(B.diagonal().cwiseAbs().array().max(1e-8).matrix()));
     if (!own_step.allFinite()) continue;
     own_step *= std::min(1.0, longest / std::max(own_step.cwiseAbs().maxCoeff(), 1e-300));
-    // what the range leaves of it is the promise
+    // the predicted gain counts only what the range allows
     for (Index a = 0; a < size; ++a) {
       const Index i = own[part[a]];
       own_step[a] = std::clamp(from[i] + own_step[a], lower[i], upper[i]) - from[i];
@@ -258,7 +258,7 @@ double expand_parameters(const LatentGaussianModel& model, Index t, const UnitMo
   const FactorsTerm& term = *(*model.predictor(0).prior)[t].factors();
   const TermRows& rows = rows_of(model, t);
   const Index q = term.effect_count(), d = term.dimension(), U = term.units(), p = term.items();
-  // x of each unit, where all of its rows have the same
+  // x of each unit, if it is the same in all of its rows
   std::vector<Index> first(U, -1);
   bool shared = q > 0;
   Index seen = 0;
@@ -283,7 +283,7 @@ double expand_parameters(const LatentGaussianModel& model, Index t, const UnitMo
     G = gram.colPivHouseholderQr().solve(cross);
     if (!G.allFinite()) G.setZero();
   }
-  // T = mean of S + (m - G'x)(m - G'x)' over the units that were seen; the others keep their prior
+  // T = mean of S + (m - G'x)(m - G'x)' over the units that were observed; the others keep their prior
   Matrix T = Matrix::Zero(d, d);
   double before = 0;
   for (Index u = 0; u < U; ++u) {

@@ -1,5 +1,5 @@
-// The steps of alternate() (hyper/factors.h) with q(z) held: everything that a row has of q is its mean, its
-// variance and, of its unit, moments.
+// The steps of alternate() (hyper/factors.h) for fixed q(z): what a row needs of q is its mean, its variance
+// and the moments of its unit.
 #pragma once
 
 #include "hyper/table.h"
@@ -8,7 +8,7 @@
 
 namespace galvi {
 
-/// The moments of eta under q(z), and the expectations there.
+/// The moments of eta under q(z), and the expectations.
 struct RowMoments {
   Matrix mean, variance;  // N x 1
   Expectations e;
@@ -22,11 +22,11 @@ class ItemSteps {
  public:
   ItemSteps(LatentGaussianModel& model, const HyperTable& table, Index term);
   /// Moves the table's values and the moments; `at` has expectations of order 2, and of order 1 afterwards.
-  /// Returns what the quadratic model promised to gain.
+  /// Returns the gain that the quadratic model predicts.
   double take(const UnitMoments& units, HyperTable& table, RowMoments& at) const;
 
  private:
-  /// -H D = g of item j, uphill whatever the bends; the promise g'D / 2.
+  /// -H D = g for item j, an ascent direction whatever the curvature; the predicted gain g'D / 2.
   double direction(Index j, const UnitMoments& units, const RowMoments& at, const HyperTable& table,
                    VectorRef step, VectorRef bend) const;
 
@@ -38,12 +38,12 @@ class ItemSteps {
   Eigen::MatrixXi learned_;                  // of (effects, loadings) of each item: which learned number
 };
 
-/// One damped Newton step for the likelihoods' parameters, whose Hessian, a block for each likelihood, is taken by
-/// differences. Returns the promise; `at` has expectations of order 1 afterwards.
+/// One damped Newton step for the likelihoods' parameters. The Hessian, one block per likelihood, is taken by
+/// finite differences. Returns the predicted gain; `at` has expectations of order 1 afterwards.
 double step_of_likelihood(LatentGaussianModel& model, HyperTable& table, RowMoments& at);
 
-/// The change of coordinates; false where it would lower the bound with the prior of the loadings. Moves the
-/// table, not q. Returns the gain.
+/// The change of coordinates; false where it would lower the bound plus the log prior of the loadings. Moves
+/// the table, not q. Returns the gain.
 double expand_parameters(const LatentGaussianModel& model, Index term, const UnitMoments& units, HyperTable& table);
 
 }  // namespace galvi

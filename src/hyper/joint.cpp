@@ -12,8 +12,8 @@ namespace galvi {
 
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
                              const HyperControl& control, Trace& trace) {
-  // What N rows say of a hyperparameter has a curvature of about N, q's numbers have one of about 1. In
-  // unlike units the first steps carry inducing points into each other, where they stick.
+  // The curvature of the bound in a hyperparameter is about N, in q's numbers about 1. In unlike units the
+  // first steps would move inducing points onto each other, where they stick.
   const double unit = 1 / std::sqrt(static_cast<double>(model.observations()));
   const HeldBasis held(model);
   const auto numbers = numbers_around(model, start, table.size());
@@ -33,7 +33,7 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
       model.update(table.values());
       bound = numbers->bound(at.head(size), gradient.head(size), in_hypers);
     } catch (const std::domain_error&) {
-      // no prior at these hyperparameters: the line search must come back
+      // no prior at these hyperparameters: the line search must backtrack
     }
     if (!std::isfinite(bound)) {
       gradient.setZero(at.size());

@@ -19,7 +19,7 @@ namespace {
 /// The bound at its optimal q as a function of the hyperparameters.
 class Profile {
  public:
-  /// loosest: the largest tolerance of an inference, in nats, where the gradient is large.
+  /// loosest: the largest tolerance of an inference, in nats, used where the gradient is large.
   Profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, InferenceControl control,
           Trace& trace, double loosest = 0)
       : model_(model),
@@ -46,7 +46,7 @@ class Profile {
       gradient = -table_.chain(slope(result.posterior));
     } catch (const std::domain_error&) {
       trace_.judge(-std::numeric_limits<double>::infinity());
-      // no posterior at these hyperparameters, or none with a gradient: the line search must come back
+      // no posterior at these hyperparameters, or none with a gradient: the line search must backtrack
       gradient.setZero(x.size());
       return std::numeric_limits<double>::infinity();
     }
@@ -70,8 +70,8 @@ class Profile {
   void warm(const Sites& sites) { sites_ = sites; }
 
  private:
-  /// The envelope gradient's error grows as the square root of the gap that inference leaves: far from the
-  /// best hyperparameters, where the gradient is large, a rough optimum of q serves as well.
+  /// The error of the envelope gradient grows as the square root of the gap that inference leaves. Far from
+  /// the best hyperparameters, where the gradient is large, a rough optimum of q is good enough.
   double tolerance() const {
     if (gradient_.size() == 0) return loosest_;
     return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, loosest_);
@@ -88,11 +88,11 @@ class Profile {
   double best_ = -std::numeric_limits<double>::infinity();
 };
 
-/// What a search leaves beside the table's values: where the last inference may start.
+/// The result of a search beside the table's values: where the last inference may start.
 struct Search {
   std::optional<Sites> sites;
   bool converged;
-  std::string note = {};  // what users should know about it
+  std::string note = {};  // a message for users
 };
 
 /// A search over the bound at its optimal q.
@@ -106,7 +106,7 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
         "\" takes as many gradients for each step as hyperparameters are learned, " +
         std::to_string(table.learned()) + " here and " + std::to_string(many) +
         " at most: use hyper_method = \"lbfgs\", or hold some (inducing points by move_inducing = FALSE)");
-  // Differences of gradients ask for more digits than a line search.
+  // Differences of gradients need more digits than a line search.
   InferenceControl warm = inference;
   warm.tol = control.method->differences ? 0.01 * inference.tol : std::max(inference.tol, 0.1 * control.tol);
   Profile profile(model, algorithm, table, warm, trace, control.method->differences ? 0 : 1e-3);
@@ -114,11 +114,11 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   LbfgsControl search;
   search.max_iterations = control.max_iterations;
   search.gradient_tolerance = 0.5 * std::sqrt(control.tol);
-  // The last digits of many values, as the coordinates of inducing points are, cost more steps than they are
-  // worth.
+  // The last digits of many values, such as coordinates of inducing points, are not worth the steps that they
+  // take.
   search.value_tolerance = table.learned() > many ? 100 * control.tol : 0;
   search.max_step = 4;
-  search.patience = 20;  // every one is an inference
+  search.patience = 20;  // each one is an inference
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
   const LbfgsResult result = control.method->minimise(objective, x0, lower, upper, search);
@@ -129,10 +129,11 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
         "the bound is not finite at the starting hyperparameters; set others by `start`");
   }
   table.set_unconstrained(result.x);
-  // A search may end at rounding level: what counts is the projected gradient at the best point.
+  // A search may end at rounding level: the projected gradient at the best point decides.
   const Vector projected = (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-  // Where the value moves by its own rounding, the gradient moves by the root of that times twice the curvature,
-  // which is about as large as there are observations. A sum of so many terms has lost a digit more than its last.
+  // Where the value changes by its own rounding error, the gradient changes by the root of that times twice
+  // the curvature, which is about the number of observations. A sum of so many terms is accurate to one digit
+  // less than the last.
   const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(result.value);
   const double least = std::sqrt(8 * rounding * static_cast<double>(model.observations()));
   return {profile.sites(), result.converged || projected.cwiseAbs().maxCoeff() <=
@@ -157,7 +158,7 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return {joint.sites, joint.converged};
 }
 
-/// Learned effects of factors move the prior mean, of which only the bound's gradient knows.
+/// Learned effects of factors move the prior mean, which only the bound's gradient accounts for.
 void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm, const HyperTable& table) {
   if (!algorithm.gradient && model.expectation().consistent()) return;
   const auto& learned = table.learned_positions();
@@ -171,7 +172,7 @@ void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm,
                                     "method = \"auto\"");
 }
 
-/// The way that the algorithm has of its own.
+/// The algorithm's own way of learning.
 Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                            const InferenceControl& inference, Trace& trace) {
   return {algorithm.learn(BlockModel(model), table, inference, trace), true};
@@ -210,7 +211,8 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     out.inference = profile.infer(start);
   } else {
     trace.stage(Stage::learning);
-    // For a conjugate model the best q is one step away: N sites that move beside it would only slow it down.
+    // For a conjugate model the best q is one step away: moving N sites beside the hyperparameters would be
+    // slower.
     const bool one_step = model.likelihood().conjugate() && !model.sums_suffice();
     const bool together = control.joint && !one_step;
     check_effects(model, algorithm, table);
@@ -233,7 +235,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
   }
   out.inference = best_of_starts(model, algorithm, std::move(out.inference), inference, trace);
   if (!note.empty()) out.inference.note = note;
-  // what is left to gain may be less than the bound's own rounding, which hides every further step
+  // the remaining gain may be less than the bound's rounding error, which hides every further step
   constexpr double trusted = 1e-3;  // nats
   const Stationarity& left = out.inference.stationarity;
   if (left.measure() <= std::min(left.rounding, trusted)) out.inference.converged = true;

@@ -7,12 +7,12 @@
 
 namespace galvi {
 
-/// How the bound's maximum in the hyperparameters is searched for.
+/// How the bound is maximised in the hyperparameters.
 struct HyperMethod {
   std::string name;
   LbfgsResult (*minimise)(const Objective& objective, const Vector& start, const Vector& lower,
                           const Vector& upper, const LbfgsControl& control);
-  bool differences;  // takes a gradient for each hyperparameter in each step, and needs their digits
+  bool differences;  // needs one gradient per hyperparameter in each step, to more digits
 };
 const std::vector<HyperMethod>& hyper_methods();
 /// Throws std::invalid_argument for an unknown name.
@@ -36,8 +36,8 @@ struct Fit {
 };
 
 /// Inference at the table's values; if any is learned and `optimise`, a search on the unconstrained scale
-/// with the envelope gradient, every inference started from the sites (lambda, b) of the last. The table ends
-/// at the result, the model's solvers factorised at its posterior.
+/// with the envelope gradient, each inference starting from the sites (lambda, b) of the last. The table ends
+/// at the result, with the model's solvers factorised at its posterior.
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
               const std::optional<Sites>& start, const InferenceControl& inference,
               const HyperControl& control, Trace& trace);

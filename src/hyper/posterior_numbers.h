@@ -1,4 +1,4 @@
-// A posterior as plain numbers that stay meaningful while hyperparameters move.
+// A posterior as unconstrained numbers that keep their meaning while hyperparameters move.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@ class PosteriorNumbers {
  public:
   virtual ~PosteriorNumbers() = default;
   virtual Vector origin() const = 0;
-  /// The bound at the model's present hyperparameters, and its gradients: in the numbers, and on the natural
+  /// The bound at the model's current hyperparameters, and its gradients: in the numbers, and on the natural
   /// scale in the whole table. Minus infinity where there is no posterior.
   virtual double bound(const Vector& x, VectorRef gradient, Vector& hyper_gradient) = 0;
-  /// Sites of what bound() saw last, or one natural-gradient step away from it.
+  /// Sites of the q that bound() saw last, or of q one natural-gradient step further.
   virtual Sites sites() const = 0;
 };
 
-/// Around a posterior that the model's solvers are factorised at: mean and factor of the whitened latent
-/// vectors where it is of these, else sites. hypers: length of the table.
+/// Around a posterior at which the model's solvers are factorised: mean and factor of the whitened latent
+/// vectors where these determine it, else sites. hypers: length of the table.
 std::unique_ptr<PosteriorNumbers> numbers_around(LatentGaussianModel& model, const Posterior& start,
                                                  Index hypers);
 

@@ -114,9 +114,9 @@ class ComplexityOfRange final : public PriorDensity {
   double rate_;
 };
 
-/// (1 + theta) / 2 is beta(shape, shape), -1 < theta < 1. Of partial correlations in column j of q, independent
-/// with shape = eta + (q - 1 - j) / 2, it makes the density of the matrix R proportional to |R|^(eta - 1)
-/// (Lewandowski, Kurowicka and Joe 2009).
+/// (1 + theta) / 2 is beta(shape, shape), -1 < theta < 1. For partial correlations in column j of q,
+/// independent with shape = eta + (q - 1 - j) / 2, the density of the matrix R is proportional to |R|^(eta -
+/// 1) (Lewandowski, Kurowicka and Joe 2009).
 class PartialCorrelation final : public PriorDensity {
  public:
   PartialCorrelation(const Numbers& x, bool) : shape_(x[0]) {}
@@ -133,8 +133,9 @@ class PartialCorrelation final : public PriorDensity {
   double shape_;
 };
 
-/// Uniform on an interval, which the transform keeps theta in: what is assumed of shares and correlations where
-/// they are integrated over. Nobody writes it: others than these would be improper.
+/// Uniform on the interval of the transform: assumed for shares and correlations without a prior when
+/// hyperparameters are integrated over. Users cannot ask for it: for other hyperparameters it would be
+/// improper.
 class Uniform final : public PriorDensity {
  public:
   explicit Uniform(double width) : width_(width) {}

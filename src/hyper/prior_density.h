@@ -1,4 +1,4 @@
-// Densities that users may put on a hyperparameter.
+// Prior densities of hyperparameters.
 #pragma once
 
 #include <map>
@@ -8,20 +8,22 @@
 
 namespace galvi {
 
-/// What R says: a type and its numbers; `quantity` tells a variance (the default) from a standard deviation.
+/// R's description: a type and its numbers; `quantity` distinguishes a variance (the default) from a standard
+/// deviation.
 struct PriorDensitySpec {
   std::string type;
   std::map<std::string, double> numbers;
   bool is_sd = false;
 };
 
-/// log p(theta) of the hyperparameter itself, normalised, and its derivative. theta > 0, but for correlations and places
+/// Normalised log p(theta) and its derivative, for the hyperparameter itself. theta > 0, except correlations
+/// and places
 class PriorDensity {
  public:
   virtual ~PriorDensity() = default;
   virtual double log_density(double theta) const = 0;
   virtual double derivative(double theta) const = 0;
-  /// Where a search starts that knows nothing else.
+  /// Starting value of a search if no other is known.
   virtual double centre() const = 0;
 };
 

@@ -36,7 +36,7 @@ class NewtonSearch {
     return out;
   }
 
-  /// What a step downhill may change: all but those that it would carry over a bound.
+  /// The variables that a descent step may change: all except those that it would move across a bound.
   std::vector<Index> free(const Point& p) const {
     constexpr double near = 1e-6;
     std::vector<Index> out;
@@ -47,7 +47,7 @@ class NewtonSearch {
     return out;
   }
 
-  /// By forward differences, or backward ones where forward there is a bound or no value.
+  /// By forward differences, or backward ones if the forward point is beyond a bound or has no value.
   Matrix hessian(const Point& p, const std::vector<Index>& free) {
     constexpr double difference = 5e-3;
     const Index F = static_cast<Index>(free.size());

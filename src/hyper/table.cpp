@@ -159,11 +159,11 @@ std::pair<double, double> HyperTable::prior_slopes(Index i) const {
   const auto& prior = rows_[learned_[i]].prior;
   if (!prior) return {0, 0};
   const double x = values_[learned_[i]], slope = prior->derivative(x);
-  return {slope, prior->derivative(x + 1) - slope};  // on places only normal densities are, whose slope is linear
+  return {slope, prior->derivative(x + 1) - slope};  // places have normal densities only, whose slope is linear
 }
 
 Vector HyperTable::chain(const Vector& natural_gradient) const {
-  // A value carries those above it along.
+  // A value moves those above it as well.
   Vector carried = natural_gradient;
   for (Index h = size() - 1; h > 0; --h)
     if (rows_[h].transform->argument == Transform::Argument::distance) carried[h - 1] += carried[h];

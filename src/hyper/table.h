@@ -11,7 +11,7 @@
 
 namespace galvi {
 
-/// A one-to-one map from the interval of a hyperparameter theta to all real numbers x, where the optimiser
+/// A one-to-one map from the interval of a hyperparameter theta to the real numbers x, where the optimiser
 /// moves.
 struct Transform {
   std::string name;
@@ -20,8 +20,8 @@ struct Transform {
   double (*backward)(double x);
   double (*slope)(double theta);                 // d theta / d x
   double (*log_slope_derivative)(double theta);  // d log|d theta / d x| / d x
-  /// What theta is: the value itself; for numbers in order its distance from the value in the row before; for a
-  /// correlation after the first of a matrix, which is its own, the partial correlation given the rows before
+  /// What theta is: the value itself; for ordered numbers the distance from the value in the row before; for
+  /// a correlation, except the first of a matrix, the partial correlation given the rows before
   /// (numeric/correlations.h).
   enum class Argument { value, distance, partial_correlation } argument = Argument::value;
   bool relative() const { return argument != Argument::value; }
@@ -30,7 +30,7 @@ const std::vector<Transform>& transforms();
 /// Throws std::invalid_argument for an unknown name.
 const Transform& find_transform(const std::string& name);
 
-/// The theta of values, a transform for each: NaN where correlations are not those of a matrix.
+/// The theta of values with one transform each: NaN where correlations do not form a correlation matrix.
 Vector transform_arguments(const std::vector<const Transform*>& transforms, const Vector& values);
 
 struct Hyperparameter {
@@ -39,7 +39,7 @@ struct Hyperparameter {
   bool learned;
   double lower, upper;                        // the range of theta that is searched, for learned ones
   std::shared_ptr<const PriorDensity> prior;  // null for none
-  Index likelihood = -1;                      // which likelihood's parameter it is (likelihood/mixed.h); -1: none's
+  Index likelihood = -1;                      // whose parameter it is (likelihood/mixed.h); -1: no likelihood's
 };
 
 class HyperTable {
@@ -50,7 +50,7 @@ class HyperTable {
   Index learned() const { return static_cast<Index>(learned_.size()); }
   const Vector& values() const { return values_; }
   void set_values(const Vector& values);
-  /// Are these (natural scale, whole table) within the range that is searched?
+  /// Whether these (natural scale, whole table) are within the range that is searched.
   bool admits(const Vector& values) const;
 
   /// The learned ones on the unconstrained scale, and their bounds there.
@@ -58,30 +58,30 @@ class HyperTable {
   Vector lower() const { return bounds(&Hyperparameter::lower); }
   Vector upper() const { return bounds(&Hyperparameter::upper); }
   void set_unconstrained(const Vector& x);
-  /// Which of the learned ones are places, not scales: their unconstrained scale is their own.
+  /// Which of the learned ones are places, not scales: their unconstrained scale is the natural one.
   Eigen::Array<bool, Eigen::Dynamic, 1> is_place() const;
-  /// Of the learned ones: where each is in the whole table, and its Hyperparameter::likelihood.
+  /// For the learned ones: position in the whole table, and Hyperparameter::likelihood.
   const std::vector<Index>& learned_positions() const { return learned_; }
   Index likelihood(Index i) const { return rows_[learned_[i]].likelihood; }
   /// d theta / dx of the i-th learned one.
   double slope(Index i) const { return rows_[learned_[i]].transform->slope(arguments_[learned_[i]]); }
   /// d log prior / dx and d^2 log prior / dx^2 of the i-th learned one, a place.
   std::pair<double, double> prior_slopes(Index i) const;
-  /// Which entries of the whole table are learned and sit at a bound.
+  /// Which entries of the whole table are learned and at a bound.
   std::vector<bool> at_bound() const;
 
   /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained
-  /// scale. Of a partial correlation a prior says the density of theta itself, of others that of the value.
+  /// scale. The prior of a partial correlation is a density of theta itself, other priors of the value.
   double log_prior() const;
-  /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table),
-  /// priors added.
+  /// The gradient on the unconstrained scale from that of the bound on the natural scale (whole table), with
+  /// the priors' gradients added.
   Vector chain(const Vector& natural_gradient) const;
 
  private:
   Vector bounds(double Hyperparameter::*bound) const;
-  /// What the prior of row h is a density of.
+  /// The quantity whose density the prior of row h is.
   double with_prior(Index h) const;
-  /// Takes theta of the learned rows over.
+  /// Sets theta of the learned rows.
   void set_arguments(const Vector& arguments);
 
   std::vector<Hyperparameter> rows_;
