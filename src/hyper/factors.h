@@ -29,8 +29,8 @@ struct Alternation {
 ///   1. one natural-gradient step for q;
 ///   2. for fixed q, one damped Newton step for the effects and loadings of each item, in which the bound is
 ///      concave where the likelihood is, and one for the parameters of the likelihood;
-///   3. a change of coordinates z -> C^-1 (z - G'x) that leaves eta unchanged, with C and G such that the units'
-///      mean posterior covariance and mean are those of the prior (parameter expansion).
+///   3. a change of coordinates z -> C^-1 (z - G'x) that leaves eta unchanged, with C and G such that the
+///      units' mean posterior covariance and mean are those of the prior (parameter expansion).
 /// Passes are accelerated by Anderson's method; a proposal that lowers the bound is replaced by the plain
 /// pass, so the bound never falls. At the end the factors are rotated to their principal axes, the largest
 /// loading of each positive.

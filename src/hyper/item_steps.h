@@ -12,7 +12,7 @@ namespace galvi {
 struct RowMoments {
   Matrix mean, variance;  // N x 1
   Expectations e;
-  Vector bend;  // of the bound in each of the table's numbers (minus its second derivative, natural scale) that moved
+  Vector bend;  // of the bound (minus its second derivative, natural scale) in each number that moved
 };
 
 /// One damped Newton step in each item's a = (effects, loadings): with x~ = (x, m) and z~ = (0, 2 cov(z, f)),
