@@ -1,4 +1,4 @@
-// The inference axis: who moves the sites. Every algorithm has one signature and ends in the same posterior.
+// The inference axis: the algorithms that optimise q. All have one signature and end in the same posterior.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace galvi {
 
-/// What moves q from minibatch to minibatch (inference/stochastic.h).
+/// The step rule of stochastic inference (inference/stochastic.h).
 enum class StepRule { natural, adadelta, adam, sag, svrg };
 /// Throws std::invalid_argument for an unknown name.
 StepRule step_rule_from(const std::string& name);
@@ -18,16 +18,16 @@ std::vector<std::string> step_rules();
 
 struct StochasticControl {
   StepRule rule = StepRule::natural;
-  Index batch_rows = 0;   // 0: a rule of thumb
-  double passes = 0;      // over the rows; 0: until the bound rises no more than by its noise
-  double step_size = 0;   // of the hyperparameters, and of q by adam and adadelta; 0: a rule of thumb
+  Index batch_rows = 0;   // 0: chosen from the data
+  double passes = 0;      // passes over the rows; 0: until the bound rises no more than its noise
+  double step_size = 0;   // of the hyperparameters, and of q with adam and adadelta; 0: chosen from the data
 };
 
 struct InferenceControl {
-  double tol = 1e-7;  // nats: stop when the bound can rise by no more (Stationarity::measure)
+  double tol = 1e-7;  // nats: stop when the bound can rise by no more than this (Stationarity::measure)
   int max_iterations = 500;
   StochasticControl stochastic;
-  bool one_start = false;  // of a bound that may have several optima: others were tried on part of the rows
+  bool one_start = false;  // for bounds with several optima: others were already tried on part of the rows
   bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
 };
 
@@ -36,19 +36,19 @@ struct InferenceResult {
   Stationarity stationarity;
   bool converged = false;
   int iterations = 0;
-  std::string stop = "where no step raised the bound";  // where it ended if it neither converged nor ran out
-  std::string message;  // what makes the result useless, though a search may pass through here
-  std::string note;     // what users should know about a result that is fine
+  std::string stop = "where no step raised the bound";  // unless it converged or ran out of iterations
+  std::string message;  // a reason to reject the result, though a search may pass through here
+  std::string note;     // a message to users about a valid result
 };
 
 // Three kinds of algorithms, by what they need of the rows:
-/// all at once, in memory;
+/// all rows at once, in memory;
 using RowsAlgorithm = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
                                           const InferenceControl& control, Trace& trace);
-/// sums over them, wherever they are;
+/// sums over rows, wherever they are;
 using SumsAlgorithm = InferenceResult (*)(GlobalModel model, const std::optional<Sites>& start,
                                           const InferenceControl& control, Trace& trace);
-/// block after block, with two numbers kept for each row.
+/// block after block of rows, with two numbers kept for each row.
 using BlocksAlgorithm = InferenceResult (*)(BlockModel model, const std::optional<Sites>& start,
                                             const InferenceControl& control, Trace& trace);
 
@@ -60,38 +60,39 @@ struct Kinds {
 
 class HyperTable;
 
-/// What the objective is to the log evidence, where the expectation leaves it a bound.
+/// How the objective relates to the log evidence, if the expectation leaves it a bound.
 enum class Evidence { bound, exact, approximation };
 
-/// Who averages a row's likelihood over what inducing points leave open there (generalised FITC): nobody, the
-/// algorithm itself, or the likelihood (expectation/averaged.h).
+/// Who averages a row's likelihood over the variance that inducing points leave (generalised FITC): nobody,
+/// the algorithm itself, or the likelihood (expectation/averaged.h).
 enum class Averaging { none, itself, likelihood };
 
-/// What R asks of an algorithm, never by its name.
+/// What R asks of an algorithm, instead of its name.
 struct AlgorithmFacts {
   Evidence evidence = Evidence::bound;
   Averaging averaging = Averaging::none;
   bool dual_value = false;  // the gap in its trace is that of its own dual value
-  int squares = 0;          // N x N matrices per latent value that it holds beside the solver's
+  int squares = 0;          // N x N matrices per latent value that it stores beside the solver's
 };
 
 /// One row of the registry.
 struct Algorithm {
   std::string name;
-  /// What there is of it; where sums suffice, blocks or else sums run.
+  /// Its implementations; where sums suffice, `blocks` or else `sums` runs.
   Kinds kinds;
-  /// Empty if it can serve the model; else one sentence: why not, and the nearest that can.
+  /// Empty if it can serve the model; else one sentence that says why not and names the nearest algorithm
+  /// that can.
   std::string (*refuses)(const LatentGaussianModel& model);
-  /// In a sentence, for galvi_methods().
+  /// A description in one sentence, for galvi_methods().
   std::string description;
-  /// d objective / d hyper (natural scale) at what run() returned, where that is not
+  /// d objective / d hyper (natural scale) at the result of run(), where it differs from
   /// LatentGaussianModel::gradient().
   Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
-  /// What expectation = "auto" stands for.
+  /// The expectation that "auto" chooses.
   std::string expectation = "auto";
   AlgorithmFacts facts = {};
-  /// Moves the learned hyperparameters, where the algorithm has a way of its own to; the last inference starts
-  /// from the sites that it returns.
+  /// Moves the learned hyperparameters, if the algorithm has its own way of doing so; the last inference
+  /// starts from the sites that it returns.
   Sites (*learn)(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) = nullptr;
 
   InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,
@@ -99,9 +100,9 @@ struct Algorithm {
 };
 
 const std::vector<Algorithm>& algorithms();
-/// What expectation = "auto" stands for with this method.
+/// The expectation that "auto" chooses with this method.
 std::string automatic_expectation(const std::string& method);
-/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name,
+/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name, and
 /// std::domain_error with the reason if the algorithm cannot serve the model.
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model);
 

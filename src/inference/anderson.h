@@ -11,10 +11,10 @@ class Anderson {
  public:
   explicit Anderson(std::size_t memory) : memory_(memory) {}
 
-  /// From x, G(x) - x and the present size of a step, the next point to try: x + step (G(x) - x) with the
-  /// differences of earlier points taken off, sum_i gamma_i (dx_i + step dr_i), where gamma makes the
-  /// residual r = G(x) - x, combined in the same way, smallest. `scale`: of the entries of x, what counts as
-  /// one unit. A point may have been reached in any way: its difference from the last one counts the same.
+  /// The next point to try, from x, G(x) - x and the current step size: x + step (G(x) - x) less a
+  /// combination of differences of earlier points, sum_i gamma_i (dx_i + step dr_i), where gamma minimises
+  /// the residual r = G(x) - x combined in the same way. `scale`: the unit of each entry of x. Points may be
+  /// reached in any way: only their differences matter.
   Vector next(const Vector& x, const Vector& residual, const Vector& scale, double step) {
     if (memory_ > 0 && x_.size() > 0) {
       if (dx_.size() == memory_) {

@@ -13,8 +13,8 @@ struct SiteMeans {
   Matrix b, centred;
 };
 
-// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the present lambda, alpha = b + d
-// - lambda f' must be dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
+// With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the current lambda, alpha = b + d
+// - lambda f' must equal dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
 SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   constexpr double tolerance = 1e-3;
   constexpr int products = 30;
@@ -39,7 +39,7 @@ SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
   return {posterior.sites.b + d, posterior.centred + apply_covariance(d)};
 }
 
-// Towards the mean V b, halved until the bound does not fall. True if it moved.
+// Moves towards the mean V b by a step that is halved until the bound does not fall. True if it moved.
 bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) {
   const Matrix way = b - current.sites.b;
   for (double step = 1; step > 1e-6; step *= 0.5) {
@@ -80,7 +80,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
   bool moved = false;
   for (int i = 0; i < most; ++i) {
     const double before = current.merit;
-    // where the log likelihood is not concave Newton's direction may go down
+    // where the log likelihood is not concave, Newton's direction may be a descent direction
     const bool stepped =
         move_mean(model, newton_means(model, current).b, current) || mean_step(model, current);
     moved = moved || stepped;
@@ -128,7 +128,7 @@ InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& st
     Sites next;
     next.b = Eigen::Map<const Matrix>(guess.data(), N, K);
     next.lambda = Eigen::Map<const Matrix>(guess.data() + size, N, K);
-    // an extrapolated lambda below a tenth of the plain step's is not to be trusted
+    // an extrapolated lambda below a tenth of the plain step's is not trusted
     next.lambda = (target.lambda.array() >= 0).select(next.lambda.cwiseMax(0.1 * target.lambda), next.lambda);
     auto candidate = model.at_sites(next, order);
     if (holds(candidate, out.posterior)) {
@@ -138,7 +138,7 @@ InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& st
     }
     bool moved = natural_step(model, target, step, order, out.posterior);
     if (!moved && how.joint) {
-      // the natural gradient is an ascent direction whatever the bends of the bound
+      // the natural gradient is an ascent direction whatever the curvature of the bound
       step = 1;
       moved = natural_step(model, model.natural_target(out.posterior), step, order, out.posterior);
     }

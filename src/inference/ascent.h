@@ -1,4 +1,4 @@
-// The safeguarded step that every site-moving algorithm shares: the bound never falls.
+// The safeguarded step that all site-moving algorithms share: the bound never falls.
 #pragma once
 
 #include "inference/algorithm.h"
@@ -6,46 +6,46 @@
 
 namespace galvi {
 
-/// Moves `current` towards `target` in the natural parameters, by `step` or less: the step is halved until
-/// the bound (Posterior::merit) does not fall. True if it moved; `step` is what was taken. The solvers end
-/// factorised at `current`.
+/// Moves `current` towards `target` in the natural parameters, by at most `step`: the step is halved until
+/// the bound (Posterior::merit) does not fall. True if it moved; `step` is then the step taken. The solvers
+/// end factorised at `current`.
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
                   Posterior& current);
 
-/// m towards alpha of V (g + lambda f), g = dE/dm, with V held: Newton's step where lambda is minus the
-/// curvature, uphill in any case. Halved until the bound does not fall; true if it moved.
+/// Moves m towards alpha of V (g + lambda f), g = dE/dm, for fixed V: Newton's step where lambda is minus the
+/// curvature, an ascent direction in any case. Halved until the bound does not fall; true if it moved.
 bool mean_step(LatentGaussianModel& model, Posterior& current);
 
-/// m for this V by Newton's method for the means of all latents together, to a tenth of `tol`; true if it
-/// moved. Here and in newton_target() the solvers are factorised at that posterior and its expectations are
-/// of order 2.
+/// Optimises m for this V by Newton's method for the means of all latents together, to a tenth of `tol`; true
+/// if it moved. Here and in newton_target() the solvers are factorised at that posterior and its expectations
+/// are of order 2.
 bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current);
 
-/// Newton's step for the means of all latents together, with V held, and lambda = -2 dE/dv. It is
-/// natural_target() where the expectation is exact and K = 1; elsewhere classes compete, or a bound bends
-/// otherwise than its lambda says, and natural_target() is a slow fixed-point iteration.
+/// Newton's step for the means of all latents together, for fixed V, and lambda = -2 dE/dv. It equals
+/// natural_target() where the expectation is exact and K = 1. Elsewhere classes compete, or the curvature of
+/// a bound differs from lambda, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 
-/// Is newton_target() the better target? Where classes or two predictors compete for one response, and with
-/// bounds, whose lambda is not the curvature in the mean.
+/// Whether newton_target() is the better target: where classes or two predictors compete for one response,
+/// and with bounds, whose lambda is not the curvature in the mean.
 inline bool moves_means_together(const LatentGaussianModel& model) {
   const Distributional* two = model.likelihood().distributional();
   const bool compete = two ? two->compete() : model.latents() > 1;
   return compete || !model.expectation().exact();
 }
 
-/// Is there a posterior after the step, and its merit not lower but for rounding?
+/// Whether there is a posterior after the step, with a merit that is no lower up to rounding.
 inline bool holds(std::optional<Posterior>& next, const Posterior& current) {
   return next && next->holds_after(current);
 }
 
-/// Records the point; true when there is nothing left to do.
+/// Records the point; true if the algorithm is done.
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
               InferenceResult& out);
 
 struct Climb {
   bool joint = false;       // towards newton_target() instead of natural_target()
-  std::size_t memory = 10;  // points that Anderson acceleration in (b, lambda) looks back at
+  std::size_t memory = 10;  // number of earlier points that Anderson acceleration in (b, lambda) uses
 };
 
 /// Climbs to the optimum. A step that would lower the bound is replaced by a plain one, shortened.

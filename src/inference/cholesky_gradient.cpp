@@ -41,8 +41,8 @@ class FactorClimber {
     for (FreeForm& part : parts_) part.rebase();
   }
 
-  /// The bound at x, minus infinity where there is none, its gradient, and the squared norm of that in (u,
-  /// S).
+  /// The bound at x (minus infinity where there is none), its gradient, and the squared norm of the gradient
+  /// in (u, S).
   double bound(const Vector& x, Vector& gradient, double& squared_norm) {
     const Index N = model_.rows(), K = model_.latents();
     read(x);
@@ -68,7 +68,7 @@ class FactorClimber {
     return value;
   }
 
-  /// Of the q that bound() saw last.
+  /// For the q that bound() saw last.
   Sites read_off() const {
     Sites sites;
     sites.lambda = -2.0 * expectations_.d_variance;
@@ -91,11 +91,11 @@ class FactorClimber {
   Matrix centred_;
 };
 
-// What L-BFGS is told, and how it goes on from its best point in new units.
+// The settings of L-BFGS, and how it restarts from its best point in new units.
 LbfgsControl search_control(Index numbers) {
   LbfgsControl out;
   out.gradient_tolerance = 1e-13;
-  // wide priors want a long memory, which may take some 30 MB
+  // wide priors need a long memory, of up to about 30 MB
   out.memory = static_cast<int>(std::clamp<Index>(2000000 / numbers, 20, 100));
   return out;
 }
@@ -126,7 +126,7 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
 
   const bool certified = !std::isnan(out.stationarity.certificate);
   Sites best_sites = out.posterior.sites;
-  // what the trace has so far, which its next entry is not to lie below
+  // the last bound in the trace, which its next entry must not be below
   double best = out.posterior.elbo, promising = control.tol;
   FactorClimber climber(model, out.posterior);
   const Objective objective = [&](const Vector& x, Vector& gradient) {
@@ -169,8 +169,9 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   }
 
   if (!out.converged) {
-    // Where the search stopped early, one fixed-point step from the best q may end below its bound:
-    // shortened, and further ones until it does not, or close to the optimum until they are there.
+    // Where the search stopped early, one fixed-point step from the best q may end below its bound. It is
+    // then shortened, and further steps follow until the bound is no lower; close to the optimum, until they
+    // converge.
     constexpr int most = 100;
     const double near = 100 * control.tol;
     model.restore(out.posterior);

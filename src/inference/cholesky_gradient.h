@@ -4,14 +4,14 @@
 
 namespace galvi {
 
-/// Challis and Barber's method (004, section 4): L-BFGS over the mean u and the triangular factor S of
-/// q(z~) = N(u, S S'), z~ the whitened latent vector, without sites. The trace records the bound of this
-/// free-form q; the posterior is that of the sites lambda = -2 dE/dv, b = dE/dm + lambda f at its marginals,
-/// one fixed-point step further.
+/// Challis and Barber's method (004, section 4): L-BFGS over the mean u and the triangular factor S of q(z~)
+/// = N(u, S S'), z~ the whitened latent vector, without sites. The trace records the bound of this free-form
+/// q; the posterior is that of the sites lambda = -2 dE/dv, b = dE/dm + lambda f at its marginals, one
+/// fixed-point step further.
 ///
-/// With control.cold it starts at the prior and moves in (u, S), as the papers ran it. Otherwise it starts
-/// after a few natural-gradient steps, and now and then the present q becomes the unit that numbers are
-/// measured in. Memory: K (2 N L + O(L^2)).
+/// With control.cold it starts at the prior and moves in (u, S), as in the papers. Otherwise it starts after
+/// a few natural-gradient steps, and now and then changes to the units of the current q. Memory: K (2 N L +
+/// O(L^2)).
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace);
 

@@ -10,10 +10,10 @@ namespace galvi {
 
 namespace {
 
-/// One row's part of the bound as a function of the variance of its latent k (but for c, which comes on top),
-/// for a given cavity: the precision of the prior and the other sites. The row's mean is where it would be
-/// best for that variance. Eq. 16 fixes it instead, and then m and V wait for each other: in wide priors that
-/// takes twice as many sweeps.
+/// One row's part of the bound as a function of the variance of its latent k (without c, which is added), for
+/// a given cavity: the precision of the prior and the other sites. The row's mean is the best one for that
+/// variance. Eq. 16 keeps it fixed instead; m and V then wait for each other, which takes twice as many
+/// sweeps under wide priors.
 class RowProblem {
  public:
   explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
@@ -44,8 +44,7 @@ class RowProblem {
         m = mean_;
         return {infinity, 0};
       }
-      // Newton's step to cavity (m - mean) + alpha = dE/dm, inside a bracket; an E that bends upwards counts
-      // as straight
+      // Newton's step to cavity (m - mean) + alpha = dE/dm, inside a bracket; a convex E counts as linear
       const double bend = cavity_ - weight * std::min(row.d_mm[kk], 0.0);
       const double step = (weight * row.d_m[k_] - alpha_ - cavity_ * (m - mean_)) / bend;
       if (i == 60 || std::abs(step) <= 1e-8 * std::sqrt(v)) {
@@ -66,8 +65,8 @@ class RowProblem {
   double cavity_ = 0, extra_ = 0, mean_ = 0, alpha_ = 0;
 };
 
-// The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda): where eq. 16's function of v, log v -
-// cavity v + 2 E, is largest. Its slope falls in lambda, so a bracket closes in; Newton's steps where they
+// The lambda with lambda = -2 dE/dv at v = 1 / (cavity + lambda), which maximises eq. 16's function of v, log
+// v - cavity v + 2 E. Its slope falls in lambda, so a bracket closes in; Newton's steps are taken where they
 // stay inside.
 double solve_site(RowProblem& problem, double cavity, double lambda) {
   const double least = -cavity * (1 - 1e-10);
@@ -110,7 +109,7 @@ Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
   return lambda;
 }
 
-// A step of the natural gradient, which raises the bound whatever its bends. True if it moved.
+// A natural-gradient step, which raises the bound whatever its curvature. True if it moved.
 bool ascend(LatentGaussianModel& model, Posterior& current) {
   double step = 1;
   return natural_step(model, model.natural_target(current), step, 2, current);
@@ -123,13 +122,13 @@ InferenceResult coordinate_ascent(LatentGaussianModel& model, const std::optiona
   InferenceResult out;
   out.posterior = initial_posterior(model, start, 2);
   Posterior& current = out.posterior;
-  // Step 1 sets V to Sigma and m to mu; sites that know the data save one or two sweeps.
+  // Step 1 sets V to Sigma and m to mu; starting from sites of the data saves one or two sweeps.
   if (!start) ascend(model, current);
   settle_mean(model, control.tol, current);
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
     const Posterior before = current;
-    // one factorisation a sweep, so that the rounding of N updates does not add up
+    // one factorisation per sweep, so that the rounding errors of N updates do not accumulate
     if (auto next = model.at_covariance(sweep(model, current), current, 2)) {
       current = std::move(*next);
       settle_mean(model, control.tol, current);  // step 2(b), eq. 21

@@ -35,7 +35,7 @@ NaturalCoordinates::NaturalCoordinates(const Posterior& start, const Matrix& lam
     : b_(start.sites.b),
       log_lambda_(start.sites.lambda.cwiseMax(lambda_floor).array().log()),
       scale_b_(start.variance.cwiseSqrt().cwiseInverse()),
-      // curvature in log lambda is about (lambda v)^2 / 2; a site that hardly matters must not run off
+      // the curvature in log lambda is about (lambda v)^2 / 2; a negligible site must not run away
       scale_log_(
           (1 / start.sites.lambda.cwiseMax(lambda_floor).cwiseProduct(start.variance).array()).min(1e3)) {}
 

@@ -1,4 +1,4 @@
-// Ways to write a posterior (mean and covariance of q) as 2 N K numbers, for optimisers over all of them.
+// Ways to write a posterior (mean and covariance of q) as 2 N K numbers, for general optimisers.
 #pragma once
 
 #include "model/latent_gaussian_model.h"
@@ -10,9 +10,9 @@ class Coordinates {
   virtual ~Coordinates() = default;
   /// The numbers of the posterior it was made from.
   virtual Vector origin() const = 0;
-  /// The posterior of other numbers; empty where there is none.
+  /// The posterior of other numbers; empty if there is none.
   virtual std::optional<Posterior> at(LatentGaussianModel& model, const Vector& x) const = 0;
-  /// Of the bound, at the posterior that the solvers are factorised at.
+  /// The gradient of the bound at the posterior at which the solvers are factorised.
   virtual Vector gradient(LatentGaussianModel& model, const Posterior& q) const = 0;
 };
 
@@ -29,8 +29,8 @@ class RawCoordinates final : public Coordinates {
   Vector origin_;
 };
 
-/// (b, log lambda) around a posterior, scaled so that the curvature is of order one. As m = V b, a change of
-/// lambda moves the mean too: dm = -V diag(d lambda) m.
+/// (b, log lambda) around a posterior, scaled such that the curvature is of order one. As m = V b, a change
+/// of lambda moves the mean too: dm = -V diag(d lambda) m.
 class NaturalCoordinates final : public Coordinates {
  public:
   NaturalCoordinates(const Posterior& start, const Matrix& lambda_floor);

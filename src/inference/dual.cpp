@@ -18,7 +18,7 @@ using Map = Eigen::Map<const Matrix>;
 
 double dot(const Matrix& X, const Matrix& Y) { return X.cwiseProduct(Y).sum(); }
 
-// Of its value, which is a sum of terms that all but cancel.
+// Relative to the dual's value, a sum of terms that nearly cancel.
 double rounding(const DualPoint& point) { return 1e-15 * (1.0 + point.magnitude); }
 
 class Search {
@@ -33,12 +33,12 @@ class Search {
     return problem_.at(problem_.start(posterior));
   }
 
-  /// The next point, empty where none lower is found.
+  /// The next point; empty if none is lower.
   std::optional<DualPoint> next(const DualPoint& current) {
     auto found = along(current, limited(current, direction(current)));
     if (!found && !memory_.empty()) {
       memory_.clear();
-      problem_.at(current.x);  // products are those of the point that solvers are factorised at
+      problem_.at(current.x);  // products need the solvers factorised at this point
       found = along(current, limited(current, direction(current)));
     }
     if (found) memory_.add(flat(found->x - current.x), flat(found->gradient - current.gradient));
@@ -79,8 +79,8 @@ class Search {
     return matrix(out);
   }
 
-  // 001, eq. 26, keeps the whole step inside. Entries that hardly matter would make it short: as long as a
-  // longer step still goes down with them stopped, it is taken.
+  // 001, eq. 26, shortens the whole step to stay inside. Negligible entries would make it very short, so a
+  // longer step with those entries stopped is taken as long as it still descends.
   Path limited(const DualPoint& current, const Matrix& direction) const {
     constexpr double enough = 0.1, shortest = 1e-6;
     const double slope = dot(direction, current.gradient), room = problem_.room(current, direction);
@@ -92,7 +92,7 @@ class Search {
     return {direction, slope, std::min(1.0, room), room};
   }
 
-  // Armijo's condition and, for the memory's sake, Wolfe's on the slope, by bracketing.
+  // Armijo's condition and, so that L-BFGS has useful pairs, Wolfe's on the slope, by bracketing.
   std::optional<DualPoint> along(const DualPoint& current, const Path& path) {
     constexpr double armijo = 1e-4, wolfe = 0.9;
     constexpr int trials = 40;
@@ -116,7 +116,7 @@ class Search {
   }
 
   DualProblem problem_;
-  bool plain_, variances_;  // is (V o V) / 2 part of the metric?
+  bool plain_, variances_;  // whether (V o V) / 2 is part of the metric
   LbfgsMemory memory_;
 };
 
@@ -130,8 +130,8 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
   double gap = infinity;
   Search search(model, control.cold);
   auto current = search.start(out.posterior);
-  // Where a wide prior makes alpha large at lambdas that do not fit together, D is far from the bound, and
-  // natural steps are quicker.
+  // Under a wide prior alpha is large where the lambdas are inconsistent; D is then far from the bound, and
+  // natural-gradient steps are faster.
   double step = 1.0;
   for (int i = 0; i < approaches && !control.cold && out.iterations < control.max_iterations; ++i) {
     const double far = current ? current->value - out.posterior.elbo : infinity;
@@ -148,7 +148,7 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
     const std::optional<Posterior>& here = current->posterior;
     const bool best = here && here->elbo >= out.posterior.elbo;
     if (best) out.posterior = *here;
-    // the best bound so far against the dual, which only falls
+    // the best bound so far against the dual, which only decreases
     const double now = best ? current->gap : current->value - out.posterior.elbo;
     idle = now < last ? 0 : idle + 1;
     last = now;

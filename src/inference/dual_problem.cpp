@@ -11,7 +11,7 @@ namespace galvi {
 namespace {
 
 constexpr Index dual_block = 256;
-constexpr double dual_row_work = 100.0;  // flops, roughly
+constexpr double dual_row_work = 100.0;  // approximate flops
 
 }  // namespace
 
@@ -99,7 +99,7 @@ std::optional<DualPoint> DualProblem::at(const Matrix& x) {
   point.gradient = Matrix::Zero(N, K);
   Vector conjugate;
   if (!x.allFinite() || !add_conjugates(point, conjugate)) return std::nullopt;
-  // a conjugate may be the small rest of terms such as x log x
+  // a conjugate may be the small difference of terms such as x log x
   const double steepest = x.cwiseProduct(point.gradient).cwiseAbs().sum();
   const Matrix alpha = alpha0_ + alpha1_.cwiseProduct(x), lambda = lambda0_ + lambda1_.cwiseProduct(x);
 
@@ -122,7 +122,8 @@ std::optional<DualPoint> DualProblem::at(const Matrix& x) {
   point.gradient += alpha1_.cwiseProduct(mean) - 0.5 * lambda1_.cwiseProduct(point.variance);
   point.gap = infinity;
   if (point.posterior) {
-    // Fenchel's inequality row by row, where D and the bound, large and nearly equal, do not meet.
+    // Fenchel's inequality row by row, where D and the bound are large and nearly equal and their difference
+    // is inexact.
     const Vector rows =
         conjugate - point.posterior->expectations.value +
         (alpha.cwiseProduct(mean) - 0.5 * lambda.cwiseProduct(point.variance)).rowwise().sum();
@@ -174,8 +175,8 @@ Matrix DualProblem::tangent(const Matrix& gradient) const {
 
 namespace {
 
-// The way to an edge that a step may take. Where the distance is hardly a number of its own beside the edge,
-// rounding would end outside.
+// The largest step towards an edge. Where the distance is tiny relative to the edge, rounding would end
+// outside.
 double allowed(double distance, double edge) {
   constexpr double share = 0.99, resolution = 4e-16;
   if (std::isinf(distance)) return infinity;
@@ -212,7 +213,7 @@ Matrix DualProblem::stopped(const DualPoint& point, const Matrix& direction) con
                    up = allowed(upper_(n, k) - point.x(n, k), upper_(n, k));
       out(n, k) = std::min(std::max(out(n, k), -down), up);
     }
-    // classes share what their sum is off by
+    // classes share the error of their sum
     double off = sums_[n] == Sum::held ? out.row(n).sum() : 0.0;
     if (sums_[n] == Sum::below)
       off = std::max(0.0, out.row(n).sum() - allowed(point.rest[n], model_.data().weight[n]));

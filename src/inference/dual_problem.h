@@ -7,8 +7,8 @@
 
 namespace galvi {
 
-/// One number x per observation and latent says where the dual stands (DualLine): x is lambda, and alpha
-/// follows from it, but for the gaussian, whose lambda is fixed and whose x is alpha. All matrices are N x K.
+/// A point of the dual is one number x per observation and latent (DualLine): x is lambda, from which alpha
+/// follows, except for the gaussian, whose lambda is fixed and whose x is alpha. All matrices are N x K.
 struct DualPoint {
   Matrix x;
   double value;      // D

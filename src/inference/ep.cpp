@@ -57,7 +57,7 @@ struct Update {
   double log_evidence;
 };
 
-// Empty where a cavity is no Gaussian, or so far from its row that the likelihood is zero there.
+// Empty where a cavity is not a Gaussian, or so far from its row that the likelihood is zero.
 std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) {
   const Index N = model.rows();
   const Cavities cavities = cavities_of(model, q);
@@ -88,7 +88,7 @@ std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) 
   return out;
 }
 
-// How far the update would move q, in the natural gradient's norm.
+// The size of the update of q in the natural gradient's norm.
 double distance_to(const LatentGaussianModel& model, const Posterior& q, const Sites& target) {
   const Vector d = target.lambda - q.sites.lambda;
   const Vector r = target.b - q.sites.b - d.cwiseProduct(q.centred);
@@ -100,8 +100,8 @@ struct Point {
   Update update;
 };
 
-// The posterior of these sites and EP's view of it, whether or not E log p is finite there; empty where a row
-// has no cavity. The solver ends factorised there.
+// The posterior of these sites and EP's quantities, whether or not E log p is finite; empty where a row has
+// no cavity. The solver ends factorised there.
 std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   Solver& solver = model.solver(0);
   if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise_for(sites.lambda, sites.b))
@@ -123,8 +123,8 @@ std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   return Point{std::move(q), std::move(*update)};
 }
 
-// Cavities are as they should be only where the sites agree with each other, as they nearly do at the optimum
-// of the bound.
+// Cavities are valid only where the sites agree with each other, as they nearly do at the optimum of the
+// bound.
 std::optional<Point> first_point(LatentGaussianModel& model, const std::optional<Sites>& start) {
   if (start)
     if (auto point = point_at(model, *start)) return point;
@@ -154,7 +154,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;
     ++out.iterations;
-    // An update that moves further than the last one did overshoots.
+    // An update larger than the last one overshoots.
     step = out.stationarity.norm > before ? 0.5 * step : std::min(1.0, 1.2 * step);
     before = out.stationarity.norm;
     std::optional<Point> next;
@@ -177,7 +177,7 @@ Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers)
   Vector out = Vector::Zero(hypers);
   const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, lambda = q.sites.lambda;
   const Vector d_variance = -0.5 * lambda;
-  // c belongs to the covariance of eta here, whose derivative [alpha^2 - lambda + lambda^2 v] / 2 it shares
+  // here c is part of the covariance of eta and shares its derivative [alpha^2 - lambda + lambda^2 v] / 2
   Vector d_extra = d_variance;
   const Vector& c = model.solver(0).extra_variances();
   if (c.size() > 0)

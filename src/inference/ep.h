@@ -4,18 +4,18 @@
 
 namespace galvi {
 
-/// Expectation propagation, all sites at once and damped, for log-concave likelihoods with K = 1: a
-/// yardstick.
+/// Expectation propagation with damped parallel updates, for log-concave likelihoods with K = 1: a reference
+/// for the variational methods.
 ///
-/// Site n stands for p(y_n | eta_n)^w: with everything else as the cavity N(m_c, v_c), mean and variance of
-/// the product are those of cavity times p^w. Posterior::elbo is EP's estimate of the log evidence, no
-/// bound. Stationarity::norm measures how far an undamped update would move q, as a natural-gradient step is
-/// measured.
+/// Site n stands for p(y_n | eta_n)^w: with all else as the cavity N(m_c, v_c), it matches mean and variance
+/// of cavity times p^w. Posterior::elbo is EP's estimate of the log evidence, not a bound. Stationarity::norm
+/// is the size of an undamped update of q, measured like a natural-gradient step.
 InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start,
                    const InferenceControl& control, Trace& trace);
 
-/// d estimate / d hyper (natural scale) at the fixed point, where the sites may be held: the prior's part is
-/// that of a bound at its maximum, the likelihood's the mean of d log p / d hyper under cavity times p^w.
+/// d estimate / d hyper (natural scale) at the fixed point, where the sites may be treated as fixed: the
+/// prior's part is that of a bound at its maximum, the likelihood's the mean of d log p / d hyper under
+/// cavity times p^w.
 Vector ep_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers);
 
 }  // namespace galvi

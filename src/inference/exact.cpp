@@ -26,7 +26,7 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);
-    // what the last digits of alpha' (C + noise) alpha and of the rows' terms may be worth
+    // rounding errors of alpha' (C + noise) alpha and of the rows' terms
     constexpr double epsilon = std::numeric_limits<double>::epsilon();
     const auto observed = lambda.array() > 0;
     const Vector noise = observed.select(lambda.cwiseInverse(), 0.0);
@@ -34,8 +34,8 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
                       (std::abs(log_evidence) + r.cwiseAbs().dot(site_mean.alpha.cwiseAbs()) +
                        site_mean.alpha.cwiseAbs2().dot(noise)) +
                   4 * site_mean.rounding + model.solver(k).rounding();
-    // Jitter stands in for noise that is not there: where it explains more than a trace of a noise-free
-    // response, observations contradict each other.
+    // Jitter stands in for noise that the model does not have: if it explains more than a trace of a
+    // noise-free response, observations contradict each other.
     const double explained = model.solver(k).jitter() * site_mean.alpha.cwiseAbs().maxCoeff();
     if (!lambda.allFinite() && explained > 1e-3 * r.cwiseAbs().maxCoeff())
       out.message =
@@ -46,13 +46,13 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     q.alpha.col(k) = site_mean.alpha;
     q.centred.col(k) = site_mean.mean;
     q.variance.col(k) = model.solver(k).marginal_variances().cwiseMax(0.0);
-    // a row of weight w is w rows: its noise is noise / w and the constants of w - 1 further rows are missing
+    // a row of weight w counts as w rows: its noise is noise / w, and the constants of w - 1 rows are missing
     for (Index n = 0; n < N; ++n) {
       const double w = model.data().weight[n];
       if (w > 0 && w != 1 && std::isfinite(lambda[n]))
         log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
     }
-    // with c the bound of Titsias (2009): E log p has an expected square more, c / noise
+    // with c, the bound of Titsias (2009): E log p has one more expected square, c / noise
     const Vector& c = model.solver(k).extra_variances();
     if (c.size() > 0) log_evidence -= 0.5 * lambda.dot(c);
     q.elbo += log_evidence;

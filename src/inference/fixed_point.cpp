@@ -10,9 +10,9 @@ namespace galvi {
 
 namespace {
 
-// V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8), m held; shortened in
-// gamma until the bound does not fall. Where gamma is negative and no step along it raises the bound, it is
-// set to zero (004, section 3.1).
+// V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8) for fixed m; the step
+// in gamma is shortened until the bound does not fall. Where gamma is negative and no step along it raises
+// the bound, it is set to zero (004, section 3.1).
 bool covariance_step(LatentGaussianModel& model, Posterior& current) {
   const Matrix gamma = -2.0 * current.expectations.d_variance;
   std::vector<Matrix> targets{gamma};

@@ -4,10 +4,10 @@
 
 namespace galvi {
 
-/// FPi of Sheth and Khardon (004, section 4): one Newton step for m, one fixed-point step V <- T(V) (eq. 8),
-/// in turn. Safe: a step that would lower the bound is shortened. Where the solver keeps a latent vector, K >
-/// 1 or the expectation is a bound, m and V move together (the natural-gradient form of the same step,
-/// section 3.2; newton_target()) with Anderson acceleration.
+/// FPi of Sheth and Khardon (004, section 4): one Newton step for m and one fixed-point step V <- T(V) (eq.
+/// 8), in turn. A step that would lower the bound is shortened. Where the solver keeps a latent vector, K > 1
+/// or the expectation is a bound, m and V move together (the natural-gradient form of the same step, section
+/// 3.2; newton_target()) with Anderson acceleration.
 InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace);
 

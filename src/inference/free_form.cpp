@@ -16,8 +16,8 @@ void for_panels(Index columns, Body body) {
   for (Index begin = 0; begin < columns; begin += panel) body(begin, std::min(panel, columns - begin));
 }
 
-// out = A B for lower triangular B; with `lower` only what lies on and below the diagonal, to be called so
-// where A has nothing above it or that of the product is not wanted.
+// out = A B for lower triangular B; with `lower` only the lower triangle of the product, for A that is lower
+// triangular too or if the rest is not needed.
 void times_lower(Context& context, const Matrix& A, bool lower, const Matrix& B, Matrix& out) {
   const Index N = A.rows(), L = A.cols();
   out.setZero(N, L);
@@ -54,7 +54,7 @@ FreeForm::FreeForm(Context& context, const Solver& solver, const Vector& lambda,
   crossed_lower(context_, design_, triangular_, lambda, design_, A);
   A.diagonal().array() += 1;
   fill_upper(A);
-  // With the last row and column first a lower triangular factor becomes an upper one.
+  // Reversing rows and columns turns a lower triangular factor into an upper one.
   Matrix flipped = A.reverse();
   if (cholesky(context_, flipped)) {
     flipped.triangularView<Eigen::StrictlyUpper>().setZero();

@@ -17,8 +17,8 @@ struct Natural {
   std::vector<Matrix> precision;
 };
 
-/// Newton's step for the means of all predictors, with the precisions where they are. Empty where the bound
-/// does not bend downwards.
+/// Newton's step for the means of all predictors, with fixed precisions. Empty where the bound is not
+/// concave.
 std::vector<Vector> newton_direction(GlobalModel& model, const GlobalPoint& point, const GlobalStep& way) {
   Matrix A = newton_matrix(model, point);
   Vector r(A.rows());
@@ -58,7 +58,7 @@ class Acceleration {
  public:
   explicit Acceleration(const GlobalPosterior& q) : anderson_(memory_for(q)) {}
 
-  /// Where it would go from q, of which `plain` is the end of a plain step of that length.
+  /// The accelerated point from q, where `plain` is the end of a plain step of that length.
   Natural next(const GlobalPosterior& q, const GlobalPosterior& plain, double step) {
     const Vector x = numbers(q);
     Vector scale(x.size());
@@ -90,7 +90,7 @@ class Acceleration {
     for (const LatentPosterior& part : q) out += part.mean.size() + triangle(part.mean.size());
     return out;
   }
-  // ten points, of which less than 30 MB are kept
+  // ten points, as far as they fit into 30 MB
   static std::size_t memory_for(const GlobalPosterior& q) {
     return static_cast<std::size_t>(std::clamp<Index>(2000000 / std::max<Index>(size(q), 1), 2, 10));
   }
@@ -108,7 +108,7 @@ class Acceleration {
   Anderson anderson_;
 };
 
-/// An extrapolated point may lie where flat columns have no posterior: it is refused like any other bad guess.
+/// An extrapolated point may have no posterior for flat columns: it is rejected like any other bad proposal.
 std::optional<GlobalPosterior> posterior_if_any(GlobalModel& model, const Natural& guess) {
   try {
     return model.posterior(guess.mean, guess.precision);
@@ -135,7 +135,7 @@ std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const Glob
 InferenceResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control,
                              Trace& trace, bool joint) {
   constexpr double smallest = 1e-6;
-  constexpr double slow = 0.25;  // of the last step's norm: a plain step leaves less where rows are many
+  constexpr double slow = 0.25;  // relative to the last step's norm: many rows make steps faster
   InferenceResult out;
   Acceleration acceleration(point.q);
   double reached = point.elbo, step = 1, before = 0;
@@ -172,7 +172,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
       next = model.at(std::move(q), joint);
       while (!holds(next) && (step *= 0.5) >= smallest) next = model.at(plain(step), joint);
       if (!holds(next) && !direction.empty()) {
-        // the natural gradient is an ascent direction whatever the bends of the bound
+        // the natural gradient is an ascent direction whatever the curvature of the bound
         for (step = 1; !holds(next) && step >= smallest; step *= 0.5)
           next = model.at(natural_step(model, point, way, step), joint);
       }

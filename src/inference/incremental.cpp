@@ -10,7 +10,7 @@ namespace galvi {
 
 namespace {
 
-// Blocks of less lose time to factorisations, of more digits in each sweep.
+// Smaller blocks lose time to factorisations; larger ones gain less accuracy per sweep.
 Index block_rows(const BlockModel& model) {
   Index L = 0;
   for (Index k = 0; k < model.model().latents(); ++k) L = std::max(L, model.prior(k).columns());

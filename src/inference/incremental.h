@@ -5,10 +5,10 @@
 namespace galvi {
 
 /// Blocks of rows in turn replace their own sites in the sums, at the posterior of all that has been seen
-/// (incremental variational inference: Neal and Hinton 1998; the sites are a dual pair a row, Adam et al.
-/// 2021). No step size: a step is shortened only where it would carry a mean of the block further than
-/// 1 + 2 sd. Two numbers are kept for each row and latent. After two sweeps, or as soon as no step needs
-/// shortening, full passes go on (global_climb()), which certify what they find.
+/// (incremental variational inference: Neal and Hinton 1998; the sites are one dual pair per row, Adam et al.
+/// 2021). There is no step size: a step is shortened only where it would move a mean of the block further
+/// than 1 + 2 sd. Two numbers are kept for each row and latent. After two sweeps, or as soon as no step needs
+/// shortening, full passes follow (global_climb()) and certify the result.
 InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
                             const InferenceControl& control, Trace& trace);
 

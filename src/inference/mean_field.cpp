@@ -13,7 +13,7 @@ namespace galvi {
 namespace {
 
 constexpr Index probit_block = 256;
-constexpr double probit_row_work = 1e3;  // flops, roughly
+constexpr double probit_row_work = 1e3;  // approximate flops
 
 /// Calls body(n, part, copies) for every part log Phi(sign eta + shift) of each row that has copies of it.
 template <class Body>
@@ -33,7 +33,7 @@ void for_parts(LatentGaussianModel& model, Body body) {
                });
 }
 
-/// How many latents each row has, which is its site's lambda.   N
+/// The number of latents of each row, which is its site's lambda.   N
 Vector copies_of(LatentGaussianModel& model) {
   Vector out = Vector::Zero(model.rows());
   for_parts(model, [&](Index n, const Composition::Part&, double copies) { out[n] += copies; });
@@ -43,9 +43,10 @@ Vector copies_of(LatentGaussianModel& model) {
 /// q(g) of one part in units of sd = (1 - v)^(-1/2), the standard deviation before truncation (002, below eq.
 /// 11): N(z, 1) restricted to positive values, with the derivatives of log Phi at z.
 ///
-/// Given the mean m of f, a is best where E g - a = sd^2 (E g - m), or
+/// Given the mean m of f, the best a satisfies E g - a = sd^2 (E g - m), or
 ///   z + v r(z) = sqrt(1 - v) (sign eta + shift),   r = phi / Phi.
-/// The left side is convex and increasing: from the right Newton's method goes straight down to the root.
+/// The left side is convex and increasing, so Newton's method from the right decreases monotonically to the
+/// root.
 struct Truncated {
   double f[5];
   Truncated(double v, double target) {
@@ -112,7 +113,7 @@ class TruncatedClimber {
     return out;
   }
 
-  /// Newton's step for m. The bound is concave in E g, and along its step there this one goes up.
+  /// Newton's step for m. The bound is concave in E g, where this is an ascent direction.
   Vector step(const Point& at, double tolerance) const {
     constexpr int products = 200;
     const Solver& solver = model_.solver(0);
@@ -128,8 +129,9 @@ class TruncatedClimber {
     return residual + solver.apply_covariance(root.cwiseProduct(x));
   }
 
-  /// How much the bound can rise: with e = V b - m its gradient in every E g, minus the bound is P-strongly
-  /// convex, and P^-1 = I + the prior covariance of the latents: [e' Lambda e + (Lambda e)' C Lambda e] / 2.
+  /// Upper bound on the remaining increase: with e = V b - m the gradient in every E g, minus the bound is
+  /// P-strongly convex, and P^-1 = I + the prior covariance of the latents: [e' Lambda e + (Lambda e)' C
+  /// Lambda e] / 2.
   double gap(const Point& at) const {
     const Vector e = at.sites.mean - at.m, sum = lambda_.cwiseProduct(e);
     return 0.5 * (e.dot(sum) + sum.dot(model_.solver(0).apply_prior(sum)));
@@ -142,7 +144,7 @@ class TruncatedClimber {
   const Vector& lambda() const { return lambda_; }
 
  private:
-  // The constants of log p, which a row of weight 0 has not.
+  // The constants of log p, which a row of weight 0 does not have.
   double log_multiplicity() const {
     double sum = 0;
     Composition row;
@@ -199,10 +201,10 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   return out;
 }
 
-// q(g) may be held: with D the variances of g summed over each row's latents,
+// q(g) may be treated as fixed: with D the variances of g summed over each row's latents,
 //   d bound = [alpha' dC alpha - tr((I - Lambda V) Lambda dC) + tr((I - Lambda V) D (I - V Lambda) dC)] / 2
 //             - lambda' dc / 2.
-// Sites held make dV = (I - V Lambda) dC (I - Lambda V), hence the two derivatives in v that follow.
+// Fixed sites give dV = (I - V Lambda) dC (I - Lambda V), hence the two derivatives in v that follow.
 Vector mean_field_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {
   const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, lambda = q.sites.lambda;
   const Vector& c = model.solver(0).extra_variances();

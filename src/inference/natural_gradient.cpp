@@ -7,9 +7,9 @@
 
 namespace galvi {
 
-// Bounds on many classes under wide priors bend in the mean otherwise than lambda says, and the natural
-// gradient crawls along their ridges: what has not settled after a hundred steps goes on with Newton's
-// direction for the mean.
+// With bounds on many classes under wide priors the curvature in the mean differs from lambda, and the
+// natural gradient is slow along their ridges. What has not converged after a hundred steps continues with
+// Newton's direction for the mean.
 InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                  const InferenceControl& control, Trace& trace) {
   constexpr int patience = 100;

@@ -5,8 +5,8 @@
 namespace galvi {
 
 /// Natural-gradient ascent (003 section 3; 002): the sites move towards lambda = -2 dE/dv, b = dE/dm + lambda
-/// f, each step accelerated by what earlier ones taught of the curvature (Anderson). A step of size one on a
-/// Gaussian likelihood is exact. A step that would lower the bound is halved, and doubled after.
+/// f, with Anderson acceleration. A step of size one is exact for a Gaussian likelihood. A step that would
+/// lower the bound is halved, and doubled afterwards.
 InferenceResult natural_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                  const InferenceControl& control, Trace& trace);
 

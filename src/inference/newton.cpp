@@ -18,8 +18,8 @@ constexpr double max_site_move = 2;
 
 using Map = Eigen::Map<const Matrix>;
 
-/// The coordinate x in which lambda moves: log lambda where the best lambda is positive, lambda v0 with v0
-/// the variance at the last factorisation where it may be negative.
+/// The coordinate x of lambda: log lambda where the best lambda is positive, lambda v0 with v0 the variance
+/// at the last factorisation where it may be negative.
 class SiteScale {
  public:
   SiteScale(bool positive, const Matrix& v0, const Matrix& floor)
@@ -38,7 +38,7 @@ class SiteScale {
     if (positive_) return x.array().exp();
     return v0_.cwiseInverse();
   }
-  /// dx / dE_v of lambda = -2 E_v; zero where lambda sits at its floor.
+  /// dx / dE_v of lambda = -2 E_v; zero where lambda is at its lower limit.
   Matrix target_slope(const Matrix& d_variance) const {
     if (positive_) return (-2 * d_variance.array() > floor_.array()).select(d_variance.cwiseInverse(), 0.0);
     return -2 * v0_;
@@ -47,8 +47,8 @@ class SiteScale {
     if (positive_) return floor_.array().log();
     return Matrix::Constant(v0_.rows(), v0_.cols(), -std::numeric_limits<double>::infinity());
   }
-  /// A move as far as the frozen model can be trusted, site by site: one that it sends far away must not hold
-  /// the others back. A site that hardly matters may vanish at once.
+  /// Limits a move site by site to where the frozen model is valid, so that one site with a large move does
+  /// not hold the others back. A negligible site may vanish at once.
   Matrix limited(const Matrix& move, const Matrix& x, const Matrix& variance) const {
     const Matrix within = move.cwiseMax(-max_site_move).cwiseMin(max_site_move);
     if (!positive_) return within;
@@ -176,8 +176,7 @@ Vector FrozenModel::direction(const Point& p, double tolerance) const {
   return d;
 }
 
-/// The first point along a direction where the residual falls, halving `step`; empty after `halvings` of
-/// them.
+/// The first point along a direction where the residual falls, halving `step`; empty after `halvings` trials.
 std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const FrozenModel::Point& from,
                                          const Matrix& d_alpha, const Matrix& d_mean, const Matrix& d_x,
                                          int halvings, double& step) {
@@ -191,7 +190,7 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
 }
 
 /// Moves (alpha, x), and the mean = C alpha, towards the frozen model's solution. False if it got less than
-/// half of the way there, measured by the residual.
+/// halfway, measured by the residual.
 bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
                   Matrix& alpha, Matrix& mean, Matrix& x) {
   const Index N = model.rows(), K = model.latents();
@@ -201,7 +200,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
   double last_step = 0;
   for (int i = 0; i < inner_iterations && point->norm > inner_reduction * start && point->norm > 1e-11; ++i) {
     model.context().monitor.poll();
-    // far from the solution the trust region cuts the step, and a rough direction is as good
+    // far from the solution the trust region cuts the step, and a rough direction is good enough
     const double tolerance =
         last_step < 1 ? 0.1 : std::min(0.1, std::max(0.3 * inner_reduction * start / point->norm, 1e-3));
     const Vector d = frozen.direction(*point, tolerance);
@@ -215,7 +214,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
     const Matrix limited = frozen.sites().limited(d_x, point->x, point->variance);
     auto next = search(frozen, *point, d_alpha, d_mean, limited, 4, step);
     if (!next) {
-      // clipped, it need not be a descent direction; scaled down as a whole it is
+      // clipped, it need not be a descent direction; scaled down as a whole, it is
       step = std::min(longest, max_site_move / std::max(d_x.cwiseAbs().maxCoeff(), 1e-300));
       next = search(frozen, *point, d_alpha, d_mean, d_x, 12, step);
     }
@@ -223,7 +222,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
     last_step = step;
     const double gain = next->norm / point->norm;
     point = std::move(next);
-    // progress this slow is the frozen model's own fault: a new factorisation is worth more
+    // progress this slow is the fault of the frozen model: a new factorisation helps more
     if (i >= 10 && gain > 0.99) break;
   }
   alpha = point->alpha;
@@ -264,8 +263,8 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
       const Matrix x = frozen.sites().of(current.sites.lambda);
       Matrix alpha = current.alpha, mean = current.centred, target = x;
       solved = solve_frozen(model, frozen, current, alpha, mean, target);
-      // A row that does not determine a latent (weight 0, or a class decided before its turn) has a site of
-      // zeros and keeps it. Derivatives that underflowed far from the data are zero, too: such sites move.
+      // A row that does not determine a latent (weight 0, or a class decided before) has sites of zero and
+      // keeps them. Derivatives that underflow far from the data are zero too, but those sites move.
       const auto silent =
           (current.expectations.d_mean.array() == 0 && current.expectations.d_variance.array() == 0 &&
            current.alpha.array() == 0 && current.sites.lambda.array() == 0)
@@ -284,9 +283,9 @@ InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& s
     }
     stalled = current.elbo - before <= little ? stalled + 1 : 0;
     if (moved && solved) continue;
-    // Where the model of the variances is not good enough: Newton's step for the means alone with a
-    // fixed-point step for the variances, else the natural gradient, which is an ascent direction whatever
-    // the bends of the bound.
+    // Where the model of the variances is too rough: Newton's step for the means alone with a fixed-point
+    // step for the variances, else the natural gradient, which is an ascent direction whatever the curvature
+    // of the bound.
     model.restore(current);
     bool stepped = false;
     if (bends) {

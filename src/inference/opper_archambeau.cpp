@@ -13,7 +13,7 @@ namespace galvi {
 
 namespace {
 
-// As the papers ran it: from a cold start in (alpha, lambda), by a line search in them.
+// As in the papers: from a cold start in (alpha, lambda), by a line search in them.
 InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& start,
                      const InferenceControl& control, Trace& trace) {
   InferenceResult out;
@@ -50,8 +50,8 @@ InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& sta
   return out;
 }
 
-// Minus the bound's gradient in (b, lambda), and minus the natural gradient, which is the way to the target:
-// what the inverse Fisher information makes of the first.
+// Minus the bound's gradient in (b, lambda), and minus the natural gradient, the inverse Fisher information
+// times the gradient, which points to the target.
 Vector slope_at(LatentGaussianModel& model, const Posterior& q) {
   const Expectations& e = q.expectations;
   const Matrix d_b = model.product(&Solver::apply_covariance, e.d_mean - q.alpha);
@@ -71,8 +71,8 @@ InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional
   if (control.cold) return cold(model, start, control, trace);
   constexpr int pairs = 30;
   const Index N = model.rows(), K = model.latents(), half = 2 * N * K;
-  // The memory's vectors hold gradients twice, as slope_at() does; steps, which products are taken with, have
-  // zeros there. So the first curvature need not be a matrix.
+  // The memory's vectors contain gradients twice, as slope_at() does; steps, which products are taken with,
+  // have zeros there. So the initial curvature need not be a matrix.
   const auto padded = [half](const Vector& x) {
     Vector out = Vector::Zero(2 * half);
     out.head(half) = x;

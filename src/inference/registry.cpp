@@ -22,7 +22,7 @@ namespace {
 
 using Model = LatentGaussianModel;
 
-// The first reason that is not empty.
+// The first non-empty reason.
 template <std::string (*... Checks)(const Model&)>
 std::string all_of(const Model& model) {
   std::string reason;
@@ -30,7 +30,7 @@ std::string all_of(const Model& model) {
   return reason;
 }
 
-// Not of a gaussian whose variance is fixed at 0.
+// Refuses a gaussian whose variance is fixed at 0.
 std::string needs_noise(const Model& model) {
   const double eta = 0;
   if (model.likelihood().conjugate() && model.likelihood().conditional_variance(1, &eta) == 0)
@@ -211,12 +211,12 @@ std::string automatic_expectation(const std::string& method) {
 }
 
 const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies. With z as long as the data newton, or where the likelihood is not concave,
-  // whose bends newton's model of the variances misjudges, the natural gradient. Else the fixed point, which
-  // keeps its digits where coefficients have wide priors; where rows are very many, incremental sweeps are
-  // there first.
+  // auto: exact where it applies. With z as long as the data newton or, where the likelihood is not
+  // log-concave and newton's model of the variances is misleading, the natural gradient. Otherwise the fixed
+  // point, which is accurate for coefficients with wide priors; with very many rows incremental sweeps are
+  // faster.
   if (name == "auto") {
-    constexpr Index many = 100;  // rows for each column (bench/incremental.R)
+    constexpr Index many = 100;  // rows per column (bench/incremental.R)
     const bool sweeps = model.latents() == 1 && model.observations() >= many * model.latent_dimension();
     const bool concave = model.likelihood().concave_in_each();
     const bool full = model.full() && model.has_all_rows();

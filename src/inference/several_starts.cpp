@@ -9,7 +9,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double agreement = 1e-4;  // nats: what starts may differ by and still have found the same optimum
+constexpr double agreement = 1e-4;  // nats: starts whose bounds differ by less have found the same optimum
 
 std::string list_of(const std::vector<double>& bounds) {
   std::string out;
@@ -36,7 +36,7 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
     try {
       other = algorithm.run(model, sites, control, aside);
     } catch (const std::domain_error&) {
-      continue;  // no posterior there
+      continue;  // no posterior here
     }
     if (other.converged) bounds.push_back(other.posterior.elbo);
     if (other.posterior.elbo > best.posterior.elbo + agreement) best = std::move(other);

@@ -9,7 +9,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double widest_marginal = 1e4;  // of a variance; wider priors are as good as flat
+constexpr double widest_marginal = 1e4;  // of a variance; wider priors count as flat
 
 struct Site {
   double lambda, b;
@@ -25,7 +25,7 @@ Site expand_at_datum(const Likelihood& likelihood, const Datum& datum, double we
 }
 
 // The sites of a distributional likelihood with eta_2 at these values, and with eta_1 where each row alone
-// has it then and as uncertain as that leaves it.   second: N
+// puts it, with the uncertainty that leaves.   second: N
 Sites sites_given(Context& context, const LatentGaussianModel& model, const Data& data,
                   const Matrix& prior_mean, const Vector& second) {
   const Likelihood& likelihood = model.likelihood();
@@ -42,7 +42,7 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
       continue;
     }
     given->derivatives(data[n], mean(n, 0), l);
-    // a kink has no curvature: as uncertain as the response is then
+    // a kink has no curvature: the response's own variance is used
     variance(n, 0) = l[2] < 0 ? -1 / l[2] : 0;
     if (given->smoothness().width == 0) variance(n, 0) = given->conditional_variance(data[n].size, &mean(n, 0));
   }
@@ -52,7 +52,7 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
   return {lambda, e.d_mean + lambda.cwiseProduct(mean - prior_mean)};
 }
 
-// The eta_2 that fits each row while eta_1 is known no better than in the prior: all is noise.   N
+// The eta_2 that fits each row if eta_1 is known no better than in the prior: all variation is noise.   N
 Vector noisy_second(const Distributional& likelihood, const Data& data, const Matrix& prior_mean,
                     const Matrix& prior_variance) {
   Vector out = prior_mean.col(1);
@@ -68,7 +68,7 @@ Vector noisy_second(const Distributional& likelihood, const Data& data, const Ma
 
 std::vector<Sites> other_starts(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
-  // starting_sites() take responses for noise; with eta_2 at its prior mean they may be signal
+  // starting_sites() treat responses as noise; with eta_2 at its prior mean they may be signal
   if (model.likelihood().distributional())
     return {sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean().col(1))};
   Sites start{Matrix::Zero(N, K), Matrix::Zero(N, K)};
@@ -91,10 +91,10 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
   if (const Distributional* form = likelihood.distributional())
     return sites_given(context, model, data, prior_mean,
                        noisy_second(*form, data, prior_mean, prior_variance));
-  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever one row
-  // says.
+  // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever a single
+  // row says.
   const bool narrow = model.observations() > 2 * model.latent_dimension();
-  // Of classes that compete the widest would take all.
+  // Among competing classes the widest would take all.
   const double widest = K == 1 ? widest_marginal : narrow ? 0 : 4;
   const Matrix v0 = prior_variance.cwiseMin(widest);
   Expectations e;
@@ -110,7 +110,7 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
     }
     const Site own = expand_at_datum(likelihood, data[n], data.weight[n], prior_mean(n));
     const double lambda = sites.lambda(n), b = sites.b(n), v = v0(n);
-    // what this observation alone would do to its own mean
+    // the effect of this observation alone on its own mean
     const double move = v * b / (1 + lambda * v);
     const bool moderate =
         std::isfinite(lambda) && std::isfinite(move) && lambda >= 0 && std::abs(move) <= 3 * std::sqrt(v);
@@ -139,7 +139,7 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
 }
 
 void find_finite_bound(const std::function<bool(double factor)>& attempt) {
-  // Weaker sites first. Under a very wide prior, where E log p overflows, stronger ones.
+  // Weaker sites first; stronger ones under a very wide prior, where E log p overflows.
   for (const double factor : {0.5, 4.0}) {
     double power = 1;
     for (int i = 0; i < 60; ++i, power *= factor)

@@ -1,4 +1,4 @@
-// Where inference begins when nobody says.
+// Default starting points of inference.
 #pragma once
 
 #include <functional>
@@ -8,16 +8,16 @@
 
 namespace galvi {
 
-/// Sites of each observation alone: a natural-gradient step from its prior marginal where that is a moderate
-/// move, else the quadratic expansion of its log likelihood around its own starting value. The latter where
-/// the expectation at the prior overflows (counts under a wide prior), and for coefficients that many rows
-/// share. Of some rows of the model, with the moments of eta in the prior.   N x K each
+/// Sites of each observation alone: a natural-gradient step from its prior marginal where that moves it
+/// moderately, else the quadratic expansion of its log likelihood around its own starting value. The latter
+/// is used where the expectation at the prior overflows (counts under a wide prior), and for coefficients
+/// that many rows share. For some rows of the model, with the moments of eta in the prior.   N x K each
 Sites starting_sites(Context& context, const LatentGaussianModel& model, const Data& data,
                      const Matrix& prior_mean, const Matrix& prior_variance);
 
-/// Other places to start from, for bounds with several optima: every observation taken at its word, and with
-/// a hundredth of its weight, which is a smoother fit. With two linear predictors, where starting_sites()
-/// take responses for noise, the second predictor at its prior mean; with classes the prior.
+/// Other starting points, for bounds with several optima: every observation fitted as closely as possible,
+/// and with a hundredth of its weight, which gives a smoother fit. With two linear predictors, where
+/// starting_sites() treat responses as noise, the second predictor at its prior mean; with classes the prior.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
 /// Calls attempt(factor) for multiples of starting sites until one succeeds. Throws std::domain_error if none

@@ -68,20 +68,20 @@ class Adadelta {
   Vector square_, moved_;
 };
 
-/// A minibatch and how many times all rows are as many.
+/// A minibatch, and the ratio of all rows to its rows.
 struct Batch {
   const RowBlock& rows;
   const std::vector<Index>& at;
   double scale;
 };
 
-/// q as a step rule keeps it.
+/// q in the form that a step rule uses.
 class Mover {
  public:
   virtual ~Mover() = default;
   virtual const GlobalPosterior& posterior() const = 0;
-  /// sums: of the batch at posterior(), scaled to all rows. t: of the step, from 1; share: from 1 to 0 as steps
-  /// are to become small.
+  /// sums: of the batch at posterior(), scaled to all rows. t: number of the step, from 1; share: falls from
+  /// 1 to 0 as steps become small.
   virtual void step(const Batch& batch, const Contribution& sums, int t, double share) = 0;
   virtual void begin_pass() {}
 };
@@ -89,14 +89,15 @@ class Mover {
 /// h = A m and G of the sums, which the natural gradient moves.
 class NaturalMover : public Mover {
  public:
-  /// learns: hyperparameters move too, which q has to follow; else steps fall as Robbins and Monro (1951) ask.
+  /// learns: hyperparameters move too and q has to follow; otherwise steps decrease as in Robbins and Monro
+  /// (1951).
   NaturalMover(BlockModel& model, bool learns) : model_(model), learns_(learns), sums_(model.no_sites()) {
     q_ = *model.posterior_of(sums_, 1);
   }
   const GlobalPosterior& posterior() const override { return q_; }
   void step(const Batch& batch, const Contribution& sums, int t, double share) override {
     constexpr double least = 0.1, power = -0.7;
-    if (t == 1) {  // E log p at the prior may not tell where the rows are
+    if (t == 1) {  // E log p at the prior may be uninformative
       Contribution first = starting_sums(model_.model(), batch.rows, 0, batch.rows.size());
       scale(batch.scale, first);
       move(1, first);
@@ -106,7 +107,7 @@ class NaturalMover : public Mover {
   }
 
  protected:
-  /// W'(b - lambda f + ..): the sums of the sites that the rows ask for.
+  /// W'(b - lambda f + ..): the sums of the rows' new sites.
   Contribution target(Contribution sums) const {
     for (std::size_t k = 0; k < q_.size(); ++k) {
       fill_upper(sums.curvature[k]);
@@ -135,12 +136,12 @@ class NaturalMover : public Mover {
   GlobalPosterior q_;
 };
 
-/// Johnson and Zhang (2013): all rows at an anchor, and of the minibatch only what has changed since.
+/// Johnson and Zhang (2013): the sums of all rows at an anchor, and from the minibatch only the change since.
 class AnchoredMover final : public NaturalMover {
  public:
   using NaturalMover::NaturalMover;
   void begin_pass() override {
-    if (++passes_ == 1) return;  // the first is a plain one
+    if (++passes_ == 1) return;  // the first is a plain step
     anchor_ = q_;
     if (auto point = model_.at(q_)) at_anchor_ = target(std::move(point->sums));
   }
@@ -164,7 +165,7 @@ class AnchoredMover final : public NaturalMover {
   Contribution at_anchor_;
 };
 
-/// Every row's site is remembered, and replaced as the row comes round.
+/// Every row's site is stored, and replaced when the row is visited.
 class RememberingMover final : public Mover {
  public:
   RememberingMover(BlockModel& model, bool learns)
@@ -236,7 +237,7 @@ std::unique_ptr<Mover> make_mover(BlockModel& model, const StochasticControl& co
   }
 }
 
-/// When the sampled bound has stopped rising: its mean over windows of steps, with a standard error.
+/// Detects when the sampled bound has stopped rising: its mean over windows of steps, with a standard error.
 class Windows {
  public:
   Windows(Index steps, double rows) : steps_(steps), rows_(rows) {}
@@ -248,7 +249,7 @@ class Windows {
     const double mean = sum_ / count_;
     const double error = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean) / count_);
     means_.push_back(mean);
-    // every row once: the rows' differences do not count as noise between passes
+    // each row once, so that differences between rows do not count as noise between passes
     const double noise = std::max(2 * error / std::sqrt(10.0), 1e-3 * rows_);
     const std::size_t n = means_.size();
     settled_ = n > 2 && means_[n - 1] - means_[n - 3] < noise;
@@ -266,11 +267,11 @@ class Windows {
   bool settled_ = false;
 };
 
-/// How large steps are: full ones first, then falling to a hundredth.
+/// Step sizes: constant first, then decreasing to a hundredth.
 class Schedule {
  public:
   Schedule(double steps) : total_(steps) {}
-  /// The rest of the steps is the decay: three for every seven so far.
+  /// The remaining steps are the decay: three for every seven so far.
   void decay_from(int t) {
     if (total_ > 0) return;
     total_ = std::max(t + 60.0, t / 0.7);
@@ -288,11 +289,11 @@ class Schedule {
   double total_, begin_ = 0;
 };
 
-// places: coordinates of inducing points that are learned.
+// places: learned coordinates of inducing points.
 Index batch_rows(const BlockModel& model, const StochasticControl& control, Index places) {
   const Index N = model.model().observations();
   if (control.batch_rows > 0) return std::min(control.batch_rows, N);
-  // The factorisations of a step, about 10 L^3, are to cost less than its rows, L^2 + L p each with p inputs.
+  // The factorisations of a step, about 10 L^3, should cost less than its rows, L^2 + L p each with p inputs.
   Index L = 1;
   for (Index k = 0; k < model.model().latents(); ++k) L = std::max(L, model.prior(k).columns());
   const Index even = 10 * L * L / (L + places / L);
@@ -301,7 +302,7 @@ Index batch_rows(const BlockModel& model, const StochasticControl& control, Inde
 
 struct Stop {};
 
-/// Minibatches until the schedule is over. table: null where hyperparameters stay.
+/// Minibatches until the schedule ends. table: null if hyperparameters are fixed.
 GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl& control, Trace& trace) {
   constexpr double of_logs = 0.02, of_places = 0.01;  // step sizes of adam
   constexpr int most = 200000;
@@ -313,7 +314,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
   std::optional<HeldBasis> basis(core);
   auto mover = make_mover(model, how, table != nullptr);
   Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);
-  // whole passes where they are short: every row is in a window as often as any other
+  // whole passes where they are short, so that every row is in a window equally often
   const Index window = steps < shortest ? (shortest + steps - 1) / steps * steps : std::min(steps, longest);
   Windows windows(window, static_cast<double>(N));
   Adam adam;
@@ -326,7 +327,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
     size = table->is_place().select(Vector::Constant(x.size(), given > 0 ? given / 2 : of_places),
                                     Vector::Constant(x.size(), given > 0 ? given : of_logs));
   }
-  int t = 0, began = 0;  // steps, and those of a q before the present one
+  int t = 0, began = 0;  // steps in all, and steps of earlier q
   try {
     while (true) {
       mover->begin_pass();
@@ -355,7 +356,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
           table->set_unconstrained(x);
           try {
             core.update(table->values());
-          } catch (const std::domain_error&) {  // no prior there, or none with the points in this order
+          } catch (const std::domain_error&) {  // no prior here, or none with the points in this order
             table->set_values(before);
             x = table->unconstrained();
             basis.reset();
@@ -367,7 +368,7 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
         }
         core.context().cost.rows += static_cast<double>(rows.size());
         if (std::isfinite(bound) && windows.add(bound)) {
-          trace.attempt();  // windows differ by chance: the last one stands for all
+          trace.attempt();  // windows differ by chance: the last one represents all
           trace.at(core.hyper(), from_here(mover->posterior()), windows.mean());
           trace.add(windows.mean(), std::numeric_limits<double>::quiet_NaN());
           if (!schedule.known() && windows.settled()) schedule.decay_from(t);
@@ -400,7 +401,7 @@ InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, 
   return incremental(model, near, control, trace);
 }
 
-// Rows keep what q says of them; its own numbers lose their meaning when the points are ordered anew.
+// The rows' sites are kept; q's own numbers lose their meaning when the points are reordered.
 Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
                            Trace& trace) {
   const GlobalPosterior q = run(model, &table, control, trace);
