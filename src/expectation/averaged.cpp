@@ -13,9 +13,9 @@ double Averaged::log_density(const Datum& datum, const double* f) const {
   return rule.log_mass();
 }
 
-// With < > the mean under p N and a, b, c, d the derivatives of l = log p, each derivative in f adds the
-// derivative of what is averaged and its covariance with a: <a>; <b> + var a; <c> + 3 cov(a, b) + k(a, a, a);
-// <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a), k the joint cumulants.
+// With < > the mean under p N and a, b, c, d the derivatives of l = log p, each derivative in f of a mean is
+// the mean of the derivative plus the covariance with a: <a>; <b> + var a; <c> + 3 cov(a, b) + k(a, a, a);
+// <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a), with k the joint cumulants.
 void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
   if (datum.spread == 0) return likelihood_->derivatives(datum, f, out);
   thread_local TiltedRule rule;

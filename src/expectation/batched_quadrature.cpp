@@ -11,30 +11,30 @@ namespace galvi {
 namespace {
 
 constexpr Index batch_rows = 1024;
-constexpr double narrow_sd = 0.03;      // units of eta, below which differences around the mean serve
+constexpr double narrow_sd = 0.03;      // units of eta, below which differences around the mean are used
 constexpr int first_reach = 8, most_reach = 32, widening = 4;  // sds, in steps of the first sum
 constexpr double bulk = 3.0;  // sds
 constexpr int most_halvings = 7;
 constexpr double agreement = 1e-5;      // of two sums, relative to that of |l - l(mean)|
 constexpr double negligible_end = 1e-12;
 
-// Gauss and Hermite's nine nodes serve where sd is at most one unit, across which l is nearly a polynomial.
+// Nine Gauss-Hermite nodes suffice where sd is at most one unit, across which l is nearly a polynomial.
 constexpr double hermite_sd = 1.0;  // units
 constexpr double hermite_node[] = {0.0, 1.023255663789133, 2.076847978677830, 3.205429002856470, 4.512745863399783};
 constexpr double hermite_weight[] = {0.406349206349206349, 0.244097502894939, 0.049916406765217876,
                                      0.0027891413212317678, 2.234584400774658e-5};
 
-/// One row: its nodes t = low .. high, `1 << halvings` of them in each unit, and the sums over them so far.
+/// One row: its nodes t = low .. high, `1 << halvings` of them per unit, and the sums over them so far.
 struct BatchedRow {
   double y, mean, sd;
-  double centre = 0.0;  // l at the mean, which all nodes' l are relative to
+  double centre = 0.0;  // l at the mean, subtracted from l at all nodes
   int low = -first_reach, high = first_reach, halvings = 0;
   double sums[5] = {}, size = 0.0, ends[2] = {};
   bool narrow = false, hermite = false, finite = true;
   double step() const { return std::ldexp(1.0, -halvings); }
 };
 
-/// Nodes of several rows that are asked for together.
+/// Nodes of several rows that are evaluated together.
 struct Nodes {
   std::vector<Index> row;
   std::vector<double> t;
@@ -85,7 +85,7 @@ class Batch {
     return {row.centre + e[0], e[1], 0.5 * e[2], e[2], 0.5 * e[3], 0.25 * e[4]};
   }
 
-  /// Of all rows with these weights, by the nodes that were found for l itself.
+  /// For all rows with these weights, at the nodes that were found for l itself.
   void add_gradient(const Vector& weight, VectorRef gradient) const {
     std::vector<double> y, eta, w;
     const auto add = [&](Index r, double t, double share) {
@@ -199,7 +199,7 @@ class Batch {
     return hermite_weight[j];
   }
 
-  // Where l grows so fast that what lies beyond the ends counts.
+  // Where l grows so fast that the part beyond the ends matters.
   void widen() {
     for (;;) {
       Nodes nodes;
@@ -221,7 +221,7 @@ class Batch {
     }
   }
 
-  // The nodes between those of the rows whose last two sums differ.
+  // Adds the nodes in between for the rows whose last two sums differ.
   void halve() {
     std::vector<Index> open;
     for (Index r = 0; r < size(); ++r)
@@ -247,7 +247,7 @@ class Batch {
     }
   }
 
-  // Given derivatives are compared in units of what Stein's identity would have.
+  // Errors of given derivatives are measured in the units of Stein's identity.
   bool agree(const BatchedRow& rough, const BatchedRow& fine) const {
     const double allowed = agreement * fine.step() * fine.size + 1e-14 * sqrt_2pi();
     for (int k = 0; k < 3; ++k) {

@@ -1,17 +1,17 @@
-// The exact expectation of likelihoods whose density is a function from outside: many rows in one call.
+// The exact expectation of likelihoods whose density is a user's function: many rows in one call.
 #pragma once
 
 #include "expectation/expectation.h"
 
 namespace galvi {
 
-/// E l, l = log p, and its derivatives by the trapezium sum over t = (eta - mean) / sd, whose step is halved
-/// and whose range is widened for the rows that need it, until two sums agree; the error of the finer is then
-/// about the square of their difference, or by nine nodes of Gauss and Hermite where sd is small beside what l bends
-/// over. All nodes of a block of rows are one call. Without given derivatives
-/// of l Stein's identity takes the means of derivatives from l itself,
+/// E l, l = log p, and its derivatives by the trapezium sum over t = (eta - mean) / sd. For the rows that
+/// need it the step is halved and the range widened until two sums agree; the error of the finer sum is then
+/// about the square of their difference. Where sd is small relative to the scale of l, nine Gauss-Hermite
+/// nodes are used instead. All nodes of a block of rows are evaluated in one call. If derivatives of l are
+/// not given, Stein's identity gives their means from l itself,
 ///   E l^(k) = E[l He_k(t)] / sd^k,   He_k the Hermite polynomials,
-/// or from differences of l around the mean where sd is so small that these would cancel.
+/// or, where sd is so small that these would cancel, from differences of l around the mean.
 class BatchedQuadrature final : public Expectation {
  public:
   std::string name() const override { return "quadrature"; }

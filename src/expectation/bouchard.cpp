@@ -58,7 +58,7 @@ class Terms {
       curvature += terms_[c].d_mm;
     }
   }
-  // Without variance, where one class stands out, a lies half way between it and the others' log-sum-exp.
+  // Without variance, if one class dominates, a lies half way between it and the others' log-sum-exp.
   double start() const {
     Index first = 0;
     for (Index c = 1; c < classes_.classes; ++c)
@@ -91,7 +91,7 @@ std::string Bouchard::refuses(const Likelihood& likelihood) const {
   return "expectation = \"" + name() + "\" is for categorical(); use \"auto\".";
 }
 
-// Counts of classes are a sum over their trials, each class with a bound of its own.
+// Counts of classes are treated as a sum over trials, where each class has its own bound.
 void Bouchard::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                             const double* variance, int order, RowExpectation& out) const {
   const Softmax classes = *likelihood.softmax();

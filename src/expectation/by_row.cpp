@@ -12,7 +12,7 @@ namespace galvi {
 namespace {
 
 constexpr Index block_rows = 1024;
-constexpr double row_work = 200.0;  // flops, roughly
+constexpr double row_work = 200.0;  // approximate flops
 
 Index blocks_of(Index rows) { return (rows + block_rows - 1) / block_rows; }
 

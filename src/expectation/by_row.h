@@ -20,7 +20,7 @@ class ByRow : public Expectation {
 /// The same for likelihoods with one latent value per observation.
 class ScalarByRow : public ByRow {
  public:
-  /// That of the exact expectation: in closed form, else by quadrature.
+  /// The implementation of the exact expectation: closed form, else quadrature.
   void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                         const double* variance, double weight, VectorRef gradient) const override;
 

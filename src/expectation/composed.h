@@ -8,8 +8,8 @@
 
 namespace galvi {
 
-/// The sum of the parts' means, any number of latents: a FunctionMean computes or bounds that of the
-/// likelihood's standard function, exponentials have a closed form.
+/// The sum of the parts' means, for any number of latents: a FunctionMean computes or bounds the mean of the
+/// likelihood's standard function; exponentials have a closed form.
 class ComposedExpectation final : public ByRow {
  public:
   explicit ComposedExpectation(std::unique_ptr<FunctionMean> mean) : mean_(std::move(mean)) {}

@@ -23,8 +23,8 @@ struct Expectations {
 struct RowConjugate {
   double value;
   double *slope, *curvature;  // K; the Hessian is diag(curvature) + 1 1' / rest
-  /// 1 less the sum of x over the classes of a softmax: x > 0 is inside as long as this is positive. 0 where
-  /// that sum is fixed, infinite where the latents are not tied by a sum.
+  /// 1 less the sum of x over the classes of a softmax: x > 0 is inside the domain if this is positive. 0
+  /// where that sum is fixed, infinite where no sum ties the latents.
   double rest;
 };
 
@@ -32,11 +32,11 @@ class Expectation {
  public:
   virtual ~Expectation() = default;
   virtual std::string name() const = 0;
-  /// Empty if it can serve this likelihood, else one sentence that says why not and what to use.
+  /// Empty if it can serve this likelihood, else one sentence that says why not and what to use instead.
   virtual std::string refuses(const Likelihood& likelihood) const = 0;
   /// order 1: value and gradient; order 2: second derivatives too. mean, variance: N x K, variance >= 0.
-  /// Weights multiply everything. Threads over rows; counts one sweep. A row whose mean or variance is not
-  /// finite, as after a step that went too far, is NaN and so is its sum: such a step is to be refused.
+  /// Weights multiply everything. Threads over rows; counts one sweep. A row with a mean or variance that is
+  /// not finite, as after too long a step, gives NaN, and so does the sum: reject such a step.
   virtual void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
                         const Matrix& variance, int order, Expectations& out) const = 0;
   /// Adds one row, without its weight; mean and variance: K. Second derivatives for order = 2 only. Called
@@ -49,15 +49,15 @@ class Expectation {
   /// -E is jointly convex in (m, v), so that strong duality holds (001), and its Fenchel conjugate has a
   /// formula.
   virtual bool has_conjugate(const Likelihood& /*likelihood*/) const { return false; }
-  /// The lines on which that of one row is finite, without its weight.   K
+  /// The lines on which the conjugate of one row is finite, without its weight.   K
   virtual void dual_lines(const Likelihood&, const Datum&, DualLine* /*lines*/) const {}
-  /// The conjugate there.   x: K
+  /// The conjugate on these lines.   x: K
   virtual void conjugate_row(const Likelihood&, const Datum&, const double* /*x*/,
                              RowConjugate& /*out*/) const {}
   /// d_v = d_mm / 2 holds: Newton's matrix for the mean is the posterior precision.
   virtual bool exact() const = 0;
-  /// d_mean and d_variance are the derivatives of value. Else they are those of value at variance 0 and its
-  /// curvature there, and fixed points are maxima of the log joint density.
+  /// Whether d_mean and d_variance are the derivatives of value. Otherwise they are those of value at
+  /// variance 0 and its curvature there, and fixed points are maxima of the log joint density.
   virtual bool consistent() const { return true; }
   /// value <= E log p, so that the ELBO is a bound on the evidence.
   virtual bool is_bound() const = 0;

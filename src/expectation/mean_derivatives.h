@@ -1,4 +1,4 @@
-// The table from which all derivatives of an expectation over two latent values follow.
+// The table that gives all derivatives of an expectation over two latent values.
 #pragma once
 
 #include "likelihood/likelihood.h"

@@ -1,4 +1,4 @@
-// A negative binomial's mean beside its size: functions of eta_1 - eta_2 and of eta_2.
+// The expectation of a negative binomial with a predicted size: functions of eta_1 - eta_2 and of eta_2.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace galvi {
 namespace {
 
-// out[j] = E sp^(j)(x), x ~ N(mean, variance), with absolute errors: sp(x) = -log sigmoid(-x).
+// out[j] = E sp^(j)(x), x ~ N(mean, variance), with small absolute errors: sp(x) = -log sigmoid(-x).
 void softplus_means(double mean, double variance, int order, double out[5]) {
   static const SampledMean sampled(log_sigmoid());
   PointExpectation e;

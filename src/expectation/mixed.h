@@ -9,7 +9,7 @@ namespace galvi {
 class MixedExpectation final : public Expectation {
  public:
   explicit MixedExpectation(std::vector<std::unique_ptr<Expectation>> parts) : parts_(std::move(parts)) {}
-  /// That of all, or, where they differ, of those that are integrated.
+  /// The name that all share or, if they differ, that of the integrated ones.
   std::string name() const override;
   std::string refuses(const Likelihood& likelihood) const override;
   void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,

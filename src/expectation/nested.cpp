@@ -14,7 +14,7 @@
 namespace galvi {
 namespace {
 
-// The exact one of a likelihood with K = 1; there is one object of each, as rows ask for it at every node.
+// The exact expectations of likelihoods with K = 1: one object of each, as rows use it at every node.
 const ByRow& exact_of_one(const Likelihood& likelihood) {
   static const ClosedForm closed_form;
   static const Quadrature by_nodes;

@@ -5,11 +5,11 @@
 
 namespace galvi {
 
-/// A row that splits is the sum of its parts' expectations, and one of a form in likelihood/plane_forms.h has that
-/// form's: right to 1e-9 (absolute or relative) for variances up to 1e4 of eta_1 and 100 of eta_2, where the value
-/// itself can be represented. Elsewhere the mean over one latent value of the exact expectation over the other
-/// (likelihood/distributional.h), right to 1e-9 in value and first derivatives for variances up to 10, of zeros of
-/// either kind up to 1e4.
+/// A row that splits is the sum of its parts' expectations; a row with a form of likelihood/plane_forms.h
+/// uses that form. Both are accurate to 1e-9 (absolute or relative) for variances up to 1e4 of eta_1 and 100
+/// of eta_2, where the value can be represented. All others are the mean over one latent value of the exact
+/// expectation over the other (likelihood/distributional.h), accurate to 1e-9 in value and first derivatives
+/// for variances up to 10, or up to 1e4 for zeros of zero-inflated and hurdle models.
 class Nested final : public ByRow {
  public:
   std::string name() const override { return "quadrature"; }

@@ -47,7 +47,8 @@ Piecewise::Piecewise(int pieces) {
 }
 
 void Piecewise::evaluate(double sign, double mean, double variance, int order, PointExpectation& out) const {
-  // Of u = -sign x. As B(u) = u + B(-u), everything is evaluated at a mean <= 0, where nothing cancels.
+  // In terms of u = -sign x. As B(u) = u + B(-u), everything is evaluated at a mean <= 0, where nothing
+  // cancels.
   double b[5];
   means(-std::fabs(mean), variance, order, b);
   const bool mirrored = sign * mean < 0.0;

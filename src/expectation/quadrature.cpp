@@ -12,9 +12,9 @@ namespace {
 
 constexpr double least_stein_sd = 0.25;      // in widths
 constexpr double most_stein_distance = 8.0;  // in sds, of the mean from the bend
-constexpr double least_mean = -50.0;         // a function that reflects is asked for further left on the right
+constexpr double least_mean = -50.0;         // a reflected function is needed further left on the right
 
-// Standard functions live as long as the program, and so do their samples.
+// Standard functions, and so their samples, live as long as the program.
 const SampledFunction& samples_of(const StandardFunction& f) {
   static std::mutex mutex;
   static std::map<const StandardFunction*, std::unique_ptr<SampledFunction>> table;
@@ -51,9 +51,9 @@ void Quadrature::evaluate_point(const Likelihood& likelihood, const Datum& datum
   thread_local GaussianRule rule;
   const Smoothness smoothness = likelihood.smoothness(datum);
   rule.place(mean, variance, smoothness);
-  // Where the bend is narrow beside the Gaussian, high derivatives are large and cancel. Stein's identity
-  // takes them from lower ones: with t = (x - mean) / sd, E l^(k + 1) = E l^(k) t / sd, E l^(k + 2) = E l^(k)
-  // (t^2 - 1) / v and so on. E l'' itself stays a sum with one sign where l is concave.
+  // Where the function's scale is small relative to the Gaussian, high derivatives are large and cancel.
+  // Stein's identity gives them from lower ones: with t = (x - mean) / sd, E l^(k + 1) = E l^(k) t / sd, E
+  // l^(k + 2) = E l^(k) (t^2 - 1) / v and so on. E l'' itself stays a sum with one sign where l is concave.
   const double sd = std::sqrt(variance), off = std::fabs(mean - smoothness.centre) - smoothness.spread;
   const bool narrow = sd > least_stein_sd * smoothness.width && off < most_stein_distance * sd;
   const bool concave = likelihood.log_concave();

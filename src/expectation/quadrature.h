@@ -7,7 +7,7 @@
 
 namespace galvi {
 
-/// Likelihoods with derivatives, K = 1: E l, l = log p, and its derivatives, right to 1e-9 (absolute or
+/// Likelihoods with derivatives, K = 1: E l, l = log p, and its derivatives, accurate to 1e-9 (absolute or
 /// relative, whichever is larger) for variances up to 1e4 and |mean| up to 50:  d_m = E l', d_v = E l'' / 2,
 /// d_mm = E l'', d_mv = E l''' / 2, d_vv = E l'''' / 4.
 class Quadrature final : public ScalarByRow {

@@ -106,7 +106,7 @@ std::unique_ptr<Expectation> make_expectation(const std::string& name, const Lik
   throw std::invalid_argument("unknown expectation \"" + name + "\"; known are " + known);
 }
 
-// Of each entry made for a likelihood that it serves.
+// The facts of each entry, made for a likelihood that it serves.
 std::vector<ExpectationFacts> expectation_facts() {
   std::vector<std::unique_ptr<Likelihood>> likelihoods;
   for (const LikelihoodFacts& facts : likelihood_facts())

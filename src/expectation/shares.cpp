@@ -1,4 +1,5 @@
-// A mean's shares of a precision: over eta_1 by a rule, over eta_2 by one set of samples for all its nodes.
+// Means over shares of a precision: over eta_1 by a quadrature rule, over eta_2 by one set of samples for all
+// its nodes.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +11,7 @@
 namespace galvi {
 namespace {
 
-// The functions of eta_1 bend where either share of the precision is about 1.
+// The functions of eta_1 change where either share of the precision is about 1.
 Smoothness smoothness_in_first(const Shares& form, const double* mean, const double* variance) {
   constexpr double width = 1.5, likely = 4.0;
   const double log_precision = mean[1] + likely * std::sqrt(variance[1]);

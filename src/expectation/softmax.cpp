@@ -18,7 +18,7 @@ class Sums {
  public:
   double product;             // sum prod phi
   Vector chosen, spread;      // E p_c, E p_c (1 - p_c)
-  Vector own_bend;            // d^4 E log S / dm_c^4, with a minus
+  Vector own_bend;            // minus d^4 E log S / dm_c^4
   Matrix pairs, bends, both;  // sums of r r', r b', b b'
 
   void take(SoftmaxLattice& lattice, int order) {
@@ -46,7 +46,7 @@ class Sums {
   void add(const SoftmaxLattice& lattice) {
     const Columns& rate = lattice.rate;
     product += lattice.weight.sum();
-    // The sum of the other classes' rates without a subtraction: from those before and those after.
+    // The sum of the other classes' rates without subtraction: from those before and those after.
     total_.setZero();
     for (Index c = 0; c < rate.cols(); ++c) {
       others_.col(c) = total_;
@@ -116,7 +116,7 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
       if (c == y) continue;
       const Index k = classes.latent_of(c);
       if (k >= 0) out.d_m[k] -= times * sums.chosen[c];
-      // 1 - E p_y, with the digits of the others
+      // 1 - E p_y, as accurate as the others
       if (own >= 0) out.d_m[own] += times * sums.chosen[c];
     }
   });

@@ -9,7 +9,7 @@ namespace galvi {
 namespace {
 
 constexpr double log_step = 0.25;    // errors of exp(-39) times a power of 25
-constexpr double most_nodes = 1 << 19;  // bounds the time, at the cost of accuracy, beyond all sensible marginals
+constexpr double most_nodes = 1 << 19;  // limits the time for marginals of no practical use
 constexpr Index block = LogNormalTransform::block;
 
 /// With X = y - eta_1 ~ N(r, v_1), s = eta_2 and F_q(t) = E S^q exp(-S), log S ~ N(t, 4 v_2):
@@ -66,10 +66,10 @@ class StudentLattice {
     out.f[1][0] = -2.0 * Q * rho_;
     out.f[2][0] = 2.0 * Q;
   }
-  // Derivatives in m_1 are those of phi, d/dm_1 = -d/dr. Those in m_2 are twice the ones in t, and are shared by
-  // parts: F_0' = -F_1 and F_0'' = F_2 - F_1, the rest falls on 1 - phi as derivatives in u.
+  // Derivatives in m_1 are those of phi, d/dm_1 = -d/dr. Those in m_2 are twice the ones in t, moved by
+  // integration by parts: F_0' = -F_1 and F_0'' = F_2 - F_1, the rest acts on 1 - phi as derivatives in u.
   void add(double Q, const double f[3], int order, MeanDerivatives& out) const {
-    Q = std::min(Q, 1e60);  // where phi is long gone
+    Q = std::min(Q, 1e60);  // where phi is negligible
     const double d = 1.0 + 2.0 * width_ * Q, K = Q / d, a = K * rho_, square = a * rho_;
     const double log_phi = -0.5 * std::log(d) - square, phi = std::exp(log_phi);
     // d log phi / du, with dK/du = K / d

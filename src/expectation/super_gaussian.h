@@ -43,7 +43,7 @@ class SuperGaussian final : public ScalarByRow {
   }
 
  private:
-  // Kept off 0, where the slope of laplace's g is infinite.
+  // Kept away from 0, where the slope of laplace's g is infinite.
   static double root(double residual, double variance) {
     return std::max(std::hypot(residual, std::sqrt(variance)), 1e-75);
   }

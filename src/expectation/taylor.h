@@ -5,9 +5,9 @@
 
 namespace galvi {
 
-/// E l = l(m) + v l''(m) / 2, l = log p. The rule of 003 takes d_m = l'(m), which is not the derivative of
-/// that value but makes the fixed point the Laplace posterior: the mode of log p(y, eta) with its curvature.
-/// There the approximate bound is Laplace's approximation of the log evidence.
+/// E l = l(m) + v l''(m) / 2, l = log p. As in 003, d_m = l'(m), which is not the derivative of this value
+/// but makes the fixed point the Laplace posterior: the mode of log p(y, eta) with its curvature. There the
+/// approximate bound is Laplace's approximation of the log evidence.
 class Taylor final : public ScalarByRow {
  public:
   std::string name() const override { return "taylor"; }
@@ -32,8 +32,8 @@ class Taylor final : public ScalarByRow {
     likelihood.derivatives(datum, mean, l);
     out = {l[0] + 0.5 * variance * l[2], l[1], 0.5 * l[2], l[2], 0.5 * l[3], 0.0};
   }
-  // Likelihoods give d log p / d hyper at eta; its second derivative in eta is taken by differences of fourth
-  // order.
+  // Likelihoods give d log p / d hyper at eta; its second derivative in eta is taken by finite differences of
+  // fourth order.
   void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                         const double* variance, double weight, VectorRef gradient) const override {
     constexpr double h = 0.02, stencil[5] = {-1.0, 16.0, -30.0, 16.0, -1.0};

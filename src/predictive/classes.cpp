@@ -16,12 +16,12 @@
 namespace galvi {
 namespace {
 
-/// A class's E p and E p^2, as logarithms: improbable classes keep their digits.
+/// A class's E p and E p^2 as logarithms, which are accurate for improbable classes too.
 struct LogMoments {
   double first = 0.0, second = 0.0;
 };
 
-/// Of p = exp(L); `first` where it is known in closed form, the second on request.
+/// Of p = exp(L); `first` where it has a closed form, the second if requested.
 template <class Function>
 LogMoments log_moments(double mean, double variance, bool second, std::optional<double> first, Function L) {
   LogMoments moments;
@@ -119,7 +119,7 @@ class ChosenClass final : public LogIntegrand {
       c == chosen_ ? rise = l : fall += l;
     }
   }
-  static constexpr double one_node = 1e18;  // a lattice of which only one node is used
+  static constexpr double one_node = 1e18;  // a lattice with a single node
   const Softmax& classes_;
   const double *mean_, *variance_;
   Index chosen_;
@@ -207,7 +207,7 @@ class CountsDensity final : public LogIntegrand {
     }
     return std::isnan(sum) ? -infinity : sum;
   }
-  // It bends over lengths of about 1 / sqrt(size).
+  // Its scale is about 1 / sqrt(size).
   double slope(double u, double& curvature) const override {
     const double below = value(u - step_), at = value(u), above = value(u + step_);
     curvature = -(above - 2.0 * at + below) / (step_ * step_);

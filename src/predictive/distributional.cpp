@@ -1,4 +1,4 @@
-// Predictions of a response with two linear predictors: those given the second one, averaged over it.
+// Predictions of a response with two linear predictors: predictions given the second, averaged over it.
 #include "likelihood/distributional.h"
 
 #include <algorithm>
@@ -22,10 +22,10 @@ class OverSecond final : public LogIntegrand {
       : likelihood_(likelihood), mean_(mean), variance_(variance), log_quantity_(log_quantity) {}
   double value(double second) const override {
     const double value = L(second) - 0.5 * (second - mean_) * (second - mean_) / variance_;
-    return value < infinity ? value : -infinity;  // what overflowed is not a peak
+    return value < infinity ? value : -infinity;  // an overflow is not a peak
   }
-  // L bends over a length of about 1, as eta_2 is the logarithm or the logit of a parameter. Where it is -infinity
-  // the Gaussian alone has a slope.
+  // The scale of L is about 1, as eta_2 is the logarithm or the logit of a parameter. Where L is -infinity
+  // only the Gaussian has a slope.
   double slope(double second, double& curvature) const override {
     constexpr double step = 1e-2;
     const double below = L(second - step), at = L(second), above = L(second + step);
@@ -44,19 +44,19 @@ class OverSecond final : public LogIntegrand {
 };
 
 constexpr double negligible_log = 37.0;
-constexpr double smallest_plain = 0.01;  // tail whose digits are those of a plain sum
+constexpr double smallest_plain = 0.01;  // largest tail that needs its own integral for relative accuracy
 constexpr double usual_distance = 3.0;  // of the eta_2 that fits a datum from the Gaussian's mean, in sds
 
-// The log of the integrand bends the more, relative to its value, the steeper the Gaussian is where the integrand is
-// highest: as exp(slope eta_2) exp(-exp(eta_2)) would.
+// The steeper the Gaussian is where the integrand is highest, the larger is the curvature of the log
+// integrand: as that of exp(slope eta_2) exp(-exp(eta_2)).
 double step_over_second(double variance, double other_from_mean, double width) {
   const double beyond = std::fabs(other_from_mean) - usual_distance * std::sqrt(variance);
   const double slope = std::max(0.0, beyond) / variance;
   return trapezium_step(1.0 / (1.0 / variance + 2.0 * slope), width);
 }
 
-/// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until nothing is
-/// left; nothing where that takes more nodes than panels that are adapted to h.
+/// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until terms
+/// are negligible; nothing if that takes more nodes than panels adapted to h.
 template <class Integrand>
 std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other,
                                           double width) {
@@ -101,8 +101,9 @@ double log_mean_over_second(const SecondParameter& likelihood, const Datum& datu
   return integral.log_mass() - scale;
 }
 
-/// Both tails as means over eta_2, right to about 1e-11: a lattice that ends where nothing is left of the Gaussian.
-/// Nothing where one of them is so small that it needs digits of its own, or where nodes would be many.
+/// Both tails as means over eta_2, accurate to about 1e-11, on a lattice that ends where the Gaussian is
+/// negligible. Nothing if one of them is so small that it needs its own integral, or if there would be many
+/// nodes.
 std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum& datum, const double* mean,
                                  const double* variance) {
   constexpr double reach = 6.8, most_nodes = 200;
@@ -139,8 +140,8 @@ double second_of_variance(const SecondParameter& form, double mean, double varia
   return predictive_log_mean(share, mean, variance, 1.0) - predictive_log_mean(share, mean, variance, -1.0);
 }
 
-/// The distribution of a response with zeros of another kind. As the posterior factorises it is a mixture,
-/// with the mean of P as the share of these zeros, of them and of what the base predicts.
+/// The distribution of a zero-inflated or hurdle response. As the posterior factorises it is a mixture of
+/// zeros, with the mean of P as their share, and the base's prediction.
 class ZeroPrediction {
  public:
   ZeroPrediction(const ZeroMixture& mixture, const double* mean, const double* variance)
@@ -217,7 +218,7 @@ const SecondParameter* second_parameter(const Likelihood& likelihood) {
   return form ? form->second_parameter() : nullptr;
 }
 
-// E[y | eta] grows too fast in eta_2 for a mean.
+// E[y | eta] grows too fast in eta_2 to have a mean.
 bool has_no_mean(const SecondParameter* form, const double* variance) {
   return form && form->noise_form() == SecondParameter::NoiseForm::no_mean && variance[1] > 0.0;
 }
@@ -269,8 +270,8 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
   });
 }
 
-// Of two probabilities that add up to one the one that is smaller, or not much larger, is integrated: it
-// keeps its digits. Beyond the support nothing is left to integrate.
+// Of two probabilities that add up to one, the smaller (or one not much larger) is integrated, for its
+// relative accuracy. Beyond the support there is nothing to integrate.
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->tails(datum);

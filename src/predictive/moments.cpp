@@ -21,7 +21,7 @@ double gaussian_mean(const Likelihood& likelihood, double mean, double variance,
   return rule.mean_of(function);
 }
 
-/// log E exp(f(x)) under x ~ N(mean, variance), with the digits of small shares.
+/// log E exp(f(x)) under x ~ N(mean, variance), accurate for small shares.
 double log_share(const StandardFunction& f, double mean, double variance) {
   return log_mean_exp([&](double x, double out[5]) { f.derivatives(x, out); }, mean, variance);
 }
@@ -35,7 +35,7 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   const StandardFunction* f = sign > 0.0 ? likelihood.log_inverse_link() : likelihood.log_complement_link();
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
   if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
-  // Small shares are integrated on the log scale, which keeps their digits.
+  // Small shares are integrated on the log scale, for their relative accuracy.
   const double share =
       gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
   return share > small_share ? std::log(std::min(share, 1.0)) : log_share(*f, sign * mean, variance);

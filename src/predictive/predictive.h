@@ -20,8 +20,8 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
                            double probability);
 
-/// The same of a likelihood with one latent value or with two linear predictors, under independent
-/// eta_k ~ N(mean_k, variance_k).   mean, variance: K
+/// The same for a likelihood with one latent value or with two linear predictors, under independent eta_k ~
+/// N(mean_k, variance_k).   mean, variance: K
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean, const double* variance);
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign);
@@ -36,7 +36,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
 class SecondParameter;
-/// The distribution of a response with a second parameter, roughly: eta_2 at seven Gauss-Hermite nodes.
+/// An approximate distribution of a response with a second parameter: eta_2 at seven Gauss-Hermite nodes.
 class FewSeconds {
  public:
   FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance);
@@ -47,7 +47,7 @@ class FewSeconds {
   std::vector<double> weights_;
   std::vector<std::unique_ptr<Likelihood>> given_;
 };
-/// That of a response with zeros of another kind; nothing elsewhere.
+/// The distribution of a zero-inflated or hurdle response; empty for others.
 std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
                                             const double* variance, double probability);
 

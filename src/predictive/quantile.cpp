@@ -14,8 +14,8 @@
 namespace galvi {
 namespace {
 
-constexpr double most_of_few = 10.0;     // variance of eta_2 up to which few nodes find a quantile roughly
-constexpr double share_of_noise = 1e-4;  // what they are wrong by, in sds of the response
+constexpr double most_of_few = 10.0;     // largest variance of eta_2 for which few nodes suffice
+constexpr double share_of_noise = 1e-4;  // its error, in sds of the response
 
 /// The rank of a double among all doubles, so that bisection of ranks takes at most 64 steps.
 std::int64_t rank_of(double x) {
@@ -69,11 +69,11 @@ class QuantileSearch {
         low_(std::max(discrete ? support.low - 1.0 : support.low, -most)),
         high_(std::min(support.high, most)) {}
 
-  /// `guess`: where to look first, `noise`: how far off it may be.
+  /// `guess`: where the search starts; `noise`: the error of the guess.
   double operator()(double guess, double noise) {
     double t = coordinate_.of(guess), stride = 0.5 * (coordinate_.of(guess + noise) - t);
     if (!(stride > 0.0 && stride < infinity)) stride = 0.5;
-    // Outwards until both ends of the bracket have moved.
+    // Moves outwards until both ends of the bracket have moved.
     bool inside = take(at(t));
     for (const int side = side_; inside && side_ == side; stride *= 2.0)
       inside = take(at(t += side > 0 ? -stride : stride));
@@ -95,7 +95,7 @@ class QuantileSearch {
     const double y = coordinate_.response(t);
     return discrete_ ? std::floor(y + 0.5) : y;
   }
-  // By how much the distribution function exceeds the probability, measured in the smaller tail.
+  // The distribution function less the probability, measured in the smaller tail.
   double excess(double y) const {
     const Tails tails = tails_(y);
     return p_ < 0.5 ? std::log(tails.lower) - std::log(p_) : std::log1p(-p_) - std::log(tails.upper);
@@ -158,8 +158,8 @@ double search_near(const Likelihood& likelihood, double size, double guess, doub
   return search(guess, noise);
 }
 
-/// The end of the support that no double between the ends is nearer to the quantile than, if that is so: a search
-/// would take a hundred steps to find out.
+/// The end of the support if the quantile is nearer to it than any double inside: a search would take a
+/// hundred steps to find out.
 template <class TailsOf>
 std::optional<double> end_of_support(const Likelihood& likelihood, double size, double probability, TailsOf tails) {
   const Support support = likelihood.support(size);
@@ -215,7 +215,7 @@ double predictive_quantile(const Likelihood& likelihood, double size, const doub
   const auto exact = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
   const SecondParameter* form = likelihood.distributional()->second_parameter();
   if (!form || variance[1] > most_of_few) return search_from(likelihood, size, eta, probability, exact);
-  // A rough distribution leaves a few steps to the exact one.
+  // An approximate distribution leaves a few steps to the exact one.
   const FewSeconds few(*form, mean, variance);
   const auto roughly = [&](double y) { return few.tails({y, size}); };
   if (end_of_support(likelihood, size, probability, roughly)) {

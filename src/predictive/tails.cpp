@@ -1,4 +1,4 @@
-// The distribution function of a new response and its complement, each with its own digits.
+// The distribution function of a new response and its complement, each accurate relative to itself.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -73,8 +73,8 @@ double crossing_probability(const Likelihood& likelihood, const Datum& datum, do
   return std::exp(integral.log_mass());
 }
 
-// Of two probabilities that add up to one the smaller (or one of about the same size) is integrated, so that
-// it keeps its digits.
+// Of two probabilities that add up to one, the smaller (or one of about the same size) is integrated, for its
+// relative accuracy.
 Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Crossing& crossing, double mean,
                      double variance) {
   const double sd = std::sqrt(variance);
@@ -142,7 +142,7 @@ Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, 
   return datum.y < mean ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
 }
 
-/// P(Y <= y | eta) times the density of eta; all that is known of the first is that it is monotone in eta.
+/// P(Y <= y | eta) times the density of eta; the first is only known to be monotone in eta.
 class MonotoneShare final : public LogIntegrand {
  public:
   MonotoneShare(const Likelihood& likelihood, const Datum& datum, double mean, double sd)
@@ -169,10 +169,11 @@ class MonotoneShare final : public LogIntegrand {
   double mean_, sd_;
 };
 
-// By the trapezium sum, where eta's Gaussian is not beyond all measure wider than the length over which the
-// distribution function rises: its sd in units of the mean's change, the smallest there is near the Gaussian. Both
-// are blurs, so that the spectrum of their product falls as a Gaussian of the sum of both precisions. Weights are
-// cheap: the distribution function, which falls as the mean rises, is asked for where it is neither 0 nor 1.
+// By the trapezium sum, unless eta's Gaussian is vastly wider than the length over which the distribution
+// function rises: its sd in units of the mean's change, the smallest one near the Gaussian. Both are
+// convolutions with Gaussians, so that the spectrum of their product falls as a Gaussian with the sum of both
+// precisions. Weights are cheap; the distribution function, which falls as the mean rises, is evaluated only
+// where it is neither 0 nor 1.
 std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
   constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 4000.0, width = 2.6;
   constexpr double one = 1.0 - 1e-13, nothing = 1e-17;
@@ -190,7 +191,7 @@ std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& dat
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step)), nodes = 2 * last + 1;
   const double stride = rise < 0.0 ? -step : step;
-  thread_local std::vector<double> weight, from;  // from[j]: what all from the j-th node on weigh
+  thread_local std::vector<double> weight, from;  // from[j]: total weight of all nodes from the j-th on
   weight.resize(static_cast<std::size_t>(nodes));
   from.assign(static_cast<std::size_t>(nodes) + 1, 0.0);
   for (int j = nodes - 1; j >= 0; --j) {

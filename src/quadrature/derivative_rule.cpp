@@ -13,7 +13,7 @@ namespace {
 // Where the Gaussian is narrower than this share of the width, g is a sum of Hermite polynomials up to this
 // degree, with coefficients by Gauss's rule, which is exact for their products.
 constexpr double narrow = 0.04;
-constexpr double widest = 2.0;  // a width that is larger is taken for this one
+constexpr double widest = 2.0;  // a larger width is reduced to this one
 constexpr int last_degree = 12;
 
 struct HermiteRule {

@@ -1,4 +1,4 @@
-// Nodes and weights for the means of a function's derivatives under a Gaussian, by its values alone.
+// Nodes and weights for means of a function's derivatives under a Gaussian, from its values alone.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ class DerivativeRule {
 
   void place(double mean, double variance, const Smoothness& smoothness);
   const std::vector<double>& nodes() const { return nodes_; }
-  /// Of node j for the p-th derivative.
+  /// The weight of node j for the p-th derivative.
   double weight(int p, std::size_t j) const { return weights_[orders * j + static_cast<std::size_t>(p)]; }
 
  private:

@@ -9,8 +9,8 @@
 namespace galvi {
 namespace {
 
-constexpr double rule_reach = 7.5;  // in sds; beyond lies less than 1e-13
-constexpr double sinh_reach = 9.0;  // further, for narrow bends far from the mean, as it costs few nodes
+constexpr double rule_reach = 7.5;  // in sds; less than 1e-13 lies beyond
+constexpr double sinh_reach = 9.0;  // further, for narrow features far from the mean, as it costs few nodes
 // Errors of exp(-30) times the growth of derivatives near a pole; smaller for the rule, where the pole may be
 // of high order.
 constexpr double table_exponent = 30;
@@ -21,7 +21,7 @@ constexpr double five_share = 1.0 / 70;     // five nodes up to this one
 constexpr double least_sinh_sd = 0.3;       // the sinh rule is considered from this sd, in widths
 constexpr double most_sinh_distance = 20;   // of the mean from the centre, in sds
 constexpr double sinh_cost = 1.2;           // of a node, relative to one of the trapezium sum
-// Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths off.
+// Real parts of singularities need not be at the centre: those of log Phi are 0.68 widths away.
 constexpr double off_centre = 0.7;
 constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
 constexpr double most_nodes_per_sd = 2000;
@@ -70,7 +70,7 @@ double sinh_step(double variance, double a, double distance, double largest_shif
   return best;
 }
 
-// Where in u the nodes end.
+// The end of the nodes in u.
 double sinh_end(double distance, double sd, double a, double side) {
   return std::asinh((distance + side * sinh_reach * sd) / a);
 }

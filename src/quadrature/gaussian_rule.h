@@ -7,18 +7,19 @@
 
 namespace galvi {
 
-/// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is right to
-/// about 1e-11, for a function that has no singularity within `width` of the real line.
+/// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is accurate to
+/// about 1e-11, for a function without a singularity within `width` of the real line.
 double trapezium_step(double variance, double width);
 
 /// Chooses, by where the function's singularities are relative to the Gaussian, the cheapest of
 ///   five or seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
 ///   the trapezium sum, whose error falls exponentially with the number of nodes;
 ///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
-///   function's bend at the centre needs denser nodes than its tails.
+///   function needs denser nodes at the centre than in its tails.
 class GaussianRule {
  public:
-  /// Is the function nearly a polynomial across the Gaussian, so that a few Gauss-Hermite nodes will do?
+  /// Whether the function is nearly a polynomial across the Gaussian, so that a few Gauss-Hermite nodes
+  /// suffice.
   static bool narrow(double variance, const Smoothness& smoothness);
   void place(double mean, double variance, const Smoothness& smoothness);
   const std::vector<double>& nodes() const { return nodes_; }

@@ -8,7 +8,7 @@ namespace galvi {
 namespace {
 
 constexpr double negligible_log = 37;    // logs below the peak: exp(-37) is rounding
-constexpr double allowed_change = 1e-9;  // between 10 and 21 nodes; the latter are then right to 1e-13
+constexpr double allowed_change = 1e-9;  // between the sums of 10 and 21 nodes: an error of 1e-13
 constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
 constexpr double growth = 8;             // of each first panel relative to the one before
@@ -156,7 +156,7 @@ void LogIntegral::concave(const LogIntegrand& h, double start, double stride, do
   breaks_ = {0};
   add_breaks(h, peak, peak.height);
   const auto [low, high] = std::minmax_element(breaks_.begin(), breaks_.end());
-  // No node would notice a kink that is nearer to the end of its panel than they are.
+  // Nodes would miss a kink that is nearer to the end of its panel than they are.
   if (kink - peak.at > *low && kink - peak.at < *high) breaks_.push_back(kink - peak.at);
   integrate(h, peak);
 }
@@ -210,7 +210,7 @@ void LogIntegral::integrate(const LogIntegrand& h, const Peak& peak) {
   nodes_.clear();
   weights_.clear();
   std::sort(breaks_.begin(), breaks_.end());
-  std::vector<Panel> open;  // not shared with integrals that h may take in turn
+  std::vector<Panel> open;  // not shared with integrals inside h
   open.reserve(breaks_.size());
   Moments rough, sum;
   for (std::size_t i = 0; i + 1 < breaks_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Integrals of exp(h) over the real line, whatever the scale of h is and wherever it peaks.
+// Integrals of exp(h) over the real line, whatever the scale of h and wherever its peak.
 #pragma once
 
 #include <limits>
@@ -13,13 +13,13 @@ class LogIntegrand {
  public:
   virtual ~LogIntegrand() = default;
   virtual double value(double x) const = 0;
-  /// Of several x.
+  /// Values at several x.
   virtual void values(const double* x, int count, double* out) const {
     for (int i = 0; i < count; ++i) out[i] = value(x[i]);
   }
   /// h'(x) and -h''(x).
   virtual double slope(double x, double& curvature) const = 0;
-  /// The absolute error of values near x that rounding leaves.
+  /// The absolute rounding error of values near x.
   virtual double rounding(double /*x*/) const { return 0.0; }
 };
 
@@ -28,15 +28,15 @@ struct Peak {
   double scale;  // sd by the curvature there, at most the stride of the search
 };
 
-/// The maximum of a concave h. `stride`: how far to look first; a bracket doubles from there.
+/// The maximum of a concave h. `stride`: initial step of the search, which doubles to make a bracket.
 Peak concave_peak(const LogIntegrand& h, double start, double stride);
 /// The local maximum uphill from `start`, by Newton's method, with the curvature of a Gaussian with sd
 /// `stride` where h is convex.
 Peak local_peak(const LogIntegrand& h, double start, double stride);
 
-/// Nodes and weights for the density proportional to exp(h), right to 1e-10 relative in mass, mean and
+/// Nodes and weights for the density proportional to exp(h), accurate to 1e-10 relative in mass, mean and
 /// variance: panels with 21 Kronrod nodes from the peaks outwards to where exp(h) is negligible, each halved
-/// until the 10 Gauss nodes among them agree. The scale of h is found by search, and panels follow it, so
+/// until the 10 Gauss nodes among them agree. The scale of h is found by search and determines the panels, so
 /// that `most_nodes` suffice, and are never exceeded, however narrow h is relative to its range.
 class LogIntegral {
  public:

@@ -1,4 +1,4 @@
-// The mean of exp(L(eta)) for a concave L, with the digits of small means.
+// The mean of exp(L(eta)) for a concave L, accurate also where it is small.
 #pragma once
 
 #include <cmath>

@@ -13,13 +13,13 @@ using Nodes = Eigen::Array<double, Eigen::Dynamic, 1, 0, LogNormalTransform::blo
 
 constexpr double blur_reach = 8.0;            // of a blur, in sds
 constexpr double accuracy_exponent = 34.0;    // errors of exp(-34), times a power of the frequency
-constexpr double least_sampled = 1.0 / 256;   // variances from here are served by tables ...
+constexpr double least_sampled = 1.0 / 256;   // tables are used for variances from here ...
 constexpr int table_count = 76;               // ... up to 2^30
 constexpr double subnormal_product = 1e-280;  // products with subnormal numbers are slow and add nothing
 constexpr Index most_phases = 1024;           // whose weights are kept
 constexpr Index never = Index{1} << 60;
 
-// Where small values must keep their digits, tails begin further out.
+// Where small values need relative accuracy, tails begin further out.
 double far_left(double variance) {
   return variance < 127.5 ? 16.0 + 2.0 * variance : 24.0 * std::sqrt(variance);
 }
@@ -28,9 +28,9 @@ double far_right(double variance) {
   return 5.0 + std::max(blur_reach * sd, std::min(3.0 * variance, 24.0 * sd));
 }
 
-// F_q is s^q exp(-s) blurred. Its spectrum falls as exp(-pi w / 2 - v w^2 / 2), that of the blur as
-// exp(-blur w^2 / 2). A sum over nodes 2 pi / frequency apart errs by the product where the two frequencies
-// add up to that, the minus logarithm of whose largest value this is.
+// F_q is s^q exp(-s) convolved with a Gaussian. Its spectrum falls as exp(-pi w / 2 - v w^2 / 2), that of the
+// convolution's Gaussian as exp(-blur w^2 / 2). A sum over nodes 2 pi / frequency apart has an error of the
+// product at two frequencies that add up to this one; returned is minus the logarithm of its largest value.
 double accuracy(double sampled, double blur, double frequency) {
   const double w = std::clamp((blur * frequency - 0.5 * pi) / (sampled + blur), 0.0, frequency);
   return 0.5 * pi * w + 0.5 * sampled * w * w + 0.5 * blur * (frequency - w) * (frequency - w);
@@ -110,7 +110,7 @@ const std::vector<LogNormalTransform::Table>& LogNormalTransform::tables() {
 
 LogNormalTransform::Table LogNormalTransform::sample(double least, double most,
                                                      const std::vector<Table>& smaller) {
-  // Among steps and v_b that are accurate those with the fewest products for a blur in the middle.
+  // Among the accurate pairs of step and v_b, the one with the fewest products for a blur in the middle.
   Table table{least, 0.0, 0.0, 0, {}};
   double fewest = HUGE_VAL;
   double step = std::exp2(std::ceil(0.5 * std::log2(least)));
@@ -170,7 +170,7 @@ void LogNormalTransform::place_table(const Table& table, bool relative) {
   phases_ = static_cast<Index>(std::max(1.0, nodes_per_table_node));
   stride_ = static_cast<Index>(std::max(1.0, 1.0 / nodes_per_table_node));
   if (inner_ == never) return;
-  // The step lies at -gamma on the average.
+  // On average the step is at -gamma.
   const double t = first_ + static_cast<double>(inner_) * step_;
   start_ = (t * scale_ + euler_gamma * (scale_ - 1.0)) / table.step;
   const bool kept = phases_ <= most_phases;
@@ -216,7 +216,7 @@ void LogNormalTransform::evaluate(Index from, Index count, int orders, double* c
 // 1 - F_0 and F_1 = E s - E s^2 + .., F_2 = E s^2 - .., term by term unless the variance is too wide.
 void LogNormalTransform::expand(Index from, Index count, int orders, double* const* f) const {
   double t = first_ + static_cast<double>(from) * step_;
-  // Steps as wide belong to variances whose tails are all 0, and 0 times infinity is not.
+  // Steps this wide belong to variances whose tails are all 0, and 0 times infinity is not 0.
   const double growth = std::exp(std::min(step_, 300.0));
   double one = tail(t, variance_), two = -t >= 2.0 * variance_ ? std::exp(2.0 * (t + variance_)) : 0.0;
   for (Index i = 0; i < count; ++i) {

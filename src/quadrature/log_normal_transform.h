@@ -19,12 +19,13 @@ class LogNormalTransform {
 
   /// Left of -left(variance) 1 - F_0 = F_1 = tail(t, variance) up to 1e-14.
   static double left(double variance);
-  /// Right of this F_0 and F_1 are negligible beside 1.
+  /// Right of this F_0 and F_1 are negligible relative to 1.
   static double right(double variance);
   /// E s = exp(t + variance / 2), or 0 where F_1 is smaller than any such term.
   static double tail(double t, double variance);
 
-  /// `step`: a power of 2. `relative`: small values keep their digits, which costs more products.
+  /// `step`: a power of 2. `relative`: small values are accurate relative to themselves, at the cost of more
+  /// products.
   void place(double first, double step, double variance, bool relative);
   /// f[q][i] = F_q(t_{from + i}), i < count <= block, q < orders; orders: 2 or 3.
   void evaluate(Index from, Index count, int orders, double* const* f);
@@ -47,12 +48,12 @@ class LogNormalTransform {
   double first_ = 0.0, step_ = 1.0, variance_ = 0.0;
   Index inner_ = 0, end_ = 0;  // nodes left of inner_ are tails, from end_ on F_q is 0
 
-  const Table* table_ = nullptr;  // null where the series serves
-  double scale_ = 1.0;            // of t, where the variance is beyond all tables
+  const Table* table_ = nullptr;  // null where the series is used
+  double scale_ = 1.0;            // factor of t, where the variance is beyond all tables
   // Node inner_ + i is at position(i % phases_) + stride_ (i / phases_), in table nodes.
   Index phases_ = 1, stride_ = 1, taps_ = 0;
   double start_ = 0.0, blur_ = 0.0;  // blur_: variance in squared table nodes
-  std::vector<double> weights_;      // taps_ for each phase, or for one where there are many
+  std::vector<double> weights_;      // taps_ for each phase, or for one if there are many
 
   int degree_ = 0;
   double series_[3][13];  // coefficients of s^j

@@ -10,8 +10,8 @@
 namespace galvi {
 namespace {
 
-constexpr double least_log = -40.0;  // of a density relative to its largest value: what is less is left out
-constexpr double near_peak = 0.3;        // change of the logarithm that a peak is closed in to
+constexpr double least_log = -40.0;  // of a density relative to its largest value: smaller values are left out
+constexpr double near_peak = 0.3;        // change of the logarithm at which the search for a peak ends
 constexpr int most_rounds = 60;
 
 Index best_of(const Vector& values) {
@@ -140,7 +140,7 @@ void NumericDistribution::add_up(const std::vector<double>& first, const std::ve
 
 void NumericDistribution::take_whole_numbers(const VectorFunction& log_density, double centre) {
   constexpr Index first_stretch = 64, most_numbers = 1 << 22;
-  // beside the centre, from the ends of the support if it has any
+  // around the centre, or from the ends of the support if it has any
   const double from = low_ > -infinity ? low_ : high_ < infinity ? high_ : std::round(centre);
   const auto whole = [&](const Vector& y) {
     Vector at = y.array().round().max(std::max(low_, -1e15)).min(std::min(high_, 1e15));
@@ -289,7 +289,7 @@ NumericDistribution::Pair NumericDistribution::tails(double y) const {
 }
 
 double NumericDistribution::quantile(double probability) const {
-  // from the nearer end, whose sums have digits of their own
+  // from the nearer end, so that small tails are accurate
   const bool left = probability <= 0.5;
   const double rest = 1.0 - probability, slack = 1e-14;
   std::size_t i = 0;

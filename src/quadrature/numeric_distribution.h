@@ -1,4 +1,4 @@
-// A distribution of which only the log density is known, as a function of many values at once.
+// A distribution given by its log density alone, a function of many values at once.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,20 @@ namespace galvi {
 
 using VectorFunction = std::function<Vector(const Vector&)>;
 
-/// A maximum of a function on the real line, searched on a grid of all scales around `centre` and closed in on;
-/// `distance`: at that distance from it the function is still near its height.
+/// A maximum of a function on the real line, searched on a grid of all scales around `centre` and then
+/// refined; `distance`: at this distance from it the function is still near its height.
 struct GridPeak {
   double at, height, distance;
 };
 GridPeak find_peak(const VectorFunction& function, double centre);
 
-/// Of whole numbers: their probabilities, outwards from the mode to where they are negligible. Of other
-/// numbers: Chebyshev series of the density on panels of a coordinate that is y itself, log(y - low),
-/// -log(high - y) or the logit between low and high; panels are halved until their last coefficients are
-/// negligible. Both are scaled to the mass one. Throws std::domain_error where no mass is found.
+/// For integers: their probabilities, outwards from the mode to where they are negligible. For real numbers:
+/// Chebyshev series of the density on panels of a coordinate that is y itself, log(y - low), -log(high - y)
+/// or the logit between low and high; panels are halved until their last coefficients are negligible. Both
+/// are scaled to total mass one. Throws std::domain_error if no mass is found.
 class NumericDistribution {
  public:
-  /// `centre`: near which the search begins where the support is the whole line.
+  /// `centre`: where the search starts if the support is the whole line.
   NumericDistribution(const VectorFunction& log_density, double low, double high, bool discrete, double centre);
 
   double mass() const { return mass_; }  // before scaling

@@ -34,7 +34,7 @@ void weigh(const std::vector<double>* samples, Index from, Index count, double d
   const double ratio_step = q8 * q8;
   const double *f0 = samples[0].data(), *f1 = samples[1].data(), *f2 = samples[2].data(),
                *f3 = samples[3].data(), *f4 = samples[4].data();
-  // Five variables, as the compiler would keep an array in memory.
+  // Five variables, because the compiler would keep an array in memory.
   Four sum0 = Four::Zero(), sum1 = sum0, sum2 = sum0, sum3 = sum0, sum4 = sum0;
   for (Index j = from; j < from + count; j += 4) {
     sum0 += weight * Eigen::Map<const Four>(f0 + j);

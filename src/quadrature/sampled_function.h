@@ -1,4 +1,4 @@
-// A standard function and its derivatives, tabulated once: its Gaussian means need no evaluation of it.
+// A standard function and its derivatives, tabulated once: Gaussian means then need no evaluation of it.
 #pragma once
 
 #include <vector>

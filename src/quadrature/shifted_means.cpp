@@ -54,8 +54,9 @@ void ShiftedMeans::means(double c, double out[5]) const {
   }
 }
 
-// From the node next to c outwards, where each weight is the last one times a ratio that shrinks by a constant
-// factor. The sample at that node is taken off all, as rounding errors of derivatives are relative to them.
+// From the node next to c outwards, where each weight is the last one times a ratio that shrinks by a
+// constant factor. The sample at that node is subtracted from all, as rounding errors of derivatives are
+// relative to them.
 template <int Last>
 void ShiftedMeans::sum(double c, double out[5]) const {
   const double unit = step_ / sd_;

@@ -1,4 +1,4 @@
-// Gaussian means of one function around many centres, by one set of samples.
+// Gaussian means of one function around many centres, from one set of samples.
 #pragma once
 
 #include <algorithm>

@@ -9,11 +9,11 @@ namespace galvi {
 namespace {
 
 constexpr double least_step = 0.25;
-// Bounds the time for variances beyond 1e8, at the cost of their accuracy.
+// Limits the time for variances beyond 1e8, at the cost of accuracy.
 constexpr double most_nodes = 1 << 19;
 constexpr double negligible_factor = 1e-280;
 
-// The largest power of 2 at which the sums, fourth derivatives included, are right to about 1e-12.
+// The largest power of 2 at which the sums, fourth derivatives included, are accurate to about 1e-12.
 double step_for(double shared_variance, double width) {
   double step = least_step;
   for (;;) {
@@ -66,7 +66,7 @@ void SoftmaxLattice::next(int orders) {
     transforms_[c].evaluate(done_, block, orders, at);
     weight *= f[0].col(c);
   }
-  // Where F_0 is negligible so is the weight.
+  // Where F_0 is negligible, so is the weight.
   rate = (f[0] > negligible_factor).select(f[1] / f[0], 0.0);
   done_ += block;
 }

@@ -30,7 +30,7 @@ class SoftmaxLattice {
 
   Index classes() const { return static_cast<Index>(transforms_.size()); }
   double shift = 0.0, first = 0.0, step = 0.0;
-  double nodes = 0.0;        // about their number
+  double nodes = 0.0;        // their approximate number
   std::vector<double> tail;  // per class, sum of step E exp(u + eta_c) over the nodes left of `first`
   Columns f[3];              // F_q of u + eta_c
   Columns rate;              // F_1 / F_0

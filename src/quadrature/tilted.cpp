@@ -14,7 +14,7 @@ class Tilted final : public LogIntegrand {
   Tilted(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance)
       : likelihood_(likelihood), datum_(datum), weight_(weight), mean_(mean), variance_(variance) {}
 
-  // Closed forms at variance 0 keep digits where large counts cancel.
+  // Closed forms at variance 0 are accurate where large counts cancel.
   double value(double eta) const override {
     const auto closed = likelihood_.closed_form(datum_, eta, 0);
     const double log_density = closed ? closed->value : likelihood_.log_density(datum_, &eta);

@@ -8,8 +8,8 @@
 
 namespace galvi {
 
-/// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), variance > 0, of a
-/// likelihood with K = 1. Mass, mean and variance are right to 1e-10 relative (log p itself permitting),
+/// Nodes and weights for the density proportional to p(y | eta)^w N(eta | mean, variance), variance > 0, for
+/// a likelihood with K = 1. Mass, mean and variance are accurate to 1e-10 relative (as far as log p is),
 /// however narrow one factor is relative to the other and wherever log p has a kink.
 class TiltedRule {
  public:
