@@ -73,7 +73,7 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q,
 
 namespace {
 
-/// Coefficients of columns, by prior and term; `latents` says whose they are.
+/// Coefficients of columns, by prior and term; `latents` gives the latent values they belong to.
 Rcpp::List coefficients_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
   Rcpp::List out;
   for (std::size_t p = 0; p < model.priors().size(); ++p) {
@@ -121,7 +121,7 @@ Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState
 }
 
 SEXP couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState>& states) {
-  constexpr Index most = 2000;  // coefficients of which the joint covariance is kept
+  constexpr Index most = 2000;  // largest number of coefficients whose joint covariance is kept
   const Index K = model.latents();
   if (K == 1 || model.priors().size() > 1 || !model.sums_suffice() || !model.expectation().exact())
     return R_NilValue;

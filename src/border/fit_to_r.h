@@ -13,26 +13,26 @@ namespace galvi {
 
 Rcpp::DataFrame trace_to_r(const Trace& trace);
 
-/// What is kept of every latent value's solver.
+/// What is kept of each latent value's solver.
 std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor);
 /// list(coefficients, latent, factor): coefficients of columns, latent vectors and factors; NULL without.
 Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states);
 
-/// How far predictions at the rows of `checked` are from the fitted values, at most, in posterior sds: the same
-/// numbers but for rounding. Last digits of a mean do not count; where a posterior has no variance, a
-/// millionth of the prior's sd is the unit.
+/// The largest difference between predictions at the rows of `checked` and the fitted values, in posterior
+/// sds: the two agree up to rounding. Last digits of a mean do not count; where a posterior has no variance,
+/// the unit is a millionth of the prior's sd.
 double prediction_error(LatentGaussianModel& model, const Posterior& q, const std::vector<SolverState>& states,
                         const Rcpp::List& checked);
 
-/// Where several latent values share the columns of one prior: the joint covariance of their coefficients, qK x
-/// qK. `states` then have its marginals, with the means that belong to them. NULL, and the states as they were,
-/// where the posterior factorises over latent values or nothing is known of the best one that does not.
+/// Where several latent values share the columns of one prior: the joint covariance of their coefficients, qK
+/// x qK; `states` then has its marginals and the corresponding means. NULL, and the states unchanged, where
+/// the posterior factorises over latent values or the best coupled one is not available.
 SEXP couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState>& states);
 
-/// c of the rows, N x K; NULL where there is none.
+/// c of the rows, N x K; NULL if there is none.
 SEXP extra_variances(const LatentGaussianModel& model);
 
-/// q in whitened coordinates, to the last bit: from here it can be carried to other rows. And back, as a start.
+/// q in whitened coordinates, exactly, for use with other rows; and back, as a starting point.
 Rcpp::List global_to_r(const GlobalPosterior& q);
 std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
 

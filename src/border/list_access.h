@@ -26,7 +26,7 @@ T get(const Rcpp::List& list, const char* name) {
   return Rcpp::as<T>(field(list, name));
 }
 
-/// Copies: R's memory is not used beyond the call.
+/// Copies the numbers: R's memory is not used beyond the call.
 inline Vector from_r(const Rcpp::NumericVector& x) { return Eigen::Map<const Vector>(x.begin(), x.size()); }
 inline Matrix from_r(const Rcpp::NumericMatrix& X) {
   return Eigen::Map<const Matrix>(X.begin(), X.nrow(), X.ncol());

@@ -188,8 +188,8 @@ void read(SEXP from, Eigen::VectorXi& to) {
 }
 void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 
-// What the likelihood has no density for would be a number without meaning. `shares`: R says that counts are
-// points shared out among nodes.
+// Rejects values for which the likelihood has no density, whose results would be meaningless. `shares`:
+// counts are points shared among nodes.
 void check_responses(const Data& data, const Likelihood& likelihood, bool shares) {
   for (Index n = 0; n < data.y.size(); ++n) {
     const Likelihood& own = likelihood.mixed() ? likelihood.mixed()->part(data[n]) : likelihood;
@@ -202,8 +202,8 @@ void check_responses(const Data& data, const Likelihood& likelihood, bool shares
   }
 }
 
-// Positions in the table of hyperparameters, -1 for none, and of input columns: what points outside would be
-// read from anywhere.
+// Positions in the table of hyperparameters, -1 for none, and of input columns; checked, because wrong ones
+// would read arbitrary memory.
 void check_positions(const TermSpec& spec, Index hypers) {
   const auto check = [&](Index at, Index lowest, Index size) {
     if (at < lowest || at >= size)
@@ -298,7 +298,7 @@ LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcp
   const Index L = prior.columns();
   if (mean.size() != L || chol.rows() != L || chol.cols() != L)
     throw std::invalid_argument("q has other latent vectors than the model");
-  // coefficients of prior variance zero are whitened ones that say nothing
+  // coefficients of prior variance zero are whitened ones without effect
   const auto known = prior.scale().array() == 0;
   const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
   Matrix inverse = whitening.asDiagonal() * chol;
@@ -312,7 +312,7 @@ LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcp
 
 namespace {
 
-/// `remembered`: list(model, hyper, latent, elbo) of a fit whose rows are gone.
+/// `remembered`: list(model, hyper, latent, elbo) of a fit whose rows are no longer available.
 std::shared_ptr<const Remembered> remembered_from_list(Context& context, const LatentGaussianModel& model,
                                                        const Rcpp::List& list) {
   auto out = std::make_shared<Remembered>();
@@ -332,7 +332,7 @@ std::shared_ptr<const Remembered> remembered_from_list(Context& context, const L
       model.predictor(k).prior->recall(old, B, shift, left);
       const Matrix G = q.curvature(old);
       const Vector h = q.precision * q.mean;
-      // E log p of the old rows at the old q, less what the quadratic form says there
+      // E log p of the old rows at the old q, less the quadratic form's value there
       out->constant += q.kl_of_mean(old) + q.kl_of_covariance(old) - h.dot(q.mean) +
                        0.5 * (q.mean.dot(G * q.mean) + (q.root * G).cwiseProduct(q.root).sum());
       out->penalty -= 0.5 * G.cwiseProduct(left).sum();

@@ -12,16 +12,16 @@ namespace galvi {
 
 Data data_from_list(const Rcpp::List& model);
 LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
-/// With its hyperparameters at the values of the table.
+/// The model with its hyperparameters at the values of the table.
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper);
 HyperTable hyper_from_list(const Rcpp::List& model);
 std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior);
-/// What R says about a linear predictor, or about several that share prior and design.
+/// R's description of a linear predictor, or of several that share prior and design.
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;
   std::string solver;
   Index design;                // index of the design of its terms
-  std::vector<Index> latents;  // which columns of eta it stands for
+  std::vector<Index> latents;  // the columns of eta that it describes
 };
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);
 DesignRows design_from_list(const Rcpp::List& design);
@@ -31,10 +31,10 @@ FieldSpec field_from_list(const Rcpp::List& field);
 KernelSpec kernel_from_list(const Rcpp::List& kernel);
 
 /// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them, at the prior's
-/// present hyperparameters.
+/// current hyperparameters.
 LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent);
 
-/// `automatic`: what expectation = "auto" stands for.
+/// `automatic`: the expectation that "auto" chooses.
 std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, const Likelihood& likelihood,
                                                    const std::string& automatic = "auto");
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model,

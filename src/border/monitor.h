@@ -10,9 +10,9 @@
 
 namespace galvi {
 
-/// Listens to the user (Ctrl-C becomes an exception that unwinds the core, then an R interrupt) and tells
-/// them how far a fit is. Both are rate limited by a steady clock, so calling them in inner loops is
-/// cheap. The core calls it on the main thread only: R is not thread-safe.
+/// Listens to the user (Ctrl-C becomes an exception that unwinds the core, then an R interrupt) and reports
+/// progress. Both are rate limited by a steady clock, so calling them in inner loops is cheap. The core calls
+/// it on the main thread only: R is not thread-safe.
 class RMonitor final : public Monitor {
  public:
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws

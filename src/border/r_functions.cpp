@@ -5,8 +5,8 @@
 namespace galvi {
 namespace {
 
-// The package's R function makes of what a fit keeps, which is the user's functions alone, functions that check
-// what these return. An R error passes through as it is, and destructors run.
+// A function of the package wraps the user's functions, which are all that a fit keeps, in functions that
+// check their results. An R error passes through unchanged, and destructors run.
 Rcpp::List callbacks_of(const char* maker, const Rcpp::List& functions) {
   const Rcpp::Environment package = Rcpp::Environment::namespace_env("galvi");
   return Rcpp::Function(package.get(maker))(functions);

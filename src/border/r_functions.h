@@ -10,7 +10,7 @@ namespace galvi {
 
 /// `functions` of a custom likelihood in the model list, see R/custom-family.R.
 std::shared_ptr<const DensityFunctions> density_from_r(const Rcpp::List& functions);
-/// The same of a custom kernel, see R/custom-kernel.R.
+/// `functions` of a custom kernel, see R/custom-kernel.R.
 std::shared_ptr<const CovarianceFunctions> covariance_from_r(const Rcpp::List& functions);
 
 }  // namespace galvi

@@ -22,7 +22,7 @@ RowBlock block_from_list(const Rcpp::List& list, Index first) {
 
 namespace {
 
-// R hands over what went wrong instead of rows.
+// R passes the error in place of rows.
 Rcpp::RObject delivered(const Rcpp::RObject& x) {
   if (!x.inherits("condition")) return x;
   throw SourceFailure(get<std::string>(Rcpp::List(x), "message"));

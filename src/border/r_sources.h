@@ -43,19 +43,19 @@ class WorkerRows final : public RowSource {
   Rcpp::Function ask_;
 };
 
-/// A block as R hands it over.
+/// A block as R passes it.
 RowBlock block_from_list(const Rcpp::List& list, Index first);
-/// What workers are asked, as a list of plain numbers, and back.
+/// The question for workers as a list of plain numbers, and back.
 Rcpp::List question_to_r(const LatentGaussianModel& model, const Question& question);
 struct QuestionOfMaster {
   Question question;
   Vector hyper;
-  GlobalPosterior q;  // what the question points at
+  GlobalPosterior q;  // what the question refers to
   Sites sites;
 };
 std::unique_ptr<QuestionOfMaster> question_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
-/// What a model list says of rows that are elsewhere (`source`: list(rows, open) or list(rows, ask)); null
-/// where they are in memory.
+/// The source of rows in a model list whose rows are elsewhere (`source`: list(rows, open) or list(rows,
+/// ask)); null if they are in memory.
 std::shared_ptr<RowSource> source_from_list(const Rcpp::List& model);
 
 }  // namespace galvi

@@ -40,7 +40,7 @@ class SampledMean final : public FunctionMean {
 };
 
 /// The multinomial logit: E log p = m_y - E log sum_c exp(eta_c) with independent eta_c ~ N(m_c, v_c), by the
-/// integrals of quadrature/softmax_lattice.h: value and derivatives right to 1e-10 for any number of classes.
+/// integrals of quadrature/softmax_lattice.h: accurate to 1e-10 for any number of classes, derivatives too.
 /// All second derivatives of E log S are integrals of products of phi' < 0,
 ///   E p_k p_l = int phi_k' phi_l' prod_{j != k, l} phi_j du,   E p_k (1 - p_k) = sum_{l != k} E p_k p_l,
 /// so that d_v = -E p_k (1 - p_k) / 2 <= 0, rounding included.

@@ -43,8 +43,8 @@ class BetaResponse : public Likelihood {
     out[4] = -2.0 * s3 + slope * s4 - fourth * s1 * s1 * s1 * s1 - 6.0 * third * s1 * s1 * s2 -
              second * (3.0 * s2 * s2 + 4.0 * s1 * s3);
   }
-  // The poles of mu are at +-i pi, those of the gamma functions on the same lines, more of them the larger
-  // the precision is: log p grows so much towards them that a distance kept from them pays.
+  // The poles of mu are at +-i pi, those of the gamma functions on the same lines, the more the larger the
+  // precision. log p grows so fast towards them that keeping away from them improves the accuracy.
   Smoothness smoothness() const override { return {2.6, 0.0, 0.0, std::log1p(precision_)}; }
   bool log_concave() const override { return false; }
   // log p is concave in mu: its one stationary point has psi(a) - psi(b) = logit(y), rising in eta.
@@ -87,15 +87,15 @@ class BetaResponse : public Likelihood {
 
  private:
   // log p = a log(y / mu) + b log((1 - y) / (1 - mu)) + log(a b / (2 pi precision)) / 2 - log y - log(1 - y)
-  // + what Stirling's formula leaves of the three gamma functions: neither a large precision nor an extreme
-  // mu cancels.
+  // + the remainders of Stirling's formula for the three gamma functions: nothing cancels, neither for a
+  // large precision nor for an extreme mu.
   double assemble(double y, double log_mu, double log_nu, double a, double b, double error_a,
                   double error_b) const {
     const double log_y = std::log(y), log_rest = std::log1p(-y);
     return a * (log_y - log_mu) + b * (log_rest - log_nu) + 0.5 * (log_precision_ + log_mu + log_nu) - log_y -
            log_rest - log_sqrt_2pi + stirling_ - error_a - error_b;
   }
-  // What Stirling's formula leaves of log Gamma(a), from log a and log Gamma(1 + a).
+  // The remainder of Stirling's formula for log Gamma(a), from log a and log Gamma(1 + a).
   static double stirling_of(double a, double log_a, double log_gamma_next) {
     return a < 16.0 ? log_gamma_next - (a + 0.5) * log_a + a - log_sqrt_2pi : stirling_error(a);
   }

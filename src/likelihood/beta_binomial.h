@@ -41,7 +41,7 @@ class BetaBinomialResponse : public Likelihood {
     out[4] = -(success + failure) * s3 + slope * s4 + fourth * s1 * s1 * s1 * s1 +
              6.0 * third * s1 * s1 * s2 + second * (3.0 * s2 * s2 + 4.0 * s1 * s3);
   }
-  // As of a beta response.
+  // As for a beta response.
   Smoothness smoothness() const override { return {2.6, 0.0, 0.0, std::log1p(precision_)}; }
   bool log_concave() const override { return false; }
   double starting_eta(const Datum& datum) const override {
@@ -55,7 +55,7 @@ class BetaBinomialResponse : public Likelihood {
     return size * std::exp(log_sigmoid().value(*eta) + log_sigmoid().value(-*eta)) *
            (1.0 + (size - 1.0) / (1.0 + precision_));
   }
-  // The sum of the fewer terms.
+  // The sum with fewer terms.
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     const double y = std::floor(datum.y);
     if (y < 0.0) return 0.0;
@@ -77,7 +77,7 @@ class BetaBinomialResponse : public Likelihood {
   double precision_ = 1.0;
 
  private:
-  // The derivatives of G from the first on.
+  // The derivatives of G, from the first on.
   static void smooth_part(double y, double a, double out[5]) {
     double low[5];
     for (int k = 1; k < 5; ++k) out[k] = 0.0;
@@ -121,7 +121,7 @@ class BetaBinomialKnownPrecision final : public BetaBinomialResponse {
   }
 };
 
-/// The same whose log precision is eta_2.
+/// The same with log precision eta_2.
 class BetaBinomialLogPrecision final : public SecondParameter {
  public:
   std::unique_ptr<Likelihood> given(double second) const override {

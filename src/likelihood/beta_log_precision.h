@@ -20,7 +20,7 @@ class BetaLogPrecision final : public SecondParameter {
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<BetaKnownPrecision>(second);
   }
-  // With a = mu precision, b = (1 - mu) precision and S for what Stirling's formula leaves of log Gamma:
+  // With a = mu precision, b = (1 - mu) precision and S the remainder of Stirling's formula for log Gamma:
   // log p = -precision KL + log(a b / (2 pi precision)) / 2 - log y (1 - y) + S(precision) - S(a) - S(b)
   std::optional<Shares> shares(const Datum& datum) const override {
     Shares form;

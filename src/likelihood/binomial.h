@@ -9,7 +9,7 @@
 namespace galvi {
 
 /// log p(y | eta) = log choose(size, y) + y f(eta) + (size - y) f(-eta), f = log g.   y = 0..size
-/// What differs between links is f, and log(1 - g) where g is not symmetric. A binary response has size 1.
+/// Links differ in f, and in log(1 - g) if g is not symmetric. A binary response has size 1.
 class Binomial : public Composed {
  public:
   explicit Binomial(const StandardFunction& log_inverse_link) : Composed(log_inverse_link) {}

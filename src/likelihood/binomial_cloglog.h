@@ -19,7 +19,7 @@ class BinomialCloglog final : public Binomial {
     sum.add_exponential(0, datum.size - datum.y, -1.0);
   }
   Smoothness smoothness() const override { return {f_.smoothness().width, 1.0}; }
-  // That of the proportion with half a success and half a failure added.
+  // The link of the proportion with half a success and half a failure added.
   double starting_eta(const Datum& datum) const override {
     return std::log(-std::log((datum.size - datum.y + 0.5) / (datum.size + 1.0)));
   }

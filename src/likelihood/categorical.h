@@ -10,8 +10,8 @@
 namespace galvi {
 
 /// log p(y | eta) = eta_y - log sum_c exp(eta_c).   y = 0, .., classes - 1
-/// Every class has a latent value (K = classes), or that of the `reference` class is 0 (K = classes - 1). Counts of
-/// classes have the sum over their trials and the logarithm of how many orders there are of them.
+/// Every class has a latent value (K = classes), or that of the `reference` class is 0 (K = classes - 1).
+/// Counts of classes have the sum over their trials plus the log number of their orders.
 class Categorical final : public ClassResponse<Likelihood> {
  public:
   explicit Categorical(const LikelihoodSpec& spec) : ClassResponse<Likelihood>(spec) {
@@ -32,7 +32,7 @@ class Categorical final : public ClassResponse<Likelihood> {
       if (datum.counts[c] > 0.0) sum += datum.counts[c] * log_probability(c, eta);
     return sum;
   }
-  // Two classes with a reference: log p = f(eta) or, of the reference, f(-eta), f = log sigmoid.
+  // Two classes with a reference: log p = f(eta) or, for the reference, f(-eta), f = log sigmoid.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     require_one_latent();
     std::fill(out, out + 5, 0.0);

@@ -1,4 +1,4 @@
-// A Gaussian response, identity link, of which some rows are censored or truncated: the tobit model.
+// A Gaussian response, identity link, with censored or truncated rows: the tobit model.
 #pragma once
 
 #include "likelihood/censored_normal.h"
@@ -13,7 +13,7 @@ class CensoredGaussian final : public CensoredNormal<IdentityLink> {
   CensoredGaussian(const LikelihoodSpec& spec, PositiveParameter variance)
       : CensoredNormal<IdentityLink>(spec, std::move(variance)) {}
 
-  // A censored response is one sd beyond what is known of it.
+  // Starts a censored response one sd beyond its bound.
   double starting_eta(const Datum& datum) const override {
     if (!datum.censored()) return datum.y;
     if (datum.upper == infinity) return datum.y + sd();

@@ -1,4 +1,4 @@
-// Responses that are normal on some scale, of which some are censored or truncated.
+// Responses that are normal on some scale, with censored or truncated rows.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class CensoredNormal : public Base {
   }
   bool log_concave() const override { return true; }
 
-  // Of rows that are neither censored nor truncated.
+  // For rows that are neither censored nor truncated.
   bool has_closed_form() const override { return !censored_; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
@@ -95,7 +95,7 @@ class CensoredNormal : public Base {
   virtual double scaled(double y) const = 0;  // s
   /// Neither censored nor truncated.
   bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
-  /// Of rows that are not: their log density is that of s(y) plus this.
+  /// For rows that are neither: their log density is that of s(y) plus this.
   virtual double log_slope(double y) const = 0;
   bool truncated(const Datum& datum) const { return scaled(datum.entry) > -infinity; }
 
@@ -122,8 +122,8 @@ class CensoredNormal : public Base {
           gap(truncated ? (of.scaled(datum.y) - of.scaled(datum.entry)) / sd : 0.0),
           constant(censored ? 0.0 : of.log_slope(datum.y) - std::log(sd) - log_sqrt_2pi) {}
 
-    // What is far beyond the entry is divided by a probability as small: of z^2 and entry^2 the difference is
-    // a product.
+    // A value far beyond the entry is divided by an equally small probability; the difference of z^2 and
+    // entry^2 is computed as a product.
     double log_density() const {
       if (far())
         return constant - 0.5 * gap * (low + entry) +
@@ -182,7 +182,7 @@ class CensoredNormal : public Base {
       if (low == -infinity) return log_normal_cdf(high);
       return log_normal_interval(left, right, centre);
     }
-    // phi(z) / Phi(-z) and what it exceeds z by
+    // phi(z) / Phi(-z), and its excess over z
     static double hazard(double z) {
       double f[5];
       log_normal_cdf_derivatives(-z, f);
@@ -201,7 +201,7 @@ class CensoredNormal : public Base {
 
   PositiveParameter parameter_;
   double sd_ = 1.0;
-  bool censored_ = false;  // are there censored or truncated rows?
+  bool censored_ = false;  // whether there are censored or truncated rows
 };
 
 }  // namespace galvi

@@ -1,5 +1,5 @@
-// Responses that are normal on some scale, of which some are censored or truncated, with a linear predictor of
-// the log standard deviation.
+// Responses that are normal on some scale, with censored or truncated rows and a linear predictor of the log
+// standard deviation.
 #pragma once
 
 #include <cmath>
@@ -34,8 +34,8 @@ class NormalBound final : public Composed {
   double bound_, sd_, sign_;
 };
 
-/// s(y) ~ N(eta_1, exp(2 eta_2)), s and the kinds of rows those of Base, a CensoredNormal. Rows that are neither
-/// censored nor truncated have the closed form of gaussian responses.
+/// s(y) ~ N(eta_1, exp(2 eta_2)), with s and the kinds of rows of Base, a CensoredNormal. Rows that are
+/// neither censored nor truncated have the closed form of gaussian responses.
 template <class Base>
 class CensoredNormalLogSd : public LogParameter<Base> {
  public:

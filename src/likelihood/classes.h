@@ -1,4 +1,4 @@
-// What likelihoods of responses with unordered classes have in common.
+// What likelihoods with unordered classes have in common.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace galvi {
 
-/// The number of classes that R names.
+/// The number of classes, as R states it.
 inline Index classes_of(const LikelihoodSpec& spec) {
   const auto entry = spec.constants.find("classes");
   if (entry == spec.constants.end() || !(entry->second >= 2.0) || entry->second != std::floor(entry->second))
@@ -17,10 +17,10 @@ inline Index classes_of(const LikelihoodSpec& spec) {
   return static_cast<Index>(entry->second);
 }
 
-/// How many trials a datum is: one, or those of its counts.
+/// The number of trials of a datum: one, or the sum of its counts.
 inline double trials_of(const Datum& datum) { return datum.counts ? datum.size : 1.0; }
 
-/// body(class, trials) of every class that the datum has.
+/// Calls body(class, trials) for every class of the datum.
 template <class Body>
 void for_classes(const Datum& datum, Index classes, Body body) {
   if (!datum.counts) return body(static_cast<Index>(datum.y), 1.0);
@@ -28,7 +28,7 @@ void for_classes(const Datum& datum, Index classes, Body body) {
     if (datum.counts[c] > 0.0) body(c, datum.counts[c]);
 }
 
-/// Base with the answers of a response that is a class: y = 0, .., classes - 1, of which there is no mean.
+/// Base for a response that is a class: y = 0, .., classes - 1, which has no mean.
 template <class Base>
 class ClassResponse : public Base {
  public:
@@ -43,7 +43,7 @@ class ClassResponse : public Base {
   double conditional_variance(double /*size*/, const double* /*eta*/) const override {
     return refuse("variance");
   }
-  // In the order of the levels, as randomised quantile residuals want it.
+  // In the order of the levels, for randomised quantile residuals.
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     double sum = 0.0;
     for (Index c = 0; c <= static_cast<Index>(datum.y); ++c)

@@ -8,8 +8,8 @@
 namespace galvi {
 
 /// log p(y | eta) = constant + linear eta_0 + sum_j weight_j f_j(coefficient_j eta_{latent_j} + shift_j),
-/// f_j the likelihood's standard function or, in parts that are `exponential`, log_gumbel(), whose mean is a
-/// closed form. A likelihood with negative weights says so (signed_weights()).
+/// with f_j the likelihood's standard function or, in parts that are `exponential`, log_gumbel(), whose mean
+/// has a closed form. signed_weights() says whether weights may be negative.
 struct Composition {
   struct Part {
     Index latent;
@@ -23,7 +23,7 @@ struct Composition {
     constant = linear = 0.0;
     parts.clear();
   }
-  /// Parts without weight are left out, as 0 times an overflown logarithm is not a number.
+  /// Parts without weight are left out, because 0 times an overflowed logarithm is not a number.
   void add(Index latent, double weight, double coefficient, double shift = 0.0) {
     if (weight != 0.0) parts.push_back({latent, weight, coefficient, shift, false});
   }
@@ -33,7 +33,7 @@ struct Composition {
   }
 };
 
-/// The derivative of a sum of parts, each with its own mean of f, in what it is composed of.
+/// The derivative of a sum of parts, each with its own mean of f, in the composition's numbers.
 struct CompositionAdjoint {
   double constant = 1.0, linear = 0.0;
   std::vector<double> weight, coefficient, shift;  // one per part

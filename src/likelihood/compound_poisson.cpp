@@ -10,8 +10,8 @@
 namespace galvi {
 namespace {
 
-/// The numbers J to sum over: whole ones, or, where the summand is smooth and vanishes before it reaches 0,
-/// nodes of the trapezium rule, which is right to rounding for steps shorter than its standard deviation.
+/// The numbers J to sum over: integers, or, where the summand is smooth and vanishes before it reaches 0,
+/// nodes of the trapezium rule, which is accurate to rounding for steps shorter than its standard deviation.
 struct Numbers {
   Numbers(double centre, double sd) {
     constexpr double reach = 10.0, share = 0.5;
@@ -37,9 +37,10 @@ double divergence(double d) { return (1.0 + d) * std::log1p(d) - d; }
 
 }  // namespace
 
-// With r = j / rate the j-th of the terms of the density at this scale is
+// With r = j / rate the j-th term of the density at this scale is
 //   exp(-(1 + a) rate (r log r - r + 1) - S(j) - S(a j)) sqrt(a) / (2 pi y),
-// S what Stirling's formula leaves of log Gamma: of its exponent the rate's derivative is (1 + a) (r - 1).
+// S the remainder of Stirling's formula for log Gamma. The rate's derivative of its exponent is (1 + a) (r -
+// 1).
 CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double shape) {
   const Numbers numbers(rate, std::sqrt(rate / (1.0 + shape)));
   double sum = 0.0, moment = 0.0, highest = -infinity;

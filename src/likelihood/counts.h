@@ -15,7 +15,7 @@ double log_arrangements(const double* counts, int classes, double size);
 
 /// P(Y <= y) for Y ~ Poisson(rate).
 double poisson_cdf(double y, double rate);
-/// P(Y <= y) for Y ~ Binomial(size, p); `q` = 1 - p is handed over because p may be within rounding of 1.
+/// P(Y <= y) for Y ~ Binomial(size, p); `q` = 1 - p is an argument because p may be within rounding of 1.
 double binomial_cdf(double y, double size, double p, double q);
 /// P(Y <= y) for the number Y of failures before `size` successes, each of probability p; q = 1 - p.
 double negbinomial_cdf(double y, double size, double p, double q);

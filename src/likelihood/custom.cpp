@@ -7,7 +7,7 @@
 namespace galvi {
 namespace {
 
-constexpr double unit_bend = 0.05;  // nats by which log p bends over one unit
+constexpr double unit_bend = 0.05;  // change of log p over one unit, in nats
 constexpr double stencil_step = 0.25;  // units
 constexpr std::size_t most_distributions = 256;
 
@@ -119,7 +119,7 @@ void Custom::derivatives(const Datum& datum, double eta, double out[5]) const {
   for (int k = 1; k < 5; ++k) out[k] = difference(k, l, step);
 }
 
-// The peak of log p, drawn towards zero so weakly that only what has no peak of its own follows.
+// The peak of log p, with so weak a pull towards zero that it matters only where there is no peak.
 double Custom::starting_eta(const Datum& datum) const {
   const auto known = starts_.find(datum.y);
   if (known != starts_.end()) return known->second;
@@ -137,7 +137,7 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
   const auto known = distributions_.find(key);
   if (known != distributions_.end()) return known->second;
   if (distributions_.size() >= most_distributions) distributions_.clear();
-  // the trapezium sum over eta, whose step is small beside the Gaussian and beside what log p bends over
+  // the trapezium sum over eta, with a step that is small relative to the Gaussian and to the scale of log p
   constexpr double reach = 8.0, most_nodes = 4e4, most_pairs = 1e6;
   const double sd = std::sqrt(variance);
   const Index half =

@@ -1,4 +1,4 @@
-// A likelihood whose density is a function from outside the core, which takes many rows at once.
+// A likelihood whose density is a user's function, which takes many rows at once.
 #pragma once
 
 #include <map>
@@ -9,14 +9,13 @@
 
 namespace galvi {
 
-/// What the world outside provides. A call is expensive and an element of it is not. Called on the main thread
-/// only.
+/// The user's functions. A call is expensive, its elements are cheap. Called on the main thread only.
 class DensityFunctions {
  public:
   virtual ~DensityFunctions() = default;
-  /// In the order in which the functions take them.
+  /// The parameters, in the order of the functions' arguments.
   virtual const std::vector<std::string>& parameters() const = 0;
-  /// log p(y_i | eta_i), -infinity where that is not a number.   y, eta: n
+  /// log p(y_i | eta_i), -infinity where it is not a number.   y, eta: n
   virtual Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
   /// Throws, with the reason, where it is not a number.
   virtual void check(double y, double eta, const Vector& parameters) const = 0;
@@ -39,25 +38,25 @@ class Custom final : public Likelihood {
   Vector log_densities(const Vector& y, const Vector& eta) const {
     return functions_->log_density(y, eta, parameters_);
   }
-  /// Searches and trial steps may go where a function overflows; where q has its mass it must not.
+  /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
   void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
   bool has_derivatives() const { return functions_->has_derivatives(); }
   Matrix two_derivatives(const Vector& y, const Vector& eta) const {
     return functions_->derivatives(y, eta, parameters_);
   }
-  /// What the density adds up to over the support.
+  /// The sum or integral of the density over the support.
   double mass(double eta) const { return distribution(eta, 0.0).mass(); }
   /// log p changes by a few hundredths of a nat over this distance in eta.
   double unit() const { return unit_; }
-  /// Positions of the parameters in the table, and the steps with which log p is differenced in them.
+  /// Positions of the parameters in the table, and the steps of finite differences in them.
   const std::vector<Index>& positions() const { return positions_; }
   double parameter_step(Index p) const;
-  /// The same likelihood with parameter p moved.
+  /// The same likelihood with parameter p changed.
   Vector moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const;
 
   double log_density(const Datum& datum, const double* eta) const override;
   void derivatives(const Datum& datum, double eta, double out[5]) const override;
-  /// How far singularities are nobody knows: the scale on which log p bends stands in.
+  /// The distance of singularities is unknown: the scale of log p's second derivative stands in.
   Smoothness smoothness() const override { return {5.0 * unit_, 1.0}; }
   bool log_concave() const override { return log_concave_; }
   double starting_eta(const Datum& datum) const override;
@@ -78,7 +77,7 @@ class Custom final : public Likelihood {
   bool has_hyper() const override { return !positions_.empty(); }
 
  private:
-  /// That of the response under eta ~ N(mean, variance).
+  /// The response's mean under eta ~ N(mean, variance).
   const NumericDistribution& distribution(double mean, double variance) const;
   double measure_unit() const;
 
@@ -89,7 +88,7 @@ class Custom final : public Likelihood {
   Support support_;
   bool discrete_, log_concave_;
   double unit_ = 1.0;
-  // Loops are serial, so that what was found last may be kept.
+  // Loops are serial, so the last result may be kept.
   mutable std::map<double, double> starts_;
   mutable std::map<std::pair<double, double>, NumericDistribution> distributions_;
 };

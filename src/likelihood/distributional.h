@@ -1,4 +1,4 @@
-// Responses with a linear predictor of its own for a second parameter of their distribution.
+// Responses with a second linear predictor, for another parameter of their distribution.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,17 @@ struct Split {
 };
 
 /// E log p of one datum as the mean over eta_outer of a mean over the other latent value, which is a function
-/// of eta_outer this smooth.
+/// of eta_outer of this smoothness.
 struct Nesting {
   Index outer;
   Smoothness smoothness;
-  Split::Part beside{};  // a term of the other latent value alone, which is no part of that mean
-  /// Where that mean is of this times log sigmoid(eta_inner + s(eta_outer)), s(x) >= 0; else 0.
+  Split::Part beside{};  // a term of the other latent value alone, not part of that mean
+  /// If that mean is this times the mean of log sigmoid(eta_inner + s(eta_outer)), s(x) >= 0; else 0.
   double sigmoid_weight = 0.0;
 };
 
-/// Y is 0 with probability 1 / (1 + exp(-eta_2)). Else it is what this likelihood of eta_1 (K = 1) gives, or,
-/// if `positive`, what that gives where it is not 0.
+/// Y is 0 with probability 1 / (1 + exp(-eta_2)). Otherwise it follows this likelihood of eta_1 (K = 1) or,
+/// if `positive`, this likelihood given that it is not 0.
 struct ZeroMixture {
   const Likelihood* base;
   bool positive;
@@ -42,7 +42,7 @@ struct ZeroMixture {
 
 class SecondParameter;
 
-/// exp(eta_2) as a parameter, which is a positive number wherever a node of quadrature lies.
+/// exp(eta_2) as a parameter, kept a positive finite number at every node of quadrature.
 inline double positive_exp(double second) { return std::exp(std::min(std::max(second, -700.0), 700.0)); }
 
 /// A likelihood of eta = (eta_1, eta_2).
@@ -52,19 +52,19 @@ class Distributional : public Likelihood {
   const Distributional* distributional() const final { return this; }
 
   // For expectations that have no closed form.
-  /// There is one of this datum's.
+  /// Whether this datum has one.
   virtual bool row_has_closed_form(const Datum&) const { return false; }
   virtual std::optional<Split> split(const Datum&) const { return std::nullopt; }
   virtual std::optional<Shares> shares(const Datum&) const { return std::nullopt; }
   virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
   virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
-  /// Of a datum that has none of these forms.   mean, variance: of both latents
+  /// For a datum that has none of these forms.   mean, variance: of both latents
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();
   }
-  /// What is left of its log p where eta_outer has that value, K = 1, with the hyperparameters that there are.
+  /// Its log p given eta_outer, K = 1, with the current hyperparameters.
   virtual std::unique_ptr<Likelihood> inner(const Datum&, double /*outer*/) const { refuse(); }
-  /// That s and its derivatives, s^(k), k = 0..4, where the nesting has a sigmoid_weight; such a datum has no
+  /// s and its derivatives, s^(k), k = 0..4, where the nesting has a sigmoid_weight; such a datum has no
   /// inner().
   virtual void shift(const Datum&, double /*outer*/, double /*out*/[5]) const { refuse(); }
   /// gradient[h] += weight d s / d hyper_h
@@ -73,16 +73,16 @@ class Distributional : public Likelihood {
   }
 
   // For inference.
-  /// Either latent value may account for a response, so that a change of one is answered by the other.
+  /// Either latent value may account for a response, so that a change of one is compensated by the other.
   virtual bool compete() const { return false; }
-  /// The eta_2 that fits this datum best where eta_1 ~ N(mean, variance), roughly; not finite if there is
+  /// Approximately the eta_2 that fits this datum best if eta_1 ~ N(mean, variance); not finite if there is
   /// none.
   virtual double second_of(const Datum& datum, double mean, double variance) const = 0;
-  /// The likelihood of eta_1 where eta_2 is known, roughly; K = 1.
+  /// Approximately the likelihood of eta_1 for a known eta_2; K = 1.
   virtual std::shared_ptr<const Likelihood> first_given(double second) const = 0;
 
   // For predictions.
-  /// One of these.
+  /// One of the following.
   virtual std::optional<ZeroMixture> zero_mixture() const { return std::nullopt; }
   virtual const SecondParameter* second_parameter() const { return nullptr; }
 
@@ -97,18 +97,19 @@ class Distributional : public Likelihood {
   }
 };
 
-/// eta_2 is a parameter of the distribution: with eta_2 known, what is left is a likelihood of eta_1 alone.
+/// eta_2 is a parameter of the distribution: given eta_2, it is a likelihood of eta_1 alone.
 class SecondParameter : public Distributional {
  public:
   const SecondParameter* second_parameter() const final { return this; }
   /// That likelihood, K = 1.
   virtual std::unique_ptr<Likelihood> given(double second) const = 0;
-  /// How Var[y | eta] depends on eta_2 = s: it is a line in exp(2 s), in exp(s), in exp(-s) or in
-  /// 1 / (1 + exp(s)). no_mean: E[y | eta], too, depends on eta_2, and grows so fast that it has no mean under a
+  /// How Var[y | eta] depends on eta_2 = s: linearly in exp(2 s), in exp(s), in exp(-s) or in 1 / (1 +
+  /// exp(s)). no_mean: E[y | eta] depends on eta_2 too, and grows so fast that it has no mean under a
   /// Gaussian.
   enum class NoiseForm { square, direct, inverse, share, no_mean };
   virtual NoiseForm noise_form() const = 0;
-  /// How near to the real line P(Y <= y | eta_2) and p(y | eta_2) are singular, or large, under eta_1 ~ N(mean, .).
+  /// How near to the real line P(Y <= y | eta_2) and p(y | eta_2) have singularities, or are large, under
+  /// eta_1 ~ N(mean, .).
   virtual double width(double /*mean*/) const { return 0.75; }
 
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }

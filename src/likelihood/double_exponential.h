@@ -16,7 +16,7 @@ namespace galvi {
 /// tilt r, half = (a + b) / 2, tilt = (a - b) / 2.
 class DoubleExponential : public IdentityLink {
  public:
-  /// The rates at a scale of 1.
+  /// The rates if the scale is 1.
   DoubleExponential(PositiveParameter scale, double above, double below)
       : parameter_(std::move(scale)), unit_above_(above), unit_below_(below) {}
   void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }

@@ -22,7 +22,8 @@ class GammaLogShape final : public SecondParameter {
   }
   // The expectation over eta_1 is a closed form; Stirling's error of exp(eta_2) has poles at a distance of pi.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.6, 1.0}}; }
-  // Var[log y | eta] is about 1 / shape. From a tiny shape, where log p is a line in eta_2, steps are short.
+  // Var[log y | eta] is about 1 / shape. From a tiny shape on, where log p is linear in eta_2, steps are
+  // short.
   double second_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -2.0;
     return std::max(least, -2.0 * std::log(std::hypot(std::log(datum.y) - mean, std::sqrt(variance))));

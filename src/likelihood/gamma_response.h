@@ -10,8 +10,8 @@
 namespace galvi {
 
 /// Mean exp(eta), shape a:  log p(y | eta) = a log a - log Gamma(a) + (a - 1) log y - a eta - a y exp(-eta),
-/// y > 0. With d = log y - eta this is constant - log y + a (1 + d - exp(d)), where nothing large cancels:
-/// constant = log(a) / 2 - log(2 pi) / 2 - (what Stirling's formula leaves of log Gamma(a)).
+/// y > 0. With d = log y - eta this is constant - log y + a (1 + d - exp(d)), without cancellation: constant
+/// = log(a) / 2 - log(2 pi) / 2 - (the remainder of Stirling's formula for log Gamma(a)).
 class GammaResponse : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {

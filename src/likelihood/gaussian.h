@@ -97,7 +97,7 @@ class Gaussian final : public IdentityLink {
   }
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
-    if (variance_ == 0.0) return true;  // noise-free observations: the variance is held
+    if (variance_ == 0.0) return true;  // noise-free observations: the variance is fixed
     const double residual = datum.y - *mean, square = residual * residual + *variance;
     gradient[position_] += weight * (square / variance_ - 1.0) / (2.0 * variance_);
     return true;

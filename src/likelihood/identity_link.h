@@ -1,4 +1,4 @@
-// Responses on the real line with eta in their middle.
+// Responses on the real line with eta at their centre.
 #pragma once
 
 #include "likelihood/likelihood.h"

@@ -23,7 +23,7 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
     form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
-  // Var[log y | eta] is about y / shape. Were it large, the mean of exp(-2 eta_1) would be beyond all measure.
+  // Var[log y | eta] is about y / shape. If it were large, the mean of exp(-2 eta_1) would be huge.
   double second_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -1.0;
     const double log_y = std::log(datum.y);

@@ -12,17 +12,17 @@
 
 namespace galvi {
 
-/// One response. `size` is the number of trials of a binomial count and 1 elsewhere; of a response with
-/// classes y is the class, 0, 1, .. A censored response is known to lie in (y, upper], and one that is
-/// truncated was observed only because it exceeds `entry`.
+/// One response. `size` is the number of trials of a binomial count and 1 otherwise; for a response with
+/// classes y is the class, 0, 1, .. A censored response is known to lie in (y, upper], and a truncated one
+/// was observed only because it exceeds `entry`.
 struct Datum {
   double y;
   double size;
   double spread = 0;  // variance of eta that a likelihood averages over (expectation/averaged.h)
   double upper = y;
   double entry = -infinity;
-  const double* counts = nullptr;  // of trials of each class, `size` in all; null where the response is one class
-  Index part = 0;  // which of several likelihoods it has (likelihood/mixed.h)
+  const double* counts = nullptr;  // trials of each class, `size` in all; null if the response is one class
+  Index part = 0;  // index of its likelihood, if there are several (likelihood/mixed.h)
   bool censored() const { return upper > y; }
 };
 
@@ -33,7 +33,7 @@ struct Data {
   Vector weight;
   Vector spread;        // empty for zero
   Vector upper, entry;  // empty where no response is censored or truncated
-  /// N x classes, empty where responses are no counts of classes.
+  /// N x classes; empty unless responses are counts of classes.
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts;
   Eigen::VectorXi part = {};  // empty for one likelihood
   Datum operator[](Index n) const {
@@ -43,13 +43,13 @@ struct Data {
     if (part.size() > 0) out.part = part[n];
     return out;
   }
-  /// Some of the rows, by their places.
+  /// Some of the rows, given by their positions.
   Data at(const std::vector<Index>& places) const;
 };
 
 class DensityFunctions;
 
-/// What R says about a likelihood; hyper and constants as in KernelSpec. `functions`: of a custom one.
+/// R's description of a likelihood; hyper and constants as in KernelSpec. `functions`: of a custom one.
 struct LikelihoodSpec {
   std::string type;
   std::map<std::string, std::vector<Index>> hyper;
@@ -65,8 +65,8 @@ struct PointExpectation {
   double d_mm, d_mv, d_vv;
 };
 
-/// The same of one row with K latent values, independent under q. Blocks of second derivatives are K x K,
-/// column-major: entry k + K l of d_mv is d^2 E / dm_k dv_l. Whoever fills one adds to zeros. Without
+/// The same for one row with K latent values, independent under q. Blocks of second derivatives are K x K,
+/// column-major: entry k + K l of d_mv is d^2 E / dm_k dv_l. Functions that fill one add to zeros. Without
 /// variance they are log p and its derivatives: d_m the gradient, d_mm the Hessian, 2 d_v its diagonal h, and
 /// in (k, l) 2 d_mv is dh_l / d eta_k, 4 d_vv is d^2 h_l / d eta_k^2.
 struct RowExpectation {
@@ -94,18 +94,18 @@ struct DualLine {
   double alpha0 = 0.0, alpha1 = 0.0, lambda0 = 0.0, lambda1 = 0.0;
   double lower = 0.0, upper = 0.0;
 
-  /// alpha = intercept + slope lambda with lambda itself as x, which is what all but the gaussian have.
+  /// alpha = intercept + slope lambda with lambda itself as x: the case of all but the gaussian.
   static DualLine in_lambda(double intercept, double slope, double upper) {
     return {intercept, upper > 0.0 ? slope : 0.0, 0.0, upper > 0.0 ? 1.0 : 0.0, 0.0, upper};
   }
 };
 
-/// f* along that line and its derivatives in x; 0 for both where nothing is free.
+/// f* along that line and its derivatives in x; both 0 where nothing is free.
 struct PointConjugate {
   double value, slope, curvature;
 };
 
-/// How smooth log p is in eta, which is what quadrature must know before it can choose its nodes.
+/// How smooth log p is in eta, which determines the nodes of quadrature.
 struct Smoothness {
   double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
   double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
@@ -125,12 +125,12 @@ struct Support {
   double low, high;
 };
 
-/// P(Y <= y) and P(Y > y), each with digits of its own where it is small.
+/// P(Y <= y) and P(Y > y), each accurate relative to itself where it is small.
 struct Tails {
   double lower, upper;
 };
 
-/// Of the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean,
+/// For the density proportional to p(y | eta)^weight N(eta | mean, variance): log of its integral, mean,
 /// variance.
 struct TiltedMoments {
   double log_mass, mean, variance;
@@ -142,8 +142,8 @@ struct Crossing {
   double left = 1.0, right = 0.0;
 };
 
-/// eta is in the middle of a response that is normal given a random precision:
-/// y | eta, tau ~ N(eta, squared_scale / tau), tau ~ Gamma(shape, rate = shape).
+/// eta is the centre of a response that is normal given a random precision: y | eta, tau ~ N(eta,
+/// squared_scale / tau), tau ~ Gamma(shape, rate = shape).
 struct NormalMixture {
   double shape, squared_scale;
 };
@@ -170,12 +170,12 @@ class Likelihood {
   /// d^k log p / d eta^k, k = 0..4, for K = 1.
   virtual void derivatives(const Datum& datum, double eta, double out[5]) const = 0;
   virtual Smoothness smoothness() const = 0;
-  /// Of this datum's log p, where it is known better.
+  /// The smoothness of this datum's log p, where it is known better.
   virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
 
   // Forms that expectations ask for.
-  /// The one function that log p is a weighted sum of (likelihood/composed.h); null where it has not this
-  /// form.
+  /// The one function of which log p is a weighted sum (likelihood/composed.h); null if log p does not have
+  /// this form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
   virtual void compose(const Datum&, Composition&) const {}
   virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,
@@ -188,10 +188,10 @@ class Likelihood {
   }
   /// log p is a convex function of (y - eta)^2.
   virtual bool super_gaussian() const { return false; }
-  /// Some weights of that sum are negative, so that bounds of the function's mean are none of the sum's.
+  /// Some weights of that sum are negative, so that bounds on the function's mean do not bound the sum.
   virtual bool signed_weights() const { return false; }
-  /// The expectation in closed form, where there is one; of a row with K > 1 latents the second alone.
-  /// has_closed_form(): of every row that the likelihood was made for.
+  /// The expectation in closed form, where there is one; for a row with K > 1 latents, the second function.
+  /// has_closed_form(): for all rows that the likelihood was made for.
   virtual bool has_closed_form() const { return false; }
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
                                                       double /*variance*/) const {
@@ -223,13 +223,13 @@ class Likelihood {
   /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
 
-  /// The density is a function that should be asked for many rows at once (likelihood/custom.h); null elsewhere.
+  /// The density is a function that takes many rows at once (likelihood/custom.h); else null.
   virtual const Custom* custom() const { return nullptr; }
 
   /// Rows have likelihoods of their own (likelihood/mixed.h); null where they share one.
   virtual const Mixed* mixed() const { return nullptr; }
 
-  /// A value of eta that fits this datum alone, shrunk to finite; where inference may start. K = 1.
+  /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
 
   /// E[y | eta] and Var[y | eta] of a new response with `size` trials, where y is a number.
@@ -244,16 +244,16 @@ class Likelihood {
   virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
   /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)).
   virtual const StandardFunction* log_inverse_link() const { return nullptr; }
-  /// The f of size - E[y | eta], where it is another.
+  /// The f of size - E[y | eta], if it is a different one.
   virtual const StandardFunction* log_complement_link() const { return log_inverse_link(); }
   virtual bool discrete() const = 0;
-  /// May a discrete response lie between two values, as points shared out among nodes do? log_density()
+  /// Whether a discrete response may lie between two integers, as points shared among nodes do. log_density()
   /// is then that of a point process, up to a constant.
   virtual bool takes_shares() const { return false; }
   /// Number of classes where the response is one of several, 0 where it is a number.
   virtual Index classes() const { return 0; }
   virtual Support support(double size) const = 0;
-  /// Has the lowest response a probability of its own, where others have a density?
+  /// Whether the lowest response has a probability, while others have a density.
   virtual bool mass_at_lowest() const { return false; }
 
   /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.

@@ -12,7 +12,7 @@
 namespace galvi {
 namespace {
 
-// Seconds that one product takes: nearly all flops of the factorisations are spent in products.
+// Seconds of one product: products take nearly all flops of the factorisations.
 double trial(const Backend& candidate) {
   constexpr Index n = 160;
   const Matrix A = Matrix::Constant(n, n, 0.5);
@@ -25,7 +25,7 @@ double trial(const Backend& candidate) {
 Backend& faster(Backend& first, Backend& second) {
   double best_first = std::numeric_limits<double>::infinity();
   double best_second = best_first;
-  for (int repeat = 0; repeat < 3; ++repeat) {  // the best, as other work on the machine only adds
+  for (int repeat = 0; repeat < 3; ++repeat) {  // the shortest, as other work on the machine only adds time
     best_first = std::min(best_first, trial(first));
     best_second = std::min(best_second, trial(second));
   }

@@ -1,4 +1,5 @@
-// Who multiplies matrices: R's BLAS and LAPACK or Eigen's own kernels, whichever a short trial finds faster.
+// Matrix products and factorisations: R's BLAS and LAPACK or Eigen's own kernels, whichever a short trial
+// finds faster.
 #pragma once
 
 #include <string>
@@ -16,15 +17,15 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
 
-  /// The largest triangle the functions below (all but `multiply` and `rank_k`) take at full speed;
-  /// larger ones are better cut into products first.
+  /// The largest triangle that the functions below (all but `multiply` and `rank_k`) handle at full speed;
+  /// larger ones should be split into products first.
   virtual Index leaf() const = 0;
 
   /// True if a call may use several threads by itself. All functions may be called on several threads at
   /// once.
   virtual bool threads_itself() const = 0;
 
-  /// C <- beta C + alpha op(A) op(B); beta = 0 overwrites whatever C holds.
+  /// C <- beta C + alpha op(A) op(B); beta = 0 overwrites C, whatever it contains.
   virtual void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                         const ConstMatrixRef& B, double beta, MatrixRef C) const = 0;
   /// lower(C) <- beta C + alpha A A' (transpose false) or alpha A' A (transpose true).
@@ -35,7 +36,8 @@ class Backend {
   /// B <- alpha op(L) B (left) or alpha B op(L) (right).
   virtual void triangular_multiply(bool left, bool transpose, double alpha, const ConstMatrixRef& L,
                                    MatrixRef B) const = 0;
-  /// A <- its lower Cholesky factor; false if it has none. A NaN may pass: the caller looks at the diagonal.
+  /// A <- its lower Cholesky factor; false if there is none. A NaN may go unnoticed: the caller checks the
+  /// diagonal.
   virtual bool cholesky(MatrixRef A) const = 0;
   /// L <- L^-1.
   virtual void invert(MatrixRef L) const = 0;

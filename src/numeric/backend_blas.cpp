@@ -36,7 +36,7 @@ int blas_int(Index size) {
   return static_cast<int>(size);
 }
 
-// BLAS wants a leading dimension of at least max(1, rows) even where it is never used.
+// BLAS requires a leading dimension of at least max(1, rows) even where it is not used.
 template <typename Dense>
 int leading_dimension(const Dense& A) {
   return blas_int(std::max<Index>({A.outerStride(), A.rows(), 1}));

@@ -8,7 +8,7 @@ namespace {
 template <typename Target>
 void scale(double beta, Target&& target) {
   if (beta == 0.0) {
-    target.setZero();  // not a product: the target may hold NaN
+    target.setZero();  // not a product: the target may contain NaN
   } else if (beta != 1.0) {
     target *= beta;
   }

@@ -16,7 +16,7 @@ struct BlasThreads {
   Set set = nullptr;
 };
 
-// R may be linked to any BLAS, so it is asked for by name while R runs.
+// R may be linked to any BLAS, so the function is looked up by name at run time.
 BlasThreads find_blas_threads() {
 #ifdef _WIN32
   return {};  // R's own BLAS, which has one thread

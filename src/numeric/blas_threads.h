@@ -4,7 +4,8 @@
 
 namespace galvi {
 
-/// While it lives, R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; others have one or are left alone.
+/// While this object lives, R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; others have one or are
+/// left alone.
 class OneBlasThread {
  public:
   OneBlasThread();
@@ -13,7 +14,7 @@ class OneBlasThread {
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 
  private:
-  int before_;  // 0: nothing to give back
+  int before_;  // 0: nothing to restore
 };
 
 }  // namespace galvi

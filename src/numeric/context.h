@@ -1,4 +1,5 @@
-// What every computation is handed beside its data: who multiplies matrices, who listens, how many threads.
+// What every computation receives besides its data: a linear algebra backend, a monitor, the number of
+// threads.
 #pragma once
 
 #include <exception>
@@ -20,26 +21,26 @@ struct Progress {
   int of = 0;
 };
 
-/// Thrown where the time that a computation was given is over.
+/// Thrown when the time limit of a computation is reached.
 class OutOfTime : public std::exception {
  public:
   const char* what() const noexcept override { return "the time is over"; }
 };
 
-/// The core's only way to the world outside: progress goes out, interrupts and random numbers come in.
+/// The core's only connection to the outside: progress goes out, interrupts and random numbers come in.
 class Monitor {
  public:
   virtual ~Monitor() = default;
   /// Called in every loop that can last 0.2 s. Throws to stop the computation.
   virtual void poll() = 0;
   virtual void report(const Progress& progress) = 0;
-  /// Uniform on (0, 1), from the one generator of everything random.
+  /// Uniform on (0, 1), from R's generator.
   virtual double uniform() = 0;
-  /// Standard normal, from the same generator.
+  /// Standard normal, from R's generator.
   virtual double normal() = 0;
 };
 
-/// What a fit has cost so far. Flops count multiply-adds as two.
+/// The cost of a fit so far. Flops count multiply-adds as two.
 struct Cost {
   double flops = 0;
   int factorisations = 0;  // of an N x N or L x L matrix

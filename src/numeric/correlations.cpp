@@ -55,7 +55,7 @@ Vector partial_correlations(const ConstVectorRef& correlations) {
   L(0, 0) = 1;
   Index at = 0;
   for (Index i = 1; i < q; ++i) {
-    double left = 1;  // of row i's squared length
+    double left = 1;  // the rest of row i's squared length
     for (Index j = 0; j < i; ++j, ++at) {
       L(i, j) = (correlations[at] - L.row(i).head(j).dot(L.row(j).head(j))) / L(j, j);
       out[at] = L(i, j) / std::sqrt(left);
@@ -80,7 +80,7 @@ Vector chain_correlations(const ConstVectorRef& partial, const ConstVectorRef& d
     double left = 1;
     for (Index j = 0; j < i; ++j, ++at) {
       const double z = partial[at], rest = (1 - z) * (1 + z);
-      const Index after = i - j;  // what follows in the row shrinks with sqrt(1 - z^2)
+      const Index after = i - j;  // later entries of the row shrink with sqrt(1 - z^2)
       out[at] = dL(i, j) * left - z / rest * dL.row(i).segment(j + 1, after).dot(L.row(i).segment(j + 1, after));
       left *= std::sqrt(rest);
     }

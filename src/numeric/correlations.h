@@ -1,4 +1,5 @@
-// Correlation matrices as free numbers: canonical partial correlations (Lewandowski, Kurowicka and Joe 2009).
+// Correlation matrices as unconstrained numbers: canonical partial correlations (Lewandowski, Kurowicka and
+// Joe 2009).
 #pragma once
 
 #include "numeric/types.h"

@@ -14,8 +14,8 @@
 namespace galvi {
 namespace {
 
-// One call of the backend has at most about this many flops: 0.1 s at 3 GFlop/s, which leaves room for a poll
-// every 0.2 s, and enough work not to be felt in the speed.
+// Approximate largest number of flops in one call of the backend: 0.1 s at 3 GFlop/s, which allows a poll
+// every 0.2 s and is enough work not to reduce the speed.
 constexpr double kStep = 3e8;
 
 // Counts, and polls whenever the count passes a multiple of kStep.
@@ -45,11 +45,11 @@ ConstMatrixRef stretch(const ConstMatrixRef& A, bool rows, Index from, Index siz
   return rows ? ConstMatrixRef(A.middleRows(from, size)) : ConstMatrixRef(A.middleCols(from, size));
 }
 
-// From this many flops on, a step of a backend that does not thread by itself is shared out. (Much smaller
-// ones lose more than they gain when the other cores are busy.)
+// From this many flops on, a step of a backend that does not use threads itself is divided among threads.
+// (Much smaller steps lose more than they gain when the other cores are busy.)
 constexpr double kSharedStep = 1e8;
 
-// One step of `product`. How it is shared out depends on the sizes alone, and so do the results.
+// One step of `product`. How it is divided depends on the sizes alone, and so do the results.
 void product_step(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                   const ConstMatrixRef& B, double beta, MatrixRef C, double flops) {
   if (flops < kSharedStep || context.backend.threads_itself()) {
@@ -196,7 +196,7 @@ void triangular_product(Context& context, bool transpose, double alpha, const Co
   }
 }
 
-// Some libraries let a NaN or an infinity pass; either reaches the diagonal of its row.
+// Some libraries do not report a NaN or an infinity; either reaches the diagonal of its row.
 bool has_proper_diagonal(const ConstMatrixRef& L) {
   for (Index i = 0; i < L.rows(); ++i) {
     if (!(L(i, i) > 0.0) || !std::isfinite(L(i, i))) return false;
@@ -239,8 +239,8 @@ void gram(Context& context, double sign, MatrixRef L) {
 constexpr Index kTileRows = 256, kTileCols = 8;  // 16 kB: stays in the first cache while it is used twice
 using Tile = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kTileRows, kTileCols>;
 
-// Adds to y what columns [from, to) of a symmetric matrix's lower triangle and their mirror contribute to its
-// product with x. tile(i, j, rows, cols) is the block at (i, j), or whatever stands in for it.
+// Adds to y the contribution of columns [from, to) of a symmetric matrix's lower triangle, and of their
+// mirror image, to its product with x. tile(i, j, rows, cols) is the block at (i, j), stored or computed.
 template <typename TileAt>
 void add_columns(Index from, Index to, const ConstVectorRef& x, const TileAt& tile, VectorRef y) {
   for (Index j = from; j < to; j += kTileCols) {
@@ -255,9 +255,9 @@ void add_columns(Index from, Index to, const ConstVectorRef& x, const TileAt& ti
   }
 }
 
-// The columns are shared out so that all threads read equally much, in a number of blocks that depends on the
+// The columns are divided so that all threads read equally much, into a number of blocks that depends on the
 // size alone; each has its own sum, and these are added in order. Below 2048 rows a product takes less than a
-// millisecond, in which waiting for another thread gains nothing.
+// millisecond, and threads gain nothing.
 template <typename TileAt>
 Vector symmetric_sum(Context& context, const ConstVectorRef& x, const TileAt& tile) {
   const Index n = x.size(), blocks = n < 2048 ? 1 : 8;
@@ -333,8 +333,8 @@ std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>*
   return order;
 }
 
-// A smooth covariance has no Cholesky factor to working precision. What pivoting leaves out of it is
-// rounding; jitter would be another covariance.
+// A smooth covariance has no Cholesky factor at working precision. What pivoting leaves out is rounding
+// error; jitter would change the covariance.
 Matrix covariance_root(Context& context, Matrix A) {
   constexpr double nothing = 1e-15;
   Matrix L = A;
@@ -379,7 +379,7 @@ void invert_lower(Context& context, MatrixRef L) {
     return;
   }
   Halves<MatrixRef> blocks(L, half(n));
-  // -L22^-1 L21 L11^-1, one factor inverted and one not, as the residual is smallest so.
+  // -L22^-1 L21 L11^-1, with one factor inverted and one solved for, which has the smallest residual.
   invert_lower(context, blocks.second);
   triangular_product(context, false, -1.0, blocks.second, blocks.below);
   solve(context, false, false, blocks.first, blocks.below);

@@ -11,8 +11,8 @@ namespace galvi {
 /// A (n x n) becomes its lower Cholesky factor. False, with A spoilt, if A is not positive definite.
 bool cholesky(Context& context, MatrixRef A);
 
-/// The same, adding a growing multiple of the mean diagonal (from 1e-10) while it fails.
-/// Returns what was added (0 as a rule). Throws std::domain_error beyond 1e-4.
+/// The same, adding a growing multiple of the mean diagonal (from 1e-10) until it succeeds. Returns what was
+/// added (usually 0). Throws std::domain_error beyond 1e-4.
 double cholesky_with_jitter(Context& context, MatrixRef A);
 
 /// A covariance (both triangles) becomes its factor, the largest remaining variance first, until that is at

@@ -44,7 +44,7 @@ class Recorder {
       result.value = value;
       result.x = x;
     }
-    // At rounding level line searches go on and on: what was found is what there is.
+    // At rounding level line searches do not end: the best point is accepted.
     if (idle_ > patience_) throw Stalled{};
     return value;
   }
@@ -94,7 +94,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
   } catch (const Enough&) {
   } catch (const Stalled&) {
   } catch (const std::runtime_error&) {
-    // a line search that found nothing lower: the best point stands, the caller judges it by its gradient
+    // a line search that found nothing lower: the best point stays, and the caller judges it by its gradient
     if (recorder.failure) std::rethrow_exception(recorder.failure);
   } catch (const std::logic_error&) {
     if (recorder.failure) std::rethrow_exception(recorder.failure);

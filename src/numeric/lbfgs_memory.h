@@ -1,4 +1,4 @@
-// The two-loop recursion of L-BFGS, for searches that bring their own steps and first curvature.
+// The two-loop recursion of L-BFGS, for searches with their own steps and initial curvature.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ class LbfgsMemory {
   }
   void clear() { memory_.clear(); }
 
-  /// Inverse Hessian times x; `first` is what it is without memory.
+  /// Inverse Hessian times x; `first` applies the inverse Hessian without memory.
   Vector apply(Vector x, const LinearMap& first) const {
     std::vector<double> along(memory_.size());
     for (std::size_t i = memory_.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// Matrix products for x86 processors with AVX2 and FMA. R builds packages for any x86-64, so that Eigen has
+// Matrix products for x86 processors with AVX2 and FMA. R builds packages for any x86-64, where Eigen uses
 // the two-double registers of 2003; here the wider ones are found at run time.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace galvi {
 
-/// False also where the compiler or the platform has no such thing.
+/// False also if the compiler or the platform does not support it.
 bool has_avx2();
 
 /// C <- C + alpha op(A) op(B). Call only if has_avx2().

@@ -16,10 +16,10 @@ namespace {
 using Map = Eigen::Map<Matrix>;
 using ConstMap = Eigen::Map<const Matrix>;
 
-// So few right-hand sides are solved for one by one: a product of thin matrices costs more in calls.
+// Up to this many right-hand sides are solved one by one: products of thin matrices cost more in calls.
 constexpr Index most_by_column = 4;
 
-// Panel and update matrix take a child's update matrix, lower triangles only.
+// Panel and update matrix add a child's update matrix, lower triangles only.
 void extend_add(const double* child, int size, const int* row_in_front, int w, Map panel, Map update) {
   int inside = 0;  // rows that are columns of this supernode
   while (inside < size && row_in_front[inside] < w) ++inside;
@@ -176,8 +176,8 @@ void SparseCholesky::backward(MatrixRef X) const {
   }
 }
 
-// Calls body(columns of B), a few at a time: each panel is read once for all of them, and others can take the
-// rest.
+// Calls body(columns of B), a few at a time: each panel is read once for all of them, and other threads can
+// take the rest.
 template <typename Body>
 void SparseCholesky::over_columns(Context& context, double passes, MatrixRef B, const Body& body) const {
   constexpr Index block = 16;

@@ -23,8 +23,8 @@ class SparseCholesky {
   /// matters. Throws std::invalid_argument for anything else.
   explicit SparseCholesky(const SparseMatrix& lower);
 
-  /// `values`: one for each entry of the pattern, in the order of lower.valuePtr(). False, and nothing below
-  /// may be asked, if A is not positive definite.
+  /// `values`: one for each entry of the pattern, in the order of lower.valuePtr(). False if A is not
+  /// positive definite; the functions below must then not be called.
   bool factorise(Context& context, const ConstVectorRef& values);
 
   double log_det() const { return log_det_; }

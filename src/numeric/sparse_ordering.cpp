@@ -8,7 +8,7 @@ namespace {
 
 using Integers = std::vector<int>;
 
-// The graph of A, its nodes named by their turn in an order of elimination.
+// The graph of A, its nodes numbered in the order of elimination.
 class OrderedGraph {
  public:
   OrderedGraph(const SparseMatrix& full, const Integers& order)
@@ -87,7 +87,7 @@ Integers last_columns(const Integers& parent, const Integers& count) {
   const auto settle = [&] {
     for (int j = n - 1; j >= 0; --j) last[j] = last[last[j]];
   };
-  // A column whose rows below are its parent and the parent's rows stands beside it without a stored zero.
+  // A column whose rows below are its parent and the parent's rows joins it without a stored zero.
   for (int j = 0; j < n; ++j) {
     const int p = parent[j];
     if (p != -1 && columns[p] == 1 && count[j] == count[p] + 1) join(j, p);

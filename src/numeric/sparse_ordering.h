@@ -1,4 +1,4 @@
-// In which order the columns of a sparse matrix are eliminated, and which of them together.
+// The order in which the columns of a sparse matrix are eliminated, and which are eliminated together.
 #pragma once
 
 #include <vector>

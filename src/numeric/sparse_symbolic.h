@@ -1,4 +1,4 @@
-// What the factorisation of a sparse matrix can know before it sees a value.
+// The part of a sparse factorisation that depends on the pattern alone.
 #pragma once
 
 #include <vector>
@@ -45,7 +45,7 @@ struct SparseSymbolic {
   std::vector<int> rows;              // below each supernode, ascending, in the order of elimination
   std::vector<int> row_in_parent;     // where each of these is in the parent's front
   std::vector<FrontEntry> entries;    // of A, supernode after supernode
-  Index panels = 0;  // how many numbers all panels, each stack of updates and that of inverses hold
+  Index panels = 0;  // sizes of all panels, of each stack of updates and of that of inverses
   Index updates[2] = {0, 0};
   Index inverses = 0;
 

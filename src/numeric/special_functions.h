@@ -1,4 +1,4 @@
-// Gamma and beta functions: Boost.Math behind one door, so that its headers are compiled once.
+// Gamma and beta functions: Boost.Math behind one interface, so that its headers are compiled once.
 #pragma once
 
 namespace galvi {
@@ -10,7 +10,8 @@ constexpr double euler_gamma = 0.57721566490153286061;
 double log_gamma(double x);
 /// log Gamma(x + delta) - log Gamma(x), x > 0, x + delta > 0, without cancellation where x is large.
 double log_gamma_ratio(double x, double delta);
-/// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2]: what Stirling's formula leaves, about 1 / (12 x).
+/// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2]: the remainder of Stirling's formula, about 1 / (12
+/// x).
 double stirling_error(double x);
 /// The same for x so small that only its logarithm is known.
 double stirling_error(double x, double log_x);

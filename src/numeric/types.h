@@ -1,8 +1,8 @@
-// The numeric vocabulary of the core. Everything below src/*.cpp is free of R.
+// The numeric types of the core. Everything below src/*.cpp is free of R.
 #pragma once
 
 #ifndef EIGEN_DONT_PARALLELIZE
-#define EIGEN_DONT_PARALLELIZE  // galvi threads by itself, in a fixed order
+#define EIGEN_DONT_PARALLELIZE  // galvi uses its own threads, in a fixed order
 #endif
 #include "numeric/eigen.h"
 

@@ -8,7 +8,7 @@
 namespace galvi {
 
 /// F_q(t) = E s^q exp(-s), log s ~ N(t, variance), q = 0, 1, 2, at the nodes t_i = first + i step, i >= 0,
-/// right to 1e-12.   dF_0/dt = -F_1,   d^2 F_0/dt^2 = F_2 - F_1.
+/// accurate to 1e-12.   dF_0/dt = -F_1,   d^2 F_0/dt^2 = F_2 - F_1.
 ///
 /// Gaussian blurs add up: F_q of a variance v is that of v_b < v, blurred by N(0, v - v_b). There is a table
 /// of F_q for one v_b in every factor sqrt(2) of variances, computed from the tables before it, so that a
