@@ -1,4 +1,4 @@
-# The tables of the vignette "Coming from ...": what they tell users to type runs. Vignettes are in the source tree only.
+# The tables of the vignette "Coming from ...": what they tell users to type runs. It is only in the source tree.
 
 # The code between backticks in the last column of a markdown file's tables. Bars within code do not divide columns.
 last_column_code <- function(lines) {
@@ -31,9 +31,10 @@ table_names <- function() {
   ring[cbind(1:6, c(2:6, 1L))] <- ring[cbind(c(2:6, 1L), 1:6)] <- 1
   d <- table_data()
   fit <- galvi(y ~ x + (1 | g), d, poisson())
+  neighbours <- function(name) unname(which(ring[name, ] > 0))
   list(
-    d = d, fit = fit, fit1 = fit, fit2 = galvi(y ~ x, d, poisson()), new = transform(d[1:3, ], g = "new"), W = ring, G = ring,
-    nb = lapply(setNames(nm = letters[1:6]), function(name) unname(which(ring[name, ] > 0))), Z = matrix(seq(0, 1, length.out = 8L)),
+    d = d, new = transform(d[1:3, ], g = "new"), fit = fit, fit1 = fit, fit2 = galvi(y ~ x, d, poisson()),
+    W = ring, G = ring, nb = lapply(setNames(nm = rownames(ring)), neighbours), Z = matrix(seq(0, 1, length.out = 8L)),
     mesh = galvi_mesh(as.matrix(d[c("x", "z")]), max_edge = 0.3)
   )
 }
