@@ -73,7 +73,7 @@ class Passes {
   /// The optimum of q at the table's values, from its last sites.
   void settle();
   double objective() const { return current_.elbo + table_.log_prior(); }
-  /// Approximate distance of the bound from its optimum in q.
+  /// The approximate optimality gap of q.
   double gain_of_q() const;
 
   LatentGaussianModel& model_;
