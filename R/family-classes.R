@@ -85,7 +85,7 @@ proportion_of_trials <- function(y, weights, name) {
   with_trials(round(count), weights, rep(1, length(y)))
 }
 
-# A row without trials says nothing: it stays with weight zero.
+# A row without trials has no information: it stays, with weight zero.
 with_trials <- function(y, size, weights) {
   none <- size == 0
   weights[none] <- 0

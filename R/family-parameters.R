@@ -3,8 +3,8 @@
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y, weights) giving start, lower and upper; default: what the
-# constructor's help promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
+# One positive number. range: function(y, weights) -> start, lower and upper; default: that of the constructor, a
+# number (the value with hyper = "fixed") or fixed(); NULL for the start.
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
@@ -27,7 +27,7 @@ check_in_order <- function(parameter, value, name) {
   values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
-      "`%s` must be increasing numbers where learning starts, or fixed() to hold them, not %s.", name,
+      "`%s` must be increasing numbers as starting values, or fixed() of such numbers, not %s.", name,
       if (is_value(value)) format(value) else describe(value)
     ))
   }
@@ -43,7 +43,7 @@ check_in_order <- function(parameter, value, name) {
 
 #' The family's part of the model: the border's likelihood, its parameters put into the registry
 #'
-#' @param held Are the hyperparameters held? Then those that were not given are at their defaults.
+#' @param held Are all hyperparameters fixed? Then those that were not given have their defaults.
 #' @param second Has the family's second parameter a linear predictor?
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
@@ -104,8 +104,8 @@ plain_numbers <- function(value) if (is_fixed(value)) value$value else value
 has_held_thresholds <- function(family) is_fixed(family$parameters$thresholds)
 
 # ---- starts from the data ----
-# y: the response, proportions for counts of trials. Half of what varies is the noise's share, half the
-# function's. The ranges leave room both ways.
+# y: the response, proportions for counts of trials. Half of the variance is attributed to the noise, half to the
+# function. The ranges leave room on both sides.
 
 noise_variance <- function(y, weights) {
   total <- response_variance(y, weights)
@@ -221,7 +221,7 @@ number_between <- function(x, lower, upper, default, name) {
   if (identical(x, NA)) return(default)
   if (is.numeric(x) && length(x) == 1L && isTRUE(x > lower && x < upper)) return(as.numeric(x))
   stop_galvi("family", sprintf(
-    "`%s` must be a number between %g and %g, which is held: not %s.", name, lower, upper, describe(x)
+    "`%s` must be a number between %g and %g, which is not learned: not %s.", name, lower, upper, describe(x)
   ))
 }
 

@@ -1,4 +1,4 @@
-# Families of other packages: which of ours they are, with the parameters that they hold, or why not.
+# Families of other packages: which of ours they are, with the parameters that they fix, or why they are refused.
 
 # ---- the table ----
 
@@ -81,9 +81,9 @@ refuse_family <- function(name, arg) {
   ))
 }
 
-# ---- parameters that other objects hold ----
+# ---- parameters of other objects ----
 
-# mgcv's extended families: their parameters on the natural scale, and whether they are held.
+# mgcv's extended families: their parameters on the natural scale, and whether they are fixed.
 mgcv_parameters <- function(x) {
   if (!is.function(x$getTheta)) return(NULL)
   known <- tryCatch(x$getTheta(TRUE), error = function(e) x$getTheta())

@@ -228,7 +228,7 @@ was_stopped <- function(result) {
 
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
-  if (!length(reason) || !nzchar(reason)) reason <- "the steps ran out before the stopping rule held"
+  if (!length(reason) || !nzchar(reason)) reason <- "the maximum number of steps was reached"
   warn_galvi(
     "convergence",
     paste0(
