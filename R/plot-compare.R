@@ -1,4 +1,4 @@
-# Paths of several methods: how far each is from the best after so many flops or seconds.
+# Paths of several methods: the distance to the best bound against flops or seconds.
 
 #' @rdname galvi_compare
 #' @export
@@ -16,7 +16,7 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
     }))
   })
   panels <- unlist(panels, recursive = FALSE)
-  if (!length(panels)) stop_galvi("argument", "There is no path to draw: none of the methods has a bound.")
+  if (!length(panels)) stop_galvi("argument", "There is no path to draw: none of the methods gives a bound.")
   draw_panels(lapply(panels, `[[`, "draw"), look, ask)
   invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
 }
@@ -35,7 +35,7 @@ check_each <- function(x, choices, arg) {
   unique(vapply(x, check_choice, "", choices, arg, USE.NAMES = FALSE))
 }
 
-#' Colour, line and mark of every method, apart without colours too
+#' Colour, line type and symbol of every method, distinct without colours too
 #' @noRd
 method_styles <- function(ends) {
   i <- seq_along(ends$method) - 1L
@@ -45,7 +45,7 @@ method_styles <- function(ends) {
   )
 }
 
-# Rounding: nobody is closer to the best bound than this.
+# Smaller distances are rounding error.
 nearest_drawn <- function(best) max(1e-10, 1e-14 * abs(best))
 
 #' What a panel shows: method, flops, seconds, measure, value
@@ -55,7 +55,7 @@ measure_data <- function(x, measure) {
   if (measure == "bound") {
     bounds <- x$ends$method[x$ends$kind != "approximation"]
     trace <- trace[trace$method %in% bounds & is.finite(trace$elbo), ]
-    # a method that starts several times keeps the best so far
+    # with several starts the best so far
     so_far <- stats::ave(trace$elbo, trace$method, FUN = cummax)
     value <- pmax(x$best - so_far, nearest_drawn(x$best))
   } else {
@@ -72,7 +72,7 @@ draw_paths <- function(x, data, measure, cost, styles, look) {
   data$cost <- pmax(data[[cost]], min(data[[cost]][data[[cost]] > 0], Inf))
   if (!all(is.finite(data$cost))) data$cost <- 1
   labels <- measure_labels(x, measure)
-  # a first step can be astronomically far, as counts under a wide prior are
+  # a first step can be extremely far, as with counts and a wide prior
   top <- if (measure == "bound") max(1e3, 10 * abs(x$best)) else Inf
   if (any(data$value > top)) labels$note <- paste(c(labels$note, "starts above the panel"), collapse = "; ")
   crosses <- if (!all(styles$converged)) "crosses: not converged"
@@ -88,7 +88,7 @@ draw_paths <- function(x, data, measure, cost, styles, look) {
 measure_labels <- function(x, measure) {
   rows <- paste(format(x$n_held_out, big.mark = ","), "held-out rows")
   switch(measure,
-    bound = list(axis = "nats below the best bound", title = "How far from the best bound",
+    bound = list(axis = "nats below the best bound", title = "Distance to the best bound",
       note = if (any(x$ends$kind == "approximation")) {
         paste("without", paste(x$ends$method[x$ends$kind == "approximation"], collapse = ", "), "(no bound)")
       }),
@@ -97,7 +97,7 @@ measure_labels <- function(x, measure) {
   )
 }
 
-#' A path with marks where few, its end in full; a cross where it did not converge
+#' A path with some marks and a large one at its end: a cross where it did not converge
 #' @noRd
 draw_path <- function(path, style) {
   colour <- style$colour

@@ -107,8 +107,8 @@ test_that("points among which the old ones are lose nothing; those that replace 
   expect_warning(dropped <- add_data(first, d[601:1200, ], inducing = line(6) + 0.4), "lose",
     class = "galvi_warning_projection")
   expect_gt(dropped$penalty, 1)
-  expect_output(print(dropped), "have cost the bound")
-  expect_output(print(summary(dropped)), "have cost the bound")
+  expect_output(print(dropped), "have lowered the bound")
+  expect_output(print(summary(dropped)), "have lowered the bound")
 })
 
 test_that("what comes out is a fit", {
