@@ -90,8 +90,9 @@
 #' `cumulative.low|medium`.
 #'
 #' @section Several maxima:
-#' `student`, `beta_family` and `inverse.gaussian` are not log-concave, so the bound may have several maxima.
-#' `summary(fit)` says whether the bound is certified to be at its maximum.
+#' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
+#' maxima. The same holds for most models with two linear predictors, see [distributional]. `summary(fit)` says whether
+#' the bound is certified to be at its maximum.
 #'
 #' @section Quantile regression:
 #' `asymmetric_laplace(quantile = 0.9)` is Bayesian quantile regression: eta is the 0.9 quantile of y, because the

@@ -18,7 +18,7 @@ check_expectation <- function(expectation) {
 #' | method | algorithm |
 #' |:--|:--|
 #' | `exact` | the exact posterior; gaussian family only |
-#' | `newton` | Newton's method with a first-order model of the variances; full [gp()] terms |
+#' | `newton` | Newton's method with a first-order model of the variances |
 #' | `fixed_point` | Newton steps of the mean and fixed-point steps of the covariance (Sheth and Khardon 2016) |
 #' | `fixed_point_batch` | mean and covariance in turn, each to convergence (Sheth and Khardon 2016) |
 #' | `natural_gradient` | natural-gradient ascent with line search and acceleration |
