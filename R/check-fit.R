@@ -85,7 +85,7 @@ check_no_inducing <- function(fit) {
   ))
 }
 
-#' Numbers in the latent vector: coefficients, or a value per observation
+#' Length of the latent vector: coefficients, or a value per observation
 #' @noRd
 latent_dimension <- function(fit) {
   latent <- fit$posterior$latent
@@ -97,7 +97,7 @@ need_loo <- function(what) {
   stop_galvi("argument", sprintf("%s needs the package loo: install.packages(\"loo\")", what))
 }
 
-# q is the posterior: every weight is p(y).
+# q is the exact posterior, so every weight is p(y).
 exact_check <- function(fit, draws) {
   latent <- latent_table(fit)
   latent[c("corrected_mean", "own_mean")] <- latent$mean
@@ -147,9 +147,9 @@ exact_bound <- function(fit) {
 
 #' Draws of eta - m at the observations and their log p(y, z) / q(z)
 #'
-#' q is the prior times the sites, so the ratio depends on eta at the observations alone. With d = eta - m,
+#' q is the prior times the sites, so the ratio depends only on eta at the observations. With d = eta - m,
 #'   log p(y, z) - log q(z) = sum [w log p(y_n | eta_n) - alpha d + lambda (d^2 - v) / 2] - KL[q, prior],
-#' whatever the prior: singular, improper, columns or a process.
+#' for any prior, also singular and improper ones.
 #' @return list(log_weight: draws; moved: the draws, N K x draws).
 #' @noRd
 weigh_draws <- function(fit, bound, draws) {
@@ -167,7 +167,7 @@ weigh_draws <- function(fit, bound, draws) {
   list(log_weight = colSums(weighted(log_p, model$weights)) + colSums(site) - bound$kl, moved = moved)
 }
 
-#' One function per latent that makes draws of eta - m from standard normal ones; of NULL, how many it needs
+#' One function per latent that turns standard normal draws into draws of eta - m; for NULL it returns how many it needs
 #' @noRd
 latent_roots <- function(fit) {
   if (is_distributional(fit)) {
@@ -186,7 +186,7 @@ latent_roots <- function(fit) {
   lapply(covariance, function(V) as_root(covariance_root(V)))
 }
 
-#' log p(y | eta), eta: (N times) x K, the observations over and over
+#' log p(y | eta), eta: (N times) x K, the observations repeated
 #' @noRd
 given_log_density <- function(fit, eta, times) {
   model <- fit$model
@@ -205,7 +205,7 @@ smooth_weights <- function(log_weight) {
   scale <- max(log_weight)
   if (!is.finite(scale)) stop_galvi("numeric", "No draw from the fit has a finite density.")
   if (scale - min(log_weight) < 1e-6) return(list(weight = exp(log_weight - scale), scale = scale, k = -Inf))
-  # psis() warns of a large k, which is what this is about
+  # psis() warns of a large k, which is reported here
   smoothed <- suppressWarnings(loo::psis(log_weight - scale, r_eff = 1))
   list(
     weight = exp(stats::weights(smoothed, normalize = FALSE)[, 1L]), scale = scale,
@@ -213,7 +213,7 @@ smooth_weights <- function(log_weight) {
   )
 }
 
-#' Moments of eta by weights that add up to one
+#' Moments of eta by normalised weights
 #'
 #' The errors of the unweighted moments of the draws, which are known for q, are subtracted: control variates.
 #' @noRd
@@ -230,11 +230,11 @@ corrected_moments <- function(fit, sample, weight) {
   )
 }
 
-#' Moments of eta_n under its cavity times p(y_n | eta_n): q's marginal with the site exchanged
+#' Moments of eta_n under its cavity times p(y_n | eta_n): the marginal of q with the site replaced
 #' @noRd
 own_moments <- function(fit) {
   if (n_latents(fit) > 1L) return(data.frame(own_mean = NA_real_, own_sd = NA_real_))
-  # in sds of q; the trapezium rule is exact to all digits for what is as smooth as this
+  # in sds of q; for such smooth functions the trapezium rule is accurate to rounding error
   t <- seq(-10, 10, by = 0.1)
   q <- lapply(fit$posterior[c("mean", "variance", "alpha", "lambda")], function(x) x[, 1L])
   sd <- sqrt(q$variance)

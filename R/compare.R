@@ -7,10 +7,10 @@
 #' counted and the same in every run. Seconds are measured once, in this session, without the time for reading the
 #' formula and the data: they vary from run to run, so only large differences are meaningful.
 #'
-#' All methods but `laplace` and `ep` maximise the same bound. The best bound that any of them reaches therefore shows
-#' how far the others are from the maximum; it comes with a certificate where there is one. `laplace` and `ep` estimate
-#' the log evidence by values that are not bounds, so they are not ranked. A method that is not available for the model
-#' is listed with the reason.
+#' All methods but `mean_field`, `laplace` and `ep` maximise the same bound. The best bound that any of them reaches
+#' therefore shows how far the others are from the maximum; it comes with a certificate where there is one. `mean_field`
+#' has a bound of its own. `laplace` and `ep` estimate the log evidence by values that are not bounds, so they are not
+#' ranked. A method that is not available for the model is listed with the reason.
 #'
 #' With `newdata` the mean log predictive density and the error of predictions are computed at the end of each fit. The
 #' error is the proportion of wrong classes for binary and multi-class responses and the root mean squared error of the
@@ -37,8 +37,8 @@
 #' @return `galvi_compare()` returns a list of class `galvi_compare` with elements
 #' \describe{
 #'   \item{`ends`}{a data frame with a row per fit: `method`; `kind`, one of `"bound"`, `"exact"` and `"approximation"`;
-#'     `elbo`; `below`, its distance to the best bound in nats; `gap`, the certificate; `converged`; `iterations`,
-#'     `seconds`, `flops` and `factorisations`; with `newdata` also `density` and `error`.}
+#'     `elbo`; `below`, its distance to the best bound in nats (NA if not a bound); `gap`, the certificate; `converged`;
+#'     `iterations`, `seconds`, `flops` and `factorisations`; with `newdata` also `density` and `error`.}
 #'   \item{`trace`}{a data frame with a row per step of each fit: `method`, `iteration`, `seconds`, `flops`, `elbo`,
 #'     `gap` and, with `newdata`, `density` and `error` (NA where they were not computed).}
 #'   \item{`best`, `best_method`}{the best bound and its method.}
@@ -67,7 +67,7 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   known <- c(setdiff(names(formals(galvi.formula)), c("method", "...")), "methods", "newdata", "path")
   if (is.null(names(dots))) names(dots) <- rep("", length(dots))
   check_no_dots(dots[!names(dots) %in% known], known, "galvi_compare()")
-  # what came through another function's `...` as it was written there
+  # arguments passed through another function's `...`, as they were written there
   call[names(dots)] <- dots
   methods <- check_methods(methods)
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
@@ -94,7 +94,7 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   out$trace <- compared_traces(ran)
   out$ends <- compared_ends(ran)
   out[c("best", "best_method")] <- best_bound(out$ends)
-  # laplace has its own
+  # that of the best bound, as laplace has its own
   out$expectation <- ran[[if (is.na(out$best)) 1L else out$best_method]]$expectation
   out$ends$below <- ifelse(out$ends$kind == "approximation", NA, out$best - out$ends$elbo)
   if (!is.null(newdata)) out <- add_held_out(out, newdata, fit, if (hyper == "fixed") path else 0)
@@ -109,9 +109,9 @@ check_methods <- function(methods) {
   unique(vapply(methods, check_method, "", "methods", USE.NAMES = FALSE))
 }
 
-#' A function that fits the model with one method: the fit, or why there is none as text
+#' A function that fits the model with one method and returns the fit, or the reason why there is none
 #'
-#' @param call For the record.
+#' @param call The call that the fits keep.
 #' @param values,expressions Arguments of galvi(): their values; weights, offset and subset, which it
 #'   evaluates itself.
 #' @noRd
@@ -233,7 +233,7 @@ error_name <- function(fit) {
   if (has_classes(fit) || has_two_classes(fit)) "share of wrong classes" else "root mean squared error"
 }
 
-#' The measures where capped runs stop: a data frame of `at`, the rows of the trace, `density` and `error`
+#' The measures at the ends of capped runs: a data frame of `at` (rows of the trace), `density` and `error`
 #'
 #' A capped run is used only if it follows the path of the first run: with several starts each is capped, and another
 #' one may be the best. Some methods end with a step that the path does not have.
@@ -249,7 +249,7 @@ path_measures <- function(fit, newdata, run, path) {
   })
   found <- do.call(rbind, found)
   if (is.null(found)) return(data.frame(at = integer(), density = numeric(), error = numeric()))
-  # of two that end between the same steps the later one
+  # the later one of two that end between the same steps
   found[!duplicated(found$at, fromLast = TRUE), ]
 }
 
@@ -320,7 +320,7 @@ print_refused <- function(refused) {
   }
 }
 
-#' Methods to the left, numbers to the right
+#' A table with methods left-aligned and numbers right-aligned
 #' @noRd
 print_table <- function(table) {
   table$method <- format(table$method)

@@ -137,7 +137,7 @@ check_auto <- function(x, arg, accepted, check) {
   stop_galvi("argument", sprintf("`%s` must be \"auto\" or %s, not %s.", arg, accepted, describe(x)))
 }
 
-# galvi(control = ): what galvi_control() makes, perhaps changed since, or a list of its arguments.
+# galvi(control = ): a value of galvi_control(), perhaps modified, or a list of its arguments.
 as_control <- function(control) {
   if (!is.list(control) || (length(control) && is.null(names(control)))) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))

@@ -106,7 +106,7 @@ custom_facts <- function(family) {
   )
 }
 
-# At most 12 of the values that occur, from the lowest to the highest.
+# At most 12 of the observed values, from the lowest to the highest.
 spread_values <- function(y) {
   values <- sort(unique(y))
   values[unique(round(seq(1, length(values), length.out = min(12L, length(values)))))]
@@ -215,7 +215,7 @@ check_derivatives <- function(d, y, eta, owner) {
   cbind(as.numeric(d[[1L]]), as.numeric(d[[2L]]))
 }
 
-# Responses by the user's function; NULL without one.
+# Responses drawn by the user's function; NULL without one.
 custom_draws <- function(fit, eta) {
   simulate <- fit$family$custom$simulate
   if (is.null(simulate)) return(NULL)
@@ -244,7 +244,7 @@ check_custom_name <- function(name) {
   name
 }
 
-# first: its first arguments, which may have any names; then the parameters by name.
+# first: the first arguments, which may have any names; the parameters follow by name.
 check_callback <- function(f, what, first, parameters) {
   signature <- sprintf("function(%s)", paste(c(first, names(parameters)), collapse = ", "))
   if (!is.function(f)) stop_galvi("callback", sprintf("`%s` must be a %s, not %s.", what, signature, describe(f)))
@@ -323,7 +323,7 @@ check_custom_density <- function(family) {
   check_mass(family, likelihood, p, owner)
 }
 
-# Inside the support.
+# Some responses inside the support.
 example_responses <- function(support) {
   if (support$discrete) {
     from <- if (is.finite(support$low)) support$low else if (is.finite(support$high)) support$high - 5 else 0
@@ -343,7 +343,7 @@ check_given_derivatives <- function(callbacks, grid, p, owner) {
   first <- function(h) (8 * (l(h) - l(-h)) - (l(2 * h) - l(-2 * h))) / (12 * h)
   second <- function(h) (16 * (l(h) + l(-h)) - (l(2 * h) + l(-2 * h)) - 30 * l(0)) / (12 * h^2)
   for (k in 1:2) {
-    # two steps say how far differences can be trusted
+    # differences by two steps show how accurate they are
     rough <- list(first, second)[[k]](0.02)
     fine <- list(first, second)[[k]](0.01)
     allowed <- 1e-4 * pmax(1, abs(fine)) + 10 * abs(fine - rough)

@@ -57,7 +57,7 @@ custom_kernel <- function(value, parameters = list(), gradient = NULL, columns =
   kernel
 }
 
-# As kernel_facts() has them. Ranges are about the starts, as of a parameter nothing else is known.
+# As an entry of kernel_facts(). Ranges are around the starting values, as nothing else is known of a parameter.
 custom_kernel_facts <- function(kernel) {
   starts <- vapply(kernel$settings, known_start, 0)
   list(
@@ -116,7 +116,7 @@ check_block <- function(K, x, z, what) {
 
 # ---- checks, when the kernel is made ----
 
-# On points of a fixed sequence that looks random, in as many columns as the kernel takes.
+# Checked on a fixed quasi-random set of points with as many columns as the kernel takes.
 check_covariance <- function(kernel) {
   callbacks <- covariance_callbacks(kernel$functions)
   p <- vapply(kernel$settings, known_start, 0)

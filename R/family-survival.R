@@ -1,10 +1,10 @@
 # Responses of class "Surv", made by package survival: times, of which some are known only to lie in an interval.
 # They are read by their attributes, so survival need not be installed to use them.
 
-#' A survival object as family_response() wants it
+#' A survival object as family_response() takes it
 #'
-#' @return list(y: times, of an interval its middle; censoring: N x 3, each row's response lies in (lower,
-#'   upper], which are equal where it was observed, and was seen because it exceeds entry; survival: type).
+#' @return list(y: times, midpoints of intervals; censoring: N x 3, where each response lies in (lower, upper] and
+#'   exceeds entry, with lower = upper if it was observed; survival: type).
 #' @noRd
 survival_response <- function(y, weights, name, levels, family) {
   type <- attr(y, "type")
@@ -60,7 +60,7 @@ check_times <- function(numbers, censoring, type, positive, name, family) {
   check_response(starts, starts >= 0, name, paste("must have no negative time for", the_family(family)))
 }
 
-# Where all are beyond what was seen nothing tells how far.
+# If all rows are censored on the same side, their times are not determined.
 check_some_event <- function(censoring, weights, name) {
   own <- censoring[weights > 0, , drop = FALSE]
   if (nrow(own) < 2L) return(invisible())
@@ -69,8 +69,8 @@ check_some_event <- function(censoring, weights, name) {
   response_error(name, sprintf("is %s-censored in every row: no event tells how long times are", side))
 }
 
-#' What the core's likelihood must know of the rows: are some censored or truncated, some left-censored or in
-#' an interval, some truncated?
+#' What the core's likelihood must know of the rows: is any censored or truncated, any left- or interval-censored, any
+#' truncated?
 #' @noRd
 survival_constants <- function(type) {
   if (is.null(type)) return(list())
@@ -90,7 +90,7 @@ survival_error <- function(name, family) {
 #' @noRd
 is_censored <- function(fit) !is.null(fit$design$response$survival)
 
-#' Have rows with this entry been seen because they exceed it?
+#' Are rows with this entry left-truncated?
 #' @noRd
 is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_units")) -Inf else 0
 
@@ -136,8 +136,8 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' * `weibull`: log(shape) - log(y) + x - exp(x); -exp(x); g(x). For an event in (l, u\] it is
 #'   -exp(x_l) + g(log(u^shape - l^shape) - shape eta);
 #' * `loglogistic`: log(shape) - log(y) + x - 2 log(1 + exp(x)); -log(1 + exp(x)); -log(1 + exp(-x));
-#' * `lognormal`: the log normal density of log(y), less log(y); log Phi(-z); log Phi(z). For an event in (l, u\] it is
-#'   log(Phi(z_u) - Phi(z_l)).
+#' * `lognormal`: the logarithm of the normal density of log(y), less log(y); log Phi(-z); log Phi(z). For an event in
+#'   (l, u\] it is log(Phi(z_u) - Phi(z_l)).
 #'
 #' A left-truncated row has its log density less the log probability of surviving its start. All are concave in
 #' eta, so the bound has one maximum, except for left-truncated rows of `loglogistic()`.
@@ -156,8 +156,8 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #'   of the data; NULL for the latest time. Required for rows that are not in memory ([row_source()]).
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
-#' `galvi_error_response` where times are not positive, an interval ends before it begins or all rows are censored on the same
-#' side; `galvi_error_family` for illegal parameters.
+#' `galvi_error_response` where times are not positive, an interval ends before it begins or all rows are censored on
+#' the same side; `galvi_error_family` for illegal parameters.
 #' @references
 #' Kalbfleisch, J. D. and Prentice, R. L. (2002). *The Statistical Analysis of Failure Time Data*. 2nd edition. Wiley.
 #' @family likelihoods

@@ -2,8 +2,8 @@
 
 # ---- the table ----
 
-# pattern: of their `$family`, upper case or lower. parameters: what the name says; carry(x): what the object
-# says. link: where theirs is not named as ours is.
+# pattern: of their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the object.
+# link: ours, where theirs has another name.
 family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
@@ -31,7 +31,7 @@ family_translations <- function() {
   )
 }
 
-# Refused for good: a pattern of the name, and what to use.
+# Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- function() {
   c(
     "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
@@ -56,7 +56,7 @@ translation <- function(name) {
   NULL
 }
 
-# A family object that is not ours, by its name and link.
+# A family object of another package, by its name and link.
 translate_family <- function(x, link, arg) {
   name <- x$family[1L]
   entry <- translation(name)
@@ -90,7 +90,7 @@ mgcv_parameters <- function(x) {
   list(value = as.numeric(known), held = is.null(x$n.theta) || x$n.theta == 0)
 }
 
-# negative.binomial(theta) keeps its theta where its functions are made.
+# negative.binomial(theta) keeps theta in the environment of its functions.
 carry_size <- function(x) {
   known <- mgcv_parameters(x)
   if (!is.null(known)) return(list(size = if (known$held) fixed(known$value)))

@@ -204,7 +204,7 @@ family_type <- function(family) {
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
 
-# Of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
+# Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds?
 link_types <- function() {
   list(

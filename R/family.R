@@ -1,4 +1,4 @@
-# What a user may call a family -> an object of class galvi_family. The families themselves are in
+# What users may give as a family -> an object of class galvi_family. The families are in
 # family-types.R, their parameters in family-parameters.R, responses in family-response.R and
 # family-classes.R, families of other packages in family-translate.R.
 
@@ -181,7 +181,7 @@ new_family <- function(family, link, parameters = list(), options = list()) {
   )
 }
 
-# given: parameters and options by name; a parameter of NULL is not given.
+# given: parameters and options by name; NULL stands for a parameter that is not given.
 set_parameters <- function(family, given) {
   type <- family_type(family)
   known <- c(names(type$parameters), names(type$options))
@@ -234,14 +234,14 @@ describe_parameter <- function(value, default, digits) {
   sprintf("learned, from %s", paste(format(value, trim = TRUE, digits = digits), collapse = ", "))
 }
 
-# A reference class or a number.
+# A reference level or a number.
 describe_option <- function(value) {
   if (is.na(value)) return(if (is.numeric(value)) "taken from the data" else "none")
   if (is.integer(value)) return("the first level")
   if (is.numeric(value)) format(value) else dQuote(value, FALSE)
 }
 
-#' Anything a user may call a family -> galvi_family; errors name what to use
+#' Anything that users may give as a family -> galvi_family; errors say what to use
 #' @noRd
 as_galvi_family <- function(x, link = NULL, arg = "family") {
   if (is.function(x)) {

@@ -22,10 +22,11 @@
 #'     the first.}
 #'   \item{`elbo`}{the evidence bound in nats: a lower bound on the log marginal likelihood. It does not include
 #'     `log_prior`, the log prior density of the hyperparameters.}
-#'   \item{`trace`}{a data frame with one row per iteration of inference: `iteration`, `seconds`, `elbo`, `gap` (NA where
-#'     no certificate is known) and cumulative counts of work, such as `flops` and `factorisations`. `start` numbers the searches for hyperparameters. `step` numbers the
-#'     hyperparameter values of a search that improved on all before, from 0 for the starting values; it is NA for
-#'     values that did not. The last row of a step has its bound.}
+#'   \item{`trace`}{a data frame with one row per iteration of inference: `iteration`, `seconds`, `elbo`, `gap` (NA
+#'     where no certificate is known) and cumulative counts of work, such as `flops` and `factorisations`. `start`
+#'     numbers the searches for hyperparameters. `step` numbers the hyperparameter values of a search that improved on
+#'     all before, from 0 for the starting values; it is NA for values that did not. The last row of a step has its
+#'     bound.}
 #'   \item{`convergence`}{a list: `converged`; `message`, empty if there is nothing to report; `gradient_norm`; `gap`,
 #'     an upper bound on the distance of `elbo` to its maximum at these hyperparameters, in nats (NA where there is no
 #'     certificate); `rounding`, the part of `gap` that is an estimate of rounding error; `jitter`, a number added to a
@@ -82,10 +83,9 @@
 #' @name galvi-fit
 NULL
 
-#' Assemble a fit from what was asked for and what came back
+#' Assemble a fit from the model and the result of inference
 #'
-#' @param model From `galvi_model()`. core: the part of it that went to `fit_model()`; result: what that
-#'   returned.
+#' @param model From `galvi_model()`. core: the part of it that was passed to `fit_model()`; result: its value.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
 #'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
@@ -152,7 +152,7 @@ lost_digits <- function(result) {
   if (length(said)) paste(said, collapse = "; ")
 }
 
-#' The meshes of terms, named by term; NULL without
+#' The meshes of terms, named by term; NULL if there are none
 #' @noRd
 fitted_meshes <- function(design) {
   specs <- Filter(function(spec) !is.null(spec$mesh), unlist(predictor_specs(design), recursive = FALSE))
@@ -162,8 +162,8 @@ fitted_meshes <- function(design) {
 
 warn_lost_digits <- function(lost, call) {
   warn_galvi("numeric", paste0(
-    "Numbers of this fit have lost their digits: ", lost, ". The scales of priors and data differ by too many orders of ",
-    "magnitude: use narrower priors, fixed variances of more similar size, or variables in other units."
+    "Numbers of this fit have lost their digits: ", lost, ". The scales of priors and data differ by too many ",
+    "orders of magnitude: use narrower priors, fixed variances of more similar size, or variables in other units."
   ), call = call)
 }
 
@@ -193,7 +193,7 @@ validate_fit <- function(fit) {
 #' the first that of a partial correlation: these are shown as NA.
 #' @noRd
 hyper_table <- function(core, result) {
-  # arrays are elsewhere, as inducing points are in fit$inducing
+  # arrays have their own elements, such as fit$inducing
   shown <- which(!in_array(core$hyper))
   columns <- c("name", "term", "parameter", "transform", "learned", "lower", "upper")
   hyper <- lapply(core$hyper[columns], `[`, shown)
@@ -213,14 +213,14 @@ hyper_table <- function(core, result) {
   )
 }
 
-#' The posterior of the hyperparameters: that of the points, or that of the Hessian; NULL where none is known
+#' The posterior of the hyperparameters, from the integration points or the Hessian; NULL where none is known
 #' @noRd
 hyper_posterior <- function(result) {
   if (!is.null(result$hyper_posterior)) return(result$hyper_posterior)
   hyper_shape(result$internal, result$at_bound)
 }
 
-#' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one
+#' All starts: start, elbo, converged and a column per hyperparameter; NULL if there was only one
 #' @noRd
 starts_table <- function(starts, hyper) {
   if (is.null(starts) || is.data.frame(starts)) return(starts)
@@ -259,7 +259,7 @@ n_latents <- function(fit) ncol(fit$model$offset)
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
 
-#' @param cure What to do, after "The fit does not keep them".
+#' @param cure What to do, the end of the message.
 #' @noRd
 check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the source again") {
   if (has_rows(fit)) return(invisible())
@@ -333,11 +333,11 @@ family_label <- function(fit) {
   sprintf("%s (%s)", fit$family$family, links)
 }
 
-#' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
+#' Is `fit$elbo` the log evidence, a lower bound on it, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
   if (!fact(expectation_facts(), fit$expectation, "is_bound")) return("approximation")
   evidence <- fact(inference_facts(), fit$method, "evidence")
-  # with inducing points that of another process, a bound on that of the full one
+  # with inducing points the exact evidence of an approximate process, which is a bound for the full one
   if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
 }

@@ -20,11 +20,12 @@
 #'
 #' @section Formulas:
 #' Formulas follow R: the intercept is included unless `0 +` removes it, `.` stands for the other columns of `data`, and
-#' `offset()` in the formula and `offset =` add up. Terms other than fixed effects are [gp()], random effects such as
-#' `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov fields ([gmrf()], including the intrinsic CAR (ICAR)
-#' and BYM2 models), random walks and autoregressions ([rw1()], [rw2()], [ar1()]), Matern fields in space ([spde()])
-#' and factors ([rr()], [responses()]). Names of kernels, [fixed()] and priors inside a term are always those of galvi.
-#' Variables are looked up in `data` first; everything else comes from the environment of the formula.
+#' `offset()` in the formula and `offset =` add up. Terms other than fixed effects are [gp()], random effects
+#' (partial pooling) such as `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov fields ([gmrf()], including
+#' the intrinsic CAR (ICAR) and BYM2 models), random walks and autoregressions ([rw1()], [rw2()], [ar1()]), Matern
+#' fields in space ([spde()]) and factors ([rr()], [responses()]). Names of kernels, [fixed()] and priors inside a term
+#' are always those of galvi. Variables are looked up in `data` first; everything else comes from the environment of the
+#' formula.
 #'
 #' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
@@ -73,7 +74,8 @@
 #'   and correlations.
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL for the values in the formula and defaults from the data.
-#' @param prior Priors of the fixed effects, see the section below: NULL for the defaults, [normal()], or a named list.
+#' @param prior Priors of the fixed effects: NULL for the defaults, [normal()], or a named list; see the section on
+#'   priors in [galvi()].
 #' @param weights Non-negative numbers that multiply the log likelihood of each row: a row of weight 2 counts as two
 #'   rows. With a proportion as binomial response they are the numbers of trials, as in [stats::glm()]. Evaluated in
 #'   `data` and then in the environment of the formula, as are `offset` and `subset`.
@@ -194,7 +196,7 @@ galvi.matrix <- galvi.data.frame
 #' @rdname galvi
 #' @export
 galvi.default <- function(x, ...) {
-  # only something else came first, as in galvi(family = binomial(), formula = y ~ gp(x))
+  # another argument is first, as in galvi(family = binomial(), formula = y ~ gp(x))
   if ("formula" %in% ...names() && missing(x)) return(galvi.formula(...))
   if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
   stop_galvi("argument", sprintf(
@@ -206,8 +208,8 @@ galvi.default <- function(x, ...) {
 
 default_na_action <- function() getOption("na.action", "na.omit")
 
-# match.call() writes ..1 for what came through another function's `...`; this puts the expressions back,
-# which weights, offset and subset need.
+# match.call() writes ..1 for arguments passed through another function's `...`; this restores the expressions, which
+# weights, offset and subset need.
 written_call <- function(call, frame) {
   for (name in setdiff(names(call), "")) {
     if (is.symbol(call[[name]]) && grepl("^[.][.][0-9]+$", as.character(call[[name]]))) {
@@ -217,7 +219,7 @@ written_call <- function(call, frame) {
   call
 }
 
-# `d |> galvi(y ~ gp(x))` as if the formula had come first.
+# The call d |> galvi(y ~ gp(x)) as if the formula were the first argument.
 formula_call <- function(call) {
   names <- names(call)
   names[names == "x"] <- "data"
@@ -249,8 +251,8 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   )
 }
 
-# Formula and data -> fit, by the steps of ?modular. `call` is for the record and for the expressions of
-# weights, offset and subset.
+# Formula and data -> fit, by the steps of ?modular. `call` is stored in the fit and has the expressions of weights,
+# offset and subset.
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action) {
   call <- without_continued(call)
@@ -279,9 +281,9 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   fit
 }
 
-#' The core's refusals and numerical failures, and memory that runs out, with our classes
+#' Errors of the core, and of memory that runs out, with our classes
 #'
-#' @param size What the computation was expected to need, see new_size(); NULL where that is little.
+#' @param size The memory that the computation was expected to need, see new_size(); NULL if it is small.
 #' @noRd
 as_galvi_error <- function(expr, size = NULL) {
   tryCatch(expr, error = function(e) {

@@ -76,7 +76,7 @@
 #' matern32(ard = TRUE) + linear(columns = "x1")
 #' periodic(period = fixed(12)) * matern52(lengthscale = log_normal(log(60), 1))
 #'
-#' # automatic relevance determination: lengthscales beyond the range of an input belong to irrelevant inputs
+#' # automatic relevance determination: one lengthscale for each input
 #' fit <- galvi(mpg ~ gp(wt, hp, qsec, kernel = se(ard = TRUE)), data = mtcars)
 #' fit$hyper[c("name", "estimate", "lwr", "upr")]
 #'
@@ -211,7 +211,7 @@ Ops.galvi_kernel <- function(e1, e2) {
   new_kernel(type, parts = parts)
 }
 
-# a + (b + c) is one sum of three: parts share the variance and are named as the user wrote them.
+# a + (b + c) is one sum of three parts, which share the variance and are named in their order.
 operands <- function(x, type, sign) {
   if (!is_kernel(x)) {
     hint <- if (is.function(x)) {

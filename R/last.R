@@ -1,6 +1,6 @@
 # Fits that were stopped.
 
-# value: a fit, or function() that makes one from what was kept.
+# value: a fit, or function() that makes one.
 last_fit <- new.env(parent = emptyenv())
 
 #' Result of an interrupted fit
@@ -32,7 +32,7 @@ galvi_last <- function() {
   last_fit$value
 }
 
-# The error, with what was found before it.
+# The error, with the posterior found so far.
 with_posterior <- function(condition, posterior) {
   condition$posterior <- posterior
   class(condition) <- unique(c("galvi_error_unfinished", class(condition)))
@@ -55,17 +55,17 @@ interrupted_posterior <- function(model, standing) {
   new_step("galvi_infer", result)
 }
 
-# A fit as `start` of the one that goes on from it; `asked`: the expression that stays in the new fit's call.
+# A fit as `start` of a fit that continues it; `asked`: the expression that the call of the new fit keeps.
 continued <- function(fit, asked) structure(fit, asked = asked)
 without_continued <- function(call) {
   if (inherits(call$start, "galvi")) call$start <- attr(call$start, "asked")
   call
 }
 
-# Called by the core when it is interrupted, before R hears of it.
+# Called by the core when it is interrupted, before R handles the interrupt.
 keep_standing <- function(standing) last_fit$standing <- standing
 
-# The same of a fit whose hyperparameters are going to be integrated over.
+# The same for a fit whose hyperparameters are still to be integrated over.
 standing_at <- function(result) {
   start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
   list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)

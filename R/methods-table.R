@@ -180,8 +180,8 @@ case_model <- function(case) {
   galvi_model(galvi_design(case_formulas[[case$prior]], data, family))
 }
 
-# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is
-# the same reason for all.
+# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is the reason
+# for all methods.
 case_refusals <- function(model, expectation) {
   model$expectation <- expectation
   tryCatch(inference_refusals(model), error = function(e) {

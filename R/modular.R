@@ -126,7 +126,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
   verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
   check_batch_rows(control, all_rows(model))
-  # the optimiser takes no steps at all for no limit
+  # the optimiser takes 0 to mean no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
   hyper <- if (learn) "optimise" else "fixed"
@@ -148,7 +148,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     }
     fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
   }
-  # an error while rows were read is told as it was, not as the core's
+  # an error while rows were read is reported as it was, not as an error of the core
   as_read <- function(expr) tryCatch(expr, error = function(e) {
     failure <- if (!is.null(passes)) passes$failure()
     stop(if (is.null(failure)) e else failure)
@@ -192,7 +192,7 @@ galvi_fit <- function(model, posterior, call = match.call()) {
 
 # ---- what the steps share ----
 
-# maker: the step that returns them.
+# maker: the step that returns the fields.
 new_step <- function(maker, fields) structure(fields, maker = maker, class = "galvi_step")
 
 check_step <- function(x, maker, arg) {
@@ -200,7 +200,7 @@ check_step <- function(x, maker, arg) {
   stop_galvi("argument", sprintf("`%s` must be what %s() returns, not %s.", arg, maker, describe(x)))
 }
 
-#' The part of a model that the core reads (R/model-list.R), checked, as it may have been changed
+#' The part of a model that the core reads (R/model-list.R), checked, as users may have changed it
 #' @noRd
 core_model <- function(model, method) {
   own <- c("formula", "family", "prior", "data", "design", "control", "stream", "integrate")
@@ -212,14 +212,14 @@ core_model <- function(model, method) {
   core
 }
 
-# What inference goes on from at other hyperparameters: one start, and the time that is left.
+# Settings for inference at other hyperparameters: one start, and the remaining time.
 settled_control <- function(control, began) {
   control$one_start <- TRUE
   control$max_seconds <- max(0, control$max_seconds - (proc.time()[["elapsed"]] - began))
   control
 }
 
-# Of rows that are not in memory the core returns no marginals: those of the sample stand for them.
+# For rows that are not in memory the core returns no marginals: those of the sample are used instead.
 with_sample <- function(result, core, passes, control) {
   if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
   result
@@ -233,7 +233,7 @@ check_batch_rows <- function(control, rows) {
   ))
 }
 
-# Sites of a fit to as many rows are a good place to start from.
+# Sites of a fit with the same number of rows, where inference can start.
 warm_start <- function(start, model) {
   if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
   start$posterior[c("lambda", "b")]

@@ -48,7 +48,7 @@ method_styles <- function(ends) {
 # Smaller distances are rounding error.
 nearest_drawn <- function(best) max(1e-10, 1e-14 * abs(best))
 
-#' What a panel shows: method, flops, seconds, measure, value
+#' The data of a panel: method, flops, seconds, measure, value
 #' @noRd
 measure_data <- function(x, measure) {
   trace <- x$trace
@@ -68,7 +68,7 @@ measure_data <- function(x, measure) {
 draw_paths <- function(x, data, measure, cost, styles, look) {
   styles <- styles[styles$method %in% data$method, ]
   styles$colour <- look_colours(look, styles$colour)
-  # a clock may say 0
+  # a measured time may be 0
   data$cost <- pmax(data[[cost]], min(data[[cost]][data[[cost]] > 0], Inf))
   if (!all(is.finite(data$cost))) data$cost <- 1
   labels <- measure_labels(x, measure)
@@ -102,7 +102,7 @@ measure_labels <- function(x, measure) {
 draw_path <- function(path, style) {
   colour <- style$colour
   graphics::lines(path$cost, path$value, col = colour, lty = style$line, lwd = 1.5)
-  # no more marks than an eye can tell apart, evenly along the drawn path
+  # a dozen symbols at most, evenly spaced along the path
   place <- log10(path$cost)
   span <- diff(graphics::par("usr")[1:2]) / 12
   marked <- !duplicated(floor(place / span))
@@ -112,7 +112,7 @@ draw_path <- function(path, style) {
     col = colour, cex = 1.4, lwd = 2)
 }
 
-#' At least a third of a decade, so that a single step has an axis
+#' A range of at least a third of a decade, so that a single step has an axis
 #' @noRd
 wide_range <- function(x) {
   range <- range(x)

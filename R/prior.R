@@ -18,16 +18,14 @@
 #' | `lkj(eta)` | the density of a correlation matrix R is proportional to `det(R)^(eta - 1)` |
 #'
 #' `log_normal()` and `half_normal()` describe a positive parameter on the scale on which it is reported: a variance is
-#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are priors of variances, and of the standard
-#' deviations in `normal(0, sd = )` and [spde()]; they describe the standard deviation and the precision, whichever of
-#' the three is reported. `pc_range()`, the penalised complexity prior of the range of a Matern field in two dimensions,
-#' is for the range in [spde()] and for lengthscales of kernels of two inputs. `lkj()` is for the correlations of random
-#' effects, see [random-slopes].
+#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are priors of variances and of standard
+#' deviations; they describe the standard deviation and the precision, whichever of the two is reported. `pc_range()`,
+#' the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in [spde()] and for
+#' lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see [random-slopes].
 #'
-#' Priors matter in two ways. With `hyper = "optimise"` the estimate is the mode of bound plus log prior density, where
-#' the density is that of the logarithm of the parameter, so that the
-#' result does not depend on whether a variance or a standard deviation is reported. With `hyper = "integrate"` the
-#' prior enters the posterior of the hyperparameters in the usual way.
+#' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
+#' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
+#' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
 #'
 #' @param mean Mean of the coefficient, a number.
 #' @param sd Standard deviation, positive. In `normal()` it is fixed where it is a number, `Inf` is a flat prior (not in
@@ -159,7 +157,7 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 
 is_normal <- function(x) inherits(x, "galvi_normal")
 
-# Names of the functions here that describe what is not known.
+# Names of the prior constructors.
 prior_names <- function() hyper_prior_facts()$type
 
 #' @export

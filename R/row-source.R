@@ -189,13 +189,13 @@ print.galvi_row_source <- function(x, ...) {
 #' @param label In errors: "the table `flights`".
 #' @param open function(columns, rows) -> list(read, close), see ?row_source. read() may give more columns
 #'   and rows than were asked for.
-#' @param travels Does `open` work in another process too?
+#' @param travels Does `open` also work in another process?
 #' @noRd
 new_row_source <- function(label, columns, open, travels = TRUE) {
   structure(list(label = label, columns = columns, open = open, travels = travels), class = "galvi_row_source")
 }
 
-#' Does galvi(data = ) read this by row_source()? Data frames and what becomes one are in memory.
+#' Does galvi(data = ) read this by row_source()? Data frames, and what is converted to one, are in memory.
 #' @noRd
 is_row_source <- function(x) {
   known <- c("galvi_row_source", "function", "character", "DBIConnection", "tbl_lazy", "ArrowObject")
@@ -206,13 +206,13 @@ has_package <- function(package) requireNamespace(package, quietly = TRUE)
 
 stop_no_rows <- function(label) stop_galvi("data", sprintf("`data` is empty: %s has no rows.", label))
 
-# Integers of 64 bits, which only their package can read.
+# 64-bit integers, which only package bit64 can read.
 long_numbers <- function(x) {
   if (has_package("bit64")) return(as.double(x))
   stop_galvi("data", "Integers of 64 bits need the package bit64: install it.")
 }
 
-# What goes wrong while rows are read is an error about data.
+# Errors while rows are read are errors about data.
 reading <- function(label, expr, rows = 0) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
@@ -225,7 +225,7 @@ reading <- function(label, expr, rows = 0) {
 
 row_number <- function(n) format(n, big.mark = ",", scientific = FALSE)
 
-# One table after the other, each made when it is asked for.
+# One table after the other, each made when it is needed.
 whole_tables <- function(tables) {
   at <- 0L
   list(read = function() if (at < length(tables)) tables[[at <<- at + 1L]](), close = function() NULL)
@@ -233,7 +233,7 @@ whole_tables <- function(tables) {
 
 # ---- databases ----
 
-# What a user calls `from`, as SQL with its names quoted, and in words.
+# `from` as SQL with quoted names, and in words.
 quoted_table <- function(con, from) {
   if (!is.character(from) || length(from) != 1L || is.na(from)) {
     stop_galvi("data", paste(
@@ -246,14 +246,14 @@ quoted_table <- function(con, from) {
   list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", from))
 }
 
-# table: SQL, quoted. Results are fetched as they are asked for.
+# table: SQL, quoted. Results are fetched in chunks.
 query_source <- function(con, table, label) {
   new_row_source(
     label, query_columns(con, table, label), function(columns, rows) open_query(con, table, columns, rows), FALSE
   )
 }
 
-#' A table by connections of its own: connect() makes one for each pass
+#' A table with its own connections: connect() opens one for each pass
 #' @noRd
 connecting_source <- function(connect, from) {
   connected <- function() {
@@ -297,7 +297,7 @@ open_query <- function(con, table, columns, rows) {
   result <- send_query(con, table, paste(DBI::dbQuoteIdentifier(con, columns), collapse = ", "))
   list(
     read = function() if (!DBI::dbHasCompleted(result)) DBI::dbFetch(result, n = rows),
-    # of a connection that was dropped there is nothing left to clear
+    # a lost connection has nothing to clear
     close = function() suppressWarnings(try(DBI::dbClearResult(result), silent = TRUE))
   )
 }
@@ -306,7 +306,7 @@ open_query <- function(con, table, columns, rows) {
 
 #' Parquet files by package nanoparquet
 #'
-#' It exports no reader of row groups; where it has one, files of several are read a group at a time.
+#' It exports no reader of row groups; if it has an internal one, files of several groups are read a group at a time.
 #' @noRd
 parquet_source <- function(paths) {
   group_reader <- get0("read_parquet_row_group", asNamespace("nanoparquet"), mode = "function")
@@ -330,7 +330,7 @@ csv_source <- function(paths, options) {
   new_row_source("the CSV files", columns, function(columns, rows) csv_reader(paths, columns, rows, options))
 }
 
-# Rows of an open connection, some at a time; the header once for each file.
+# Rows of an open connection in chunks; the header is read once for each file.
 csv_reader <- function(paths, columns, rows, options) {
   con <- NULL
   header <- NULL

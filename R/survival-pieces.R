@@ -50,7 +50,7 @@ survival_pieces <- function(formula, data, cuts = 10) {
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
   row <- which(whole)
   from <- findInterval(times$start[row], cuts) + 1L
-  # an interval has its right end, not its left one
+  # intervals contain their right end, not their left end
   to <- findInterval(times$stop[row], cuts, left.open = TRUE) + 1L
   count <- to - from + 1L
   at <- rep(row, count)
@@ -96,7 +96,7 @@ piece_times <- function(y) {
   list(start = as.numeric(start), stop = as.numeric(stop), event = as.numeric(numbers[, last]))
 }
 
-# events: the times of those that happened.
+# events: the times of events.
 check_cuts <- function(cuts, events) {
   usable <- is.numeric(cuts) && length(cuts) && all(is.finite(cuts))
   if (!usable || any(cuts <= 0) || any(diff(cuts) <= 0)) {

@@ -56,7 +56,7 @@ nobs.galvi <- function(object, use.fallback = FALSE, ...) {
 #' @rdname galvi-accessors
 #' @export
 formula.galvi <- function(x, ...) {
-  # as.formula() passes an environment for formulas without one
+  # as.formula() passes `env`
   refuse_dots(list(...), formula.galvi, "formula()", "env")
   x$formula
 }
@@ -148,7 +148,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (!evaluate) return(call)
-  # the function itself: the package need not be attached
+  # the function, not its name: the package need not be attached
   call[[1L]] <- galvi
   if (isTRUE(object$stopped) && !"start" %in% names(extras)) call$start <- continued(object, call$start)
   eval(call, parent.frame())
