@@ -42,7 +42,8 @@
 #' @param eta A positive number: 1 is uniform over correlation matrices, larger values prefer weak correlations.
 #' @return A list of class `galvi_value`, for use in kernels, families, terms and `prior`.
 #' @section Errors:
-#' `galvi_error_prior` for illegal arguments, and where a prior does not fit the parameter it is given to.
+#' `galvi_error_prior` for illegal arguments. A prior that is not suitable for a parameter is an error of the kernel,
+#' family or term that it is given to.
 #' @references
 #' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
 #' onion method. *Journal of Multivariate Analysis* 100, 1989-2001 (`lkj`).
