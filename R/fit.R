@@ -106,7 +106,8 @@ new_fit <- function(call, model, core, result) {
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
+      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
+      backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
