@@ -29,8 +29,8 @@
 #'   [nobs()][nobs.galvi] counts all rows, and `seen` those before the new ones. `penalty` is the loss of the bound by
 #'   changes of inducing points, in nats.
 #' @section Errors:
-#' `galvi_error_newdata` for illegal `newdata`, such as new levels of a factor; `galvi_error_method` for models that
-#' need all rows at once; `galvi_error_argument` for illegal `inducing`, and for fits with `hyper = "integrate"`. The
+#' `galvi_error_newdata` for invalid `newdata`, such as new levels of a factor; `galvi_error_method` for models that
+#' need all rows at once; `galvi_error_argument` for invalid `inducing`, and for fits with `hyper = "integrate"`. The
 #' warning `galvi_warning_projection` is given where a change of inducing points loses more than one nat.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.

@@ -76,7 +76,7 @@
 #' with [parallel::stopCluster()].
 #' @return A list of class `galvi_control` with the settings.
 #' @section Errors:
-#' `galvi_error_argument` for a setting with an illegal value or an unknown name. Fits on a cluster signal
+#' `galvi_error_argument` for a setting with an invalid value or an unknown name. Fits on a cluster signal
 #' `galvi_error_cluster` and `galvi_warning_cluster`.
 #' @family fitting
 #' @examples

@@ -40,7 +40,7 @@
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
 #' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
-#' `galvi_error_family` for other illegal arguments.
+#' `galvi_error_family` for other invalid arguments.
 #' @seealso `vignette("extending", package = "galvi")`.
 #' @family extending
 #' @examples

@@ -25,7 +25,7 @@
 #' @return An object of class `galvi_kernel`, see [kernels].
 #' @section Errors:
 #' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
-#' `galvi_error_kernel` for illegal `columns`.
+#' `galvi_error_kernel` for invalid `columns`.
 #' @seealso [kernels], `vignette("extending", package = "galvi")`.
 #' @family extending
 #' @examples

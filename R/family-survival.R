@@ -157,7 +157,7 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
 #' `galvi_error_response` where times are not positive, an interval ends before it begins or all rows are censored on
-#' the same side; `galvi_error_family` for illegal parameters.
+#' the same side; `galvi_error_family` for invalid parameters.
 #' @references
 #' Kalbfleisch, J. D. and Prentice, R. L. (2002). *The Statistical Analysis of Failure Time Data*. 2nd edition. Wiley.
 #' @family likelihoods

@@ -125,7 +125,7 @@
 #' @return An object of classes `galvi_family` and `family`: a list with elements `family`, `link`, `linkfun`, `linkinv`
 #'   and `mu.eta` as in [stats::family()], `parameters` (those given) and `options`.
 #' @section Errors:
-#' `galvi_error_family` for an unknown family, link or parameter or an illegal value. [galvi()] signals
+#' `galvi_error_family` for an unknown family, link or parameter or an invalid value. [galvi()] signals
 #' `galvi_error_response` where the response does not fit the family.
 #' @references
 #' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process

@@ -66,7 +66,7 @@
 #' @param e1,e2 Kernels.
 #' @return An object of class `galvi_kernel`.
 #' @section Errors:
-#' `galvi_error_kernel` for illegal arguments and for operators other than `+` and `*`.
+#' `galvi_error_kernel` for invalid arguments and for operators other than `+` and `*`.
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press. Chapter 4.
 #' @seealso [gp()], `vignette("kernels", package = "galvi")`.

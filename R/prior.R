@@ -42,7 +42,7 @@
 #' @param eta A positive number: 1 is uniform over correlation matrices, larger values prefer weak correlations.
 #' @return A list of class `galvi_value`, for use in kernels, families, terms and `prior`.
 #' @section Errors:
-#' `galvi_error_prior` for illegal arguments. A prior that is not suitable for a parameter is an error of the kernel,
+#' `galvi_error_prior` for invalid arguments. A prior that is not suitable for a parameter is an error of the kernel,
 #' family or term that it is given to.
 #' @references
 #' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended

@@ -27,7 +27,7 @@
 #'   The attribute `cuts` has the cuts. Rows with missing values are dropped.
 #' @section Errors:
 #' `galvi_error_response` if the left side is not such an object or its times are not positive; `galvi_error_argument`
-#' for illegal `cuts`; `galvi_error_data` if a column of `data` has one of the names above.
+#' for invalid `cuts`; `galvi_error_data` if a column of `data` has one of the names above.
 #' @references
 #' Holford, T. R. (1980). The analysis of rates and of survivorship using log-linear models. *Biometrics* 36, 299-305.
 #' @family likelihoods
