@@ -42,7 +42,7 @@
 #'   that takes the Hessian by finite differences of the gradient. The latter needs fewer but more expensive steps, and
 #'   at most 50 learned values.
 #' @param hyper_design Points at which `hyper = "integrate"` of [galvi()] evaluates the posterior of the
-#'   hyperparameters: `"grid"`, about 14, 60 or 230 points for one, two or three hyperparameters; `"ccd"`, a central
+#'   hyperparameters: `"grid"`, about 15, 70 or 220 points for one, two or three hyperparameters; `"ccd"`, a central
 #'   composite design (15 points for three hyperparameters, 149 for ten); `"auto"`, the grid for one or two and the
 #'   design for more. Both serve for predictions; intervals of the hyperparameters themselves are more accurate with the
 #' grid.
