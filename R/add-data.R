@@ -1,45 +1,49 @@
-# New rows for an existing fit, whose own are not asked for again: what they said is in its posterior.
+# New rows for an existing fit. Its old rows are not needed: their information is in the posterior.
 
 #' Add new observations to a fit
 #'
-#' Goes on from a fit with new rows, without the ones it was made from: their part of the bound is replaced by
-#' the quadratic form that the fit's posterior has of them. For gaussian responses that is exact: the result
-#' is the fit to all data together. For others it is close to it, as each row's part is taken at the posterior
-#' of its time; batches of several hundred rows lose less than a nat.
+#' Updates a fit with new rows, without the rows it was made from (online or streaming inference).
 #'
-#' Hyperparameters and inducing points stay, so learn them from a first batch that is large enough: what a
-#' poor start lost does not come back. Other inducing points may be given in `inducing`. New points among
-#' which the old ones are lose nothing; what the new ones cannot tell of the function at the old ones is lost,
-#' and the fit says how many nats of the bound that is (`penalty`).
+#' The contribution of the old rows to the bound is replaced by a quadratic function of the coefficients, taken from the
+#' posterior of the fit. For gaussian responses this is exact: the result is the fit to all rows. For other families it
+#' is an approximation, because the contribution of the old rows was evaluated at an earlier posterior; the loss is
+#' smaller with large batches.
 #'
-#' The model must be of fixed effects and sparse [gp()] terms: others need all rows at once.
+#' Hyperparameters and inducing points do not change, so estimate them from a first batch that is large enough. New
+#' inducing points can be given in `inducing`. If the old ones are among them, nothing is lost. Otherwise the fit
+#' reports by how many nats the bound falls (`penalty`), because the new points do not determine the function at the old
+#' ones.
 #'
-#' @param fit A fit of [galvi()], or what `add_data()` returned.
-#' @param newdata A data frame with the new rows: all variables of the formula, the response too, and those of
-#'   `weights` and `offset`. Rows with missing values are left out.
-#' @param inducing The inducing points from now on: a matrix or data frame as in [gp()], in the inputs' units;
-#'   where several terms have points, a list of such named like `fit$inducing`. NULL keeps the fit's.
+#' The model must consist of fixed effects and sparse [gp()] terms.
+#'
+#' @param fit A fit of [galvi()] or `add_data()`.
+#' @param newdata A data frame with the new rows: the response and all variables of the formula, `weights` and
+#'   `offset`. Rows with missing values are dropped.
+#' @param inducing NULL for the inducing points of the fit, or new ones: a matrix or data frame with a point in each
+#'   row, in the units of the inputs, or a list of these named like `fit$inducing`.
 #' @param method,verbose As in [galvi()].
-#' @param control [galvi_control()]; the fit's by default.
+#' @param control Numerical settings, from [galvi_control()]; by default those of the fit.
 #' @param ... Must be empty.
-#' @return A fit of class `galvi`, see [galvi-fit], whose posterior, coefficients and predictions are those of
-#'   all data so far and whose rows are the new ones: `fitted()`, `residuals()`, `loo()` and `plot()` have
-#'   these alone. `elbo` bounds the log evidence of all data. [nobs()][nobs.galvi] counts all observations,
-#'   `seen` those before these rows. `penalty`: the nats that the bound has lost to changes of inducing
-#'   points.
+#' @return A fit of class `galvi`, see [galvi-fit]. Its posterior, coefficients, predictions and `elbo` belong to all
+#'   rows so far. Its data are the new rows: `fitted()`, `residuals()`, `loo()` and `plot()` use these alone.
+#'   [nobs()][nobs.galvi] counts all rows, and `seen` those before the new ones. `penalty` is the loss of the bound by
+#'   changes of inducing points, in nats.
 #' @section Errors:
-#' `galvi_error_newdata` for what is wrong with `newdata`, such as a level of a factor that the fit has not
-#' seen; `galvi_error_method` for models that need all rows at once; `galvi_error_argument` for `inducing`.
-#' Points that cost more than one nat warn (`galvi_warning_projection`).
+#' `galvi_error_newdata` for invalid `newdata`, such as new levels of a factor; `galvi_error_method` for models that
+#' need all rows at once; `galvi_error_argument` for invalid `inducing`, and for fits with `hyper = "integrate"`. The
+#' warning `galvi_warning_projection` is given where a change of inducing points loses more than one nat.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.
-#' @seealso [galvi()], [update()][update.galvi]
+#' @family large data
 #' @examples
 #' first <- galvi(am ~ wt, data = mtcars[1:20, ], family = binomial())
 #' fit <- add_data(first, mtcars[21:32, ])
 #' nobs(fit)
+#'
+#' # close to the fit to all rows
 #' coef(fit)
+#' coef(galvi(am ~ wt, data = mtcars, family = binomial()))
 #' @export
 add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = fit$control,
                      verbose = getOption("galvi.progress", interactive()), ...) {
@@ -77,25 +81,25 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   out
 }
 
-# Is all that the fit knows of its rows in the posterior of a short latent vector?
+# Is all information of the fit's rows in the posterior of a short latent vector?
 check_remembers <- function(fit) {
   if (!is.null(fit$states)) {
     stop_galvi("argument", paste(
-      "add_data() goes on from one value of the hyperparameters, and this fit has integrated over them: fit with",
-      "hyper = \"optimise\"."
+      "add_data() needs one value of the hyperparameters, and this fit has integrated over them: use hyper =",
+      "\"optimise\"."
     ))
   }
   check_sums(fit$model, "add_data()")
   if (isTRUE(fit$model$averaged) || !fact(expectation_facts(), fit$expectation, "is_bound") ||
     fact(inference_facts(), fit$method, "evidence") == "approximation") {
     stop_galvi("method", sprintf(paste(
-      "add_data() goes on from a bound on the evidence, and method = \"%s\" with expectation = \"%s\" has none:",
-      "fit with method = \"auto\" and expectation = \"auto\"."
+      "add_data() needs a bound on the evidence, which method = \"%s\" with expectation = \"%s\" does not have:",
+      "use method = \"auto\" and expectation = \"auto\"."
     ), fit$method, fit$expectation))
   }
 }
 
-# The rows of the model for new data that have everything; frame: with na.action, as model_frame() leaves it.
+# The rows of the model for new data without missing values; frame: with na.action, as model_frame() returns it.
 observed_rows <- function(fit, newdata) {
   new <- design_rows(fit$design, newdata, check_na_action(default_na_action()), response = TRUE)
   if (!nrow(new$frame)) {
@@ -133,7 +137,7 @@ at_points <- function(model, fit, inducing) {
   if (is.null(inducing)) return(model)
   labels <- names(fit$inducing)
   if (!length(labels)) {
-    stop_galvi("argument", "`inducing`: the fit has no sparse gp(), so there are no points to change.")
+    stop_galvi("argument", "`inducing`: the fit has no gp() with inducing points.")
   }
   if (!is.list(inducing) || is.data.frame(inducing)) {
     if (length(labels) > 1L) {
@@ -164,8 +168,8 @@ checked_points <- function(points) {
   ))
 }
 
-# The term's points give way to these rows of the input matrix. Their block of the hyperparameter table, which
-# may have another size, is its last from now on.
+# The term's points are replaced by these rows of the input matrix. Their block of the hyperparameter table, which may
+# have another size, is moved to its end.
 replace_points <- function(model, label, points) {
   term <- Find(function(term) term$label == label, prior_terms(model))$inducing
   old <- as.vector(term$coordinates)
@@ -202,20 +206,20 @@ move_positions <- function(x, to) {
   x
 }
 
-# ---- what a change of points has cost ----
+# ---- the loss by a change of points ----
 
 warn_penalty <- function(nats, call) {
   if (nats <= visible_penalty) return(invisible())
   warn_galvi("projection", sprintf(paste(
-    "The new inducing points lose %s of the bound: they cannot tell all that was known of the function at the old",
-    "ones. Keep the old points among the new: inducing = rbind(fit$inducing[[1]], new)."
+    "The new inducing points lose %s of the bound: they do not determine the function at the old ones. Keep the old",
+    "points among the new: inducing = rbind(fit$inducing[[1]], new)."
   ), in_nats(nats)), call = call)
 }
 
-# nats; less than that is a factor of e of the evidence, which nobody needs to know
+# nats: a factor of e of the evidence; smaller losses are not reported
 visible_penalty <- 1
 
 print_penalty <- function(penalty) {
   if (sum(penalty) <= visible_penalty) return(invisible())
-  print_wrapped(sprintf("Changes of inducing points have cost the bound %s.", in_nats(penalty)))
+  print_wrapped(sprintf("Changes of inducing points have lowered the bound by %s.", in_nats(penalty)))
 }

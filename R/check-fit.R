@@ -1,47 +1,60 @@
-#' How good is the Gaussian approximation?
+#' Accuracy of the Gaussian approximation, by importance sampling
 #'
-#' A fit is the best Gaussian q for the posterior of the latent values, and its certificate says how close it
-#' is to that best one. `check_fit()` asks how close q is to the posterior itself, by importance sampling from
-#' q at the hyperparameters of the fit.
+#' The certificate of a fit shows that its posterior q is the best Gaussian. `check_fit()` estimates how close this
+#' Gaussian is to the exact posterior, by importance sampling from q at the hyperparameters of the fit.
 #'
-#' Draws of the latent vector from q get the weight p(y, z) / q(z). If q is close to the posterior the weights
-#' are nearly equal. Their upper tail is fitted by a generalised Pareto distribution, whose shape k says how
-#' much a finite sample can be trusted (Yao et al. 2018; Vehtari et al. 2024): below 0.5 the corrected values
-#' are good; up to min(0.7, 1 - 1 / log10(draws)) they are usable; above that they are rough, and above 1
-#' worthless. What they say of the fit is how far its means and sds move, and the divergence.
+#' Draws z of the latent vector from q get the weights p(y, z) / q(z). If q is close to the posterior, the weights are
+#' nearly equal. A generalised Pareto distribution is fitted to the largest weights; its shape k shows how reliable the
+#' estimates are (Yao et al. 2018; Vehtari et al. 2024). Below 0.5 the importance-sampling estimates are good; up to
+#' min(0.7, 1 - 1 / log10(draws)) they are usable; above 1 they are not reliable. The accuracy of the fit itself is
+#' measured by how far its means and standard deviations differ from the corrected ones, and by the divergence.
 #'
-#' **In many dimensions k is severe.** The weight is one number for the whole latent vector: small errors in
-#' each of several hundred latent values add up in it, and k can be large although every marginal, which is
-#' what predictions use, is fine. Two columns of `latent` tell: `corrected_mean`, which needs a usable k, and
-#' `own_mean`, which does not. The latter exchanges in each observation's marginal its own Gaussian site for
-#' p(y | eta), by 1-D quadrature, and leaves the other observations' sites: what of the error is visible in
-#' one dimension.
+#' In many dimensions k is a strict criterion. The weight belongs to the whole latent vector, so the small errors of
+#' several hundred latent values add up, and k can be large although every marginal distribution, which predictions use,
+#' is accurate. The corrected moments (`corrected_mean`, `corrected_sd`) need a usable k. `own_mean` and `own_sd` do
+#' not: they replace the Gaussian site of one observation at a time by its likelihood p(y | eta) and integrate
+#' numerically.
 #'
-#' The mean of the weights estimates the evidence p(y). Its logarithm exceeds the bound by the
-#' Kullback-Leibler divergence of q from the posterior. Means are corrected by self-normalised, Pareto
-#' smoothed weights, with the draws' own deviation from the known moments of q taken off. Everything here is
-#' for the exact p(y | eta), also where inference used a bound on it. With several latent values per
-#' observation q takes them for independent, which the posterior of [categorical()] is not; k shows it. Fits
-#' with inducing points are refused: what these leave open of the process would have to be drawn too.
+#' The mean of the weights estimates the evidence (marginal likelihood) p(y). Its logarithm exceeds the bound by the
+#' Kullback-Leibler divergence of q from the posterior. Corrected moments use Pareto smoothed, normalised weights, with
+#' the known moments of q as control variates. The check is against the exact p(y | eta), also where inference used a
+#' bound on it. With several linear predictors per observation q treats them as independent, which is not so in the
+#' posterior of [categorical()]; k shows it.
+#'
+#' Fits with inducing points are not supported, as the process given the inducing points would have to be drawn too.
 #'
 #' @param fit A fit of [galvi()].
-#' @param draws Number of draws, at least 100; [set.seed()] applies.
-#' @return A list of class `check_fit`: `k` and the `threshold` below which it is usable; `draws`, and `ess`,
-#'   the draws from the posterior that the weights are worth; `dimension` of the latent vector;
-#'   `log_evidence` and its standard error `se`; `elbo`, the bound of q with exact expectations, and
-#'   `divergence` = `log_evidence - elbo`; `latent`, a data frame with a row per observation and latent
-#'   value: `row`, `latent`, the moments of eta under q (`mean`, `sd`), by importance weights
-#'   (`corrected_mean`, `corrected_sd`; `noise`, the standard error of the former) and with the row's own
-#'   likelihood (`own_mean`, `own_sd`; NA where several latents share a likelihood); `reading`, sentences.
-#' @references Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Yes, but did it work?: Evaluating
-#'   variational inference. Proceedings of the 35th International Conference on Machine Learning, 5581-5590.
+#' @param draws Number of draws, a whole number of at least 100; [set.seed()] applies.
+#' @return A list of class `check_fit` with a print method:
+#' \describe{
+#'   \item{`k`, `threshold`}{the Pareto shape (`-Inf` where the posterior is Gaussian) and the value below which
+#'     it is usable.}
+#'   \item{`draws`, `ess`}{the number of draws, and the effective number of draws from the posterior.}
+#'   \item{`dimension`}{the length of the latent vector.}
+#'   \item{`log_evidence`, `se`}{the estimated log evidence in nats and its standard error.}
+#'   \item{`elbo`, `divergence`}{the bound with exact expectations, and `log_evidence - elbo`.}
+#'   \item{`latent`}{a data frame with a row per observation and linear predictor: `row`, `latent`; posterior mean and
+#'     standard deviation of eta in the fit (`mean`, `sd`), by importance sampling (`corrected_mean`, `corrected_sd`,
+#'     and `noise`, the standard error of `corrected_mean`) and with the likelihood of the row (`own_mean`, `own_sd`; NA
+#'     with several linear predictors).}
+#'   \item{`reading`}{an interpretation, sentence by sentence.}
+#' }
+#' @section Errors:
+#' `galvi_error_argument` for fits with inducing points and where package loo is not installed; `galvi_error_data` for
+#' fits that do not contain their rows ([row_source()]).
+#' @references
+#' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Yes, but did it work?: Evaluating variational inference.
+#' *International Conference on Machine Learning*, PMLR 80, 5581-5590.
 #'
-#'   Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). Pareto smoothed importance sampling.
-#'   Journal of Machine Learning Research 25(72), 1-58.
+#' Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). Pareto smoothed importance sampling. *Journal of
+#' Machine Learning Research* 25(72), 1-58.
+#' @family checks and comparisons
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
-#' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
+#' fit <- galvi(breaks ~ wool + tension, data = warpbreaks, family = negbinomial())
 #' set.seed(1)
-#' check_fit(fit, draws = 10000)
+#' checked <- check_fit(fit)
+#' checked
+#' head(checked$latent)
 #' @export
 check_fit <- function(fit, draws = 1000) {
   if (!inherits(fit, "galvi")) {
@@ -62,18 +75,17 @@ check_fit <- function(fit, draws = 1000) {
   structure(out, class = "check_fit")
 }
 
-#' p(y | z) of a sparse process is an integral over all that z leaves open of eta: no product over rows
+#' With inducing points p(y | z) is an integral over eta given z, not a product over rows
 #' @noRd
 check_no_inducing <- function(fit) {
   if (is.null(fit$inducing)) return(invisible())
   stop_galvi("argument", paste(
-    "check_fit() cannot draw from a process behind inducing points. Use fewer rows (`subset`) and no",
-    "`inducing`, or compare logLik() of fits with more and more points, which comes near that of the full",
-    "process; loo() works."
+    "check_fit() does not support inducing points. Use fewer rows (`subset`) without `inducing`, or compare",
+    "logLik() of fits with increasing numbers of points; loo() is available."
   ))
 }
 
-#' Numbers in the latent vector: coefficients, or a value per observation
+#' Length of the latent vector: coefficients, or a value per observation
 #' @noRd
 latent_dimension <- function(fit) {
   latent <- fit$posterior$latent
@@ -85,7 +97,7 @@ need_loo <- function(what) {
   stop_galvi("argument", sprintf("%s needs the package loo: install.packages(\"loo\")", what))
 }
 
-# q is the posterior: every weight is p(y).
+# q is the exact posterior, so every weight is p(y).
 exact_check <- function(fit, draws) {
   latent <- latent_table(fit)
   latent[c("corrected_mean", "own_mean")] <- latent$mean
@@ -135,9 +147,9 @@ exact_bound <- function(fit) {
 
 #' Draws of eta - m at the observations and their log p(y, z) / q(z)
 #'
-#' q is the prior times the sites, so the ratio depends on eta at the observations alone. With d = eta - m,
+#' q is the prior times the sites, so the ratio depends only on eta at the observations. With d = eta - m,
 #'   log p(y, z) - log q(z) = sum [w log p(y_n | eta_n) - alpha d + lambda (d^2 - v) / 2] - KL[q, prior],
-#' whatever the prior: singular, improper, columns or a process.
+#' for any prior, also singular and improper ones.
 #' @return list(log_weight: draws; moved: the draws, N K x draws).
 #' @noRd
 weigh_draws <- function(fit, bound, draws) {
@@ -155,7 +167,7 @@ weigh_draws <- function(fit, bound, draws) {
   list(log_weight = colSums(weighted(log_p, model$weights)) + colSums(site) - bound$kl, moved = moved)
 }
 
-#' One function per latent that makes draws of eta - m from standard normal ones; of NULL, how many it needs
+#' One function per latent that turns standard normal draws into draws of eta - m; for NULL it returns how many it needs
 #' @noRd
 latent_roots <- function(fit) {
   if (is_distributional(fit)) {
@@ -174,7 +186,7 @@ latent_roots <- function(fit) {
   lapply(covariance, function(V) as_root(covariance_root(V)))
 }
 
-#' log p(y | eta), eta: (N times) x K, the observations over and over
+#' log p(y | eta), eta: (N times) x K, the observations repeated
 #' @noRd
 given_log_density <- function(fit, eta, times) {
   model <- fit$model
@@ -193,7 +205,7 @@ smooth_weights <- function(log_weight) {
   scale <- max(log_weight)
   if (!is.finite(scale)) stop_galvi("numeric", "No draw from the fit has a finite density.")
   if (scale - min(log_weight) < 1e-6) return(list(weight = exp(log_weight - scale), scale = scale, k = -Inf))
-  # psis() warns of a large k, which is what this is about
+  # psis() warns of a large k, which is reported here
   smoothed <- suppressWarnings(loo::psis(log_weight - scale, r_eff = 1))
   list(
     weight = exp(stats::weights(smoothed, normalize = FALSE)[, 1L]), scale = scale,
@@ -201,10 +213,9 @@ smooth_weights <- function(log_weight) {
   )
 }
 
-#' Moments of eta by weights that add up to one
+#' Moments of eta by normalised weights
 #'
-#' What the draws' unweighted moments miss of those of q, they miss of the weighted ones too, where weights
-#' are nearly equal: it is taken off.
+#' The errors of the unweighted moments of the draws, which are known for q, are subtracted: control variates.
 #' @noRd
 corrected_moments <- function(fit, sample, weight) {
   d <- sample$moved
@@ -219,11 +230,11 @@ corrected_moments <- function(fit, sample, weight) {
   )
 }
 
-#' Moments of eta_n under its cavity times p(y_n | eta_n): q's marginal with the site exchanged
+#' Moments of eta_n under its cavity times p(y_n | eta_n): the marginal of q with the site replaced
 #' @noRd
 own_moments <- function(fit) {
   if (n_latents(fit) > 1L) return(data.frame(own_mean = NA_real_, own_sd = NA_real_))
-  # in sds of q; the trapezium rule is exact to all digits for what is as smooth as this
+  # in sds of q; for such smooth functions the trapezium rule is accurate to rounding error
   t <- seq(-10, 10, by = 0.1)
   q <- lapply(fit$posterior[c("mean", "variance", "alpha", "lambda")], function(x) x[, 1L])
   sd <- sqrt(q$variance)
@@ -242,36 +253,36 @@ own_moments <- function(fit) {
 # ---- in words ----
 
 check_words <- function(x) {
-  if (x$k == -Inf) return("The posterior is Gaussian, and the fit is that Gaussian: nothing is approximated.")
+  if (x$k == -Inf) return("The posterior is Gaussian, so the fit is exact.")
   c(k_words(x), mean_words(x), own_words(x))
 }
 
 k_words <- function(x) {
-  if (is.na(x$k)) return("The weights have no tail to fit: take more draws.")
+  if (is.na(x$k)) return("k cannot be estimated from these draws: take more.")
   if (x$k < 0.5) {
-    return("k is below 0.5: draws from the Gaussian cover the posterior, and the corrected values are good.")
+    return("k is below 0.5: the estimates by importance sampling are reliable.")
   }
   if (x$k < x$threshold) {
-    return("k is usable: the Gaussian differs from the posterior, and the corrected values say where.")
+    return("k is usable: the Gaussian differs from the posterior, and the corrected moments show where.")
   }
-  # as under a student likelihood: where q has no draws the posterior has more than q, but little
+  # as with a student likelihood: the posterior has heavier tails than q, with little mass in them
   if (x$ess > 0.95 * x$draws) {
     return(paste(
-      "k is large, but of weights that hardly differ: their tail is heavy and holds little. The Gaussian is",
-      "close where the posterior has its mass."
+      "k is large although the weights hardly differ: their tail is heavy but has little mass. The Gaussian is",
+      "accurate where the posterior has its mass."
     ))
   }
   paste0(
-    if (x$k < 1) "k is too large for the corrected values to be more than rough. " else {
-      "k is above 1: the corrected values are worthless. "
+    if (x$k < 1) "k is too large: the corrected moments are rough. " else {
+      "k is above 1: the corrected moments are not reliable. "
     },
     if (x$dimension > 20) {
       sprintf(
-        "It is for %s latent values at once, though: small errors add up, and marginals can still be fine.",
+        "It refers to %s latent values jointly, so small errors add up; marginals may still be accurate.",
         format(x$dimension, big.mark = ",")
       )
     } else {
-      "More draws would tell more."
+      "Try more draws."
     }
   )
 }
@@ -282,7 +293,10 @@ mean_words <- function(x) {
   at <- which.max(shift)
   ratio <- range(x$latent$sd / x$latent$corrected_sd)
   sprintf(
-    "Corrected, means of eta move %s of their sd (%s; noise %s); the fit's sds are %.2f to %.2f of theirs.",
+    paste(
+      "The correction changes posterior means of eta %s posterior sd (%s; Monte Carlo error %s). The posterior sds",
+      "of the fit are %.2f to %.2f times the corrected ones."
+    ),
     up_to(shift[at]), where_words(x$latent, at), two_digits(x$latent$noise[at] / x$latent$sd[at]), ratio[1L],
     ratio[2L]
   )
@@ -295,8 +309,8 @@ own_words <- function(x) {
   ratio <- range(x$latent$sd / x$latent$own_sd)
   sprintf(
     paste(
-      "One at a time, with an observation's likelihood in the place of its site, means move %s of their",
-      "sd (%s); the fit's sds are %.2f to %.2f of theirs."
+      "The exact likelihood of one observation at a time changes its posterior mean %s posterior sd (%s); the",
+      "posterior sds of the fit are %.2f to %.2f times those with it."
     ),
     up_to(shift[at]), where_words(x$latent, at), ratio[1L], ratio[2L]
   )
@@ -314,16 +328,16 @@ two_digits <- function(x) format(x, digits = 2L)
 print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.check_fit)
   values <- if (x$dimension > 1) " latent values" else " latent value"
-  cat("Is the Gaussian posterior close? ", x$family, ", ", x$dimension, values, "\n", sep = "")
+  cat("Accuracy of the Gaussian posterior: ", x$family, ", ", x$dimension, values, "\n", sep = "")
   print_wrapped(deparse_one(x$formula), 4L)
   cat("\n")
   if (x$k > -Inf || is.na(x$k)) {
     print_wrapped(sprintf(
-      "Pareto k: %s (usable below %s), from %s draws, worth %s of the posterior.", two_digits(x$k),
+      "Pareto k: %s (usable below %s), from %s draws; effective number of draws: %s.", two_digits(x$k),
       two_digits(x$threshold), format(x$draws, big.mark = ","), format(round(x$ess), big.mark = ",")
     ))
     print_wrapped(sprintf(
-      "Log evidence: %s nats (se %s); the bound is %s, which is %s below.",
+      "Log evidence: %s (se %s); bound: %s; divergence: %s.",
       format(x$log_evidence, digits = max(digits, 6L)), two_digits(x$se),
       format(x$elbo, digits = max(digits, 6L)), two_digits(x$divergence)
     ))

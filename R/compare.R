@@ -1,52 +1,58 @@
-#' Compare methods of inference on one model
+#' Comparison of inference methods on one model
 #'
-#' Fits one model with several methods and puts their paths side by side: who reaches how good a bound, after
-#' how many steps, floating-point operations and seconds.
+#' Fits one model by several inference methods and compares the evidence bounds they reach and the iterations,
+#' floating-point operations and seconds they need; with held-out data also their predictions.
 #'
-#' Every method starts where [galvi()] would start it and has the same `control`. Flops are counted and
-#' the same in every run. **Seconds are not**: they are measured once, in this session, and vary by tens of
-#' per cent or, below a millisecond, by factors; compare them only where they differ by much, and repeat. Time
-#' for reading the formula and preparing the data is not in them.
+#' Every method starts where [galvi()] would start it, with the same `control`. Numbers of floating-point operations are
+#' counted and the same in every run. Seconds are measured once, in this session, without the time for reading the
+#' formula and the data: they vary from run to run, so only large differences are meaningful.
 #'
-#' A method that does not apply to the model is listed with the reason. All methods that do are meant to
-#' climb the same bound, so the best bound that any of them reaches (and its certificate, where there is one)
-#' says how far the others are from the optimum. `laplace` and `ep` have values of their own that are no
-#' bounds: they never count as the best and have no distance to it.
+#' All methods but `mean_field`, `laplace` and `ep` maximise the same bound. The best bound that any of them reaches
+#' therefore shows how far the others are from the maximum; it comes with a certificate where there is one. `mean_field`
+#' has a bound of its own. `laplace` and `ep` estimate the log evidence by values that are not bounds, so they are not
+#' ranked. A method that is not available for the model is listed with the reason.
 #'
-#' **Held-out data.** With `newdata` the mean log predictive density and the error are taken at the end of
-#' each fit and, with `hyper = "fixed"`, along its path: the trace keeps no posteriors, so the method is run
-#' again with `max_iterations` capped at about `path` values, spaced geometrically, and the measures are
-#' those of the fit that stops there. That costs a few times the first run; the seconds and flops shown are
-#' the first run's. Where a capped run takes another way (several starts, of which another one wins) its
-#' place stays empty. With hyperparameters that are learned there is only the end.
+#' With `newdata` the mean log predictive density and the error of predictions are computed at the end of each fit. The
+#' error is the proportion of wrong classes for binary and multi-class responses and the root mean squared error of the
+#' mean otherwise; NA for [stochastic_volatility()] and censored responses. With `hyper = "fixed"` they are also
+#' computed along the path, by running the method again with smaller values of `max_iterations` (about `path` of them,
+#' on a geometric scale). This takes a few times as long as the first run; the flops and seconds shown are those of the
+#' first run.
 #'
-#' The error is the share of wrong classes where the response has classes (or is binary), else the root mean
-#' squared error of E\[y\]; NA for a volatility, whose mean is known.
-#'
-#' @param formula,data,family,hyper As for [galvi()], but hyperparameters are held by default.
-#' @param methods Names of methods, `"auto"` among them if you like; NULL for all that this version has.
-#' @param newdata Data with the response, for held-out measures.
-#' @param path Number of places along each path at which these are taken; 0 for the end alone.
-#' @param ... Further arguments of [galvi()]: `expectation`, `start`, `prior`, `weights`, `control`, ...
-#' @param object,x What `galvi_compare()` returned, or its summary.
-#' @param within Distances to the best bound, in nats.
-#' @param which What to draw: `"bound"`, the distance to the best bound; `"density"` and `"error"`, held out.
-#' @param against `"flops"`, `"seconds"`, or both.
-#' @param ask Ask before each panel; by default if there are several and the device is a screen.
-#' @param main,xlab,ylab,xlim,ylim,col As in [plot.galvi()]; a colour per method.
-#' @param digits Significant digits.
-#' @return A list of class `galvi_compare`: `trace`, a data frame with a row per step of every fit (`method`,
-#'   `iteration`, `seconds`, `flops`, `elbo`, `gap` and, with `newdata`, `density` and `error`, NA where they
-#'   were not taken); `ends`, a row per fit (`method`; `kind`: `"bound"`, `"exact"` or `"approximation"`;
-#'   `elbo`; `below`, its distance to the best bound; `gap`, `converged`, `iterations`, `seconds`, `flops`,
-#'   `factorisations`; `density`, `error`); `refused`, methods with the reason why they do not apply; `best`,
-#'   the best bound, and `best_method`; `fits`, the fits by method.
-#'
-#'   `summary()`: a list with the data frame `reached`, a row per fit: what the ends have and, for each of
-#'   `within`, `iterations`, `seconds` and `flops` until the bound is that close to the best one (NA if it
-#'   never is), in columns such as `flops_0.001`. `plot()` draws one panel per measure and axis, logarithmic
-#'   but for the error and density themselves, and returns the rows of the trace that it drew, invisibly.
-#'   Fits that did not converge are marked.
+#' @param formula,data,family As in [galvi()].
+#' @param methods Names of methods (see [galvi_methods()]), which may include `"auto"`; NULL for all.
+#' @param hyper `"fixed"` (the default) or `"optimise"`, as in [galvi()].
+#' @param newdata NULL, or a data frame with the response and the variables of the formula, for the held-out measures.
+#' @param path Number of points along each path at which these are computed, a whole number; 0 for the end only.
+#' @param ... For `galvi_compare()`, other arguments of [galvi()]: `expectation`, `start`, `prior`, `weights`, `control`
+#'   and so on. Must be empty for the methods.
+#' @param object,x The value of `galvi_compare()`, or its summary.
+#' @param within Positive distances to the best bound, in nats.
+#' @param which What to plot: `"bound"` (distance to the best bound), `"density"` and `"error"` (held out). NULL for
+#'   all that are available.
+#' @param against `"flops"`, `"seconds"` or both: the horizontal axis.
+#' @param ask If TRUE, ask before each panel. NULL: only with several panels on an interactive device.
+#' @param main,xlab,ylab,xlim,ylim,col As in [plot.galvi()]; `col` has one colour per method.
+#' @param digits Number of significant digits.
+#' @return `galvi_compare()` returns a list of class `galvi_compare` with elements
+#' \describe{
+#'   \item{`ends`}{a data frame with a row per fit: `method`; `kind`, one of `"bound"`, `"exact"` and `"approximation"`;
+#'     `elbo`; `below`, its distance to the best bound in nats (NA if not a bound); `gap`, the certificate; `converged`;
+#'     `iterations`, `seconds`, `flops` and `factorisations`; with `newdata` also `density` and `error`.}
+#'   \item{`trace`}{a data frame with a row per step of each fit: `method`, `iteration`, `seconds`, `flops`, `elbo`,
+#'     `gap` and, with `newdata`, `density` and `error` (NA where they were not computed).}
+#'   \item{`best`, `best_method`}{the best bound and its method.}
+#'   \item{`refused`}{a data frame of methods that are not available, with the `reason`.}
+#'   \item{`fits`}{the fits, named by method.}
+#' }
+#' `summary()` returns a list with the data frame `reached`: `ends`, and for each of `within` the iterations, seconds
+#' and flops until the bound is that close to the best one, in columns such as `flops_0.001` (NA if it never is).
+#' `plot()` draws one panel per measure and axis, with logarithmic axes except for densities and errors, and invisibly
+#' returns the data it drew. Fits that did not converge are marked.
+#' @section Errors:
+#' `galvi_error_method` if none of the methods is available; all errors of [galvi()] may occur.
+#' @seealso `vignette("the-algorithms-compared", package = "galvi")`.
+#' @family checks and comparisons
 #' @examples
 #' compared <- galvi_compare(am ~ gp(wt), data = mtcars, family = binomial(),
 #'   methods = c("newton", "fixed_point", "natural_gradient"))
@@ -61,21 +67,21 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   known <- c(setdiff(names(formals(galvi.formula)), c("method", "...")), "methods", "newdata", "path")
   if (is.null(names(dots))) names(dots) <- rep("", length(dots))
   check_no_dots(dots[!names(dots) %in% known], known, "galvi_compare()")
-  # what came through another function's `...` as it was written there
+  # arguments passed through another function's `...`, as they were written there
   call[names(dots)] <- dots
   methods <- check_methods(methods)
   hyper <- check_choice(hyper, c("optimise", "fixed"), "hyper")
   path <- check_whole(path, "path", 0)
   by_name <- intersect(names(dots), c("weights", "offset", "subset"))
   others <- setdiff(names(dots), by_name)
-  # evaluated here, once: data may be random
+  # evaluated once, as data may be random
   values <- c(
     list(formula = check_formula(formula), data = data, family = family, hyper = hyper, verbose = FALSE),
     lapply(stats::setNames(nm = others), function(name) eval(call("...elt", match(name, names(dots)))))
   )
   values <- values[!duplicated(names(values), fromLast = TRUE)]
   fit <- method_fitter(call, values, dots[by_name], parent.frame())
-  # the first use of a backend tries which is faster: not on anybody's bill
+  # the first use of a backend times both, which must not count for the first method
   galvi_backend()
   tried <- lapply(stats::setNames(nm = methods), fit)
   ran <- Filter(function(x) inherits(x, "galvi"), tried)
@@ -88,7 +94,7 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   out$trace <- compared_traces(ran)
   out$ends <- compared_ends(ran)
   out[c("best", "best_method")] <- best_bound(out$ends)
-  # laplace has its own
+  # that of the best bound, as laplace has its own
   out$expectation <- ran[[if (is.na(out$best)) 1L else out$best_method]]$expectation
   out$ends$below <- ifelse(out$ends$kind == "approximation", NA, out$best - out$ends$elbo)
   if (!is.null(newdata)) out <- add_held_out(out, newdata, fit, if (hyper == "fixed") path else 0)
@@ -103,9 +109,9 @@ check_methods <- function(methods) {
   unique(vapply(methods, check_method, "", "methods", USE.NAMES = FALSE))
 }
 
-#' A function that fits the model with one method: the fit, or why there is none as text
+#' A function that fits the model with one method and returns the fit, or the reason why there is none
 #'
-#' @param call For the record.
+#' @param call The call that the fits keep.
 #' @param values,expressions Arguments of galvi(): their values; weights, offset and subset, which it
 #'   evaluates itself.
 #' @noRd
@@ -124,7 +130,7 @@ method_fitter <- function(call, values, expressions, frame) {
     }
     given[c("method", if (!is.null(here$control)) "control")] <- NULL
     given <- c(given, lapply(stats::setNames(nm = names(here)), as.name))
-    # what does not apply, and what broke down on the way, is part of the comparison
+    # methods that are not available or fail are part of the comparison
     found <- tryCatch(
       withCallingHandlers(
         eval(as.call(c(list(galvi), given)), here),
@@ -178,7 +184,7 @@ compared_ends <- function(fits) {
   do.call(rbind, rows)
 }
 
-#' The best bound and whose it is: of those who share it, the one with the smallest certificate
+#' The best bound and its method: of several with the same bound, the one with the smallest certificate
 #' @noRd
 best_bound <- function(ends) {
   bounds <- ends[ends$kind != "approximation", ]
@@ -227,10 +233,10 @@ error_name <- function(fit) {
   if (has_classes(fit) || has_two_classes(fit)) "share of wrong classes" else "root mean squared error"
 }
 
-#' The measures where capped runs stop: a data frame of `at`, the rows of the trace, `density` and `error`
+#' The measures at the ends of capped runs: a data frame of `at` (rows of the trace), `density` and `error`
 #'
-#' A capped run goes the way of the first one up to its own last step, or it is not used: with several starts
-#' each is capped, and another may win. Some methods end with a step that the path does not have.
+#' A capped run is used only if it follows the path of the first run: with several starts each is capped, and another
+#' one may be the best. Some methods end with a step that the path does not have.
 #' @noRd
 path_measures <- function(fit, newdata, run, path) {
   total <- max(fit$trace$iteration)
@@ -243,7 +249,7 @@ path_measures <- function(fit, newdata, run, path) {
   })
   found <- do.call(rbind, found)
   if (is.null(found)) return(data.frame(at = integer(), density = numeric(), error = numeric()))
-  # of two that end between the same steps the later one
+  # the later one of two that end between the same steps
   found[!duplicated(found$at, fromLast = TRUE), ]
 }
 
@@ -295,26 +301,26 @@ print_notes <- function(x, digits) {
   ends <- if (is.null(x$ends)) x$reached else x$ends
   if (!all(ends$converged)) print_wrapped("* has not converged.")
   if ("auto" %in% ends$method) print_wrapped(sprintf("auto is %s here.", x$fits$auto$method))
-  if (is.na(x$best)) return(print_wrapped("None of them has a bound."))
+  if (is.na(x$best)) return(print_wrapped("None of these methods gives a bound."))
   print_wrapped(sprintf(
     "Best bound: %s nats (%s), %s.", format_bound(x$best, digits), x$best_method,
     certificate(x$fits[[x$best_method]])
   ))
   others <- ends$method[ends$kind == "approximation"]
-  if (length(others)) print_wrapped(sprintf("No bound: %s.", paste(others, collapse = ", ")))
-  print_wrapped("below: nats below the best bound. Flops are counted; seconds are of one run and vary.")
+  if (length(others)) print_wrapped(sprintf("Not bounds: %s.", paste(others, collapse = ", ")))
+  print_wrapped("below: distance to the best bound, in nats. Flops are counted; seconds are measured once and vary.")
 }
 
 print_refused <- function(refused) {
   if (!nrow(refused)) return(invisible())
-  cat("Not for this model:\n")
+  cat("Not available for this model:\n")
   for (i in seq_len(nrow(refused))) {
     text <- sprintf("%s: %s", refused$method[i], refused$reason[i])
     cat(strwrap(text, 0.95 * getOption("width"), indent = 2L, exdent = 4L), sep = "\n")
   }
 }
 
-#' Methods to the left, numbers to the right
+#' A table with methods left-aligned and numbers right-aligned
 #' @noRd
 print_table <- function(table) {
   table$method <- format(table$method)
@@ -324,7 +330,7 @@ print_table <- function(table) {
 
 format_bound <- function(x, digits) format(x, digits = max(digits, 6L), nsmall = 3L)
 
-#' Distances: rounding is nothing, and what there is needs no more than two digits
+#' Distances with two digits, and 0 where they are rounding error
 #' @noRd
 format_small <- function(x) {
   ifelse(is.na(x), "-", ifelse(x < 1e-10, "0", formatC(x, digits = 1L, format = "e")))

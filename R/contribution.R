@@ -1,18 +1,24 @@
-# What rows give to the bound, as values that add up.
+# Contributions of rows to the bound, as values that can be added.
 
 #' @rdname modular
 #' @order 6
-#' @param q A posterior of coefficients: that of a fit, `fit$posterior`, or a list with `hyper`, the values of
-#'   the model's hyperparameters, and `latent`, for each latent value a list of the coefficients' `mean` and
-#'   `chol`, the lower Cholesky factor of their covariance.
-#' @param rows Which observations: positions or a logical vector; all by default.
-#' @param gradient Also the derivatives in the hyperparameters?
-#' @return `contribution()`: the sums over these rows that inference asks for, in coordinates u with
-#'   coefficients = prior mean + prior sd * u: `rows`, how many; `value`, of E_q\[log p(y | eta)\]; for each
-#'   latent value `slope`, its derivative in the mean of u, and `curvature`, minus twice that in the
-#'   covariance of u; `gradient`, that in the hyperparameters on their natural scale, q held in u. Only models of
-#'   fixed effects and sparse [gp()] terms have them. Contributions of disjoint rows add up by `+`; the bound is
-#'   `value` of all rows less KL(q, prior).
+#' @param q A posterior of coefficients: the value of `galvi_infer()`, `fit$posterior`, or a list with `hyper`, the
+#'   values of the hyperparameters, and `latent`, a list with one element per linear predictor that has the `mean` of
+#'   the coefficients and `chol`, the lower Cholesky factor of their covariance.
+#' @param rows The rows: their positions or a logical vector of length N; NULL for all.
+#' @param gradient If TRUE, also return derivatives with respect to the hyperparameters.
+#' @return `contribution()` returns an object of class `galvi_contribution`: the sums over `rows`, in coordinates u with
+#' coefficients = prior mean + prior sd * u,
+#' \describe{
+#'   \item{`rows`}{the number of rows.}
+#'   \item{`value`}{the sum of E_q\[log p(y | eta)\].}
+#'   \item{`slope`, `curvature`}{for each linear predictor the derivative of `value` with respect to the mean of u, and
+#'     minus twice that with respect to the covariance of u.}
+#'   \item{`gradient`}{the derivative with respect to the hyperparameters on their natural scale, for constant q in
+#'     u.}
+#' }
+#' Contributions of different rows can be added by `+`; the bound is the `value` of all rows minus KL(q, prior). They
+#' exist for models of fixed effects and sparse [gp()] terms.
 #' @export
 contribution <- function(model, q, rows = NULL, gradient = FALSE) {
   check_flag(gradient, "gradient")
@@ -22,7 +28,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
   }
   if (!is.list(q) || !all(c("hyper", "latent") %in% names(q)) || is.null(q$latent)) {
     stop_galvi("q", paste(
-      "`q` must be a posterior of coefficients with `hyper` and `latent`, as fit$posterior of models of columns",
+      "`q` must be a posterior with `hyper` and `latent`, such as fit$posterior of a model of fixed effects",
       "and inducing points."
     ))
   }
@@ -44,7 +50,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
 #' @export
 `+.galvi_contribution` <- function(e1, e2) {
   if (!inherits(e1, "galvi_contribution") || !inherits(e2, "galvi_contribution")) {
-    stop_galvi("contribution", "A contribution can be added to a contribution only.")
+    stop_galvi("contribution", "A contribution can only be added to another contribution.")
   }
   add <- function(a, b) if (is.list(a)) Map(add, a, b) else a + b
   structure(add(unclass(e1), unclass(e2)), class = "galvi_contribution")

@@ -1,70 +1,91 @@
-# The knobs of the numerics, each with its default and legal range.
+# The numerical settings, each with its default and legal range.
 
-#' Numerical settings
+#' Numerical settings of a fit
 #'
-#' @param tol Inference stops when the bound is proven to be within `tol` nats of its maximum; where nothing
-#'   can prove that, when it changes by less. Positive.
-#' @param max_iterations Steps of one inference, at least 1.
-#' @param hyper_tol Learning of hyperparameters stops when the gradient on the log scale, relative to the
-#'   bound's size, is below it. Where more than 50 values are learned, as with inducing points, also when
-#'   three steps together raise the bound by less than 100 `hyper_tol` of its size. Positive.
-#' @param hyper_iterations Steps of learning, 0 or more.
-#' @param starts Number of starts of the hyperparameters: the first is the default or the given one, the
-#'   others are drawn around it (`set.seed()` applies). The best is kept, all are in `fit$starts`.
-#' @param freeze Steps of the posterior before the hyperparameters move.
-#' @param joint Optimise posterior and hyperparameters together, by one L-BFGS, rather than with a whole
-#'   inference for every step of the hyperparameters? As KLSp was published; slower. No use where inference is
-#'   one step, that of a full [gp()] with gaussian noise.
-#' @param move_inducing Move inducing points (`gp(inducing = )`) together with the hyperparameters? Levels of
-#'   factors stay what they are.
-#' @param inducing_jitter Added to the diagonal of the inducing points' covariance, in squared units of the
-#'   linear predictor. None is needed: redundant inducing points are dropped.
-#' @param pieces Pieces of the piecewise bound, a whole number from 3 to 20: more are tighter.
-#' @param chunk_rows Rows read at a time from data that are not in memory; `"auto"` or a positive whole number.
-#'   Results do not depend on it.
-#' @param threads Threads for loops over the data, at least 1. Results do not depend on it at all. Within these
-#'   loops R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; in large factorisations as many as it is set to.
-#' @param backend `"auto"` tries at first use which is faster: `"blas"`, R's BLAS and LAPACK, or `"eigen"`.
-#' @param keep_factor Keep the N x N factor in the fit, which makes predictions with variances cheaper and the
-#'   fit larger?
-#' @param hyper_method How hyperparameters are learned: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected
-#'   Newton method whose Hessian is taken by finite differences of the gradient, one for each hyperparameter: fewer
-#'   steps, for at most 50 of them.
-#' @param hyper_design Where `hyper = "integrate"` of [galvi()] evaluates the posterior of the hyperparameters:
-#'   `"grid"`, some 14, 60 or 230 points for one, two or three of them; `"ccd"`, a central composite design, with 15
-#'   points for three and 149 for ten; `"auto"` is a grid for one or two and the design for more. Predictions are
-#'   good by either; limits of three hyperparameters themselves are better by the grid.
-#' @param batch_rows Rows of a minibatch for `method = "stochastic"`; `"auto"` or a positive whole number.
-#' @param passes How often `method = "stochastic"` goes through the rows by minibatches; `NULL` stops where
-#'   the bound rises no more than its sampling noise. Positive.
-#' @param step_rule How `method = "stochastic"` moves the posterior from one minibatch to the next:
-#'   `"natural"` (natural gradient), `"adadelta"` or `"adam"` (mean and Cholesky factor by their gradient),
-#'   `"sag"` (the rows of the minibatch replace what they contributed before) or `"svrg"` (natural gradient
-#'   with the noise of the minibatch taken off).
-#' @param step_size Of the steps of hyperparameters and, by `"adam"` and `"adadelta"`, of the posterior;
-#'   `"auto"` or a positive number.
-#' @param cluster A cluster of package parallel whose workers take the passes over the rows:
-#'   [parallel::makeCluster()] (processes on this machine, or on others by ssh or MPI) or
-#'   `mirai::make_cluster()`. See Clusters.
-#' @param max_seconds Time for inference and learning, in seconds. When it is over, [galvi()] returns the fit so
-#'   far, which has not converged and says so, and [update()][update.galvi] goes on from it. A last iteration
-#'   is always completed.
-#' @param ... Must be empty: a misspelt name is an error that names the nearest argument.
+#' Tolerances, iteration limits, the search for hyperparameters, threads, minibatches and clusters, for the argument
+#' `control` of [galvi()]. The defaults suit most models.
+#'
+#' @param tol Convergence tolerance of inference, in nats (units of the log evidence), positive. Inference stops when
+#'   the bound is certified to be within `tol` of its maximum at the current hyperparameters or, where there is no
+#'   certificate, when half the squared norm of the natural gradient is at most `tol`.
+#' @param max_iterations Maximum number of iterations of one inference, a positive whole number.
+#' @param hyper_tol Convergence tolerance of hyperparameter estimation, positive. It stops when no component of the
+#'   gradient of the bound (plus log prior) with respect to the logarithms of the hyperparameters exceeds
+#'   `sqrt(hyper_tol) / 2`, 0.0005 by default. Where more than 50 values are learned, as with inducing points, it also
+#'   stops when three steps together raise the bound by less than `100 * hyper_tol`, relative to its size.
+#' @param hyper_iterations Maximum number of steps of hyperparameter estimation, a whole number; 0 for none.
+#' @param starts Number of starting values of the hyperparameters, a positive whole number. The first are the defaults
+#'   or those given; the others are random, with standard deviation 1 around them on the log scale ([set.seed()]
+#'   applies). The best fit is returned, and `fit$starts` lists all. Use several where the bound may have several
+#' maxima.
+#' @param freeze With `joint = TRUE`: the number of steps of the posterior before the hyperparameters move, a whole
+#'   number.
+#' @param joint If TRUE, L-BFGS optimises posterior and hyperparameters together. The default runs a whole inference for
+#'   every step of the hyperparameters, which is faster. Not available where the likelihood is not log-concave, and of
+#'   no use for a full [gp()] with gaussian noise, where inference is one step.
+#' @param move_inducing If TRUE (the default), the positions of inducing points (`gp(inducing = )`) are optimised with
+#'   the hyperparameters. Levels of factors are not moved.
+#' @param inducing_jitter A non-negative number that is added to the diagonal of the covariance of the inducing points,
+#'   in squared units of the linear predictor. The default 0 is safe, because redundant inducing points are dropped.
+#' @param pieces Number of pieces of the bound `expectation = "piecewise"`, a whole number from 3 to 20; more pieces
+#'   make it tighter.
+#' @param chunk_rows Number of rows that are read at a time from data that are not in memory: `"auto"` or a positive
+#'   whole number. The results do not depend on it.
+#' @param threads Number of threads for loops over the rows, a positive whole number. The results do not depend on it.
+#'   Within these loops R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; large factorisations use as many as
+#'   the BLAS is set to.
+#' @param backend Linear algebra: `"blas"` (the BLAS and LAPACK that R uses), `"eigen"`, or `"auto"`, which times both
+#'   at first use in a session and takes the faster one.
+#' @param keep_factor If TRUE, the fit keeps the N x N factor of a full [gp()] with N rows. Predictions with standard
+#'   errors are then faster and the fit is larger.
+#' @param hyper_method Optimiser for the hyperparameters: `"lbfgs"` (L-BFGS-B), or `"newton"`, a projected Newton method
+#'   that takes the Hessian by finite differences of the gradient. The latter needs fewer but more expensive steps, and
+#'   at most 50 learned values.
+#' @param hyper_design Points at which `hyper = "integrate"` of [galvi()] evaluates the posterior of the
+#'   hyperparameters: `"grid"`, about 15, 70 or 220 points for one, two or three hyperparameters; `"ccd"`, a central
+#'   composite design (15 points for three hyperparameters, 149 for ten); `"auto"`, the grid for one or two and the
+#'   design for more. Both serve for predictions; intervals of the hyperparameters themselves are more accurate with the
+#' grid.
+#' @param batch_rows Rows per minibatch of `method = "stochastic"`: `"auto"` or a positive whole number.
+#' @param passes Number of passes through the rows in minibatches for `method = "stochastic"`, positive; NULL stops when
+#'   the bound rises by no more than its sampling noise.
+#' @param step_rule How `method = "stochastic"` moves the posterior: `"natural"` (natural gradient), `"adadelta"` or
+#'   `"adam"` (gradients of the mean and the Cholesky factor), `"sag"` (the rows of the minibatch replace their previous
+#'   contributions) or `"svrg"` (natural gradient with variance reduction).
+#' @param step_size Step size of the hyperparameters and, with `"adam"` and `"adadelta"`, of the posterior for `method =
+#'   "stochastic"`: `"auto"` or a positive number.
+#' @param cluster NULL, or a cluster whose workers take the passes over the rows: from [parallel::makeCluster()]
+#'   (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`. See Clusters below.
+#' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf` for none. When it is
+#'   over [galvi()] returns the current fit, marked as not converged, and [update()][update.galvi] continues from it.
+#'   The current iteration is always completed.
+#' @param ... Must be empty. An unknown argument is an error that suggests the nearest name.
 #' @section Clusters:
-#' Every worker is sent its part of the rows once, or reads it from a row source ([row_source()]) and keeps it.
-#' A pass sends it the posterior and gets sums back, whose
-#' size does not depend on the number of rows. That is for models of fixed effects and sparse [gp()] terms and
-#' for methods of full passes: `"fixed_point"` (what `"auto"` means here), `"natural_gradient"` and
-#' `"cholesky_gradient"`. The fit is, to the last bit, that of the same method without a cluster, for any number
-#' of workers. It takes the same version of galvi, the same BLAS with as many threads of its own, and processors of one kind: sums
-#' of some rows are compared at the start, and a difference is an error or, in last digits, a warning
-#' (`galvi_warning_cluster`). A worker that dies while the fit runs costs a pass: its rows go to another one,
-#' with such a warning. One last pass over the rows in this process gives the fitted values. Each worker uses
-#' one thread, so start as many as there are cores. The fit does not keep the cluster, which stays the user's,
-#' to be stopped by [parallel::stopCluster()].
-#' @return A list of class `galvi_control`.
+#' Each worker is sent its part of the rows once, or reads it from a row source ([row_source()]), and keeps it. In each
+#' pass over the rows it receives the posterior and returns sums, whose size does not depend on the number of rows. This
+#' works for models of fixed effects and sparse [gp()] terms, with `method = "fixed_point"` (which `"auto"` selects
+#' here), `"natural_gradient"` or `"cholesky_gradient"`. The result is identical, to the last bit, to that of the same
+#' method without a cluster, for any number of workers.
+#'
+#' All workers must have the same version of galvi, the same BLAS with the same number of threads, and the same kind of
+#' processor. Sums over some rows are compared at the start: a difference is an error or, in the last digits, a
+#' warning. If a worker dies, its rows are given to another one and the pass is repeated, with a warning. A last pass in
+#' the calling process computes the fitted values.
+#'
+#' Each worker uses one thread, so start as many workers as there are cores. The fit does not keep the cluster; stop it
+#' with [parallel::stopCluster()].
+#' @return A list of class `galvi_control` with the settings.
+#' @section Errors:
+#' `galvi_error_argument` for a setting with an invalid value or an unknown name. Fits on a cluster signal
+#' `galvi_error_cluster` and `galvi_warning_cluster`.
+#' @family fitting
 #' @examples
 #' galvi_control(tol = 1e-9, threads = 1)
+#'
+#' # several starting values for a bound that may have several maxima
+#' set.seed(1)
+#' fit <- galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(starts = 3))
+#' fit$starts
 #' @export
 galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hyper_iterations = 200,
                           starts = 1, freeze = 10, joint = FALSE, move_inducing = TRUE,
@@ -116,7 +137,7 @@ check_auto <- function(x, arg, accepted, check) {
   stop_galvi("argument", sprintf("`%s` must be \"auto\" or %s, not %s.", arg, accepted, describe(x)))
 }
 
-# galvi(control = ): what galvi_control() makes, perhaps changed since, or a list of its arguments.
+# galvi(control = ): a value of galvi_control(), perhaps modified, or a list of its arguments.
 as_control <- function(control) {
   if (!is.list(control) || (length(control) && is.null(names(control)))) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))

@@ -1,44 +1,48 @@
-# Families whose log density is an R function. The core asks it for many rows at once, through
+# Families whose log density is an R function, which the core calls for many rows at once through
 # density_callbacks(); src/likelihood/custom.h says what else is made of it.
 
-#' A family from an R function
+#' Families from R functions
 #'
-#' Any likelihood of a number given the linear predictor eta: write its log density, and [galvi()] fits it with
-#' every prior, learns its parameters, predicts and plots. See `vignette("extending", "galvi")`.
+#' Makes a family for [galvi()] from an R function that returns the log density of a response given the linear predictor
+#' eta. Such a family works with every prior; its parameters are estimated, and predictions and plots are available.
 #'
-#' The functions are called with vectors of equal length, sometimes thousands of numbers at once and always from
-#' the main thread, with each parameter as one number. They must be vectorised, smooth in eta, and give a finite
-#' value wherever eta may go, which under a wide prior is far: `plogis(eta, log.p = TRUE)`, not
-#' `log(plogis(eta))`.
+#' The functions are called with vectors of equal length, sometimes of thousands of elements, and with each parameter as
+#' one number. They must be vectorised, smooth in eta and finite for every eta: with a wide prior eta may be far from
+#' 0, so write `plogis(eta, log.p = TRUE)`, not `log(plogis(eta))`. They are called from the main thread only.
 #'
-#' `custom_family()` tries them first: results of the right length, no NaN, the same one by one as together,
-#' `derivatives` that agree with differences of `log_density`, and a density that integrates (or adds up) to one
-#' over `support`.
+#' `custom_family()` tests them first. Results must have the right length and no NaN, be the same for one element as for
+#' many, `derivatives` must agree with finite differences of `log_density`, and the density must integrate (or sum) to
+#' one over `support`.
 #'
-#' Expectations are taken by quadrature, predictions by integrals or sums over `support`. What needs a formula of
-#' the family's own does not exist: `deviance()`, and the expectations that are bounds. A fit keeps the
-#' functions, so that [saveRDS()] and a new session need nothing else, as long as they refer to no other object
-#' of your workspace: give numbers as `parameters`, perhaps [fixed()].
+#' Expectations are computed by quadrature, and predictions by integrals or sums over `support`. `deviance()` and the
+#' expectations that are bounds are not available. The fit keeps the functions, so it can be saved by [saveRDS()] and
+#' used in a new session, provided that they do not refer to other objects of your workspace: pass numbers as
+#' `parameters`, with [fixed()] if they are not to be estimated.
 #'
-#' @param name The name of the family, for printing; none that galvi has.
-#' @param log_density `function(y, eta, <parameters>)`: the log density (for whole numbers the log
-#'   probability) with its constant; -Inf where y is impossible.
-#' @param derivatives NULL for differences, or `function(y, eta, <parameters>)` that returns a list of two
-#'   vectors, the first and second derivative of `log_density` in eta. They make fits more accurate and quicker.
-#' @param links The link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It says how eta
-#'   stands to the size of the response, which default priors, offsets and partial residuals go by; the density
-#'   is yours. A named vector also says where parameters live: `c(eta = "log", skew = "identity")`. A parameter
-#'   has `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1).
-#' @param parameters A named list (or vector) of the other arguments of `log_density`: numbers where learning
-#'   starts, [fixed()] to hold them, for positive ones also priors such as [log_normal()].
-#' @param support What responses there are: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"`, two
-#'   numbers `c(low, high)` for all between them, or whole numbers in a row such as `0:10`.
-#' @param simulate NULL to invert the distribution function, or `function(eta, <parameters>)` that returns a
+#' @param name Name of the family for printing, which must differ from the families of galvi.
+#' @param log_density `function(y, eta, <parameters>)` that returns the log density (for whole numbers the log
+#'   probability), including its constant; `-Inf` where y is impossible.
+#' @param derivatives NULL for finite differences, or `function(y, eta, <parameters>)` that returns a list of two
+#'   vectors, the first and second derivative of `log_density` with respect to eta. They make fits faster and more
+#' accurate.
+#' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It tells how eta relates to
+#'   the mean of the response, for default priors, offsets and partial residuals; it does not change `log_density`. A
+#'   named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`: `"log"` (positive, the
+#'   default), `"identity"` (any number) or `"logit"` (between 0 and 1).
+#' @param parameters Named list or vector with the other arguments of `log_density`: numbers as starting values,
+#'   [fixed()], or, for positive parameters, priors such as [log_normal()].
+#' @param support Possible responses: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"` (whole numbers from
+#'   0), two numbers `c(low, high)` for all numbers between them, or consecutive integers such as `0:10`.
+#' @param simulate NULL to draw by inverting the distribution function, or `function(eta, <parameters>)` that returns a
 #'   random response for each eta.
-#' @param log_concave TRUE if `log_density` is concave in eta for every y: the bound then has one optimum, which
-#'   inference relies on.
-#' @return A family for [galvi()], of class `galvi_family`.
-#' @seealso [custom_kernel()]
+#' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
+#'   it certifies that the bound is at its maximum.
+#' @return An object of class `galvi_family`, see [galvi_family()].
+#' @section Errors:
+#' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
+#' `galvi_error_family` for other invalid arguments.
+#' @seealso `vignette("extending", package = "galvi")`.
+#' @family extending
 #' @examples
 #' # errors that are skewed to the right: the Gumbel distribution
 #' gumbel <- custom_family("gumbel",
@@ -49,7 +53,8 @@
 #'   parameters = list(scale = 10), log_concave = TRUE
 #' )
 #' fit <- galvi(dist ~ speed, data = cars, family = gumbel)
-#' fit$hyper
+#' fit
+#' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
 #' @export
 custom_family <- function(name, log_density, derivatives = NULL, links = "identity", parameters = list(),
                           support = "real", simulate = NULL, log_concave = FALSE) {
@@ -72,7 +77,7 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
 
 is_custom <- function(family) !is.null(family$custom)
 
-# The entry of family_types() that the family has not.
+# The family's entry, as those of family_types().
 custom_type <- function(family) {
   custom <- family$custom
   list(
@@ -101,7 +106,7 @@ custom_facts <- function(family) {
   )
 }
 
-# At most 12 of the values that occur, from the lowest to the highest.
+# At most 12 of the observed values, from the lowest to the highest.
 spread_values <- function(y) {
   values <- sort(unique(y))
   values[unique(round(seq(1, length(values), length.out = min(12L, length(values)))))]
@@ -168,7 +173,7 @@ density_callbacks <- function(functions) {
 
 named_parameters <- function(p, functions) stats::setNames(as.list(p), functions$parameters)
 
-# An error of the user's function says whose it is. Its warnings are about searches that go far out.
+# An error of the user's function names the function. Warnings come from searches that go far out, and are dropped.
 call_user <- function(f, arguments, what, owner) {
   tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) {
     gone <- grepl("not find function|object .* not found", conditionMessage(e))
@@ -210,7 +215,7 @@ check_derivatives <- function(d, y, eta, owner) {
   cbind(as.numeric(d[[1L]]), as.numeric(d[[2L]]))
 }
 
-# Responses by the user's function; NULL without one.
+# Responses drawn by the user's function; NULL without one.
 custom_draws <- function(fit, eta) {
   simulate <- fit$family$custom$simulate
   if (is.null(simulate)) return(NULL)
@@ -239,7 +244,7 @@ check_custom_name <- function(name) {
   name
 }
 
-# first: its first arguments, which may have any names; then the parameters by name.
+# first: the first arguments, which may have any names; the parameters follow by name.
 check_callback <- function(f, what, first, parameters) {
   signature <- sprintf("function(%s)", paste(c(first, names(parameters)), collapse = ", "))
   if (!is.function(f)) stop_galvi("callback", sprintf("`%s` must be a %s, not %s.", what, signature, describe(f)))
@@ -318,7 +323,7 @@ check_custom_density <- function(family) {
   check_mass(family, likelihood, p, owner)
 }
 
-# Inside the support.
+# Some responses inside the support.
 example_responses <- function(support) {
   if (support$discrete) {
     from <- if (is.finite(support$low)) support$low else if (is.finite(support$high)) support$high - 5 else 0
@@ -338,7 +343,7 @@ check_given_derivatives <- function(callbacks, grid, p, owner) {
   first <- function(h) (8 * (l(h) - l(-h)) - (l(2 * h) - l(-2 * h))) / (12 * h)
   second <- function(h) (16 * (l(h) + l(-h)) - (l(2 * h) + l(-2 * h)) - 30 * l(0)) / (12 * h^2)
   for (k in 1:2) {
-    # two steps say how far differences can be trusted
+    # differences by two steps show how accurate they are
     rough <- list(first, second)[[k]](0.02)
     fine <- list(first, second)[[k]](0.01)
     allowed <- 1e-4 * pmax(1, abs(fine)) + 10 * abs(fine - rough)

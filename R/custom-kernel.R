@@ -1,34 +1,44 @@
 # Kernels whose covariance is an R function, which the core asks for a block of rows at once.
 
-#' A kernel from an R function
+#' Kernels from R functions
 #'
-#' Any covariance function of a Gaussian process: write it, and use it in [gp()] like a kernel of galvi, also with
-#' inducing points and in sums and products. See `vignette("extending", "galvi")`.
+#' Makes a kernel for [gp()] from an R function that returns covariances. It can be used like the kernels of galvi, also
+#' with inducing points and in sums and products.
 #'
-#' The functions are called with blocks of rows, from the main thread, and with each parameter as one number.
-#' Without `gradient` derivatives in the parameters are taken by differences, which costs four calls of `value`
-#' for each; so are derivatives in the positions of inducing points. The kernel is tried first: shapes, symmetry,
-#' no negative eigenvalue on random points, and a `gradient` that agrees with differences.
+#' The functions are called with blocks of rows and with each parameter as one number, from the main thread only.
+#' Without `gradient`, derivatives with respect to the parameters are taken by finite differences, four calls of `value`
+#' for each parameter; derivatives with respect to inducing points are always taken by finite differences.
 #'
-#' In a product each kernel keeps its parameters, so that a variance of this one and of another cannot be told
-#' apart: hold one with [fixed()].
+#' `custom_kernel()` tests the functions first: dimensions, symmetry, no negative eigenvalue on a set of points, and a
+#' `gradient` that agrees with finite differences.
 #'
-#' @param value `function(x, z, <parameters>)`: the covariances of the rows of the matrix x with those of the
-#'   matrix z, a matrix of nrow(x) x nrow(z).
-#' @param parameters A named list (or vector) of the other arguments of `value`: numbers where learning starts,
-#'   [fixed()] to hold them, or priors such as [log_normal()]. They are positive.
-#' @param gradient NULL, or `function(x, z, <parameters>)` that returns a list with the derivative of `value` in
-#'   each parameter, in their order, each a matrix as `value` is.
-#' @param columns As in [kernels].
-#' @return An object of class `galvi_kernel`.
-#' @seealso [custom_family()], [kernels]
+#' In a product every kernel keeps its parameters. If another factor has a variance too, the data cannot tell the two
+#' apart: fix one of them by [fixed()].
+#'
+#' @param value `function(x, z, <parameters>)` that returns the covariances of the rows of the numeric matrix `x` with
+#'   those of `z`, an nrow(x) x nrow(z) matrix.
+#' @param parameters Named list or vector with the other arguments of `value`, all positive: numbers as starting values,
+#'   [fixed()], or priors such as [log_normal()].
+#' @param gradient NULL, or `function(x, z, <parameters>)` that returns a list with one nrow(x) x nrow(z) matrix per
+#'   parameter, in their order: the derivatives of `value`.
+#' @param columns Variables on which the kernel acts: names or positions among the inputs of the term. NULL for all.
+#' @return An object of class `galvi_kernel`, see [kernels].
+#' @section Errors:
+#' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
+#' `galvi_error_kernel` for invalid `columns`.
+#' @seealso [kernels], `vignette("extending", package = "galvi")`.
+#' @family extending
 #' @examples
-#' # paths that begin at zero: Brownian motion
+#' # Brownian motion, which starts at zero
 #' brownian <- custom_kernel(
-#'   function(x, z, variance) variance * outer(x[, 1], z[, 1], function(a, b) (abs(a) + abs(b) - abs(a - b)) / 2),
+#'   function(x, z, variance) {
+#'     variance * outer(x[, 1], z[, 1], function(a, b) (abs(a) + abs(b) - abs(a - b)) / 2)
+#'   },
 #'   parameters = list(variance = 1)
 #' )
-#' galvi(dist ~ gp(speed, kernel = brownian), data = cars)
+#' fit <- galvi(dist ~ 0 + gp(speed, kernel = brownian), data = cars)
+#' fit
+#' predict(fit, data.frame(speed = c(0, 10, 20)), interval = "credible")
 #' @export
 custom_kernel <- function(value, parameters = list(), gradient = NULL, columns = NULL) {
   parameters <- as.list(parameters)
@@ -47,7 +57,7 @@ custom_kernel <- function(value, parameters = list(), gradient = NULL, columns =
   kernel
 }
 
-# As kernel_facts() has them. Ranges are about the starts, as of a parameter nothing else is known.
+# As an entry of kernel_facts(). Ranges are around the starting values, as nothing else is known of a parameter.
 custom_kernel_facts <- function(kernel) {
   starts <- vapply(kernel$settings, known_start, 0)
   list(
@@ -106,7 +116,7 @@ check_block <- function(K, x, z, what) {
 
 # ---- checks, when the kernel is made ----
 
-# On points of a fixed sequence that looks random, in as many columns as the kernel takes.
+# Checked on a fixed quasi-random set of points with as many columns as the kernel takes.
 check_covariance <- function(kernel) {
   callbacks <- covariance_callbacks(kernel$functions)
   p <- vapply(kernel$settings, known_start, 0)
@@ -124,21 +134,21 @@ check_covariance <- function(kernel) {
   block <- callbacks$value(x[1:3, , drop = FALSE], x[4:8, , drop = FALSE], p)
   if (max(abs(block - K[1:3, 4:8])) > 1e-8 * size) {
     stop_galvi("callback", paste(
-      "`value` of the custom kernel gives two rows another covariance when it is asked for other rows with them:",
+      "`value` of the custom kernel gives two rows a different covariance when other rows are passed with them:",
       "it must depend on the two rows alone."
     ))
   }
   lowest <- min(eigen(K, symmetric = TRUE, only.values = TRUE)$values)
   if (lowest < -1e-8 * size * nrow(x)) {
     stop_galvi("callback", sprintf(
-      "`value` of the custom kernel is no covariance: the matrix of %d points has the negative eigenvalue %s.",
+      "`value` of the custom kernel is not a covariance: the matrix of %d points has the negative eigenvalue %s.",
       nrow(x), format(lowest, digits = 3L)
     ))
   }
   if (!is.null(callbacks$gradient)) check_given_gradient(callbacks, x, p)
 }
 
-# How many columns the function asks for nobody says: the least of 1 to 4 with which it does not fail, else 1.
+# The number of columns that the function needs is not known: the smallest of 1 to 4 for which it does not fail, else 1.
 enough_columns <- function(callbacks, points, p) {
   works <- function(columns) {
     x <- points(columns)

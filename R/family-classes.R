@@ -22,7 +22,7 @@ two_classes <- function(y, name, levels) {
   }
   if (nlevels(y) > 2L) y <- droplevels(y)
   all_levels <- levels(y)
-  # of one level nothing tells what the other class is, in a single row too
+  # with one level the other class is not known, even in a single row
   if (length(all_levels) < 2L) one_class_error(name, all_levels)
   if (length(all_levels) > 2L) {
     response_error(name, sprintf(
@@ -36,7 +36,7 @@ two_classes <- function(y, name, levels) {
 }
 
 check_known_classes <- function(y, name, levels) {
-  # 100000L and 1e5 are one class
+  # 100000L and 1e5 are the same class
   if (is.numeric(y)) y <- ifelse(is_whole(y), round(as.numeric(y)), y)
   unknown <- setdiff(as.character(y), c(levels, NA))
   if (length(unknown)) {
@@ -85,7 +85,7 @@ proportion_of_trials <- function(y, weights, name) {
   with_trials(round(count), weights, rep(1, length(y)))
 }
 
-# A row without trials says nothing: it stays with weight zero.
+# A row without trials has no information: it stays, with weight zero.
 with_trials <- function(y, size, weights) {
   none <- size == 0
   weights[none] <- 0
@@ -106,7 +106,7 @@ class_response <- function(y, weights, name, levels, family) {
   list(y = as.numeric(y) - 1, levels = levels(y))
 }
 
-# A matrix has a column of counts for each class: its rows are so many trials.
+# A matrix has a column of counts for each class; each row has as many trials as its sum.
 class_or_counts_response <- function(y, weights, name, levels, family) {
   if (!is.matrix(y) || ncol(y) == 1L) return(class_response(y, weights, name, levels, family))
   if (!is.numeric(y)) {
@@ -144,7 +144,7 @@ class_or_counts_response <- function(y, weights, name, levels, family) {
   own
 }
 
-# Numbers are in order, and so are FALSE and TRUE. Held thresholds need no rows to be learned from.
+# Numbers are ordered, and so are FALSE and TRUE. Classes between fixed thresholds need no rows.
 ordered_response <- function(y, weights, name, levels, family) {
   if (!is.null(levels)) return(known_classes(y, name, levels))
   check_one_class_per_row(y, name, family)
@@ -165,7 +165,7 @@ ordered_response <- function(y, weights, name, levels, family) {
 }
 
 known_classes <- function(y, name, levels) {
-  # 100000L and 1e5 are one class
+  # 100000L and 1e5 are the same class
   if (is.numeric(y)) y <- ifelse(is_whole(y), round(as.numeric(y)), y)
   check_known_classes(y, name, levels)
   list(y = match(as.character(y), levels) - 1, levels = levels)

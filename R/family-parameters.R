@@ -1,10 +1,9 @@
-# Parameters of families: what users may give, where learning starts, and their rows of the hyperparameter
-# table.
+# Parameters of families: what users may give, starting values, and their rows of the hyperparameter table.
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y, weights) giving start, lower and upper; default: what the
-# constructor's help promises, a number (held where hyper = "fixed") or fixed() (always), NULL for the start.
+# One positive number. range: function(y, weights) -> start, lower and upper; default: that of the constructor, a
+# number (the value with hyper = "fixed") or fixed(); NULL for the start.
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
@@ -12,7 +11,7 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   )
 }
 
-# Numbers in order, between the levels of an ordered response. start: function(response, family).
+# Increasing numbers between the levels of an ordered response. start: function(response, family).
 in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
 
 # ---- checks, when the family is made ----
@@ -27,7 +26,7 @@ check_in_order <- function(parameter, value, name) {
   values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
-      "`%s` must be increasing numbers where learning starts, or fixed() to hold them, not %s.", name,
+      "`%s` must be increasing numbers as starting values, or fixed() of such numbers, not %s.", name,
       if (is_value(value)) format(value) else describe(value)
     ))
   }
@@ -41,10 +40,10 @@ check_in_order <- function(parameter, value, name) {
 
 # ---- rows of the table ----
 
-#' The family's part of the model: the border's likelihood, its parameters put into the registry
+#' The family's part of the model: the likelihood as the border takes it; its parameters are added to the registry
 #'
-#' @param held Are the hyperparameters held? Then those that were not given are at their defaults.
-#' @param second Has the family's second parameter a linear predictor?
+#' @param held Are all hyperparameters fixed? Then those that were not given have their defaults.
+#' @param second Does the family's second parameter have a linear predictor?
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
   if (is_mixed(family)) return(mixed_likelihood(family, response, registry, held))
@@ -77,7 +76,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   registry$add(family$family, name, value, range$lower, range$upper)
 }
 
-# The first as it is, the others by their distance from the one before, so that they stay in order.
+# The first as it is, the others by their distance from the previous one, so that they stay ordered.
 add_in_order <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   levels <- response$levels
@@ -104,8 +103,8 @@ plain_numbers <- function(value) if (is_fixed(value)) value$value else value
 has_held_thresholds <- function(family) is_fixed(family$parameters$thresholds)
 
 # ---- starts from the data ----
-# y: the response, proportions for counts of trials. Half of what varies is the noise's share, half the
-# function's. The ranges leave room both ways.
+# y: the response, proportions for counts of trials. Half of the variance is attributed to the noise, half to the
+# function. The ranges leave room on both sides.
 
 noise_variance <- function(y, weights) {
   total <- response_variance(y, weights)
@@ -125,7 +124,7 @@ shape_start <- function(y, weights) {
   list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
 }
 
-# Half of log y's variance is that of sigma Z, of a logistic variable over the shape, or of a Gumbel one.
+# Half of the variance of log y is that of sigma Z, or of a logistic or Gumbel variable divided by the shape.
 log_spread_start <- function(y, weights) {
   sigma <- sqrt(response_variance(log(y), weights) / 2)
   list(start = clamp(sigma, 1e-2, 10), lower = 1e-4, upper = 1e2)
@@ -139,7 +138,7 @@ shape_of_spread <- function(standard, y, weights) {
   list(start = clamp(standard / log_spread_start(y, weights)$start, 0.1, 1e2), lower = 1e-2, upper = 1e4)
 }
 
-# var(y) = mean + mean^2 / size; counts that vary less than Poisson's would have it infinite.
+# var(y) = mean + mean^2 / size; for underdispersed counts it would be infinite.
 size_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   excess <- (response_variance(y, weights) - mean) / 2
@@ -147,7 +146,7 @@ size_start <- function(y, weights) {
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
 }
 
-# var(log y) is about dispersion times the mean, and all units are the response's.
+# var(log y) is about dispersion times the mean; the dispersion has the inverse units of the response.
 inverse_gaussian_start <- function(y, weights) {
   size <- exp(clamp(weighted_mean(log(y), weights), -200, 200))
   start <- clamp(response_variance(log(y), weights) / 2, 1e-3, 10)
@@ -171,14 +170,14 @@ precision_start <- function(y, weights) {
 # y: proportions of trials, whose number is not known here.
 binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
 
-# Of the responses that are not zero.
+# The start from the responses that are not zero.
 positive_part <- function(start) {
   function(y, weights) if (any(y > 0)) start(y[y > 0], weights[y > 0]) else start(rep(1, length(y)), weights)
 }
 
 clamp <- function(x, lower, upper) min(max(x, lower), upper)
 
-# The thresholds at which a model without terms has the classes' shares.
+# The thresholds at which a model without terms has the observed proportions of the classes.
 threshold_starts <- function(response, family) {
   rows <- class_weights(response$y, response$levels, response$weights)
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
@@ -190,7 +189,7 @@ check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quanti
 
 check_power <- function(power) number_between(power, 1, 2, 1.5, "power")
 
-# The time at which cumulative hazards are exp(eta); NA: the latest.
+# The time at which cumulative hazards are exp(eta); NA for the latest.
 check_reference <- function(reference) {
   if (is.null(reference) || identical(reference, NA)) return(NA_real_)
   if (is.numeric(reference) && length(reference) == 1L && isTRUE(reference > 0 && reference < Inf)) {
@@ -221,7 +220,7 @@ number_between <- function(x, lower, upper, default, name) {
   if (identical(x, NA)) return(default)
   if (is.numeric(x) && length(x) == 1L && isTRUE(x > lower && x < upper)) return(as.numeric(x))
   stop_galvi("family", sprintf(
-    "`%s` must be a number between %g and %g, which is held: not %s.", name, lower, upper, describe(x)
+    "`%s` must be a number between %g and %g, which is not learned: not %s.", name, lower, upper, describe(x)
   ))
 }
 

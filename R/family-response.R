@@ -1,7 +1,7 @@
-# Responses: the model frame's response -> what the core takes, or an error that says what is wrong with it.
+# Responses: the response of the model frame -> what the core takes, or an error that says what is wrong.
 
-# response(y, weights, name, levels, family) -> list(y, size, weights, levels). `levels` is given for new
-# data, where one class alone is no error: those of the fit, character() where it has none.
+# response(y, weights, name, levels, family) -> list(y, size, weights, levels). For new data `levels` are those of the
+# fit, character() where it has none; a single class is then not an error.
 
 family_response <- function(family, y, weights, name, levels = NULL) {
   n <- NROW(y)
@@ -23,7 +23,7 @@ response_error <- function(name, text) {
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
 
-# all: are these the weights of all rows, of which one must count?
+# all: are these the weights of all rows, so that one must be positive?
 check_weights <- function(weights, n, all = TRUE) {
   if (is.null(weights)) return(rep(1, n))
   if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
@@ -70,7 +70,7 @@ check_response <- function(y, ok, name, must) {
 
 number_response <- function(y, weights, name, levels, family) list(y = check_numbers(y, name, family))
 
-# Points of a quadrature_scheme() that were shared out among nodes need not be whole.
+# Points of a quadrature_scheme() that were divided among nodes need not be whole.
 count_response <- function(y, weights, name, levels, family) {
   shares <- inherits(y, "galvi_point_count")
   y <- check_numbers(y, name, family)
@@ -106,8 +106,8 @@ fraction_response <- function(y, weights, name, levels, family) {
   list(y = y)
 }
 
-# A y of 0 is legal: its likelihood grows as the variance falls, which the prior ends. Nothing but zeros says
-# nothing of the variance's size.
+# A y of 0 is legal: its likelihood grows as the variance falls, which the prior limits. If all are zero, the variance
+# is not determined.
 volatility_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
   if (is.null(levels) && all(y[weights > 0] == 0)) {

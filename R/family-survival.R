@@ -1,10 +1,10 @@
-# Responses of class "Surv", which package survival makes: times of which some are known to lie in a range
-# only. They are read by their attributes, so that survival need not be installed to use them.
+# Responses of class "Surv", made by package survival: times, of which some are known only to lie in an interval.
+# They are read by their attributes, so survival need not be installed to use them.
 
-#' A survival object as family_response() wants it
+#' A survival object as family_response() takes it
 #'
-#' @return list(y: times, of an interval its middle; censoring: N x 3, each row's response lies in (lower,
-#'   upper], which are equal where it was observed, and was seen because it exceeds entry; survival: type).
+#' @return list(y: times, midpoints of intervals; censoring: N x 3, where each response lies in (lower, upper] and
+#'   exceeds entry, with lower = upper if it was observed; survival: type).
 #' @noRd
 survival_response <- function(y, weights, name, levels, family) {
   type <- attr(y, "type")
@@ -60,7 +60,7 @@ check_times <- function(numbers, censoring, type, positive, name, family) {
   check_response(starts, starts >= 0, name, paste("must have no negative time for", the_family(family)))
 }
 
-# Where all are beyond what was seen nothing tells how far.
+# If all rows are censored on the same side, their times are not determined.
 check_some_event <- function(censoring, weights, name) {
   own <- censoring[weights > 0, , drop = FALSE]
   if (nrow(own) < 2L) return(invisible())
@@ -69,8 +69,8 @@ check_some_event <- function(censoring, weights, name) {
   response_error(name, sprintf("is %s-censored in every row: no event tells how long times are", side))
 }
 
-#' What the core's likelihood must know of the rows: are some censored or truncated, some left-censored or in
-#' an interval, some truncated?
+#' What the core's likelihood must know of the rows: is any censored or truncated, any left- or interval-censored, any
+#' truncated?
 #' @noRd
 survival_constants <- function(type) {
   if (is.null(type)) return(list())
@@ -90,72 +90,86 @@ survival_error <- function(name, family) {
 #' @noRd
 is_censored <- function(fit) !is.null(fit$design$response$survival)
 
-#' Have rows with this entry been seen because they exceed it?
+#' Are rows with this entry left-truncated?
 #' @noRd
 is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_units")) -Inf else 0
 
 #' Families for survival times
 #'
-#' The response is a time, or a `survival::Surv()` object of type right, left, interval or counting, of which
-#' the first three say between which times an event happened and the last when its row came under
-#' observation. `gaussian()` takes such responses too: the tobit model.
+#' Parametric survival models for times that may be right-, left- or interval-censored or left-truncated: Weibull
+#' (accelerated failure times or proportional hazards), exponential, log-logistic and log-normal.
 #'
-#' All but `weibull(form = "ph")` are accelerated failure times: y = exp(eta) T with a T > 0 whose distribution does not depend on eta,
-#' so that exp of a coefficient is the factor by which times grow. With x = shape (log y - eta) and z = (log y
-#' - eta) / sigma:
+#' The response is a positive time, or a `survival::Surv()` object of type right, left, interval or counting. Rows of a
+#' counting process, `Surv(start, stop, event)`, are left-truncated at `start`. `gaussian()` takes such responses too
+#' (the tobit model).
 #'
-#' | family | P(Y > y given eta) | exp(eta) is | mean |
+#' @section Accelerated failure times:
+#' All families but `weibull(form = "ph")` are accelerated failure time models: y = exp(eta) T, where the distribution
+#' of T > 0 does not depend on eta. The exponential of a coefficient is the factor by which times are multiplied. With
+#' x = shape (log y - eta) and z = (log y - eta) / sigma:
+#'
+#' | family | P(Y > y given eta) | exp(eta) is the | mean |
 #' |:--|:--|:--|:--|
-#' | `weibull` | exp(-exp(x)) | the scale, where P = 1/e | exp(eta) gamma(1 + 1 / shape) |
-#' | `exponential` | the same with shape 1 | the mean | exp(eta) |
-#' | `loglogistic` | 1 / (1 + exp(x)) | the median | exp(eta) (pi / shape) / sin(pi / shape), shape > 1 |
-#' | `lognormal` | Phi(-z) | the median | exp(eta + sigma^2 / 2) |
+#' | `weibull` | exp(-exp(x)) | scale, where P = 1/e | exp(eta) gamma(1 + 1 / shape) |
+#' | `exponential` | the same with shape 1 | mean | exp(eta) |
+#' | `loglogistic` | 1 / (1 + exp(x)) | median | exp(eta) (pi / shape) / sin(pi / shape), if shape > 1 |
+#' | `lognormal` | Phi(-z) | median | exp(eta + sigma^2 / 2) |
 #'
-#' `survival::survreg()` has the same eta, with scale = 1 / shape or sigma. As a model of proportional hazards
-#' the Weibull's coefficients are -shape times these.
+#' `survival::survreg()` has the same eta, with scale = 1 / shape or sigma.
 #'
-#' With g(x) = log(1 - exp(-exp(x))), a row's log density is
-#' * `weibull`: log(shape) - log(y) + x - exp(x) of an event at y, -exp(x) of a row that is right-censored
-#'   there, g(x) of one that is left-censored, and -exp(x_l) + g(log(u^shape - l^shape) - shape eta) of an
-#'   event in (l, u];
-#' * `loglogistic`: log(shape) - log(y) + x - 2 log(1 + exp(x)), -log(1 + exp(x)), -log(1 + exp(-x));
-#' * `lognormal`, `gaussian`: the normal density, log Phi(-z), log Phi(z), log(Phi(z_u) - Phi(z_l)).
+#' @section Proportional hazards:
+#' `weibull(form = "ph")` has P(Y > y given eta) = exp(-exp(eta) (y / reference)^shape). Coefficients are log hazard
+#' ratios, and exp(eta) is the cumulative hazard at `reference`, by default the latest time of the data. With one shape
+#' for all rows it is the same model as `weibull()`, whose coefficients are these divided by -shape, with different
+#' default priors.
 #'
-#' A row of a counting process, `Surv(start, stop, event)`, has the log density at `stop` less the log
-#' probability of surviving `start`. All these are concave in eta, so that the bound has one optimum, but for
-#' rows of `loglogistic()` with a start after 0: these fits have no certificate.
+#' With a predicted shape, `list(Surv(time, status) ~ x, shape ~ x)`, only this form has an evidence bound: in the
+#' accelerated form the mean of exp(-shape eta) is infinite when the logarithm of the shape is Gaussian. The model then
+#' depends on `reference`, so set it where you compare fits of different data. The fit keeps it, and predictions beyond
+#' it are possible.
 #'
-#' @section The Weibull with proportional hazards:
-#' `weibull(form = "ph")` has P(Y > y given eta) = exp(-exp(eta) (y / reference)^shape): the coefficients are
-#' logarithms of hazard ratios, and exp(eta) is the cumulative hazard at `reference`, the latest time of the data
-#' unless you give another. With one shape for all it is the same model as `weibull()`, whose coefficients are these
-#' divided by -shape; priors differ. Where the shape has a linear predictor, `list(Surv(time, status) ~ x, shape ~ x)`,
-#' only this form has an evidence bound. As accelerated failure times the mean of exp(-shape eta), of a log-normal
-#' shape, is infinite, and so is that of (y / reference)^shape for a y beyond the reference. The prior of the
-#' intercept is about the hazard until the reference, and with a predicted shape the model itself depends a little on
-#' it: give `reference` where fits of different data are compared. It is kept in the fit; predictions at times beyond
-#' it are probabilities, which exist.
+#' `survival_pieces()` fits proportional hazards with a baseline hazard of any form.
 #'
-#' @section Details:
-#' A mean that is infinite, that of `loglogistic()` with a shape of 1 or less, is `Inf` with a warning;
-#' `predict(type = "quantile")` has the median. `predict(type = "survival", times = )` gives survival
-#' probabilities and `plot(fit, "survival")` draws them. Deviance, response and Pearson residuals are not
-#' defined for censored rows; `residuals(type = "quantile")` draws between the bounds.
+#' @section Log densities:
+#' With g(x) = log(1 - exp(-exp(x))), the log density of an event at y, and the log probabilities of a row that is
+#' right- or left-censored at y, are
+#' * `weibull`: log(shape) - log(y) + x - exp(x); -exp(x); g(x). For an event in (l, u\] it is
+#'   -exp(x_l) + g(log(u^shape - l^shape) - shape eta);
+#' * `loglogistic`: log(shape) - log(y) + x - 2 log(1 + exp(x)); -log(1 + exp(x)); -log(1 + exp(-x));
+#' * `lognormal`: the logarithm of the normal density of log(y), less log(y); log Phi(-z); log Phi(z). For an event in
+#'   (l, u\] it is log(Phi(z_u) - Phi(z_l)).
 #'
-#' @param form `"aft"`, accelerated failure times, or `"ph"`, proportional hazards.
-#' @param reference For `form = "ph"`: the time at which exp(eta) is the cumulative hazard; NULL for the latest of the
-#'   data. Rows that are not in memory ([row_source()]) need it.
-#' @param shape,sigma Positive: a number is where learning starts, [fixed()] fixes it, a prior such as
-#'   [log_normal()] makes the estimate a posterior mode. Not given: learned, from a start read off the data.
+#' A left-truncated row has its log density less the log probability of surviving its start. All are concave in
+#' eta, so the bound has one maximum, except for left-truncated rows of `loglogistic()`.
+#'
+#' @section Predictions:
+#' `predict(type = "survival", times = )` returns survival probabilities, and `plot(fit, "survival")` draws them.
+#' `predict(type = "response")` is the mean; for `loglogistic()` with a shape of 1 or less it is `Inf`, with a warning,
+#' and `predict(type = "quantile")` gives the median. Deviance, response and Pearson residuals are not defined for
+#' censored rows; `residuals(type = "quantile")` are randomised within the censoring interval.
+#'
+#' @param shape Shape, a positive number; [fixed()] or a prior as in [galvi_family()]. If it is not given, it is
+#'   estimated from a starting value taken from the data.
+#' @param sigma Standard deviation of log(y); as `shape`.
+#' @param form `"aft"` for accelerated failure times or `"ph"` for proportional hazards.
+#' @param reference For `form = "ph"`: the time at which exp(eta) is the cumulative hazard, not before the latest time
+#'   of the data; NULL for the latest time. Required for rows that are not in memory ([row_source()]).
 #' @return An object of class `galvi_family`, see [galvi_family()].
-#' @seealso [survival_pieces()] for hazards that change in time (Cox's model).
-#' @references Kalbfleisch, J. D. and Prentice, R. L. (2002). The Statistical Analysis of Failure Time Data.
-#'   Wiley.
+#' @section Errors:
+#' `galvi_error_response` where times are not positive, an interval ends before it begins or all rows are censored on
+#' the same side; `galvi_error_family` for invalid parameters.
+#' @references
+#' Kalbfleisch, J. D. and Prentice, R. L. (2002). *The Statistical Analysis of Failure Time Data*. 2nd edition. Wiley.
+#' @family likelihoods
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' fit <- galvi(survival::Surv(time, status) ~ sex + age, data = survival::lung, family = weibull())
-#' coef(fit)
-#' fit$hyper
+#' exp(coef(fit))
+#' fit$hyper[fit$hyper$status == "learned", c("name", "estimate", "lwr", "upr")]
 #' predict(fit, data.frame(sex = 1:2, age = 60), type = "survival", times = c(180, 365))
+#'
+#' # hazard ratios
+#' fit <- galvi(survival::Surv(time, status) ~ sex + age, data = survival::lung, family = weibull(form = "ph"))
+#' exp(confint(fit))
 #' @name survival-families
 #' @aliases survival
 NULL

@@ -1,9 +1,9 @@
-# Families of other packages: which of ours they are, with the parameters that they hold, or why not.
+# Families of other packages: which of ours they are, with the parameters that they fix, or why they are refused.
 
 # ---- the table ----
 
-# pattern: of their `$family`, upper case or lower. parameters: what the name says; carry(x): what the object
-# says. link: where theirs is not named as ours is.
+# pattern: of their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the object.
+# link: ours, where theirs has another name.
 family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
@@ -31,7 +31,7 @@ family_translations <- function() {
   )
 }
 
-# Refused for good: a pattern of the name, and what to use.
+# Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- function() {
   c(
     "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
@@ -56,7 +56,7 @@ translation <- function(name) {
   NULL
 }
 
-# A family object that is not ours, by its name and link.
+# A family object of another package, by its name and link.
 translate_family <- function(x, link, arg) {
   name <- x$family[1L]
   entry <- translation(name)
@@ -81,16 +81,16 @@ refuse_family <- function(name, arg) {
   ))
 }
 
-# ---- parameters that other objects hold ----
+# ---- parameters of other objects ----
 
-# mgcv's extended families: their parameters on the natural scale, and whether they are held.
+# mgcv's extended families: their parameters on the natural scale, and whether they are fixed.
 mgcv_parameters <- function(x) {
   if (!is.function(x$getTheta)) return(NULL)
   known <- tryCatch(x$getTheta(TRUE), error = function(e) x$getTheta())
   list(value = as.numeric(known), held = is.null(x$n.theta) || x$n.theta == 0)
 }
 
-# negative.binomial(theta) keeps its theta where its functions are made.
+# negative.binomial(theta) keeps theta in the environment of its functions.
 carry_size <- function(x) {
   known <- mgcv_parameters(x)
   if (!is.null(known)) return(list(size = if (known$held) fixed(known$value)))

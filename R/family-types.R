@@ -1,22 +1,24 @@
-# The families: for each one entry of facts and, where base R has none, one constructor.
+# The families: an entry of facts for each and, where base R has none, a constructor.
 
 # ---- facts ----
 
-# links: R's link -> the core's likelihood; the first is the default. response: see family-response.R.
-# example: a legal response of three rows. response_constants(response, family): what the core must know of the
-# response. parameters: see family-parameters.R. options: what else the
-# constructor takes, name -> function(value) that checks and tidies it; of NA for the default.
-# Families of classes also have latents(levels, family), the names of their K latents where that is not one;
-# constants(levels, family), what the core must know; intercept(family), whether formulas have one.
-# robust: do wild responses count little, so that starts and default priors must not follow them either?
-# times: is the response exp(eta) times something positive, whose mean is not 1?
-# volatility: is the response a noise of mean zero whose size is modelled? location: what eta is of the response
-# on the identity link. sigma(parameters): what sigma() gives. refused: links that base R has, and why not.
-# second: the parameter that may have a linear predictor, see second_parameter(); no_second: parameters of which one
-# might expect that, and why they have none. point: a response that has a probability of its own among continuous
-# ones.
-# A custom family's entry is made by custom_type(), with functions(y), what its likelihood is made of.
-# censored: links as above, of the core's likelihoods for survival objects; none where they are refused.
+# links: R's link -> the core's likelihood; the first is the default.
+# response: reads the response, see family-response.R. response_constants(response, family): what the core must know
+# of it. example: a legal response of three rows.
+# parameters: see family-parameters.R. options: other arguments of the constructor, name -> function(value) that checks
+# and tidies the value; of NA it returns the default.
+# Multi-class families also have latents(levels, family), the names of their K latents; constants(levels, family), what
+# the core must know of the levels; intercept(family), whether formulas have an intercept.
+# robust: are outliers expected, so that starts and default priors must not follow them?
+# times: is the response exp(eta) times a positive variable whose mean is not 1?
+# volatility: is the response noise of mean zero whose variance is modelled?
+# location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
+# refused: links that base R has, and why they are refused.
+# second: the parameter that may have a linear predictor, see second_parameter(). no_second: parameters that cannot have
+# one although users may expect it, and why.
+# point: a response with positive probability in an otherwise continuous distribution.
+# censored: as links, the core's likelihoods for survival objects; empty where these are refused.
+# The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
 family_types <- function() {
   c(list(
     gaussian = list(
@@ -133,16 +135,16 @@ family_types <- function() {
   ), zero_families())
 }
 
-# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, that of survival
-# objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that without
-# a formula it has an intercept?
+# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
+# survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that
+# without a formula it has an intercept?
 second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL) {
   list(
     name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored
   )
 }
 
-# Zeros of another kind beside, or in place of, those of a base.
+# Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
 zero_families <- function() {
   bases <- list(
     poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
@@ -178,14 +180,20 @@ zero_families <- function() {
   )
 }
 
-# The functions that make families.
+# Names of the functions that make families.
 family_words <- function() {
   c(setdiff(names(family_types()), c(names(zero_families()), "weibull_ph")), "zero_inflated", "hurdle")
 }
 
-# An entry with what it leaves out.
+# The entry of a family, completed by defaults.
 family_type <- function(family) {
-  entry <- if (is_custom(family)) custom_type(family) else if (is_mixed(family)) mixed_type(family) else family_types()[[family$family]]
+  entry <- if (is_custom(family)) {
+    custom_type(family)
+  } else if (is_mixed(family)) {
+    mixed_type(family)
+  } else {
+    family_types()[[family$family]]
+  }
   defaults <- list(
     parameters = list(), options = list(), latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
@@ -196,7 +204,7 @@ family_type <- function(family) {
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
 
-# Of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
+# Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds?
 link_types <- function() {
   list(
@@ -208,7 +216,7 @@ link_types <- function() {
 link_has <- function(family, what) isTRUE(link_types()[[family$link]][[what]])
 
 # ---- constructors ----
-# An argument that is not given is no parameter of the object: its start is read off the data.
+# An argument that is not given does not become a parameter of the object: its start is taken from the data.
 
 #' @rdname galvi_family
 #' @export
@@ -264,7 +272,7 @@ zero_inflated <- function(base = "poisson") zero_family("zero_inflated", base)
 #' @export
 hurdle <- function(base = "poisson") zero_family("hurdle", base)
 
-# The parameters that the base has go with it.
+# The parameters of the base are kept.
 zero_family <- function(kind, base) {
   base <- as_galvi_family(base, arg = "base")
   name <- paste(kind, tolower(base$family), sep = "_")

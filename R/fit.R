@@ -1,81 +1,91 @@
-#' The fitted model: class `galvi`
+#' Fitted models: objects of class galvi
 #'
-#' [galvi()] returns a list of plain R data: no pointers and no environments but the formula's, so it survives
-#' [saveRDS()] and predicts the same after [readRDS()]. Below, N is the number of observations used, K the
-#' number of latent values per observation (1, but for multi-class families).
+#' The value of [galvi()]: a list of plain R data without pointers, so that it can be saved by [saveRDS()] and used in
+#' another session. This page describes its elements. Use the methods where there is one, such as [coef()][coef.galvi],
+#' [predict()][predict.galvi] or [VarCorr()][VarCorr.galvi].
 #'
-#' @section Fields for users:
+#' N is the number of observations used and K the number of linear predictors: 1, except for multi-class families and
+#' models with a second linear predictor.
+#'
+#' @section Elements for users:
 #' \describe{
-#'   \item{`call`, `formula`, `family`}{what was asked for; the family with its link and parameters.}
-#'   \item{`method`, `expectation`}{what ran, where `"auto"` was asked for.}
-#'   \item{`prior`}{the priors of the fixed effects and hyperparameters, defaults filled in.}
-#'   \item{`hyper`}{data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`),
-#'     `term`, `parameter`, `estimate`, `lwr` and `upr` (limits of a 95 % interval of those that were learned),
-#'     `lower` and `upper` (the range that was searched; for an ordinal
-#'     family's thresholds after the first and for correlations after the first NA), `status` (`"learned"`,
-#'     `"fixed"` or `"at bound"`). Natural scale; variances are variances. The limits are those of a normal
-#'     distribution on the scale of the search (the logarithm of what is positive), from the Hessian at the
-#'     estimate; with `hyper = "integrate"` quantiles of the hyperparameters' posterior, and the estimate is its
-#'     median. They are NA where a hyperparameter is at the end of its range or the data do not determine it, and
-#'     where more than 30 are learned.}
-#'   \item{`mesh`}{for [spde()] terms, named by term: their meshes, as [galvi_mesh()] makes them.}
-#'   \item{`inducing`}{for sparse [gp()] terms, named by term: the inducing points in the inputs' units, a
-#'     matrix with a column per input, or a data frame where inputs are factors. NULL without such terms.}
-#'   \item{`factors`, `loadings`}{of a term [rr()], else NULL: a list of `loadings` (items x d), `effects` (items x
-#'     q), `mean` (units x d) and `covariance` (d x d x units) of the scores; the loadings again, as
+#'   \item{`call`, `formula`, `family`}{the call, the formula and the family with its link and parameters.}
+#'   \item{`method`, `expectation`}{the inference algorithm and the expectation that were used.}
+#'   \item{`prior`}{the priors of fixed effects and random effects, including defaults.}
+#'   \item{`hyper`}{a data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`), `term`,
+#'     `parameter`, `estimate`, `lwr` and `upr` (95 % interval of estimated ones), `lower` and `upper` (the range of the
+#'     search), `status` (`"learned"`, `"fixed"` or `"at bound"`). All are on the natural scale, and variances are
+#'     variances. Intervals are normal on the scale of the search (the logarithm of positive parameters), from the
+#'     Hessian at the estimate. With `hyper = "integrate"` the estimate is the posterior median and the interval has
+#'     posterior quantiles. Intervals are NA for hyperparameters at the end of their range, for those that the data do
+#'     not determine, and where more than 30 are learned; ranges are NA for thresholds and correlations after
+#'     the first.}
+#'   \item{`elbo`}{the evidence bound in nats: a lower bound on the log marginal likelihood. It does not include
+#'     `log_prior`, the log prior density of the hyperparameters.}
+#'   \item{`trace`}{a data frame with one row per iteration of inference: `iteration`, `seconds`, `elbo`, `gap` (NA
+#'     where no certificate is known) and cumulative counts of work, such as `flops` and `factorisations`. `start`
+#'     numbers the searches for hyperparameters. `step` numbers the hyperparameter values of a search that improved on
+#'     all before, from 0 for the starting values; it is NA for values that did not. The last row of a step has its
+#'     bound.}
+#'   \item{`convergence`}{a list: `converged`; `message`, empty if there is nothing to report; `gradient_norm`; `gap`,
+#'     an upper bound on the distance of `elbo` to its maximum at these hyperparameters, in nats (NA where there is no
+#'     certificate); `rounding`, the part of `gap` that is an estimate of rounding error; `jitter`, a number added to a
+#'     diagonal to factorise it (0 if none was needed).}
+#'   \item{`nobs`, `omitted`}{N; for rows from a source also the number of rows with missing values.}
+#'   \item{`inducing`}{the inducing points of sparse [gp()] terms, named by term: matrices with a column per input, in
+#'     the units of the inputs, or data frames if inputs are factors. NULL without such terms.}
+#'   \item{`mesh`}{the meshes of [spde()] terms, named by term, as [galvi_mesh()] makes them.}
+#'   \item{`factors`, `loadings`}{for [rr()] and [responses()]: a list with `loadings` (items x d), `effects` (items x
+#'     q), `mean` (units x d) and `covariance` (d x d x units) of the factor scores; and the loadings as
 #'     [stats::loadings()] finds them.}
-#'   \item{`elbo`}{the bound on the log evidence, in nats. Log densities of hyperparameter priors are not in
-#'     it, they are in `log_prior`.}
-#'   \item{`trace`}{data frame of the path, a row per iteration of inference: `iteration`, `seconds`, `flops`,
-#'     `elbo`, and `gap` where there is a bound from above; `start`, the number of the search for
-#'     hyperparameters (from 1) and `step`, which of its hyperparameters the row belongs to: 0 for those it
-#'     starts at (and all fixed ones), then counting those that were better than all before, NA for trials
-#'     that were not. The last row of a step has its bound.}
-#'   \item{`convergence`}{list: `converged`; `message` (empty if all is well); `gradient_norm`; `gap`, the
-#'     most, in nats, by which the bound can be below its maximum at these hyperparameters (NA where nothing
-#'     proves it); `rounding`, the part of it that is an estimate of the rounding of `elbo` itself; `jitter`,
-#'     what was added to a diagonal (0 if nothing was).}
-#'   \item{`nobs`, `omitted`}{N; of rows from a source also how many were left out for missing values.}
-#'   \item{`backend`, `cost`}{ the linear algebra used, and its cost: flops, factorisations,
+#'   \item{`starts`}{a data frame of all starts, if there were several.}
+#'   \item{`stopped`}{TRUE if the fit was stopped before it converged, see [galvi_last()]; otherwise NULL.}
+#'   \item{`seen`, `penalty`}{for the result of [add_data()]: the number of earlier observations; the loss of `elbo` by
+#'     changes of inducing points, in nats.}
+#'   \item{`backend`, `cost`}{the linear algebra used; numbers of floating-point operations, factorisations and
 #'     products.}
-#'   \item{`starts`}{NULL, or a data frame of all starts tried.}
-#'   \item{`stopped`}{TRUE where the fit was stopped before its end, see [galvi_last()]; else NULL.}
-#'   \item{`seen`, `penalty`}{from [add_data()] only: the number of observations before the N of this fit, which
-#'     the posterior and `elbo` know too; the nats that changes of inducing points have cost `elbo`.}
 #' }
-#' @section Fields for methods:
+#' @section Elements for methods:
 #' \describe{
-#'   \item{`posterior`}{list: `mean` and `variance` of the linear predictor at the observations, offset
-#'     included (N x K); `extra`, the part of the variance that inducing points leave to each observation
-#'     alone (N x K, or NULL); `alpha`, `lambda`, `b`, the sites (N x K); `hyper`, the values of all
-#'     hyperparameters; `coefficients`, per term that is a set of columns a list of `label`, `latents` (which
-#'     linear predictors have it), `mean` (columns x those) and `covariance` (a matrix for each); `latent` and
-#'     `factor`, what predictions need of the latent vector, or NULL; `coupled`, for classes, the joint covariance
-#'     of all coefficients, with which `coefficients` and `latent` agree, and `factorised`, the `latent` that `elbo`
-#'     belongs to. Any term's posterior, at the
-#'     observations or elsewhere, is [predict()][predict.galvi] with `type = "terms"`.}
-#'   \item{`states`}{NULL, or with `hyper = "integrate"` a list of list(`weight`, `posterior`), the posterior at each
-#'     point of the hyperparameters, as above; the first is the mode. Then `mean`, `variance` and `coefficients`
-#'     in `posterior` are moments of the mixture and the rest of it is the mode's.}
-#'   \item{`hyper_posterior`}{the hyperparameters' posterior on the unconstrained scale: `at`, which of the model's
-#'     table were learned, their mode `value` and range `lower`, `upper`; `free`, which of these it is about;
-#'     `axes` A and `flat`, with x = mode + A z, z standard normal, but for directions that nothing determines.
-#'     With `hyper = "integrate"` also `design`, the points `z`, their `weight` and `log_density`, the lengths
-#'     `below` and `above` of the sides of the axes, and `log_evidence`: the bound on the log evidence with the
-#'     hyperparameters integrated over. NULL where no Hessian is known.}
-#'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and
-#'     the model frame. Of rows from a source ([row_source()]) `model`, `data` and the posterior's `mean`,
-#'     `variance` are those of a sample, and there are no sites.}
-#'   \item{`na.action`, `control`}{what was left out for missing values; the settings used.}
+#'   \item{`posterior`}{a list: `mean` and `variance` of the linear predictors at the observations, offset included
+#'     (N x K); `extra`, the part of the variance that inducing points leave to each observation (N x K or NULL);
+#'     `alpha`, `lambda` and `b`, the sites (N x K); `hyper`, the values of the hyperparameters; `coefficients`, for
+#'     each term with coefficients a list of `label`, `latents` (the linear predictors that have it), `mean` (a matrix
+#'     with a column per linear predictor) and `covariance` (a matrix for each); `latent` and `factor`, what predictions
+#'     need of the latent vector, or NULL. Fits with several classes also have `coupled`, the joint covariance of all
+#'     coefficients, with which `coefficients` and `latent` agree, and `factorised`, the `latent` that belongs to
+#'     `elbo`. [predict()][predict.galvi] with `type = "terms"` gives the posterior of each term.}
+#'   \item{`states`}{with `hyper = "integrate"` a list of list(`weight`, `posterior`), the posterior at each value of
+#'     the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
+#'     mixture, and its other elements belong to the mode.}
+#'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
+#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `free`, which of them the rest is
+#'     about; `axes` A and `flat`, with x = mode + A z for standard normal z, except in directions that the data do not
+#'     determine. With `hyper = "integrate"` also `design`, the points `z`, their `weight` and `log_density`, the
+#'     lengths `below` and `above` of the two sides of each axis, and `log_evidence`, the bound after integrating over
+#'     the hyperparameters. NULL where no Hessian is known.}
+#'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the model
+#'     frame. For rows from a source ([row_source()]) `model`, `data`, and `mean` and `variance` in `posterior` belong
+#'     to a sample, and there are no sites.}
+#'   \item{`na.action`, `control`}{the rows dropped for missing values; the settings.}
 #' }
+#'
+#' *Sites.* Inference represents the posterior by a Gaussian factor for each observation, exp(b f - lambda f^2 / 2) with
+#' f = eta - prior mean: the posterior is the prior times these factors. At the maximum of the bound alpha and lambda
+#' are the derivative of E_q\[log p(y | eta)\] with respect to the mean of eta and minus twice that with respect to its
+#' variance.
+#' @family fitting
+#' @examples
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' names(fit)
+#' fit$hyper
+#' tail(fit$trace, 3)
 #' @name galvi-fit
-#' @keywords internal
 NULL
 
-#' Assemble a fit from what was asked for and what came back
+#' Assemble a fit from the model and the result of inference
 #'
-#' @param model From `galvi_model()`. core: the part of it that went to `fit_model()`; result: what that
-#'   returned.
+#' @param model From `galvi_model()`. core: the part of it that was passed to `fit_model()`; result: its value.
 #' @return A list of class `galvi`; see [galvi-fit]. Warns (`galvi_warning_convergence`) if the fit did not
 #'   converge, and (`galvi_warning_numeric`) if rounding may have changed more than last digits.
 #' @noRd
@@ -83,7 +93,7 @@ new_fit <- function(call, model, core, result) {
   lost <- lost_digits(result)
   factors <- fitted_factors(model$design, core, result)
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
-  # Fields that do not apply are left out: package insight silently drops an object with a NULL element.
+  # Elements that do not apply are left out: package insight silently drops an object with a NULL element.
   fit <- structure(
     Filter(Negate(is.null), list(
       call = call, formula = model$formula, family = model$family,
@@ -96,7 +106,8 @@ new_fit <- function(call, model, core, result) {
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted, backend = result$backend, cost = result$cost,
+      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
+      backend = result$backend, cost = result$cost,
       starts = starts_table(result$starts, core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
@@ -121,10 +132,10 @@ new_fit <- function(call, model, core, result) {
   fit
 }
 
-#' What rounding may have done to a fit, in words; NULL if it is less than anyone reads
+#' How rounding has affected a fit, in words; NULL if no printed digit is affected
 #'
-#' The bound in nats, where that is not a last digit of a large bound; and predictions at the observations,
-#' which must be the fitted values, in posterior sds.
+#' The error of the bound in nats, where it is more than the last digits of a large bound; and that of predictions at
+#' the observations, which must be the fitted values, in posterior standard deviations.
 #' @noRd
 lost_digits <- function(result) {
   visible_nats <- 1e-3 + 1e-9 * abs(result$elbo)
@@ -142,7 +153,7 @@ lost_digits <- function(result) {
   if (length(said)) paste(said, collapse = "; ")
 }
 
-#' The meshes of terms, named by term; NULL without
+#' The meshes of terms, named by term; NULL if there are none
 #' @noRd
 fitted_meshes <- function(design) {
   specs <- Filter(function(spec) !is.null(spec$mesh), unlist(predictor_specs(design), recursive = FALSE))
@@ -152,13 +163,12 @@ fitted_meshes <- function(design) {
 
 warn_lost_digits <- function(lost, call) {
   warn_galvi("numeric", paste0(
-    "Numbers of this fit have lost their digits: ", lost, ". Prior variances and what the data say differ by ",
-    "too many orders of magnitude: give narrower priors, fixed variances closer together, or the variables in ",
-    "other units."
+    "Numbers of this fit have lost their digits: ", lost, ". The scales of priors and data differ by too many ",
+    "orders of magnitude: use narrower priors, fixed variances of more similar size, or variables in other units."
   ), call = call)
 }
 
-#' Stop if a fit is not what its readers rely on: an error here is ours, not the user's
+#' Stop if a fit is not what its methods rely on: an error here is a bug in galvi
 #' @noRd
 validate_fit <- function(fit) {
   n <- nrow(fit$data)
@@ -177,14 +187,14 @@ validate_fit <- function(fit) {
   invisible(fit)
 }
 
-#' The hyperparameters as users see them; the fields are described in `galvi-fit`
+#' The hyperparameters as users see them; the columns are described in `galvi-fit`
 #'
 #' Prior sds of fixed effects belong to their column, `x1.sd` to x1: the model counts them to one term. The
-#' range of a threshold after the first is that of its distance to the one before, and of a correlation after the
-#' first that of a partial one, which say nothing here.
+#' range of a threshold after the first is that of its distance to the one before, and the range of a correlation after
+#' the first that of a partial correlation: these are shown as NA.
 #' @noRd
 hyper_table <- function(core, result) {
-  # arrays are elsewhere, as inducing points are in fit$inducing
+  # arrays have their own elements, such as fit$inducing
   shown <- which(!in_array(core$hyper))
   columns <- c("name", "term", "parameter", "transform", "learned", "lower", "upper")
   hyper <- lapply(core$hyper[columns], `[`, shown)
@@ -204,14 +214,14 @@ hyper_table <- function(core, result) {
   )
 }
 
-#' The posterior of the hyperparameters: that of the points, or that of the Hessian; NULL where none is known
+#' The posterior of the hyperparameters, from the integration points or the Hessian; NULL where none is known
 #' @noRd
 hyper_posterior <- function(result) {
   if (!is.null(result$hyper_posterior)) return(result$hyper_posterior)
   hyper_shape(result$internal, result$at_bound)
 }
 
-#' All starts tried: start, elbo, converged and a column per hyperparameter; NULL if there was one
+#' All starts: start, elbo, converged and a column per hyperparameter; NULL if there was only one
 #' @noRd
 starts_table <- function(starts, hyper) {
   if (is.null(starts) || is.data.frame(starts)) return(starts)
@@ -228,14 +238,14 @@ was_stopped <- function(result) {
 
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
-  if (!length(reason) || !nzchar(reason)) reason <- "the steps ran out before the stopping rule held"
+  if (!length(reason) || !nzchar(reason)) reason <- "the maximum number of steps was reached"
   warn_galvi(
     "convergence",
     paste0(
       "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. ",
-      if (isTRUE(fit$stopped)) "update() of this fit goes on from here." else paste(
-        "Try a larger max_iterations or hyper_iterations in galvi_control(), another `method`, or `start = ` this",
-        "fit to go on; plot(fit, which = \"trace\") shows the path."
+      if (isTRUE(fit$stopped)) "update() continues from this fit." else paste(
+        "Try a larger max_iterations or hyper_iterations in galvi_control(), another `method`, or start = fit to",
+        "continue from this fit; plot(fit, which = \"trace\") shows the path."
       )
     ),
     call = fit$call
@@ -246,11 +256,11 @@ warn_not_converged <- function(fit) {
 
 n_latents <- function(fit) ncol(fit$model$offset)
 
-#' Has it the rows that it was made from? If they were not in memory its data and model are a sample of them.
+#' Does the fit contain its rows? If they were not in memory its data and model are a sample of them.
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
 
-#' @param cure What to do, after "The fit does not keep them".
+#' @param cure What to do, the end of the message.
 #' @noRd
 check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the source again") {
   if (has_rows(fit)) return(invisible())
@@ -268,7 +278,7 @@ facts_of <- function(fit) {
   facts[match(fit$model$likelihood$type, facts$type), ]
 }
 
-#' Are several latents of a row, independent under q, dependent in the posterior? Then q's variances are too
+#' Are the latents of a row, which are independent under q, dependent in the posterior? Then q's variances are too
 #' small: they are those of each latent given the others.
 #' @noRd
 ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable && !is_coupled(fit)
@@ -278,16 +288,15 @@ ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separa
 #' @noRd
 response_levels <- function(fit) fit$design$response$levels
 
-#' Is the response one of several classes, by a likelihood of classes? Not so binomial ones, which count
-#' successes, of a single trial too.
+#' Is the likelihood one of classes? Not so binomial likelihoods, which count successes, even of a single trial.
 #' @noRd
 has_classes <- function(fit) facts_of(fit)$classes > 0L
 
-#' Have the classes an order?
+#' Are the classes ordered?
 #' @noRd
 is_ordinal <- function(fit) !is.null(fit$model$likelihood$hyper$thresholds)
 
-#' Is the response a noise of mean zero whose size is modelled?
+#' Is the response noise of mean zero whose variance is modelled?
 #' @noRd
 is_volatility <- function(fit) family_type(fit$family)$volatility
 
@@ -325,11 +334,11 @@ family_label <- function(fit) {
   sprintf("%s (%s)", fit$family$family, links)
 }
 
-#' Is `fit$elbo` the log evidence itself, a bound on it from below, or neither?
+#' Is `fit$elbo` the log evidence, a lower bound on it, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
   if (!fact(expectation_facts(), fit$expectation, "is_bound")) return("approximation")
   evidence <- fact(inference_facts(), fit$method, "evidence")
-  # with inducing points that of another process, a bound on that of the full one
+  # with inducing points the exact evidence of an approximate process, which is a bound for the full one
   if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
 }

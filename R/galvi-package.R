@@ -1,14 +1,23 @@
 #' galvi: variational inference for latent Gaussian models
 #'
-#' A **model** joins a Gaussian prior and a likelihood; **inference** looks for the Gaussian posterior with
-#' the highest evidence bound; a **fit** answers questions. Start at [galvi()], or with
-#' `vignette("getting-started", package = "galvi")`. `vignette("coming-from", package = "galvi")` is for users of
-#' mgcv, lme4, brms, INLA and GPflow; `vignette("troubleshooting", package = "galvi")` explains warnings and errors;
-#' `vignette("sharp-bits", package = "galvi")` lists what surprises.
+#' Fits latent Gaussian models by variational inference: Gaussian processes (full and sparse), Bayesian generalised
+#' linear and mixed models, spatial and temporal Markov random fields, and sums of these. [galvi()] fits a model from a
+#' formula; its result has the methods that R users know, such as `summary()`, `predict()`, `plot()` and `ranef()`.
 #'
-#' `vignette("kernels", package = "galvi")` is about Gaussian processes and their kernels;
-#' `vignette("checking", package = "galvi")` about comparing and checking models;
-#' `vignette("theory", package = "galvi")` has the equations and where they are computed.
+#' @section Where to start:
+#' * [galvi()], and `vignette("getting-started", package = "galvi")`.
+#' * `vignette("coming-from", package = "galvi")` translates calls of mgcv, lme4, brms, INLA and GPflow.
+#' * [galvi_family()] lists the response distributions; `vignette("choosing-a-likelihood", package = "galvi")` helps to
+#'   choose one.
+#' * [gp()] and [kernels] describe Gaussian processes, with `vignette("kernels", package = "galvi")`. [iid()],
+#'   [random-slopes], [gmrf()] and [rw1()] describe random effects and fields, with
+#'   `vignette("fields-and-random-effects", package = "galvi")`.
+#' * `vignette("checking", package = "galvi")` shows how to check and compare models.
+#' * `vignette("troubleshooting", package = "galvi")` explains warnings and errors, and
+#'   `vignette("sharp-bits", package = "galvi")` lists what may surprise.
+#' * `vignette("theory", package = "galvi")` has the equations; [galvi_methods()] lists the inference algorithms.
+#'
+#' `vignette(package = "galvi")` lists all vignettes.
 #'
 #' @importFrom Rcpp evalCpp
 #' @importFrom stats coef confint deviance family fitted formula logLik model.frame nobs predict residuals

@@ -1,84 +1,132 @@
 # The front ends: formula, data frame, matrix. Each ends in fit_formula().
 
-#' Fit a latent Gaussian model
+#' Fit latent Gaussian models by variational inference
 #'
-#' Finds the Gaussian posterior that maximises the evidence lower bound (ELBO) of a model with
-#' Gaussian-process terms, fixed effects, or both, and learns the hyperparameters by maximising that bound.
+#' Fits Gaussian process models (full and sparse), Bayesian generalised linear and mixed models, Markov random fields
+#' and sums of these. The posterior is approximated by the Gaussian distribution that maximises the evidence lower
+#' bound (ELBO), and hyperparameters are estimated by maximising the same bound.
 #'
-#' The model is eta = offset + sum of terms, and y given eta as the family says; families of several classes
-#' have several eta per observation, each with its own copy of the terms. Fixed effects have independent
-#' normal priors, [gp()] terms are Gaussian processes. The posterior of the terms is the Gaussian q that
-#' maximises ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence log p(y).
+#' @section Model:
+#' The linear predictor is eta = offset + sum of terms, and the family gives the distribution of the response y given
+#' eta. All terms have Gaussian priors: fixed effects are independent normal, [gp()] terms are Gaussian processes,
+#' random effects and fields are Gaussian vectors. Multi-class families have several linear predictors for each
+#' observation, with a copy of the terms for each.
 #'
-#' **Formulas** follow R: an intercept is there unless `0 +` removes it, `offset()` and `offset =` add up.
-#' Names of kernels, [fixed()] and priors in a term are galvi's own; everything else comes from the formula's
-#' environment and, for variables, first from `data`.
+#' The posterior of the terms is approximated by the Gaussian q that maximises
+#' ELBO = E_q\[log p(y | eta)\] - KL(q, prior), a lower bound on the log evidence (log marginal likelihood) log p(y).
+#' Hyperparameters (variances, lengthscales, parameters of the family) maximise the bound too, as an approximation to
+#' maximum marginal likelihood. With a gaussian response of constant variance and without inducing points, the
+#' posterior and the log evidence are exact, given the hyperparameters.
 #'
-#' **A list of formulas** gives a second parameter of the family a linear predictor, see [galvi_family()]:
-#' `list(y ~ x + gp(z), sigma ~ gp(z))`. The first is the response's; `brms::bf()` objects are read too. Names
-#' of its coefficients begin with `sigma_`, of its terms and hyperparameters with `sigma.`; its priors are a
-#' list under its name, `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
-#' `offset =` is the response's, an `offset()` that of its own formula.
+#' @section Formulas:
+#' Formulas follow R: the intercept is included unless `0 +` removes it, `.` stands for the other columns of `data`, and
+#' `offset()` in the formula and `offset =` add up. Terms other than fixed effects are [gp()], random effects
+#' (partial pooling) such as `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov fields ([gmrf()], including
+#' the intrinsic CAR (ICAR) and BYM2 models), random walks and autoregressions ([rw1()], [rw2()], [ar1()]), Matern
+#' fields in space ([spde()]) and factors ([rr()], [responses()]). Names of kernels, [fixed()] and priors inside a term
+#' are always those of galvi. Variables are looked up in `data` first; everything else comes from the environment of the
+#' formula.
 #'
-#' **Priors of fixed effects** by default: slopes `normal(0, 10 s / sd(x_j))`, intercept `normal(m, 10 s)`,
-#' with m = median(y) and s = sd(y) on identity links (of y less the offset; s = mad(y) in the families
-#' student and laplace, which are for outliers), m = 0 and s = 1 on others. Here and in the starts of
-#' hyperparameters a row of weight 2 counts as two rows; where all weights sum to 1 or less every row counts
-#' as one. `prior = normal(0, sd)` is for all slopes, `prior = list(intercept =, x1 =, default =)` for some.
-#' The slope of `rw2(t)` is one of them, `"rw2(t).slope"`; the constants of `gmrf(g, constrain = FALSE)` follow
-#' the intercept's prior or their own, `"gmrf(g).constant"`. Entries `sd` and `cor` are for the standard deviations and
-#' correlations of random effects, see [random-slopes]. `fit$prior` lists the others. A number is fixed;
-#' `sd = learn(1)` learns it by the bound. Families of several classes (see [galvi_family()])
-#' have these effects once per latent value, all with the same prior; an sd that is learned is shared by them.
-#' [cumulative()] with free thresholds has no intercept.
+#' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
+#' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
 #'
-#' @param x A formula, a list of them, or the inputs: a data frame or matrix with one row per observation. A data frame
-#'   followed by a formula, as in `d |> galvi(y ~ gp(x))`, is taken as `data`.
-#' @param formula Response and terms, such as `y ~ x1 + gp(x2, x3)`; see [gp()]. Or a list of formulas, for a
+#' @section Priors of fixed effects:
+#' By default slopes have the prior `normal(0, 10 s / sd(x_j))` and the intercept has `normal(m, 10 s)`. With an
+#' identity link m is the median of y and s its standard deviation (1 if y is constant), both after subtracting the
+#' offset; for [student()], [laplace()] and [asymmetric_laplace()], which are robust against outliers, s is the median
+#' absolute deviation. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the starting
+#' values of hyperparameters; where all weights sum to 1 or less, each row counts once.
+#'
+#' `prior = normal(0, sd)` sets the prior of all slopes, `prior = list(intercept =, x1 =, default =)` that of
+#' individual coefficients; the prior acts as a ridge penalty. A numeric `sd` is fixed; `sd = learn(1)` estimates it,
+#' one for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
+#' determination). The slope of `rw2(t)` is called `"rw2(t).slope"`. The constants of `gmrf(g, constrain = FALSE)` are
+#' called `"gmrf(g).constant"` and by default have the prior of the intercept. Entries `sd` and `cor` set the priors of
+#' standard deviations and correlations of random effects, see [random-slopes]. Priors of a second linear predictor are
+#' a list under its name: `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
+#'
+#' `fit$prior` records the priors in use. Multi-class families have these effects once per linear predictor, all with
+#' the same prior and, if it is learned, the same `sd`. [cumulative()] with free thresholds has no intercept.
+#'
+#' @param x A formula, a list of formulas, or the inputs: a numeric matrix or a data frame with one row per observation.
+#'   A data frame followed by a formula, as in `d |> galvi(y ~ gp(x))`, is used as `data`.
+#' @param formula A formula with the response and the terms, such as `y ~ x1 + gp(x2, x3)`, or a list of formulas for a
 #'   family with a second linear predictor.
-#' @param data A data frame. Variables that it does not have are looked up where the formula was written. Or
-#'   rows that are not in memory, such as a table in a database: what [row_source()] takes.
-#' @param y The response, for `x` without a formula.
-#' @param kernel,inducing The kernel of the one `gp()` over all columns of `x`, and its inducing points.
-#' @param intercept Is there an intercept beside `x`'s Gaussian process?
-#' @param family The distribution of the response: a name, a function or an object, see [galvi_family()].
-#' @param method Inference: `"auto"` or one of [galvi_methods()].
-#' @param expectation How the expectation of log p(y | eta) is taken: `"auto"` (exact), or one of those that
-#'   [galvi_methods()] describes.
-#' @param hyper `"optimise"` learns the hyperparameters, `"fixed"` leaves them at their starts (parameters of
-#'   families that have a default: at that). `"integrate"` learns them and then averages over their posterior: the fit is
-#'   a weighted mixture of posteriors at some values of theirs (`galvi_control(hyper_design = )`), and everything that is
-#'   computed from it takes their uncertainty into account; see `vignette("uncertainty")`. Those without a prior get a
-#'   weak one: log-normal around the default start, a factor of 50 either way with probability 0.95; uniform for shares
+#' @param data A data frame, or rows that are not in memory, such as a database table: anything that [row_source()]
+#'   accepts. Variables that `data` does not contain are looked up in the environment of the formula.
+#' @param y The response, where `x` is a matrix or data frame of inputs: a vector or factor with one value per row of
+#'   `x`, or a matrix with one row per row of `x`.
+#' @param kernel The kernel of the single [gp()] term in all columns of `x`, see [kernels].
+#' @param inducing The inducing points of that term: NULL for a full Gaussian process, or their number or positions as
+#'   in [gp()].
+#' @param intercept If TRUE, the model has an intercept in addition to that term.
+#' @param family The distribution of the response: the name of a family, a family function or a family object, see
+#'   [galvi_family()].
+#' @param method The inference algorithm: `"auto"` or one of those listed in [galvi_methods()].
+#' @param expectation How E_q\[log p(y | eta)\] is computed: `"auto"` (exactly) or one of the methods, bounds and
+#'   approximations listed in [galvi_methods()].
+#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound. `"fixed"` leaves them
+#'   at their starting values (parameters of families at their defaults, see [galvi_family()]). `"integrate"` averages
+#'   over their posterior: the fit is then a weighted mixture of Gaussian posteriors at several values of the
+#'   hyperparameters (`galvi_control(hyper_design = )`), and everything that is computed from the fit includes their
+#'   uncertainty; see `vignette("uncertainty", package = "galvi")`. A hyperparameter without a prior then gets a weak
+#'   one: log-normal around its starting value, within a factor of 50 with probability 0.95; uniform for proportions
 #'   and correlations.
-#' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. Held values stay.
-#' @param prior Priors of fixed effects, see Details; recorded in `fit$prior`.
-#' @param weights Multiply the log likelihood: a row of weight 2 is two rows. With a proportion as binomial
-#'   response they are the trials, as in [stats::glm()]. Looked up in `data` first, like `offset` and
-#'   `subset`.
-#' @param offset Added to eta; with several latent values per observation one column for all of them, or a
-#'   matrix with a column each.
-#' @param subset Rows to use.
-#' @param na.action What to do with missing values: [stats::na.omit()] by R's default option,
-#'   [stats::na.fail()], [stats::na.exclude()].
-#' @param control [galvi_control()].
-#' @param verbose Show progress? `options(galvi.progress = FALSE)` turns it off for good, and `TRUE` on, also in
-#'   scripts.
-#' @param ... Arguments of the methods. One that they do not know is an error.
-#' @return A fit of class `galvi`, see [galvi-fit]; with [predict()][predict.galvi], [plot()][plot.galvi] and
-#'   R's usual methods.
+#' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
+#'   Values set by [fixed()] are not changed. NULL for the values in the formula and defaults from the data.
+#' @param prior Priors of the fixed effects: NULL for the defaults, [normal()], or a named list; see the section on
+#'   priors in [galvi()].
+#' @param weights Non-negative numbers that multiply the log likelihood of each row: a row of weight 2 counts as two
+#'   rows. With a proportion as binomial response they are the numbers of trials, as in [stats::glm()]. Evaluated in
+#'   `data` and then in the environment of the formula, as are `offset` and `subset`.
+#' @param offset A known part of eta, on the scale of the linear predictor: a numeric vector, or for multi-class
+#'   families also a matrix with one column per linear predictor.
+#' @param subset The rows to use: an expression in the columns of `data` such as `x > 2`, or row numbers.
+#' @param na.action A function that handles missing values: [stats::na.omit()] (unless
+#'   `options(na.action = )` says otherwise), [stats::na.exclude()] or [stats::na.fail()].
+#' @param control Numerical settings, from [galvi_control()].
+#' @param verbose If TRUE, show progress. The default is TRUE in interactive sessions; `options(galvi.progress = )` sets
+#'   it for all calls.
+#' @param ... Arguments of the methods. Unknown arguments are an error.
+#' @return A fit of class `galvi`, see [galvi-fit]. It has methods for [summary()][summary.galvi],
+#'   [coef()][coef.galvi], [predict()][predict.galvi], [plot()][plot.galvi], [logLik()][logLik.galvi],
+#'   [residuals()][residuals.galvi], [loo()][loo.galvi], posterior draws ([draws]) and other generics.
 #' @section Errors:
-#' Conditions of class `galvi_error_<what>` with what = argument, data, response, formula, family, method,
-#' kernel, prior, newdata, size, numeric. A fit that has not converged warns (`galvi_warning_convergence`),
-#' and so does one whose numbers rounding may have changed (`galvi_warning_numeric`): by the size of the terms
-#' of its bound, or by predictions at up to 1,000 of the observations, which must be the fitted values.
+#' Errors have class `galvi_error_<what>`, where `<what>` is `argument`, `callback`, `cluster`, `data`, `family`,
+#' `formula`, `kernel`, `method`, `numeric`, `prior`, `response`, `size` (not enough memory) or `unfinished` (rows could
+#' not be read; the fit so far is [galvi_last()]).
+#'
+#' A fit that has not converged gives a warning of class `galvi_warning_convergence`. A fit whose numbers are affected
+#' by rounding gives `galvi_warning_numeric`: either the bound itself is affected, or predictions at the observations
+#' (checked for up to 1,000 rows) differ from the fitted values. See `vignette("troubleshooting", package = "galvi")`.
+#' @references
+#' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process
+#' regression. *Advances in Neural Information Processing Systems* 25.
+#'
+#' Khan, M. E., Aravkin, A. Y., Friedlander, M. P. and Seeger, M. (2013). Fast dual variational inference for
+#' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
+#'
+#' Hensman, J., Matthews, A. and Ghahramani, Z. (2015). Scalable variational Gaussian process classification.
+#' *International Conference on Artificial Intelligence and Statistics*, PMLR 38, 351-360.
+#'
+#' Sheth, R. and Khardon, R. (2016). A fixed-point operator for inference in variational Bayesian latent Gaussian
+#' models. *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
+#' @family fitting
 #' @examples
+#' # Gaussian process regression
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' summary(fit)
 #' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
 #'
-#' # two classes, hyperparameters held
-#' galvi(am ~ 0 + gp(wt, kernel = se(fixed(1), fixed(4))), data = mtcars, family = binomial())
+#' # a mixed model with correlated random intercepts and slopes
+#' fit <- galvi(Reaction ~ Days + (1 + Days | Subject), data = sleepstudy)
+#' fit
+#' VarCorr(fit)
+#'
+#' # classification by a Gaussian process with fixed hyperparameters
+#' fit <- galvi(am ~ 0 + gp(wt, kernel = se(variance = fixed(1), lengthscale = fixed(4))), data = mtcars,
+#'              family = binomial())
+#' predict(fit, data.frame(wt = c(2, 3, 4)), type = "response", interval = "credible")
 #' @importFrom stats gaussian
 #' @export
 galvi <- function(x, ...) {
@@ -148,7 +196,7 @@ galvi.matrix <- galvi.data.frame
 #' @rdname galvi
 #' @export
 galvi.default <- function(x, ...) {
-  # only something else came first, as in galvi(family = binomial(), formula = y ~ gp(x))
+  # another argument is first, as in galvi(family = binomial(), formula = y ~ gp(x))
   if ("formula" %in% ...names() && missing(x)) return(galvi.formula(...))
   if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
   stop_galvi("argument", sprintf(
@@ -160,8 +208,8 @@ galvi.default <- function(x, ...) {
 
 default_na_action <- function() getOption("na.action", "na.omit")
 
-# match.call() writes ..1 for what came through another function's `...`; this puts the expressions back,
-# which weights, offset and subset need.
+# match.call() writes ..1 for arguments passed through another function's `...`; this restores the expressions, which
+# weights, offset and subset need.
 written_call <- function(call, frame) {
   for (name in setdiff(names(call), "")) {
     if (is.symbol(call[[name]]) && grepl("^[.][.][0-9]+$", as.character(call[[name]]))) {
@@ -171,7 +219,7 @@ written_call <- function(call, frame) {
   call
 }
 
-# `d |> galvi(y ~ gp(x))` as if the formula had come first.
+# The call d |> galvi(y ~ gp(x)) as if the formula were the first argument.
 formula_call <- function(call) {
   names <- names(call)
   names[names == "x"] <- "data"
@@ -203,8 +251,8 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   )
 }
 
-# Formula and data -> fit, by the steps of ?modular. `call` is for the record and for the expressions of
-# weights, offset and subset.
+# Formula and data -> fit, by the steps of ?modular. `call` is stored in the fit and has the expressions of weights,
+# offset and subset.
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action) {
   call <- without_continued(call)
@@ -233,9 +281,9 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   fit
 }
 
-#' The core's refusals and numerical failures, and memory that runs out, with our classes
+#' Errors of the core, and of memory that runs out, with our classes
 #'
-#' @param size What the computation was expected to need, see new_size(); NULL where that is little.
+#' @param size The memory that the computation was expected to need, see new_size(); NULL if it is small.
 #' @noRd
 as_galvi_error <- function(expr, size = NULL) {
   tryCatch(expr, error = function(e) {

@@ -1,73 +1,89 @@
-# Kernels: what users compose. The numbers are in src/kernel; how a kernel meets data is in kernel-spec.R.
+# Kernels as users compose them. Their covariances are in src/kernel; kernel-spec.R applies them to data.
 
 #' Kernels: covariance functions of Gaussian processes
 #'
-#' A kernel says how the values of a function at two inputs x and z go together. Add and multiply kernels with
-#' `+` and `*`, and give the result to [gp()] or to [galvi()].
+#' A kernel is the covariance function of a Gaussian process prior, for use in [gp()] and [galvi()]. Kernels can be
+#' added and multiplied with `+` and `*`. `per_class()` gives each linear predictor of a multi-class family its own
+#' hyperparameters.
 #'
-#' With r = `|x - z| / lengthscale` (or, with `ard = TRUE`, `r^2` = sum of `((x_j - z_j) / lengthscale_j)^2`):
+#' For inputs x and z, with r = `|x - z| / lengthscale` (or, with `ard = TRUE`,
+#' r^2 = sum of `((x_j - z_j) / lengthscale_j)^2`):
 #'
 #' | kernel | covariance |
 #' |:--|:--|
-#' | `se` | `variance * exp(-r^2 / 2)`, very smooth |
-#' | `matern12` | `variance * exp(-r)`, continuous and rough |
+#' | `se` | `variance * exp(-r^2 / 2)`: squared exponential, very smooth |
+#' | `matern12` | `variance * exp(-r)`: exponential, continuous but rough |
 #' | `matern32` | `variance * (1 + sqrt(3) r) * exp(-sqrt(3) r)`, once differentiable |
 #' | `matern52` | `variance * (1 + sqrt(5) r + 5 r^2 / 3) * exp(-sqrt(5) r)`, twice differentiable |
-#' | `rational_quadratic` | `variance * (1 + r^2 / (2 alpha))^-alpha`, `se` at many lengthscales at once |
+#' | `rational_quadratic` | `variance * (1 + r^2 / (2 alpha))^-alpha`: a mixture of `se` over lengthscales |
 #' | `periodic` | `variance * exp(-2 * sum_j sin(pi (x_j - z_j) / period)^2 / lengthscale^2)` |
 #' | `linear` | `variance * sum_j x_j z_j`; with `ard = TRUE`, `sum_j variance_j x_j z_j` |
 #' | `polynomial` | `variance * (constant + sum_j x_j z_j)^degree` |
 #' | `constant` | `variance` |
-#' | `white` | `variance` where two rows are identical, else 0 |
+#' | `white` | `variance` for identical rows, else 0 |
 #'
-#' @section Start, hold, learn:
-#' A number is where learning starts; `fixed(2)` fixes it; a prior such as [log_normal()] makes the estimate a
-#' posterior mode. With `ard = TRUE` a vector gives one per variable. `degree` is always fixed.
+#' @section Starting values, fixed values and priors:
+#' A number is a starting value, `fixed(2)` fixes the parameter, and a prior such as [log_normal()] makes the estimate a
+#' posterior mode, see [priors]. With `ard = TRUE` a vector gives one value per variable. `degree` is always fixed.
 #'
-#' NULL means a start from the data:
-#' * `lengthscale`: the median of the positive distances between rows (of distinct ones at most 500, evenly
-#'   spaced) in the kernel's columns, per variable with `ard = TRUE`; for `periodic` distances on the circle
-#'   of circumference `period`, in units of its radius.
-#' * `variance`: var(y) if the link is the identity (mad(y)^2 in the families student and laplace), else 1.
-#'   The parts of a sum share it in equal parts.
-#'   `linear` and `polynomial` are scaled so that their prior variance has that average over the rows.
+#' The default NULL takes a starting value from the data:
+#' * `lengthscale`: the median of the positive distances between rows, in the columns of the kernel and per variable
+#'   with `ard = TRUE` (of at most 500 distinct rows, evenly spaced). For `periodic` the distances are on a circle of
+#'   circumference `period`, in units of its radius.
+#' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
+#'   squared median absolute deviation), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are
+#'   scaled so that their prior variance, averaged over the rows, has this value.
 #'
-#' A product of kernels has only one overall variance: the first factor with several variances (a sum, or
-#' `linear` with `ard = TRUE`), else the first factor, takes it. Other factors with a single variance hold it
-#' at 1 (on average over the rows) where you gave none.
+#' A product of kernels has one overall variance. It belongs to the first factor with several variances (a sum, or
+#' `linear` with `ard = TRUE`), or else to the first factor. The variances of the other factors are fixed at 1 (on
+#' average over the rows) unless you give them.
 #'
-#' Learning stays within 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the
-#' start from the data for variances, half to twice the start for `period`, 0.01 to 10,000 for `alpha` and
-#' 1e-6 to 1e6 for `constant`; a number or prior of yours widens the range to at least 1/100 to 100 times
-#' itself (not for `period`).
+#' Estimates are restricted to 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the default
+#' starting value for variances, half to twice the starting value for `period`, 0.01 to 10,000 for `alpha` and 1e-6 to
+#' 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times itself,
+#' except for `period`.
 #'
-#' @section Columns:
-#' Variables are what is written in `gp()`: a factor is one variable, whatever its levels, and has one
-#' lengthscale. `columns` picks some of them, by name or position. A sum of `linear` and `constant` kernels,
-#' each perhaps times a constant, is a finite set of columns: fits with it alone never need an N x N matrix.
+#' @section Inputs:
+#' A kernel acts on the variables in `gp()`, or on those in `columns`. A factor is one variable with one lengthscale,
+#' whatever the number of its levels.
 #'
-#' @param variance The variance, in squared units of the latent function. For `linear` per squared unit of the
-#'   input.
-#' @param lengthscale The distance over which the function changes, in the units of the inputs; for `periodic`
-#'   without unit.
-#' @param period The period, in the units of the input. It is needed, and a number is where learning starts:
-#'   `fixed(12)` fixes it.
-#' @param alpha The shape of `rational_quadratic`; it tends to `se` as `alpha` grows.
-#' @param degree A positive whole number.
-#' @param constant The offset in `polynomial`.
-#' @param columns The variables that the kernel acts on: names or positions among the inputs of the term.
-#'   NULL is all.
-#' @param ard TRUE for a lengthscale (`linear`: a variance) for every variable.
+#' A Gaussian process with a sum of `linear` and `constant` kernels, possibly multiplied by constants, has finitely many
+#' coefficients. It is fitted as a Bayesian linear model, without an N x N matrix.
+#'
+#' @param variance Variance of the process, in squared units of the linear predictor; for `linear` per squared unit of
+#'   the input. NULL (see below), a positive number, [fixed()], [learn()] or a prior; for `linear` with `ard = TRUE`
+#'   also a vector or list with one per variable.
+#' @param lengthscale Distance over which the function varies, in the units of the inputs (for `periodic` without unit).
+#'   As `variance`; with `ard = TRUE` also a vector or list with one per variable.
+#' @param period Period, in the units of the input. Required: a number is a starting value, and `fixed(12)` fixes it.
+#' @param alpha Shape of `rational_quadratic`, as `variance`. The kernel tends to `se` as `alpha` grows.
+#' @param degree Degree of the polynomial, a positive whole number.
+#' @param constant Constant in `polynomial`, as `variance`.
+#' @param columns Variables on which the kernel acts: names or positions among the inputs of the term. NULL for all.
+#' @param ard If TRUE, every variable has a lengthscale of its own (`linear`: a variance): automatic relevance
+#'   determination.
 #' @param kernel A kernel.
 #' @param e1,e2 Kernels.
 #' @return An object of class `galvi_kernel`.
-#' @seealso [gp()], [fixed()], [log_normal()]
+#' @section Errors:
+#' `galvi_error_kernel` for invalid arguments and for operators other than `+` and `*`.
+#' @references
+#' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press. Chapter 4.
+#' @seealso [gp()], `vignette("kernels", package = "galvi")`.
+#' @family kernels and priors
 #' @examples
-#' se()
 #' se(lengthscale = 2, variance = fixed(1))
 #' matern32(ard = TRUE) + linear(columns = "x1")
-#' constant() * se() + white()
 #' periodic(period = fixed(12)) * matern52(lengthscale = log_normal(log(60), 1))
+#'
+#' # automatic relevance determination: one lengthscale for each input
+#' fit <- galvi(mpg ~ gp(wt, hp, qsec, kernel = se(ard = TRUE)), data = mtcars)
+#' fit$hyper[c("name", "estimate", "lwr", "upr")]
+#'
+#' # a trend and a yearly cycle
+#' d <- data.frame(y = as.numeric(log(AirPassengers)), month = 1:144)
+#' fit <- galvi(y ~ month + gp(month, kernel = periodic(period = fixed(12))), data = d)
+#' predict(fit, data.frame(month = 145:147), interval = "prediction")
 #' @name kernels
 NULL
 
@@ -81,7 +97,7 @@ new_kernel <- function(type, settings = list(), columns = NULL, ard = FALSE, con
   structure(kernel, class = "galvi_kernel")
 }
 
-# A kernel from the arguments of its function, which are called as the core calls its parameters.
+# A kernel from the arguments of its constructor, which have the names of the core's parameters.
 kernel_from <- function(type, arguments) {
   given <- as.list(arguments)
   facts <- kernel_facts()[[type]]
@@ -124,7 +140,7 @@ rational_quadratic <- function(variance = NULL, lengthscale = NULL, alpha = 1, c
 periodic <- function(period, variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
   if (missing(period) || is.null(period)) {
     stop_galvi("kernel", paste(
-      "`period` of periodic() is required:", "periodic(12) starts there, periodic(fixed(12)) holds it."
+      "`period` of periodic() is required:", "periodic(12) starts there, periodic(fixed(12)) fixes it."
     ))
   }
   kernel_from("periodic", environment())
@@ -149,8 +165,6 @@ constant <- function(variance = NULL) kernel_from("constant", environment())
 #' @export
 white <- function(variance = NULL, columns = NULL) kernel_from("white", environment())
 
-#' @description `per_class(kernel)` gives each latent function of a multi-class family its own
-#'   hyperparameters; they are shared otherwise.
 #' @rdname kernels
 #' @export
 per_class <- function(kernel) {
@@ -183,7 +197,7 @@ parameters_in_role <- function(kernel, role) {
   parameters$name[parameters$role == role]
 }
 
-# Kernels that are not made of others; their functions are called like them.
+# Kernels that are not made of others, by the names of their constructors.
 kernel_words <- function() names(Filter(function(facts) facts$operation == "", kernel_facts()))
 
 #' @rdname kernels
@@ -191,13 +205,13 @@ kernel_words <- function() names(Filter(function(facts) facts$operation == "", k
 Ops.galvi_kernel <- function(e1, e2) {
   type <- names(Filter(function(facts) facts$operation == .Generic, kernel_facts()))
   if (!length(type) || missing(e2)) {
-    stop_galvi("kernel", sprintf("Kernels can be added and multiplied; `%s` means nothing here.", .Generic))
+    stop_galvi("kernel", sprintf("Kernels can be added and multiplied, but `%s` is not defined for them.", .Generic))
   }
   parts <- unlist(lapply(list(e1, e2), operands, type, .Generic), recursive = FALSE)
   new_kernel(type, parts = parts)
 }
 
-# a + (b + c) is one sum of three: parts share the variance and are named as the user wrote them.
+# a + (b + c) is one sum of three parts, which share the variance and are named in their order.
 operands <- function(x, type, sign) {
   if (!is_kernel(x)) {
     hint <- if (is.function(x)) {

@@ -1,35 +1,38 @@
-# Fits that did not come to their end.
+# Fits that were stopped.
 
-# value: a fit, or function() that makes one from what was kept.
+# value: a fit, or function() that makes one.
 last_fit <- new.env(parent = emptyenv())
 
-#' The fit so far
+#' Result of an interrupted fit
 #'
-#' What [galvi()] had found when it was stopped: by Ctrl-C (Esc in RStudio), by `max_seconds` of
-#' [galvi_control()], or because rows could no longer be read from a connection or a file. It is the best posterior and
-#' the best hyperparameters until then. Such a fit has not converged and says so, but prints, predicts and
-#' plots as others do, and `update(galvi_last())` goes on from it.
+#' Returns what [galvi()] had found when it was stopped: by Ctrl-C (Esc in RStudio), by `max_seconds` in
+#' [galvi_control()], or because rows could no longer be read from a connection or file.
 #'
-#' After an interrupt `galvi_last()` takes one more iteration, at hyperparameters that are fixed. A fit whose rows
-#' could not be read is also in the error, as `e$fit` in
-#' `tryCatch(galvi(...), galvi_error_unfinished = function(e) e$fit)`.
+#' The fit has the best posterior and hyperparameters found so far. It is marked as not converged, but it prints,
+#' predicts and plots as other fits do, and `update(galvi_last())` continues from it.
 #'
-#' @return The last fit that was stopped in this session, or NULL. Of rows from a source or on a cluster, an interrupt
-#'   leaves none.
-#' @seealso [galvi_control()], [row_source()]
+#' After an interrupt `galvi_last()` runs one more iteration with fixed hyperparameters. A fit whose rows could not be
+#' read is also part of the error: `tryCatch(galvi(...), galvi_error_unfinished = function(e) e$fit)`.
+#'
+#' @return The last fit of the session that was stopped, of class `galvi` (see [galvi-fit]), or NULL. An interrupt of a
+#'   fit to rows from a source or on a cluster leaves none.
+#' @family fitting
 #' @examples
-#' # hyperparameters are learned for a tenth of a second
+#' # the time limit is over after the first step
 #' fit <- suppressWarnings(
-#'   galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(max_seconds = 0.1))
+#'   galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(max_seconds = 1e-6))
 #' )
 #' galvi_last()
+#'
+#' # without a limit, from there
+#' update(galvi_last(), control = galvi_control())
 #' @export
 galvi_last <- function() {
   if (is.function(last_fit$value)) last_fit$value <- last_fit$value()
   last_fit$value
 }
 
-# The error, with what was found before it.
+# The error, with the posterior found so far.
 with_posterior <- function(condition, posterior) {
   condition$posterior <- posterior
   class(condition) <- unique(c("galvi_error_unfinished", class(condition)))
@@ -52,17 +55,17 @@ interrupted_posterior <- function(model, standing) {
   new_step("galvi_infer", result)
 }
 
-# A fit as `start` of the one that goes on from it; `asked`: the expression that stays in the new fit's call.
+# A fit as `start` of a fit that continues it; `asked`: the expression that the call of the new fit keeps.
 continued <- function(fit, asked) structure(fit, asked = asked)
 without_continued <- function(call) {
   if (inherits(call$start, "galvi")) call$start <- attr(call$start, "asked")
   call
 }
 
-# Called by the core when it is interrupted, before R hears of it.
+# Called by the core when it is interrupted, before R handles the interrupt.
 keep_standing <- function(standing) last_fit$standing <- standing
 
-# The same of a fit whose hyperparameters are going to be integrated over.
+# The same for a fit whose hyperparameters are still to be integrated over.
 standing_at <- function(result) {
   start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
   list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)

@@ -1,5 +1,5 @@
-# Compatible methods: methods of inference, ways to take the expectation, families and priors. The facts are the
-# core's: each combination is put to it as a model of three rows.
+# Compatible methods of inference, expectations, families and priors. The facts are the core's: each combination is
+# put to it as a model of three rows.
 
 check_method <- function(method, arg = "method") {
   check_choice(method, c("auto", inference_facts()$name), arg, "method")
@@ -11,88 +11,133 @@ check_expectation <- function(expectation) {
 
 #' Compatible methods, likelihoods and expectations
 #'
-#' Every method of inference with every family, kind of prior and way to take expectations: whether it runs
-#' and, if not, why and what to use.
+#' Lists which inference algorithms (`method =` of [galvi()]) and which expectations (`expectation =`) can be used with
+#' each family and each kind of prior, and gives the reason where a combination is not available.
 #'
-#' `prior` is `"full gp"` where the formula has a [gp()] with a full covariance; else `"fields"` where it has
-#' [iid()], [gmrf()], [rw1()], [rw2()] or [ar1()], whose precision is sparse; else `"sparse gp"` where a gp()
-#' has inducing points, and `"columns"` where all terms are fixed effects or finite-dimensional kernels. What
-#' fields have is listed for few nodes. `method = "auto"` takes `"exact"` for the gaussian family;
-#' for full Gaussian processes `"newton"`, or `"natural_gradient"` where the likelihood is not log-concave
-#' (`student`, `beta_family`, `inverse.gaussian`); `"fixed_point"` for columns, and where the others do not run;
-#' `"incremental"` for columns and inducing points where there are a hundred rows or more for each. Where more
-#' than 1,000 coordinates of inducing points are learned, and coordinates times rows are more than 10^8, it takes
-#' `"stochastic"`.
+#' @section Methods:
+#' | method | algorithm |
+#' |:--|:--|
+#' | `exact` | the exact posterior; gaussian family only |
+#' | `newton` | Newton's method with a first-order model of the variances |
+#' | `fixed_point` | Newton steps of the mean and fixed-point steps of the covariance (Sheth and Khardon 2016) |
+#' | `fixed_point_batch` | mean and covariance in turn, each to convergence (Sheth and Khardon 2016) |
+#' | `natural_gradient` | natural-gradient ascent with line search and acceleration |
+#' | `incremental` | blocks of rows update their own contributions, then full passes |
+#' | `stochastic` | minibatches move posterior and hyperparameters, then full passes (Hensman et al. 2015) |
+#' | `coordinate_ascent` | one variance at a time, then the mean by Newton's method (Khan et al. 2012) |
+#' | `dual` | minimisation of the dual problem (Khan et al. 2013) |
+#' | `opper_archambeau` | L-BFGS over 2N parameters (Opper and Archambeau 2009) |
+#' | `cholesky_gradient` | L-BFGS over the mean and the Cholesky factor of the covariance (Challis and Barber 2013) |
+#' | `mean_field` | probit by independent truncated Gaussians, with a bound of its own (Hensman et al. 2015) |
+#' | `laplace` | Laplace approximation; not a bound |
+#' | `ep` | expectation propagation; not a bound |
 #'
-#' Expectations of log p(y | eta):
+#' All but the last three maximise the same bound, so they give the same posterior where it has one maximum; they differ
+#' in speed.
+#'
+#' `method = "auto"` uses `exact` for the gaussian family. With full [gp()] terms it uses `newton`, or
+#' `natural_gradient` where the likelihood is not log-concave (such as `student`, `beta_family` and
+#' `inverse.gaussian`). Otherwise it uses `fixed_point`, or `incremental` for fixed effects and inducing points with one
+#' linear predictor and at least 100 rows for each coefficient. `stochastic` is used where more than 1,000 coordinates
+#' of inducing points are learned and their number times the number of rows exceeds 10^8.
+#'
+#' The column `prior` of the table is `"full gp"` where the formula has a [gp()] without inducing points; otherwise
+#' `"fields"` where it has random effects or Markov fields ([iid()], [gmrf()], [rw1()], [rw2()], [ar1()]);
+#' otherwise `"sparse gp"` where a gp() has inducing points; and `"columns"` where all terms are fixed effects or
+#' finite-dimensional kernels. What is listed for fields is for a small number of nodes.
+#'
+#' @section Expectations:
+#' The bound contains E_q\[log p(y | eta)\], one integral for each observation:
 #'
 #' | expectation | |
 #' |:--|:--|
-#' | `auto` | exact: `closed_form` where there is one, else `quadrature` |
-#' | `quadrature` | exact to 1e-9; `categorical` to 1e-8 |
-#' | `piecewise` | bound: log(1 + exp(x)) by lines and parabolas, `galvi_control(pieces = )` of them |
-#' | `log` | bound: Jensen, E log(1 + exp(x)) <= log(1 + E exp(x)), and the same of log sum exp |
-#' | `jaakkola` | bound: log(1 + exp(x)) by a parabola (Jaakkola and Jordan 2000) |
-#' | `bouchard` | bound for `categorical`: log sum exp by a sum of log(1 + exp(x)), each exact |
-#' | `bouchard_jaakkola`, `bouchard_piecewise` | the same with each bounded in turn |
-#' | `two_stage` | bound for probit (Hensman, Matthews and Ghahramani 2015) |
+#' | `auto` | exact: `closed_form` where there is one, otherwise `quadrature` |
+#' | `closed_form` | a formula |
+#' | `quadrature` | numerical integration, accurate to 1e-9 (`categorical`: 1e-8) |
+#' | `piecewise` | bound: log(1 + exp(x)) by linear and quadratic pieces, see `pieces` of [galvi_control()] |
+#' | `log` | bound: E log(1 + exp(x)) <= log(1 + E exp(x)) by Jensen's inequality, and the same for log-sum-exp |
+#' | `jaakkola` | bound: log(1 + exp(x)) by a quadratic (Jaakkola and Jordan 2000) |
+#' | `bouchard` | bound for `categorical`: log-sum-exp by a sum of log(1 + exp(x)), each exact (Bouchard 2007) |
+#' | `bouchard_jaakkola`, `bouchard_piecewise` | the same with each of these bounded in turn |
+#' | `two_stage` | bound for probit (Hensman et al. 2015) |
 #' | `super_gaussian` | bound for `laplace` and `student`: a Gaussian of optimised width |
-#' | `taylor` | second-order approximation, no bound |
+#' | `taylor` | second-order approximation, not a bound |
 #'
-#' @section The methods of the papers, each in one call:
-#' Sparse Gaussian processes; `d` is the data, 50 points start at the centres of clusters:
-#' \describe{
-#'   \item{vi-means, Titsias (2009)}{the collapsed bound of regression, whose best posterior is one step away:
-#'     `galvi(y ~ 0 + gp(x, inducing = 50), d)`. As Izmailov runs it, points that stay and projected Newton:
-#'     `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.}
-#'   \item{KLSp, Hensman, Matthews and Ghahramani (2015)}{any likelihood:
-#'     `galvi(y ~ 0 + gp(x, inducing = 50), d, binomial("probit"))`. As published, everything by one L-BFGS:
-#'     `control = galvi_control(joint = TRUE)`, the posterior alone for `freeze` steps first.}
-#'   \item{their two-stage bound}{KLSp's call with `expectation = "two_stage"`.}
-#'   \item{their mean field}{KLSp's call with `method = "mean_field"`.}
-#'   \item{generalised FITC}{KLSp's call with `gp(x, inducing = 50, approximation = "fitc")` and
-#'     `method = "ep"` or `method = "laplace"`.}
-#'   \item{Jaakkola-Jordan and Taylor methods, Izmailov}{`galvi(y ~ 0 + gp(x, inducing = 50), d, binomial(),
-#'     method = "fixed_point", expectation = "jaakkola")`, or `"taylor"`.}
-#' }
+#' @section Methods of the literature:
+#' Each is one call, where `d` is the data frame. The 50 inducing points start at the centres of clusters.
+#'
+#' Sparse Gaussian processes:
+#' * Titsias (2009), the collapsed bound of regression: `galvi(y ~ 0 + gp(x, inducing = 50), d)`. The vi-means method in
+#'   Izmailov's review keeps the points fixed and uses projected Newton steps:
+#'   `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.
+#' * KLSp of Hensman et al. (2015), any likelihood: `galvi(y ~ 0 + gp(x, inducing = 50), d, binomial("probit"))`. They
+#'   optimise everything together: `control = galvi_control(joint = TRUE)`, with `freeze` steps of the posterior
+#'   first. Their two-stage bound is `expectation = "two_stage"`, their mean field `method = "mean_field"`.
+#' * Generalised FITC: `gp(x, inducing = 50, approximation = "fitc")` with `method = "ep"` or `method = "laplace"`.
+#' * The Jaakkola-Jordan and Taylor methods in Izmailov's review: `galvi(y ~ 0 + gp(x, inducing = 50), d, binomial(),
+#'   method = "fixed_point", expectation = "jaakkola")`, or `"taylor"`.
+#'
 #' Full Gaussian processes:
-#' \describe{
-#'   \item{coordinate ascent, Khan, Mohamed and Murphy (2012)}{`galvi(y ~ 0 + gp(x), d, binomial(),
-#'     method = "coordinate_ascent", expectation = "piecewise")`.}
-#'   \item{dual inference, Khan et al. (2013)}{`galvi(y ~ 0 + gp(x), d, poisson(), method = "dual")`; mGPC,
-#'     their classifier of several classes, has `categorical()` and `expectation = "log"`.}
-#'   \item{fixed points, Sheth and Khardon (2016)}{`method = "fixed_point"` and `"fixed_point_batch"`, of
-#'     columns (`y ~ x`) too.}
-#'   \item{Opper and Archambeau (2009), Challis and Barber (2013)}{`method = "opper_archambeau"` and
-#'     `"cholesky_gradient"`.}
-#' }
+#' * Khan, Mohamed and Murphy (2012), coordinate ascent: `galvi(y ~ 0 + gp(x), d, binomial(),
+#'   method = "coordinate_ascent", expectation = "piecewise")`.
+#' * Khan et al. (2013), dual inference: `galvi(y ~ 0 + gp(x), d, poisson(), method = "dual")`. Their multi-class
+#'   classifier mGPC uses `categorical()` and `expectation = "log"`.
+#' * Sheth and Khardon (2016), fixed points: `method = "fixed_point"` and `"fixed_point_batch"`, also for fixed effects.
+#' * Opper and Archambeau (2009): `method = "opper_archambeau"`. Challis and Barber (2013):
+#'   `method = "cholesky_gradient"`.
 #'
-#' *Mean field.* f is integrated out given the latent y*, whose distribution is a product. The bound lies
-#' above that of `"two_stage"` and is exact for a single observation; it is usually, not always, below that
-#' of a Gaussian posterior. Predictions come from the Gaussian that the paper proposes beside Monte Carlo over
-#' y*, which would leave the mean of f what it is and widen its variance; on the banana data the held-out log
-#' density differs by 0.0008 nats per row.
+#' The mean-field method integrates out eta given latent y*, whose approximate distribution is a product. Its bound is
+#' above that of `"two_stage"` and exact for a single observation; it is usually, but not always, below that of a
+#' Gaussian posterior. Predictions use the Gaussian approximation that the paper offers beside Monte Carlo over y*.
 #'
-#' *Hyperparameters.* Izmailov alternates some steps of the posterior with some of the hyperparameters, the
-#' bound's local parameters held. Here every step of the hyperparameters has a whole inference, which starts
-#' at the sites of the last, so that the gradient is that of the bound at its best posterior. On 2000 rows
-#' with 30 points that took 54 factorisations with the Jaakkola bound, where alternating needed 70 to 171 to
-#' come within 0.01 nats (53 against 44 to 70 with exact expectations). Moving everything together,
-#' `joint = TRUE`, finds the same bound in 10 to 70 times the time (`bench/vi-means.R`).
+#' Izmailov alternates between steps of the posterior and of the hyperparameters. galvi runs inference to convergence
+#' for every step of the hyperparameters, starting from the last posterior, so that the gradient is exact.
+#' `bench/vi-means.R` in the sources compares the two and `joint = TRUE`.
 #'
-#' @return A data frame of class `galvi_methods` with columns `family`, `link`, `prior`, `expectation`,
-#'   `method`, `runs` (logical) and `reason` (why not, empty where it runs).
+#' @param family NULL for all families, or a family as in [galvi()]: only the methods for this family and link are
+#'   listed.
+#' @return A data frame of class `galvi_methods` with one row per combination and columns `family`, `link`, `prior`,
+#'   `expectation`, `method`, `runs` (logical: is it available?) and `reason` (if not, why; otherwise empty).
+#' @references
+#' Bouchard, G. (2007). Efficient bounds for the softmax function. *NIPS Workshop on Approximate Bayesian Inference in
+#' Continuous/Hybrid Models*.
+#'
+#' Challis, E. and Barber, D. (2013). Gaussian Kullback-Leibler approximate inference. *Journal of Machine Learning
+#' Research* 14, 2239-2286.
+#'
+#' Hensman, J., Matthews, A. and Ghahramani, Z. (2015). Scalable variational Gaussian process classification.
+#' *International Conference on Artificial Intelligence and Statistics*, PMLR 38, 351-360.
+#'
+#' Izmailov, P. Review of materials on Gaussian processes for machine learning. Lomonosov Moscow State University.
+#'
+#' Jaakkola, T. S. and Jordan, M. I. (2000). Bayesian parameter estimation via variational methods. *Statistics and
+#' Computing* 10, 25-37.
+#'
+#' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process
+#' regression. *Advances in Neural Information Processing Systems* 25.
+#'
+#' Khan, M. E., Aravkin, A. Y., Friedlander, M. P. and Seeger, M. (2013). Fast dual variational inference for
+#' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
+#'
+#' Opper, M. and Archambeau, C. (2009). The variational Gaussian approximation revisited. *Neural Computation* 21,
+#' 786-792.
+#'
+#' Sheth, R. and Khardon, R. (2016). A fixed-point operator for inference in variational Bayesian latent Gaussian
+#' models.
+#' *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
+#'
+#' Titsias, M. K. (2009). Variational learning of inducing variables in sparse Gaussian processes. *International
+#' Conference on Artificial Intelligence and Statistics*, PMLR 5, 567-574.
+#' @family fitting
 #' @examples
-#' galvi_methods()
-#' subset(galvi_methods(), family == "poisson" & !runs)
+#' methods <- galvi_methods(poisson())
+#' methods
+#'
+#' # methods for a full Gaussian process
+#' subset(methods, runs & prior == "full gp" & expectation == "closed_form")$method
 #' @export
-galvi_methods <- function() {
-  cases <- do.call(rbind, lapply(names(family_types()), function(family) {
-    expand.grid(
-      prior = names(case_formulas), link = names(family_types()[[family]]$links), family = family,
-      stringsAsFactors = FALSE
-    )
-  }))
+galvi_methods <- function(family = NULL) {
+  cases <- method_cases(family)
   rows <- lapply(seq_len(nrow(cases)), function(i) {
     model <- case_model(cases[i, ])
     lapply(expectation_facts()$name, function(expectation) {
@@ -111,6 +156,23 @@ case_formulas <- list(
   `full gp` = y ~ gp(x), columns = y ~ x, `sparse gp` = y ~ gp(x, inducing = 2), fields = y ~ iid(x)
 )
 
+# Families with their links, and every kind of prior for each.
+method_cases <- function(family) {
+  families <- names(family_types())
+  links <- function(name) names(family_types()[[name]]$links)
+  if (!is.null(family)) {
+    own <- as_galvi_family(family)
+    if (is_custom(own)) {
+      stop_galvi("family", "`family` must be one of galvi_family(), not a custom_family().")
+    }
+    families <- own$family
+    links <- function(name) own$link
+  }
+  do.call(rbind, lapply(families, function(name) {
+    expand.grid(prior = names(case_formulas), link = links(name), family = name, stringsAsFactors = FALSE)
+  }))
+}
+
 # A model of three rows.
 case_model <- function(case) {
   family <- galvi_family(case$family, link = case$link)
@@ -118,8 +180,8 @@ case_model <- function(case) {
   galvi_model(galvi_design(case_formulas[[case$prior]], data, family))
 }
 
-# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is
-# the same reason for all.
+# Named by method: "" or why it cannot fit such a model. An expectation that the likelihood does not have is the reason
+# for all methods.
 case_refusals <- function(model, expectation) {
   model$expectation <- expectation
   tryCatch(inference_refusals(model), error = function(e) {

@@ -1,53 +1,72 @@
-# The steps of galvi(): each arrow of the data flow as a function from plain values to plain values.
+# The steps of galvi(): functions from plain values to plain values.
 
-#' Fit a model step by step
+#' The steps of galvi(): design, model, inference, fit
 #'
-#' [galvi()] is these four functions, one after the other: the formula meets the data, the model is set up,
-#' inference finds the posterior, and the fit is put together. Called one at a time they show what is passed
-#' along, as plain lists, and let it be changed on the way: weights, offsets, starts and ranges of
-#' hyperparameters.
+#' [galvi()] calls these four functions in turn: `galvi_design()` evaluates the formula in the data, `galvi_model()`
+#' sets up priors, likelihood and hyperparameters, `galvi_infer()` finds the posterior, and `galvi_fit()` assembles the
+#' fit. Call them one at a time to inspect or change what is passed between them, such as weights, offsets, starting
+#' values and ranges of hyperparameters. `contribution()` returns the sums over rows that inference needs.
 #'
-#' What comes later is computed from what a step returned. A weight that is changed in the design counts in
-#' default priors and starts too, as if it had been given to `galvi()`; one that is changed in the model does
+#' Each step is computed from the result of the previous one. A weight that you change in the design also affects
+#' default priors and starting values, as if it had been given to `galvi()`; a weight that you change in the model does
 #' not.
 #'
 #' @inheritParams galvi
-#' @param design What `galvi_design()` returned.
-#' @param model What `galvi_model()` returned.
-#' @param posterior What `galvi_infer()` returned for this model.
-#' @param start A fit, or numbers named like `fit$hyper$name`: where learning starts. In `galvi_infer()` a fit
-#'   to as many rows: its sites are where inference starts.
-#' @param call The call that the fit keeps.
-#' @return `galvi_design()`: a list with, for N rows and K latent values per row, `formula` and `family`;
-#'   `data`, the model frame; `y`, the response as the likelihood has it (classes are 0, 1, ... in the order
-#'   of `levels`), `size` (trials of counts of successes, 1 elsewhere) and `weights`, N numbers each;
-#'   `offset`, N x K; `levels` of the response and names of the `latents`, NULL where it has none; `parts` of
-#'   the formula and `args`, what `weights`, `offset` and `subset` were given as. Of rows from a source
-#'   ([row_source()]) all this is of a sample, and `stream` says how they are read; what is changed in the
-#'   sample's rows does not reach the others.
+#' @param design The value of `galvi_design()`.
+#' @param model The value of `galvi_model()`; for `contribution()` also a fit.
+#' @param posterior The value of `galvi_infer()` for this model.
+#' @param start As in [galvi()]. If a fit with the same number of rows is given to `galvi_infer()`, inference starts at
+#'   its posterior.
+#' @param call The call that is stored in the fit.
+#' @return Lists of class `galvi_step`, and a fit. N is the number of rows and K the number of linear predictors.
 #'
-#'   `galvi_model()`: a list with `y`, `size`, `weights` and `offset` as before; `designs`, what the terms see
-#'   of the rows, such as the columns `W` of fixed effects; `predictors`, the terms' priors, with the `solver`
-#'   and the `latents` that have them; `likelihood`; `expectation`; `hyper`, a list of columns with an entry
-#'   for each hyperparameter: `name`, `value` (where learning starts), `learned` (or fixed at it?), `lower` and
-#'   `upper` (the range that is searched), `transform`, `prior`; inducing points are one hyperparameter, all
-#'   of whose entries have its name, and `shape` has its dimensions. Besides, what the fit is to have:
-#'   `formula`, `family`, `prior`, `data`, `design` (how new data become rows) and `control`.
+#' `galvi_design()` returns
+#' \describe{
+#'   \item{`formula`, `family`}{as given.}
+#'   \item{`data`}{the model frame.}
+#'   \item{`y`, `size`, `weights`}{N numbers each: the response as the likelihood uses it (classes are 0, 1, ... in the
+#'     order of `levels`), the trials of binomial responses (1 otherwise) and the weights.}
+#'   \item{`offset`}{N x K matrix.}
+#'   \item{`levels`, `latents`}{levels of the response and names of the linear predictors, or NULL.}
+#'   \item{`parts`, `args`}{the parsed formula, and the expressions of `weights`, `offset` and `subset`.}
+#'   \item{`stream`}{for rows from a source ([row_source()]) only: how to read them. The other elements then describe a
+#'     sample of the rows; changing them does not affect the rest.}
+#' }
 #'
-#'   `galvi_infer()`: a list with `mean` and `variance` of the linear predictor, N x K; the sites `alpha`,
-#'   `lambda`, `b`, N x K; `hyper`, the values of all hyperparameters, and `at_bound`; `coefficients`,
-#'   `latent`, `extra` and `factor` as in the fit; `elbo`, `log_prior`, `trace`; `converged`, `message`,
-#'   `gradient_norm`, `gap`, `rounding`, `jitter`; `method`, `expectation`, `backend`, `cost` and, if there
-#'   were several, `starts`.
+#' `galvi_model()` returns `y`, `size`, `weights` and `offset` as above and
+#' \describe{
+#'   \item{`designs`}{what the terms need of the rows, such as the columns `W` of fixed effects.}
+#'   \item{`predictors`}{for each linear predictor the terms with their priors, and the `solver`.}
+#'   \item{`likelihood`, `expectation`}{names and parameters of these.}
+#'   \item{`hyper`}{a list of vectors with one element per hyperparameter: `name`; `value`, the starting value;
+#'     `learned`, FALSE where it is fixed; `lower` and `upper`, the range of the search; `transform`; `prior`.
+#'     Inducing points are one hyperparameter with several elements, with their dimensions in `shape`.}
+#'   \item{`formula`, `family`, `prior`, `data`, `design`, `control`}{elements of the later fit.}
+#' }
 #'
-#'   `galvi_fit()`: a fit, see [galvi-fit].
-#' @seealso [galvi()]
+#' `galvi_infer()` returns
+#' \describe{
+#'   \item{`mean`, `variance`}{posterior mean and variance of the linear predictors, N x K matrices.}
+#'   \item{`alpha`, `lambda`, `b`}{the sites, N x K matrices, see [galvi-fit].}
+#'   \item{`hyper`, `at_bound`}{values of the hyperparameters, and whether they are at the end of their range.}
+#'   \item{`coefficients`, `latent`, `extra`, `factor`}{as in [galvi-fit].}
+#'   \item{`elbo`, `log_prior`, `trace`}{the bound in nats, the log prior density of the hyperparameters, the path.}
+#'   \item{`converged`, `message`, `gradient_norm`, `gap`, `rounding`, `jitter`}{as `convergence` in [galvi-fit].}
+#'   \item{`method`, `expectation`, `backend`, `cost`, `starts`}{what was used; the last only with several starts.}
+#' }
+#'
+#' `galvi_fit()` returns a fit, see [galvi-fit].
+#' @section Errors:
+#' `galvi_error_argument` where an argument is not the value of the previous step; `contribution()` also signals
+#' `galvi_error_model`, `galvi_error_q` and `galvi_error_rows`. All errors of [galvi()] may occur.
+#' @seealso [galvi()], `vignette("extending", package = "galvi")`.
+#' @family extending
 #' @examples
-#' # a row that counts for nothing, without changing the data
+#' # leave out a row by its weight, without changing the data
 #' design <- galvi_design(dist ~ gp(speed), data = cars)
 #' design$weights[49] <- 0
 #'
-#' # a hyperparameter that is held
+#' # fix a hyperparameter
 #' model <- galvi_model(design)
 #' at <- model$hyper$name == "gp(speed).lengthscale"
 #' model$hyper$value[at] <- 10
@@ -57,7 +76,7 @@
 #' posterior$elbo
 #' galvi_fit(model, posterior)
 #'
-#' # the expected log likelihood of the first ten rows and of all
+#' # the expected log likelihood of the first ten rows and of all rows
 #' columns <- galvi_model(galvi_design(dist ~ speed, data = cars))
 #' q <- galvi_infer(columns)
 #' contribution(columns, q, 1:10)$value
@@ -107,7 +126,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
   verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
   check_batch_rows(control, all_rows(model))
-  # the optimiser takes no steps at all for no limit
+  # the optimiser takes 0 to mean no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
   hyper <- if (learn) "optimise" else "fixed"
@@ -129,7 +148,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     }
     fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
   }
-  # an error while rows were read is told as it was, not as the core's
+  # an error while rows were read is reported as it was, not as an error of the core
   as_read <- function(expr) tryCatch(expr, error = function(e) {
     failure <- if (!is.null(passes)) passes$failure()
     stop(if (is.null(failure)) e else failure)
@@ -173,7 +192,7 @@ galvi_fit <- function(model, posterior, call = match.call()) {
 
 # ---- what the steps share ----
 
-# maker: the step that returns them.
+# maker: the step that returns the fields.
 new_step <- function(maker, fields) structure(fields, maker = maker, class = "galvi_step")
 
 check_step <- function(x, maker, arg) {
@@ -181,7 +200,7 @@ check_step <- function(x, maker, arg) {
   stop_galvi("argument", sprintf("`%s` must be what %s() returns, not %s.", arg, maker, describe(x)))
 }
 
-#' The part of a model that the core reads (R/model-list.R), checked, as it may have been changed
+#' The part of a model that the core reads (R/model-list.R), checked, as users may have changed it
 #' @noRd
 core_model <- function(model, method) {
   own <- c("formula", "family", "prior", "data", "design", "control", "stream", "integrate")
@@ -193,14 +212,14 @@ core_model <- function(model, method) {
   core
 }
 
-# What inference goes on from at other hyperparameters: one start, and the time that is left.
+# Settings for inference at other hyperparameters: one start, and the remaining time.
 settled_control <- function(control, began) {
   control$one_start <- TRUE
   control$max_seconds <- max(0, control$max_seconds - (proc.time()[["elapsed"]] - began))
   control
 }
 
-# Of rows that are not in memory the core returns no marginals: those of the sample stand for them.
+# For rows that are not in memory the core returns no marginals: those of the sample are used instead.
 with_sample <- function(result, core, passes, control) {
   if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
   result
@@ -214,7 +233,7 @@ check_batch_rows <- function(control, rows) {
   ))
 }
 
-# Sites of a fit to as many rows are a good place to start from.
+# Sites of a fit with the same number of rows, where inference can start.
 warm_start <- function(start, model) {
   if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
   start$posterior[c("lambda", "b")]

@@ -1,4 +1,4 @@
-# Paths of several methods: how far each is from the best after so many flops or seconds.
+# Paths of several methods: the distance to the best bound against flops or seconds.
 
 #' @rdname galvi_compare
 #' @export
@@ -16,7 +16,7 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
     }))
   })
   panels <- unlist(panels, recursive = FALSE)
-  if (!length(panels)) stop_galvi("argument", "There is no path to draw: none of the methods has a bound.")
+  if (!length(panels)) stop_galvi("argument", "There is no path to draw: none of the methods gives a bound.")
   draw_panels(lapply(panels, `[[`, "draw"), look, ask)
   invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
 }
@@ -35,7 +35,7 @@ check_each <- function(x, choices, arg) {
   unique(vapply(x, check_choice, "", choices, arg, USE.NAMES = FALSE))
 }
 
-#' Colour, line and mark of every method, apart without colours too
+#' Colour, line type and symbol of every method, distinct without colours too
 #' @noRd
 method_styles <- function(ends) {
   i <- seq_along(ends$method) - 1L
@@ -45,17 +45,17 @@ method_styles <- function(ends) {
   )
 }
 
-# Rounding: nobody is closer to the best bound than this.
+# Smaller distances are rounding error.
 nearest_drawn <- function(best) max(1e-10, 1e-14 * abs(best))
 
-#' What a panel shows: method, flops, seconds, measure, value
+#' The data of a panel: method, flops, seconds, measure, value
 #' @noRd
 measure_data <- function(x, measure) {
   trace <- x$trace
   if (measure == "bound") {
     bounds <- x$ends$method[x$ends$kind != "approximation"]
     trace <- trace[trace$method %in% bounds & is.finite(trace$elbo), ]
-    # a method that starts several times keeps the best so far
+    # with several starts the best so far
     so_far <- stats::ave(trace$elbo, trace$method, FUN = cummax)
     value <- pmax(x$best - so_far, nearest_drawn(x$best))
   } else {
@@ -68,11 +68,11 @@ measure_data <- function(x, measure) {
 draw_paths <- function(x, data, measure, cost, styles, look) {
   styles <- styles[styles$method %in% data$method, ]
   styles$colour <- look_colours(look, styles$colour)
-  # a clock may say 0
+  # a measured time may be 0
   data$cost <- pmax(data[[cost]], min(data[[cost]][data[[cost]] > 0], Inf))
   if (!all(is.finite(data$cost))) data$cost <- 1
   labels <- measure_labels(x, measure)
-  # a first step can be astronomically far, as counts under a wide prior are
+  # a first step can be extremely far, as with counts and a wide prior
   top <- if (measure == "bound") max(1e3, 10 * abs(x$best)) else Inf
   if (any(data$value > top)) labels$note <- paste(c(labels$note, "starts above the panel"), collapse = "; ")
   crosses <- if (!all(styles$converged)) "crosses: not converged"
@@ -88,7 +88,7 @@ draw_paths <- function(x, data, measure, cost, styles, look) {
 measure_labels <- function(x, measure) {
   rows <- paste(format(x$n_held_out, big.mark = ","), "held-out rows")
   switch(measure,
-    bound = list(axis = "nats below the best bound", title = "How far from the best bound",
+    bound = list(axis = "nats below the best bound", title = "Distance to the best bound",
       note = if (any(x$ends$kind == "approximation")) {
         paste("without", paste(x$ends$method[x$ends$kind == "approximation"], collapse = ", "), "(no bound)")
       }),
@@ -97,12 +97,12 @@ measure_labels <- function(x, measure) {
   )
 }
 
-#' A path with marks where few, its end in full; a cross where it did not converge
+#' A path with some marks and a large one at its end: a cross where it did not converge
 #' @noRd
 draw_path <- function(path, style) {
   colour <- style$colour
   graphics::lines(path$cost, path$value, col = colour, lty = style$line, lwd = 1.5)
-  # no more marks than an eye can tell apart, evenly along the drawn path
+  # a dozen symbols at most, evenly spaced along the path
   place <- log10(path$cost)
   span <- diff(graphics::par("usr")[1:2]) / 12
   marked <- !duplicated(floor(place / span))
@@ -112,7 +112,7 @@ draw_path <- function(path, style) {
     col = colour, cex = 1.4, lwd = 2)
 }
 
-#' At least a third of a decade, so that a single step has an axis
+#' A range of at least a third of a decade, so that a single step has an axis
 #' @noRd
 wide_range <- function(x) {
   range <- range(x)

@@ -1,44 +1,72 @@
-# Start, hold, learn: what a user may put where a parameter's value goes, and priors.
+# What a user may give for a parameter: a starting value, a fixed value or a prior.
 
-#' Values and priors of parameters
+#' Priors, fixed values and starting values of parameters
 #'
-#' In kernels, families and terms a plain number is where learning *starts*, `fixed()` *holds* a value,
-#' and a prior makes the estimate a posterior mode (MAP). In the `prior =` argument of [galvi()], which
-#' describes fixed effects, a plain number is held and `learn()` learns it by the bound.
+#' These functions say what is known about a parameter of a kernel, a family or a term, or about a fixed effect. In
+#' kernels, families and terms a number is a starting value, `fixed()` sets a value that is not estimated, and a prior
+#' makes the estimate a posterior mode (a penalised estimate). In the argument `prior` of [galvi()] the standard
+#' deviation of a fixed effect is fixed where it is a number, and `learn()` estimates it.
 #'
 #' | constructor | density |
 #' |:--|:--|
-#' | `normal(mean, sd)` | of a coefficient: `exp(-(x - mean)^2 / (2 sd^2)) / (sd sqrt(2 pi))` |
-#' | `log_normal(meanlog, sdlog)` | `log(x)` is normal with mean `meanlog` and standard deviation `sdlog` |
-#' | `half_normal(sd)` | `2 exp(-x^2 / (2 sd^2)) / (sd sqrt(2 pi))`, x >= 0 |
-#' | `pc(upper, prob)` | the standard deviation `s = sqrt(variance)` is exponential, P(s > `upper`) = `prob` |
-#' | `pc_range(lower, prob)` | `1 / range` is exponential, P(range < `lower`) = `prob`: the penalised complexity prior of a range in the plane |
+#' | `normal(mean, sd)` | a coefficient is normal |
+#' | `log_normal(meanlog, sdlog)` | the logarithm of the parameter is normal |
+#' | `half_normal(sd)` | the parameter is the absolute value of a normal variable with mean 0 |
+#' | `pc(upper, prob)` | the standard deviation s = `sqrt(variance)` is exponential with P(s > `upper`) = `prob` |
+#' | `pc_range(lower, prob)` | `1 / range` is exponential with P(range < `lower`) = `prob` |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
-#' | `lkj(eta)` | of a correlation matrix R: proportional to its determinant to the power `eta - 1` |
+#' | `lkj(eta)` | the density of a correlation matrix R is proportional to `det(R)^(eta - 1)` |
 #'
-#' `log_normal()` and `half_normal()` describe the parameter that they are given to, in its natural scale;
-#' `pc()` and `gamma_prior()` belong to variances and to the standard deviations in `normal(0, sd = )` and [spde()],
-#' `pc_range()` to the range in [spde()] and to lengthscales of kernels of two inputs.
-#' Optimisation runs on the log scale and the densities include its Jacobian, so the mode is the mode of the
-#' log of the parameter. `lkj()` belongs to the correlations of random effects, see [random-slopes].
+#' `log_normal()` and `half_normal()` describe a positive parameter on the scale on which it is reported: a variance is
+#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are priors of variances and of standard
+#' deviations; they describe the standard deviation and the precision, whichever of the two is reported. `pc_range()`,
+#' the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in [spde()] and for
+#' lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see [random-slopes].
 #'
-#' @param mean,sd Mean and standard deviation. In `normal()` for the `prior =` argument a number is held; `sd
-#'   = learn(1)` (or a prior) learns it together with the other hyperparameters, one for each variable
-#'   (automatic relevance determination; the columns of one factor share theirs). `sd = Inf` is a flat prior
-#'   (only where no full `gp()` is in the formula).
-#' @param value The value to hold.
-#' @param start Where learning starts.
-#' @param meanlog,sdlog Mean and standard deviation of the logarithm.
-#' @param upper,prob The standard deviation exceeds `upper` with probability `prob`.
-#' @param lower The range is below `lower` with probability `prob`.
-#' @param shape,rate Shape and rate of the gamma distribution of 1 / variance.
-#' @param eta Positive; 1 is uniform over correlation matrices, more prefers weak correlations.
-#' @return A small list of class `galvi_value`.
+#' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
+#' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
+#' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
+#'
+#' @param mean Mean of the coefficient, a number.
+#' @param sd Standard deviation, positive. In `normal()` it is fixed where it is a number, `Inf` is a flat prior (not in
+#'   models with a full [gp()]), and `learn()` or a prior estimates it: one for each variable (automatic relevance
+#'   determination), where all columns of a factor share theirs. In `half_normal()` it is that of the normal variable.
+#' @param value The fixed value: a number, a numeric vector for parameters with several values, such as thresholds or
+#'   lengthscales with `ard = TRUE`, or a matrix for loadings.
+#' @param start The starting value, a positive number.
+#' @param meanlog,sdlog Mean and standard deviation of the logarithm of the parameter.
+#' @param upper A positive number that the standard deviation exceeds with probability `prob`.
+#' @param prob A probability above 0 and below 1.
+#' @param lower A positive number below which the range is with probability `prob`, in units of the coordinates.
+#' @param shape,rate Shape and rate of the gamma distribution of `1 / variance`, positive.
+#' @param eta A positive number: 1 is uniform over correlation matrices, larger values prefer weak correlations.
+#' @return A list of class `galvi_value`, for use in kernels, families, terms and `prior`.
+#' @section Errors:
+#' `galvi_error_prior` for invalid arguments. A prior that is not suitable for a parameter is an error of the kernel,
+#' family or term that it is given to.
+#' @references
+#' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
+#' onion method. *Journal of Multivariate Analysis* 100, 1989-2001 (`lkj`).
+#'
+#' Simpson, D., Rue, H., Riebler, A., Martins, T. G. and Sorbye, S. H. (2017). Penalising model component complexity: a
+#' principled, practical approach to constructing priors. *Statistical Science* 32, 1-28 (`pc`).
+#'
+#' Fuglstad, G.-A., Simpson, D., Lindgren, F. and Rue, H. (2019). Constructing priors that penalize the complexity of
+#' Gaussian random fields. *Journal of the American Statistical Association* 114, 445-452 (`pc_range`).
+#' @family kernels and priors
 #' @examples
-#' normal(0, 2.5)
-#' normal(0, sd = learn(1))
-#' fixed(2)
-#' pc(1, 0.01)
+#' # shrinkage priors for slopes, a wider prior for the intercept
+#' fit <- galvi(mpg ~ wt + hp + qsec, data = mtcars,
+#'              prior = list(intercept = normal(20, 20), default = normal(0, sd = learn(1))))
+#' fit$prior
+#' fit$hyper
+#'
+#' # a random intercept whose standard deviation exceeds 100 with probability 0.01
+#' galvi(Reaction ~ Days + iid(Subject, variance = pc(100, 0.01)), data = sleepstudy)
+#'
+#' # a fixed lengthscale, and a prior of the noise variance
+#' galvi(dist ~ gp(speed, kernel = se(lengthscale = fixed(10))), data = cars,
+#'       family = galvi_family("gaussian", variance = log_normal(log(200), 1)))
 #' @name priors
 NULL
 
@@ -65,7 +93,7 @@ learn <- function(start = 1) {
 #' @rdname priors
 #' @export
 fixed <- function(value) {
-  if (missing(value)) stop_galvi("prior", "fixed() needs the value to hold: fixed(2).")
+  if (missing(value)) stop_galvi("prior", "fixed() needs a value, as in fixed(2).")
   if (!is.numeric(value) || !length(value) || anyNA(value) || any(!is.finite(value))) {
     stop_galvi("prior", sprintf("`value` of fixed() must be finite numbers, not %s.", describe(value)))
   }
@@ -130,7 +158,7 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 
 is_normal <- function(x) inherits(x, "galvi_normal")
 
-# Names of the functions here that describe what is not known.
+# Names of the prior constructors.
 prior_names <- function() hyper_prior_facts()$type
 
 #' @export
@@ -150,9 +178,10 @@ print.galvi_value <- function(x, digits = NULL, ...) {
   invisible(x)
 }
 
-#' What the user gave for one positive parameter -> list(value, learned, prior). A NULL means `default`; a
-#' number is a start, or held where `number = "hold"`. Some priors need a variance or a standard deviation
-#' (`sd`).
+#' What the user gave for one positive parameter -> list(value, learned, prior)
+#'
+#' NULL means `default`. A number is a starting value or, with `number = "hold"`, a fixed value. Some priors are for
+#' variances (`variance`) or standard deviations (`sd`) alone.
 #' @noRd
 as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
                          variance = TRUE, sd = FALSE, infinite = FALSE, what = "prior") {
@@ -188,7 +217,7 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
   }
   if ((variance || sd) && of == "range") {
     stop_galvi(what, sprintf(
-      "`%s` is no range, and %s() is a prior of ranges: use pc(), half_normal() or log_normal().", arg, x$type
+      "`%s` is not a range, and %s() is a prior of ranges: use pc(), half_normal() or log_normal().", arg, x$type
     ))
   }
   if (!variance && !sd && of == "variance") {

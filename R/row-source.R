@@ -1,49 +1,54 @@
-# Where rows come from that are not in memory. R/source-scan.R reads them for the first time,
+# Sources of rows that are not in memory. R/source-scan.R reads them for the first time,
 # R/source-passes.R again and again.
 
-#' Rows that are not in memory
+#' Data that are not in memory: databases, files, functions
 #'
-#' `row_source()` says how rows are read, some at a time. [galvi()] takes one as `data`, or anything that has
-#' a method here, and fits without ever holding the table: rows are read once for every pass of inference.
+#' `row_source()` describes where rows are read from, in chunks. [galvi()] takes such a source as `data`, or anything
+#' that has a method here, and fits models to tables larger than memory by passes over the rows.
 #'
-#' A first pass finds the levels of factors and text and takes a sample of up to 50,000 rows, spread over the
-#' table, with every level and both ends of every number among them. Default priors, starts of hyperparameters
-#' and inducing points come from the sample, and so does what expressions such as `scale(x)` learn. A second
-#' pass checks all rows and counts them. A table of up to 50,000 rows is all sample: its fit is that of a data
-#' frame.
+#' A first pass finds the levels of factors and text columns and takes a sample of up to 50,000 rows across the table,
+#' which contains all levels and the minimum and maximum of all numbers. Default priors, starting values, initial
+#' inducing points and the parameters of expressions such as `scale(x)` come from this sample. A second pass checks and
+#' counts all rows. A table of up to 50,000 rows is read into memory and gives the fit of a data frame.
 #'
-#' Larger tables are for models of fixed effects and of `gp()` with `inducing`. Inference then reads all rows
-#' in every pass; `galvi_control(chunk_rows = )` says how many at a time, which changes no number. Rows must
-#' come back the same, in the same order, in every pass: give a query an `ORDER BY` where its database does not
-#' promise that. `weights`, `offset` and `subset` are evaluated in each chunk, so `subset` must be TRUE or FALSE
-#' for each row.
+#' Larger tables need a model of fixed effects and [gp()] terms with `inducing`. Inference then reads all rows in
+#' every pass, `galvi_control(chunk_rows = )` at a time; the results do not depend on the size of the chunks.
 #'
-#' Levels of an expression such as `factor(k)` are those in the sample: let the source give text or a factor.
+#' * The rows must be the same, in the same order, in every pass. Give a query an `ORDER BY` if the database does
+#'   not guarantee the order.
+#' * `weights`, `offset` and `subset` are evaluated in each chunk, so `subset` must be logical.
+#' * Levels of an expression such as `factor(k)` are those of the sample; let the source return text or a factor
+#' instead.
 #'
-#' Such a fit keeps the sample, for plots, and no connection. [predict()][predict.galvi],
-#' [fitted()][fitted.galvi] and [residuals()][residuals.galvi] take a source as `newdata`; without `newdata`
-#' they are errors, as is what needs all rows, such as [loo()][loo.galvi].
+#' The fit keeps the sample, for plots, and no connection. [predict()][predict.galvi], [fitted()][fitted.galvi] and
+#' [residuals()][residuals.galvi] take a source as `newdata`. Without `newdata` they are an error, as are methods that
+#' need all rows, such as [loo()][loo.galvi].
 #'
-#' @param x Where the rows are:
-#' * a data frame;
-#' * a function in biglm's convention: `f(reset = TRUE)` starts over, `f(reset = FALSE)` gives the next data
-#'   frame, NULL after the last;
-#' * a connection of package DBI, with `from`; the result is fetched some rows at a time (RPostgres leaves the
-#'   others with the server, RPostgreSQL does not);
-#' * a function without arguments that makes such a connection, with `from`: every pass has one of its own and
-#'   closes it. Workers of `galvi_control(cluster = )` need that;
-#' * a lazy table of dbplyr;
-#' * an `arrow::open_dataset()`;
-#' * paths of Parquet files (package arrow or nanoparquet; the latter reads a row group at a time) or of CSV
-#'   files with a header, one after the other. The files must have the same columns.
+#' @param x The source of the rows, one of
+#'   * a data frame;
+#'   * a function with an argument `reset`, as in package biglm: `f(reset = TRUE)` starts again, `f(reset = FALSE)`
+#'     returns the next data frame, or NULL after the last;
+#'   * a DBI connection, with `from` (package RPostgres fetches results from the server in chunks, RPostgreSQL fetches
+#'     them all);
+#'   * a function without arguments that opens a DBI connection, with `from`: every pass opens and closes its own
+#'     connection, as workers of `galvi_control(cluster = )` need;
+#'   * a lazy table of package dbplyr;
+#'   * a data set of `arrow::open_dataset()`;
+#'   * paths of Parquet files (with package arrow or nanoparquet; the latter reads one row group at a time) or of CSV
+#'     files with a header. All files must have the same columns.
 #' @param from The name of a table, or an SQL query that begins with `SELECT` or `WITH`.
-#' @param ... For CSV files, arguments of [utils::read.csv()], such as `colClasses = c(id = "character")` where
-#'   a text column has rows that look like numbers. Else empty.
-#' @return A list of class `galvi_row_source` with `label`, the names of the `columns`, and `open(columns,
-#'   rows)`, which begins a pass: a list of `read()`, the next data frame, of about that many rows, or NULL, and
-#'   `close()`.
+#' @param ... For CSV files arguments of [utils::read.csv()], such as `colClasses = c(id = "character")` for a text
+#'   column that contains numbers. Must be empty otherwise.
+#' @return A list of class `galvi_row_source` with elements `label`, a description; `columns`, their names; and
+#'   `open(columns, rows)`, which starts a pass and returns a list of two functions: `read()`, which returns the next
+#'   data frame of about `rows` rows, or NULL, and `close()`.
+#' @section Errors:
+#' `galvi_error_data` where a source cannot be read, its rows change between passes or a file or package is
+#' missing; `galvi_error_unfinished` where reading fails while [galvi()] runs (the fit so far is [galvi_last()]).
+#' @seealso `vignette("many-rows", package = "galvi")`.
+#' @family large data
 #' @examples
-#' # a function that makes its rows
+#' # a function that generates its rows
 #' chunk <- 0
 #' rows <- function(reset) {
 #'   if (reset) return(chunk <<- 0)
@@ -57,11 +62,11 @@
 #' coef(fit)
 #' @examplesIf requireNamespace("RSQLite", quietly = TRUE)
 #'
-#' # a table in a database
+#' # a table in a database, and a query
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
 #' DBI::dbWriteTable(con, "cars", cars)
-#' galvi(dist ~ speed, data = row_source(con, "cars"))
-#' galvi(dist ~ speed, data = row_source(con, "SELECT * FROM cars WHERE speed > 5 ORDER BY speed"))
+#' coef(galvi(dist ~ speed, data = row_source(con, "cars")))
+#' coef(galvi(dist ~ speed, data = row_source(con, "SELECT * FROM cars WHERE speed > 5 ORDER BY speed")))
 #' DBI::dbDisconnect(con)
 #' @export
 row_source <- function(x, ...) {
@@ -184,13 +189,13 @@ print.galvi_row_source <- function(x, ...) {
 #' @param label In errors: "the table `flights`".
 #' @param open function(columns, rows) -> list(read, close), see ?row_source. read() may give more columns
 #'   and rows than were asked for.
-#' @param travels Does `open` work in another process too?
+#' @param travels Does `open` also work in another process?
 #' @noRd
 new_row_source <- function(label, columns, open, travels = TRUE) {
   structure(list(label = label, columns = columns, open = open, travels = travels), class = "galvi_row_source")
 }
 
-#' Does galvi(data = ) read this by row_source()? Data frames and what becomes one are in memory.
+#' Does galvi(data = ) read this by row_source()? Data frames, and what is converted to one, are in memory.
 #' @noRd
 is_row_source <- function(x) {
   known <- c("galvi_row_source", "function", "character", "DBIConnection", "tbl_lazy", "ArrowObject")
@@ -201,13 +206,13 @@ has_package <- function(package) requireNamespace(package, quietly = TRUE)
 
 stop_no_rows <- function(label) stop_galvi("data", sprintf("`data` is empty: %s has no rows.", label))
 
-# Integers of 64 bits, which only their package can read.
+# 64-bit integers, which only package bit64 can read.
 long_numbers <- function(x) {
   if (has_package("bit64")) return(as.double(x))
   stop_galvi("data", "Integers of 64 bits need the package bit64: install it.")
 }
 
-# What goes wrong while rows are read is an error about data.
+# Errors while rows are read are errors about data.
 reading <- function(label, expr, rows = 0) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
@@ -220,7 +225,7 @@ reading <- function(label, expr, rows = 0) {
 
 row_number <- function(n) format(n, big.mark = ",", scientific = FALSE)
 
-# One table after the other, each made when it is asked for.
+# One table after the other, each made when it is needed.
 whole_tables <- function(tables) {
   at <- 0L
   list(read = function() if (at < length(tables)) tables[[at <<- at + 1L]](), close = function() NULL)
@@ -228,7 +233,7 @@ whole_tables <- function(tables) {
 
 # ---- databases ----
 
-# What a user calls `from`, as SQL with its names quoted, and in words.
+# `from` as SQL with quoted names, and in words.
 quoted_table <- function(con, from) {
   if (!is.character(from) || length(from) != 1L || is.na(from)) {
     stop_galvi("data", paste(
@@ -241,14 +246,14 @@ quoted_table <- function(con, from) {
   list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", from))
 }
 
-# table: SQL, quoted. Results are fetched as they are asked for.
+# table: SQL, quoted. Results are fetched in chunks.
 query_source <- function(con, table, label) {
   new_row_source(
     label, query_columns(con, table, label), function(columns, rows) open_query(con, table, columns, rows), FALSE
   )
 }
 
-#' A table by connections of its own: connect() makes one for each pass
+#' A table with its own connections: connect() opens one for each pass
 #' @noRd
 connecting_source <- function(connect, from) {
   connected <- function() {
@@ -292,7 +297,7 @@ open_query <- function(con, table, columns, rows) {
   result <- send_query(con, table, paste(DBI::dbQuoteIdentifier(con, columns), collapse = ", "))
   list(
     read = function() if (!DBI::dbHasCompleted(result)) DBI::dbFetch(result, n = rows),
-    # of a connection that was dropped there is nothing left to clear
+    # a lost connection has nothing to clear
     close = function() suppressWarnings(try(DBI::dbClearResult(result), silent = TRUE))
   )
 }
@@ -301,7 +306,7 @@ open_query <- function(con, table, columns, rows) {
 
 #' Parquet files by package nanoparquet
 #'
-#' It exports no reader of row groups; where it has one, files of several are read a group at a time.
+#' It exports no reader of row groups; if it has an internal one, files of several groups are read a group at a time.
 #' @noRd
 parquet_source <- function(paths) {
   group_reader <- get0("read_parquet_row_group", asNamespace("nanoparquet"), mode = "function")
@@ -325,7 +330,7 @@ csv_source <- function(paths, options) {
   new_row_source("the CSV files", columns, function(columns, rows) csv_reader(paths, columns, rows, options))
 }
 
-# Rows of an open connection, some at a time; the header once for each file.
+# Rows of an open connection in chunks; the header is read once for each file.
 csv_reader <- function(paths, columns, rows, options) {
   con <- NULL
   header <- NULL

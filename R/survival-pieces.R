@@ -1,35 +1,42 @@
-#' Survival times as counts: the piecewise exponential model
+#' Survival times as counts: piecewise exponential models
 #'
-#' Splits every row at `cuts` into one per interval of time that it was under observation in. With a hazard
-#' that is constant within intervals the counts of events have the likelihood of a Poisson model with the time
-#' at risk as exposure, so that any terms make a survival model of it: a smooth baseline hazard by
-#' `rw1(interval)`, effects that change in time by `by =`, frailties by `(1 | group)`. With an interval per
-#' event time it is about Cox's model.
+#' Splits each row of survival data at `cuts` into one row per time interval, with the event indicator and the time at
+#' risk. A Poisson model of these rows is a proportional hazards model whose baseline hazard is constant within
+#' intervals.
 #'
-#' The log likelihood is that of the Poisson model without the sum of `event * log_exposure`, which no
-#' parameter changes.
+#' A piecewise constant hazard has the likelihood of a Poisson model of the event counts with the time at risk as
+#' exposure, so every term of a Poisson model is available: a smooth baseline hazard by `rw1(interval)`, time-varying
+#' effects by `by =`, shared frailties by `(1 | group)`. With one interval per event time it approximates Cox's model.
 #'
-#' @param formula A formula with a `survival::Surv()` of type right or counting on its left; its right side
-#'   says which columns are kept, `.` for all others.
+#' The log likelihood of the survival model is that of the Poisson model minus the sum of `event * log_exposure`, which
+#' does not depend on the parameters.
+#'
+#' @param formula A formula with a `survival::Surv()` object of type right or counting on the left. The right side
+#'   names the columns of `data` to keep; `.` keeps all others.
 #' @param data A data frame.
-#' @param cuts Increasing positive times at which intervals end; one more lasts from the last on. Or one whole
-#'   number: so many intervals with about equally many events each.
+#' @param cuts Increasing positive times at which intervals end; a last interval follows the last of them. Or one whole
+#'   number: the number of intervals, with about equally many events in each.
 #' @return A data frame with the columns asked for and
 #'   \describe{
-#'     \item{event}{1 where the row's event happened in the interval, else 0.}
-#'     \item{log_exposure}{the logarithm of the time at risk in the interval.}
-#'     \item{interval}{the number of the interval, from 1.}
-#'     \item{time}{the middle of the interval, of the last one that of its start and the largest time.}
-#'     \item{row}{the row of `data`.}
+#'     \item{event}{1 where the event of the row happened in the interval, else 0.}
+#'     \item{log_exposure}{logarithm of the time at risk in the interval, for use as an offset.}
+#'     \item{interval}{number of the interval, from 1.}
+#'     \item{time}{midpoint of the interval; the last interval is taken to end at the largest time.}
+#'     \item{row}{row number in `data`.}
 #'   }
-#'   Attribute `cuts` has the cuts. Rows with missing values are left out.
-#' @references Holford, T. R. (1980). The analysis of rates and of survivorship using log-linear models.
-#'   Biometrics 36, 299-305.
-#' @seealso [survival-families] for parametric families.
+#'   The attribute `cuts` has the cuts. Rows with missing values are dropped.
+#' @section Errors:
+#' `galvi_error_response` if the left side is not such an object or its times are not positive; `galvi_error_argument`
+#' for invalid `cuts`; `galvi_error_data` if a column of `data` has one of the names above.
+#' @references
+#' Holford, T. R. (1980). The analysis of rates and of survivorship using log-linear models. *Biometrics* 36, 299-305.
+#' @family likelihoods
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' pieces <- survival_pieces(survival::Surv(time, status) ~ age + sex, survival::lung, cuts = 10)
+#' head(pieces, 3)
 #' fit <- galvi(event ~ rw1(interval) + age + sex + offset(log_exposure), data = pieces, family = poisson())
-#' coef(fit)
+#' # hazard ratios
+#' exp(confint(fit))
 #' @export
 survival_pieces <- function(formula, data, cuts = 10) {
   formula <- check_formula(formula)
@@ -43,7 +50,7 @@ survival_pieces <- function(formula, data, cuts = 10) {
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
   row <- which(whole)
   from <- findInterval(times$start[row], cuts) + 1L
-  # an interval has its right end, not its left one
+  # intervals contain their right end, not their left end
   to <- findInterval(times$stop[row], cuts, left.open = TRUE) + 1L
   count <- to - from + 1L
   at <- rep(row, count)
@@ -89,7 +96,7 @@ piece_times <- function(y) {
   list(start = as.numeric(start), stop = as.numeric(stop), event = as.numeric(numbers[, last]))
 }
 
-# events: the times of those that happened.
+# events: the times of events.
 check_cuts <- function(cuts, events) {
   usable <- is.numeric(cuts) && length(cuts) && all(is.finite(cuts))
   if (!usable || any(cuts <= 0) || any(diff(cuts) <= 0)) {

@@ -1,26 +1,46 @@
-#' What a fit was made from
+# Accessors of what a fit was made from, and update().
+
+#' Update a fit, and extract its formula, data and weights
 #'
-#' The usual questions. `update()` fits again with a changed formula or changed arguments, as
-#' [stats::update()] does: `update(fit, . ~ . + gp(x))`. `start = fit` among them starts from this fit's
-#' hyperparameters. A fit that was stopped ([galvi_last()]) goes on from where it stood.
+#' Methods for [galvi()] of the generics that R users know from [stats::lm()] and [stats::glm()]. `update()` fits again
+#' with a changed formula or other arguments.
+#'
+#' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with two linear
+#' predictors it changes the first. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
+#' stopped ([galvi_last()]) is continued from where it was.
 #'
 #' @param object,x,formula A fit of [galvi()].
-#' @param type Weights that were given (`"prior"`, as of [stats::glm()]); there are no others.
-#' @param use.fallback Makes no difference, as every fit knows its value; the generics have it.
-#' @param formula. Changes to the formula, as for [stats::update.formula()].
-#' @param ... Arguments of [galvi()] to add or change (`update`); must be empty for the others.
-#' @param evaluate If FALSE, return the call instead of the fit.
-#' @return `nobs`: observations used, all so far where [add_data()] added some. `formula`, `family`: as in the fit. `terms`: the terms object of the
-#'   response, the fixed effects and offsets, as [stats::lm()] has it without the other terms. `model.frame`:
-#'   the data used: all variables, weights and offset included. `model.matrix`: the columns of the fixed
-#'   effects, as [stats::lm()] has them for these terms, one for each of [coef()][coef.galvi]. `weights`: one
-#'   weight per observation; the trials are not in it. `sigma`: the residual standard deviation of a gaussian
-#'   model; the scale of student and laplace (no standard deviation: sqrt(2) times the scale is that of
-#'   laplace, and sqrt(df / (df - 2)) times that of student); else 1. `update`: a fit.
+#' @param type Only `"prior"`: the weights that were given, as in [stats::glm()].
+#' @param use.fallback TRUE or FALSE; has no effect (an argument of the generics).
+#' @param formula. Changes to the formula, see [stats::update.formula()].
+#' @param ... For `update()`, arguments of [galvi()] to add or change. Must be empty otherwise.
+#' @param evaluate If FALSE, return the call instead of a fit.
+#' @return
+#' \describe{
+#'   \item{`nobs()`}{the number of observations, including earlier ones after [add_data()].}
+#'   \item{`formula()`, `family()`}{the formula (or list of formulas) and the family.}
+#'   \item{`terms()`}{the terms object of the response, the fixed effects and offsets, as of [stats::lm()], without the
+#'     other terms.}
+#'   \item{`model.frame()`}{the data used: a data frame with all variables, including weights and offset.}
+#'   \item{`model.matrix()`}{the columns of the fixed effects, one for each of [coef()][coef.galvi], as of
+#'   [stats::lm()].}
+#'   \item{`weights()`}{a number per observation; trials of binomial responses are not included.}
+#'   \item{`sigma()`}{the residual standard deviation of a gaussian model; `sigma` of a lognormal model; the scale of
+#'     student, laplace and asymmetric_laplace, which is not a standard deviation (that of laplace is sqrt(2) times the
+#'     scale, that of student sqrt(df / (df - 2)) times it); 1 for other families; NA where sigma has a linear
+#'     predictor, see `predict(dpar = "sigma")`.}
+#'   \item{`update()`}{a fit.}
+#' }
+#' @section Errors:
+#' `galvi_error_data` where a fit does not contain its rows, which were read from a [row_source()];
+#' `galvi_error_argument` or `galvi_error_formula` where `update()` has no call or formula to change.
+#' @family fitting
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' nobs(fit)
+#' sigma(fit)
 #' update(fit, sqrt(dist) ~ .)
+#' head(model.frame(fit))
 #' @name galvi-accessors
 NULL
 
@@ -36,7 +56,7 @@ nobs.galvi <- function(object, use.fallback = FALSE, ...) {
 #' @rdname galvi-accessors
 #' @export
 formula.galvi <- function(x, ...) {
-  # as.formula() passes an environment for formulas without one
+  # as.formula() passes `env`
   refuse_dots(list(...), formula.galvi, "formula()", "env")
   x$formula
 }
@@ -50,7 +70,7 @@ terms.galvi <- function(x, ...) {
   offsets <- variables[attr(design$frame_terms, "offset")]
   right <- Reduce(function(a, b) call("+", a, b), offsets, stats::formula(design$terms)[[2L]])
   out <- stats::terms(stats::as.formula(call("~", design$formula[[2L]], right), environment(design$terms)))
-  # what model.frame() found out about these variables
+  # attributes of model.frame() for these variables
   own <- vapply(as.list(attr(out, "variables"))[-1L], variable_name, "")
   at <- match(own, vapply(variables, variable_name, ""))
   attr(out, "predvars") <- attr(design$frame_terms, "predvars")[c(1L, 1L + at)]
@@ -114,12 +134,12 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!identical(call[[1L]], quote(galvi))) {
     stop_galvi("argument", paste(
-      "The fit was made step by step (?modular) or by add_data(): there is no call to update."
+      "The fit was made step by step (?modular) or by add_data(), so it has no call to update."
     ))
   }
   if (!missing(formula.)) {
     if (!"formula" %in% names(call)) {
-      stop_galvi("formula", "The fit was made from `x` and `y`: there is no formula to update.")
+      stop_galvi("formula", "The fit was made from `x` and `y`, so it has no formula to update.")
     }
     changed <- stats::update(object$formula, formula.)
     second <- object$design$second$formula
@@ -128,7 +148,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (!evaluate) return(call)
-  # the function itself: the package need not be attached
+  # the function, not its name: the package need not be attached
   call[[1L]] <- galvi
   if (isTRUE(object$stopped) && !"start" %in% names(extras)) call$start <- continued(object, call$start)
   eval(call, parent.frame())

@@ -107,7 +107,7 @@ test_that("an exact posterior has nothing to correct", {
   found <- check_fit(small_fit("gaussian"))
   expect_identical(found$k, -Inf)
   expect_identical(found$divergence, 0)
-  expect_output(print(found), "nothing is\\s+approximated")
+  expect_output(print(found), "the fit is\\s+exact")
   # nor has another method's, but by weights that are equal
   fit <- galvi(dist ~ gp(speed), cars, hyper = "fixed", method = "newton")
   found <- check_fit(fit, 200)
@@ -150,13 +150,13 @@ test_that("words follow k", {
     found <- list(k = k, threshold = 0.667, draws = 1000, ess = ess, dimension = dimension, latent = latent)
     paste(check_words(found), collapse = " ")
   }
-  expect_match(words(0.3), "cover the posterior.*up to 0.1 of their sd")
+  expect_match(words(0.3), "are reliable.*up to 0.1 posterior sd")
   expect_match(words(0.6), "usable")
-  expect_match(words(0.8), "more than rough.*100 latent values at once")
-  expect_match(words(0.8, dimension = 2), "More draws")
+  expect_match(words(0.8), "are rough.*100 latent values jointly")
+  expect_match(words(0.8, dimension = 2), "more draws")
   expect_match(words(0.8, ess = 990), "hardly differ")
-  expect_match(words(1.2), "worthless")
-  expect_no_match(words(1.2), "Corrected")
+  expect_match(words(1.2), "not reliable")
+  expect_no_match(words(1.2), "correction")
 })
 
 test_that("it prints, and refuses in words", {
@@ -164,7 +164,7 @@ test_that("it prints, and refuses in words", {
   set.seed(7)
   found <- check_fit(small_fit("binary"), 500)
   expect_identical(c(found$dimension, check_fit(small_fit("counts"), 100)$dimension), c(32L, 6L))
-  expect_output(print(found), "Pareto k: .* from 500 draws.*Log evidence.*the bound is")
+  expect_output(print(found), "Pareto k: .* from\\s+500 draws.*Log evidence.*bound:")
   expect_error(check_fit(3), "must be a fit of galvi", class = "galvi_error_argument")
   expect_error(check_fit(small_fit("binary"), 10), "draws", class = "galvi_error_argument")
 })

@@ -54,7 +54,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
     saveRDS(family, file)
     expect_equal(readRDS(file), family, ignore_function_env = TRUE)
   }
-  expect_output(print(student()), "df: fixed\\(4\\)\nscale: learned, from a start read off the data")
+  expect_output(print(student()), "df: fixed\\(4\\)\nscale: learned, from a start taken from the data")
   expect_output(print(student(6, fixed(2))), "df: learned, from 6\nscale: fixed\\(2\\)")
   expect_output(print(negbinomial(log_normal(0, 1))), "size: log_normal\\(0, 1\\)")
   expect_output(print(cumulative(thresholds = fixed(c(-1, 0.5)))), "thresholds: fixed\\(-1.0, 0.5\\)")

@@ -167,3 +167,14 @@ test_that("settings reach the expectation", {
   expect_lt(bound(3), bound(20))
   expect_lt(bound(20), exact)
 })
+
+test_that("the table of methods of one family is that part of the whole table", {
+  table <- galvi_methods()
+  own <- galvi_methods(binomial("probit"))
+  part <- table[table$family == "binomial" & table$link == "probit", ]
+  expect_equal(as.data.frame(own), as.data.frame(part), ignore_attr = TRUE)
+  expect_equal(unique(galvi_methods("poisson")$family), "poisson")
+  expect_error(galvi_methods("poison"), "poisson", class = "galvi_error_family")
+  own_density <- custom_family("half", function(y, eta) dnorm(y, eta, 0.5, log = TRUE))
+  expect_error(galvi_methods(own_density), "custom_family", class = "galvi_error_family")
+})

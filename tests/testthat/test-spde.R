@@ -166,7 +166,7 @@ test_that("bad coordinates are errors that say what to do", {
   refused(held(z ~ spde(x, y), transform(d, x = x / 0)), "finite", "data")
   refused(held(z ~ spde(x, y, range = -1)), "range")
   refused(held(z ~ spde(x, y, range = pc(1))), "not a variance")
-  refused(held(z ~ spde(x, y, sd = pc_range(1))), "no range")
+  refused(held(z ~ spde(x, y, sd = pc_range(1))), "not a range")
   refused(held(z ~ spde(x, y, rnge = 1)), "range")
   refused(pc_range(), "needs `lower`", "prior")
   fit <- held(z ~ spde(x, y))
