@@ -1,11 +1,11 @@
 # Package insight, by which parameters, performance, modelsummary, sjPlot and marginaleffects read a model: its
-# formulas, coefficients and their Gaussian posterior. Its functions hand their arguments along, so methods take
-# `...` as they do.
+# formulas, coefficients and their Gaussian posterior. marginaleffects hands its own arguments to get_parameters().
 
 # Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, that of a second parameter
 # under the name that insight has for it.
 #' @exportS3Method insight::find_formula
 find_formula.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), find_formula.galvi, "insight", "find_formula", "skip_dot_formula")
   views <- lapply(seq_along(predictor_specs(x$design)), function(k) predictor_view(x, k))
   formulas <- lapply(views, visible_formula)
   response <- x$design$formula[[2L]]
@@ -75,6 +75,7 @@ parameter_table <- function(fit, component = "all") {
 
 #' @exportS3Method insight::find_parameters
 find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatten = FALSE, ...) {
+  refuse_misspelt(list(...), find_parameters.galvi, "insight", "find_parameters", "model_info")
   table <- parameter_table(x, component)
   groups <- or_else(table$Component, rep("conditional", nrow(table)))
   found <- if (nrow(table)) split(table$Parameter, factor(groups, unique(groups))) else list()
@@ -84,12 +85,15 @@ find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatt
 
 #' @exportS3Method insight::get_parameters
 get_parameters.galvi <- function(x, effects = "fixed", component = "all", ...) {
+  callers <- c("mfx", "type", "hi", "lo", "original", "by")
+  refuse_misspelt(list(...), get_parameters.galvi, "insight", "get_parameters", callers)
   if (effects == "random") ranef.galvi(x) else parameter_table(x, component)
 }
 
 # Posterior means in posterior standard deviations.
 #' @exportS3Method insight::get_statistic
 get_statistic.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_statistic.galvi, "insight", "get_statistic", "ci_random")
   V <- vcov.galvi(x)
   structure(
     data.frame(Parameter = as.character(rownames(V)), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
@@ -99,10 +103,16 @@ get_statistic.galvi <- function(x, ...) {
 
 # The posterior is Gaussian, not Student's t.
 #' @exportS3Method insight::get_df
-get_df.galvi <- function(x, ...) Inf
+get_df.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_df.galvi, "insight", "get_df")
+  Inf
+}
 
 #' @exportS3Method insight::get_loglikelihood
-get_loglikelihood.galvi <- function(x, ...) logLik.galvi(x)
+get_loglikelihood.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_loglikelihood.galvi, "insight", "get_loglikelihood")
+  logLik.galvi(x)
+}
 
 # ---- parameters ----
 
@@ -112,6 +122,7 @@ degrees_of_freedom.galvi <- function(model, ...) Inf
 # Coefficients of all predictors and classes: their names are unique.
 #' @exportS3Method parameters::model_parameters
 model_parameters.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), model_parameters.galvi, "parameters", "model_parameters")
   if (!length(coefficient_means(model))) {
     stop_galvi("argument", paste(
       "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters."
@@ -122,12 +133,14 @@ model_parameters.galvi <- function(model, ...) {
 
 #' @exportS3Method parameters::standard_error
 standard_error.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), standard_error.galvi, "parameters", "standard_error", "ci_random")
   V <- vcov.galvi(model)
   data.frame(Parameter = rownames(V), SE = unname(sqrt(diag(V))))
 }
 
 #' @exportS3Method parameters::p_value
 p_value.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), p_value.galvi, "parameters", "p_value", "ci_random")
   table <- get_statistic.galvi(model)
   data.frame(Parameter = table$Parameter, p = 2 * stats::pnorm(-abs(table$Statistic)))
 }
@@ -135,6 +148,7 @@ p_value.galvi <- function(model, ...) {
 # Credible intervals. `method` and `vcov` of other models make no difference: there is one posterior.
 #' @exportS3Method bayestestR::ci
 ci.galvi <- function(x, ci = 0.95, ...) {
+  refuse_misspelt(list(...), ci.galvi, "bayestestR", "ci")
   tables <- lapply(ci, function(level) {
     limits <- confint.galvi(x, level = level)
     data.frame(
@@ -150,7 +164,11 @@ ci.galvi <- function(x, ci = 0.95, ...) {
 # Leave-one-out predictive density as for Bayesian models; an AIC would warn that there is none.
 #' @exportS3Method performance::model_performance
 model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...) {
-  refuse_dots(list(...), model_performance.galvi, "model_performance()")
+  # modelsummary() gives its arguments to model_parameters() as well
+  callers <- c("gof_map", if (requireNamespace("parameters", quietly = TRUE)) {
+    arguments_of_methods("parameters", "model_parameters")
+  })
+  refuse_misspelt(list(...), model_performance.galvi, "performance", "model_performance", callers)
   known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "RMSE", "Sigma")
   chosen <- if (identical(metrics, "all") || identical(metrics, "common")) known else {
     unique(unlist(lapply(metrics, function(metric) {

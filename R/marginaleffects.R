@@ -12,9 +12,15 @@ sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
 }
 
 #' @exportS3Method marginaleffects::get_predict
-get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000, ...) {
+get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
+                              re_formula = NULL, ...) {
+  callers <- setdiff(names(formals(marginaleffects::comparisons)), "...")
+  internal <- c("modeldata", "internal_call", "draw", "flag", "variables_grid", "at", "side", "null", "delta",
+    "conf.int", "slope")
+  refuse_misspelt(list(...), get_predict.galvi, "marginaleffects", "get_predict", c(callers, internal))
   type <- check_choice(type, c("response", "link"), "type")
-  target <- new_target(model, as.data.frame(newdata), na.action = stats::na.fail)
+  kept <- kept_effects(model$design, re_formula)
+  target <- new_target(model, as.data.frame(newdata), na.action = stats::na.fail, kept = kept)
   draws <- expected_draws(model, target, type, check_whole(ndraws, "ndraws"))
   rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(target$n)
   groups <- colnames(draws[[1L]])

@@ -36,6 +36,20 @@
 #' @name other-packages
 NULL
 
+# In `...` packages hand along what other methods of a generic take, and what functions that call it add: `callers`. An
+# argument that is none of these is misspelt.
+refuse_misspelt <- function(dots, method, package, generic, callers = character()) {
+  if (!length(dots)) return(invisible())
+  known <- c(arguments_of_methods(package, generic), callers)
+  refuse_dots(dots, method, paste0(generic, "()"), unique(known))
+}
+
+arguments_of_methods <- function(package, generic) {
+  methods <- asNamespace(package)[[".__S3MethodsTable__."]]
+  names <- grep(paste0("^", generic, "\\."), ls(methods), value = TRUE)
+  setdiff(unlist(lapply(names, function(name) names(formals(methods[[name]])))), "...")
+}
+
 # Wald tests need one vector of coefficients in the order of its covariance matrix.
 check_wald <- function(fit, dots, generic) {
   known <- names(formals(utils::getS3method(generic, "default", envir = asNamespace("car"))))
@@ -72,7 +86,7 @@ linearHypothesis.galvi <- function(model, ...) {
 # makes of other models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
-  refuse_dots(list(...), r2.galvi, "r2()")
+  refuse_misspelt(list(...), r2.galvi, "performance", "r2")
   if (has_classes(model) || is_volatility(model)) {
     stop_galvi("argument", sprintf(
       "r2() needs a response whose mean is a number; this fit's family is %s. Compare fits by loo() instead.",
@@ -94,6 +108,7 @@ r2.galvi <- function(model, ...) {
 # One coefficient for each row of vcov(), of several classes too.
 #' @exportS3Method multcomp::modelparm
 modelparm.galvi <- function(model, coef., vcov., df, ...) {
+  refuse_misspelt(list(...), modelparm.galvi, "multcomp", "modelparm", c("interaction_average", "covariate_average"))
   means <- function(fit) stats::setNames(coefficient_means(fit), rownames(vcov.galvi(fit)))
   if (missing(coef.)) coef. <- means
   if (missing(vcov.)) vcov. <- vcov.galvi
@@ -102,7 +117,7 @@ modelparm.galvi <- function(model, coef., vcov., df, ...) {
     stop_galvi("argument", "glht() makes contrasts of fixed effects, and this fit has none.")
   }
   default <- utils::getS3method("modelparm", "default", envir = asNamespace("multcomp"))
-  default(model, coef. = coef., vcov. = vcov., df = df, ...)
+  default(model, coef. = coef., vcov. = vcov., df = df)
 }
 
 #' @exportS3Method bayesplot::pp_check

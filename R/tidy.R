@@ -129,7 +129,7 @@ exponentiate_fixed <- function(table) {
 #' @rdname tidy.galvi
 #' @exportS3Method generics::glance
 glance.galvi <- function(x, ...) {
-  refuse_dots(list(...), glance.galvi, "glance()")
+  refuse_dots(list(...), glance.galvi, "glance()", "gof_map") # of modelsummary()
   value <- logLik.galvi(x)
   data.frame(
     nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,
