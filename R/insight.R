@@ -119,16 +119,57 @@ get_loglikelihood.galvi <- function(x, ...) {
 #' @exportS3Method parameters::degrees_of_freedom
 degrees_of_freedom.galvi <- function(model, ...) Inf
 
-# Coefficients of all predictors and classes: their names are unique.
+# Coefficients of all predictors and classes, whose names are unique, and the standard deviations and correlations
+# of groups, as of lme4's models.
 #' @exportS3Method parameters::model_parameters
-model_parameters.galvi <- function(model, ...) {
+model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
   refuse_misspelt(list(...), model_parameters.galvi, "parameters", "model_parameters")
+  effects <- check_choice(effects, c("all", "fixed", "random"), "effects")
+  groups <- any(of_random_effects(model))
+  if (effects == "random" && !groups) {
+    stop_galvi("argument", "`effects = \"random\"` needs random effects, such as (1 | g), and the fit has none.")
+  }
   if (!length(coefficient_means(model))) {
     stop_galvi("argument", paste(
-      "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters."
+      "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters, and",
+      "VarCorr() the random effects' standard deviations."
     ))
   }
-  NextMethod(component = "all")
+  fixed <- NextMethod(effects = "fixed", component = "all")
+  if (!groups || effects == "fixed") return(fixed)
+  with_groups(fixed, group_parameters(model, ci), effects)
+}
+
+#' The rows of parameters' tables for what VarCorr() has
+#' @noRd
+group_parameters <- function(fit, ci) {
+  level <- or_else(ci, 0.95)[1L]
+  table <- as.data.frame.VarCorr.galvi(VarCorr.galvi(fit, level = level))
+  residual <- is.na(table$var1)
+  pair <- ifelse(is.na(table$var2), "", paste0("~", table$var2))
+  bare <- gsub("[()]", "", table$var1)
+  name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare), sprintf("Cor (%s~%s)", bare, gsub("[()]", "", table$var2)))
+  data.frame(
+    Parameter = ifelse(residual, "SD (Observations)", name), Coefficient = table$sdcor, SE = NA_real_, CI = level,
+    CI_low = table$lwr, CI_high = table$upr, Effects = "random", Group = table$grp
+  )
+}
+
+#' parameters' table of fixed effects with rows of groups, whose attributes it keeps
+#' @noRd
+with_groups <- function(fixed, random, effects) {
+  fixed$Effects <- "fixed"
+  fixed$Group <- ""
+  missing <- setdiff(names(fixed), names(random))
+  random[missing] <- NA
+  random <- random[intersect(names(fixed), names(random))]
+  table <- if (effects == "random") random else rbind(as.data.frame(fixed), random)
+  kept <- attributes(fixed)
+  kept[c("names", "row.names")] <- NULL
+  kept$pretty_names <- c(kept$pretty_names, stats::setNames(random$Parameter, random$Parameter))
+  kept$ran_pars <- TRUE
+  attributes(table)[names(kept)] <- kept
+  table
 }
 
 #' @exportS3Method parameters::standard_error

@@ -63,7 +63,7 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
 #' @return A list of the covariance matrix of a term's effects, named by the grouping
 #' @noRd
 group_covariances <- function(spec, hyper, parameter = NULL) {
-  prefix <- if (!is.null(parameter)) paste0(parameter, "_")
+  prefix <- effect_prefix(parameter)
   one <- function(sd, R, names) {
     names <- paste0(prefix, names)
     S <- outer(sd, sd) * R
@@ -81,6 +81,11 @@ group_covariances <- function(spec, hyper, parameter = NULL) {
   effects <- iid_effects(spec)
   sd <- rep_len(sd, length(effects))
   stats::setNames(list(one(sd, diag(length(effects)), effects)), spec_group(spec))
+}
+
+# The effects of the first predictor have the names of its variables, as coefficients do.
+effect_prefix <- function(parameter) {
+  if (is.null(parameter) || parameter == "mu") "" else coefficient_prefix(parameter)
 }
 
 #' What iid() adds: an intercept, a slope, or an effect for each level of a factor `by`
