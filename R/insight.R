@@ -116,18 +116,19 @@ get_loglikelihood.galvi <- function(x, ...) {
 
 # ---- parameters ----
 
-#' @exportS3Method parameters::degrees_of_freedom
-degrees_of_freedom.galvi <- function(model, ...) Inf
-
 # Coefficients of all predictors and classes, whose names are unique, and the standard deviations and correlations
 # of groups, as of lme4's models.
 #' @exportS3Method parameters::model_parameters
 model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
   refuse_misspelt(list(...), model_parameters.galvi, "parameters", "model_parameters")
   effects <- check_choice(effects, c("all", "fixed", "random"), "effects")
-  groups <- any(of_random_effects(model))
+  # classes have a table each, which share the groups' standard deviations
+  groups <- any(of_random_effects(model)) && (n_latents(model) == 1L || is_distributional(model))
   if (effects == "random" && !groups) {
-    stop_galvi("argument", "`effects = \"random\"` needs random effects, such as (1 | g), and the fit has none.")
+    stop_galvi("argument", paste(
+      "`effects = \"random\"` needs random effects, such as (1 | g), and one linear predictor: VarCorr() shows what",
+      "else there is."
+    ))
   }
   if (!length(coefficient_means(model))) {
     stop_galvi("argument", paste(
@@ -143,15 +144,18 @@ model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
 #' The rows of parameters' tables for what VarCorr() has
 #' @noRd
 group_parameters <- function(fit, ci) {
-  level <- or_else(ci, 0.95)[1L]
+  level <- if (any(ci > 0)) ci[1L] else 0.95
   table <- as.data.frame.VarCorr.galvi(VarCorr.galvi(fit, level = level))
   residual <- is.na(table$var1)
   pair <- ifelse(is.na(table$var2), "", paste0("~", table$var2))
   bare <- gsub("[()]", "", table$var1)
   name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare), sprintf("Cor (%s~%s)", bare, gsub("[()]", "", table$var2)))
+  component <- rep("conditional", nrow(table))
+  second <- which(startsWith(as.character(table$var1), coefficient_prefix(fit$design$second$name)))
+  component[second] <- second_component(fit)
   data.frame(
     Parameter = ifelse(residual, "SD (Observations)", name), Coefficient = table$sdcor, SE = NA_real_, CI = level,
-    CI_low = table$lwr, CI_high = table$upr, Effects = "random", Group = table$grp
+    CI_low = table$lwr, CI_high = table$upr, Component = component, Effects = "random", Group = table$grp
   )
 }
 
@@ -191,7 +195,9 @@ p_value.galvi <- function(model, ...) {
 ci.galvi <- function(x, ci = 0.95, ...) {
   refuse_misspelt(list(...), ci.galvi, "bayestestR", "ci")
   tables <- lapply(ci, function(level) {
-    limits <- confint.galvi(x, level = level)
+    # without intervals sjPlot asks for level 0
+    limits <- if (level > 0) confint.galvi(x, level = level) else cbind(coefficient_means(x), coefficient_means(x))
+    rownames(limits) <- rownames(vcov.galvi(x))
     data.frame(
       Parameter = rownames(limits), CI = rep(level, nrow(limits)), CI_low = unname(limits[, 1L]),
       CI_high = unname(limits[, 2L])

@@ -164,3 +164,57 @@ simulated_numbers <- function(fit, n) {
   y <- unname(over_draws(fit, target, n, draw_response))
   if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
 }
+
+# ---- DHARMa ----
+
+# simulateResiduals() reads these four. Groups keep their effects, as in simulate(), unless `re_formula` says otherwise.
+#' @exportS3Method DHARMa::getSimulations
+getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", type = "normal", re_formula = NULL,
+                                 ...) {
+  refuse_misspelt(list(...), getSimulations.galvi, "DHARMa", "getSimulations")
+  kinds <- c("conditional", "unconditional", "user-specified")
+  if (first_choice(simulateREs, kinds, "simulateREs") == "unconditional") {
+    stop_galvi("argument", paste(
+      "`simulateREs = \"unconditional\"` draws new groups, which simulate() does not: use \"conditional\", or leave",
+      "groups out by `simulateREs = \"user-specified\", re_formula = NA`."
+    ))
+  }
+  if (type != "normal") stop_galvi("argument", "simulateResiduals() cannot refit a fit of galvi(): use `refit = FALSE`.")
+  check_not_counts(object, "simulateResiduals()")
+  target <- draws_target(object, NULL, re_formula)
+  t(unname(over_draws(object, target, check_whole(nsim, "nsim"), draw_response)))
+}
+
+#' @exportS3Method DHARMa::getObservedResponse
+getObservedResponse.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getObservedResponse.galvi, "DHARMa", "getObservedResponse")
+  check_not_counts(object, "simulateResiduals()")
+  target <- training_target(object)
+  check_observed(object, target, "simulateResiduals()")
+  target$y
+}
+
+# Of trials the probability, of classes the mean of their numbers.
+#' @exportS3Method DHARMa::getFitted
+getFitted.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getFitted.galvi, "DHARMa", "getFitted")
+  target <- training_target(object)
+  if (has_classes(object)) {
+    p <- class_moments(object, latent_marginals(object, target))$mean
+    return(unname(drop(p %*% (seq_len(ncol(p)) - 1))))
+  }
+  unname(target$y / target$size - response_residuals(object, target))
+}
+
+#' @exportS3Method DHARMa::getResiduals
+getResiduals.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getResiduals.galvi, "DHARMa", "getResiduals")
+  target <- training_target(object)
+  target$y / target$size - getFitted.galvi(object)
+}
+
+# Counts of several classes are no number.
+check_not_counts <- function(fit, what) {
+  if (!is_counts(fit)) return(invisible())
+  stop_galvi("argument", paste(what, "needs one number for each observation; this response counts several classes."))
+}
