@@ -147,9 +147,9 @@ group_parameters <- function(fit, ci) {
   level <- if (any(ci > 0)) ci[1L] else 0.95
   table <- as.data.frame.VarCorr.galvi(VarCorr.galvi(fit, level = level))
   residual <- is.na(table$var1)
-  pair <- ifelse(is.na(table$var2), "", paste0("~", table$var2))
-  bare <- gsub("[()]", "", table$var1)
-  name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare), sprintf("Cor (%s~%s)", bare, gsub("[()]", "", table$var2)))
+  bare <- lapply(table[c("var1", "var2")], function(x) gsub("[()]", "", x))
+  pair <- sprintf("Cor (%s~%s)", bare$var1, bare$var2)
+  name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare$var1), pair)
   component <- rep("conditional", nrow(table))
   second <- which(startsWith(as.character(table$var1), coefficient_prefix(fit$design$second$name)))
   component[second] <- second_component(fit)

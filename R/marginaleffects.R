@@ -53,7 +53,8 @@ expected_draws <- function(fit, target, type, ndraws) {
     if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
   }, names)
   lapply(seq_len(ndraws), function(i) {
-    if (length(names)) matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names)) else cbind(unname(draws[i, ]))
+    if (!length(names)) return(cbind(unname(draws[i, ])))
+    matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names))
   })
 }
 

@@ -5,28 +5,48 @@
 #' What packages that work with models of other kinds make of a fit of [galvi()]. galvi needs none of them: its methods
 #' are registered when they are loaded.
 #'
-#' | package | what works | |
-#' |:--|:--|:--|
-#' | emmeans | `emmeans()`, `emtrends()`, `contrast()`; `dpar = "sigma"` for a second predictor | population: groups (`(1 \| g)`, `iid()`) are left out, `gp()` and fields are at the values of the grid |
-#' | marginaleffects | `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots; `hypotheses()` | 2000 joint posterior draws (`ndraws = `), so results depend on [set.seed()]; types `"response"` and `"link"` |
-#' | effects | `Effect()`, `allEffects()`, `predictorEffects()` | families with a [glm()] twin; other terms averaged over the data |
-#' | car | `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()` | Wald tests by the posterior mean and covariance |
-#' | multcomp | `glht()`, `mcp()`, `cld()` | |
-#' | insight, parameters | formulas, data, `model_parameters()` | `z` is the posterior mean in posterior standard deviations |
-#' | performance | `model_performance()`, `r2()`, `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` | leave-one-out density instead of AIC |
-#' | loo | [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()` | |
-#' | bayesplot | `pp_check()` | types without `loo_` and `km_` |
-#' | DHARMa | `createDHARMa()` | as in [simulate.galvi()] |
-#' | broom, broom.mixed | [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi] | |
-#' | ggplot2 | [autoplot()][autoplot.galvi] | |
-#' | lmtest | `coeftest()`; `lrtest()` warns | |
+#' @section Means, contrasts and tests:
+#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and what builds on them; `dpar = "sigma"` for a second
+#'   predictor. They describe the population: groups (`(1 | g)`, `iid()`) are left out; `gp()` and fields are
+#'   evaluated at the values of the grid.
+#' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots from 2000 joint
+#'   posterior draws (`ndraws =`), so results depend on [set.seed()]. `type` is `"response"` or `"link"`, `re_formula`
+#'   as in [predict()][predict.galvi]; the package warns that it does not know `ndraws` and `re_formula`, but they work.
+#'   `hypotheses()` is about coefficients and uses their Gaussian posterior.
+#' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()` for families with a [glm()] twin. Other terms are
+#'   averaged over the data.
+#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()`, by the posterior mean and covariance (Wald tests).
+#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` warns.
 #'
+#' @section Tables:
+#' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi].
+#' * **insight**, **parameters**: formulas, data, `model_parameters()`, with the standard deviations of random effects.
+#'   `z` is the posterior mean in posterior standard deviations.
+#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"` and
+#'   `"eff"` (`"pred"` draws no intervals).
+#' * **knitr** prints fits and summaries as the console does.
+#'
+#' @section Checks:
+#' * **performance**: `model_performance()` (with the leave-one-out density instead of AIC), `r2()`, `rmse()`,
+#'   `check_predictions()`, `check_collinearity()`, `check_outliers()`. `compare_performance()` and
+#'   `parameters::compare_parameters()` take the classes on a list of insight alone: use [anova()][anova.galvi] and
+#'   `modelsummary()`.
+#' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`.
+#' * **bayesplot**: `pp_check()`, but for types that begin with `loo_` or `km_`.
+#' * **DHARMa**: `simulateResiduals()`, which warns that it does not know the class. Groups keep their effects;
+#'   `simulateREs = "user-specified", re_formula = NA` leaves them out.
+#' * **ggplot2**: [autoplot()][autoplot.galvi].
+#'
+#' @section How numbers compare:
 #' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
 #' freedom, where [lm()] has Student's t. Under wide priors they are those of `lm()` at the same residual variance; of
 #' generalised linear models the posterior mean differs from the maximum of the likelihood by an amount of order 1 / n.
 #'
 #' Responses of several classes ([categorical()], [stick_breaking()]) have several linear predictors: marginaleffects,
-#' multcomp and parameters take them, the others say what to use.
+#' multcomp, DHARMa, parameters and what builds on it take them; the others say what to use.
+#'
+#' Where rows are not in the fit ([add_data()], [row_source()]), averages over the data are over the rows that are: the
+#' last ones, or a sample.
 #'
 #' @section Errors:
 #' `galvi_error_argument` for fits that a function is not for.
@@ -213,7 +233,7 @@ getResiduals.galvi <- function(object, ...) {
   target$y / target$size - getFitted.galvi(object)
 }
 
-# Counts of several classes are no number.
+# Counts of several classes are several numbers.
 check_not_counts <- function(fit, what) {
   if (!is_counts(fit)) return(invisible())
   stop_galvi("argument", paste(what, "needs one number for each observation; this response counts several classes."))

@@ -29,7 +29,7 @@
 #'   predictor).
 #' @param newdata A data frame, or what [row_source()] takes, instead of the observations; for `residuals` with
 #'   the response (and the trials, where weights tell them).
-#' @param into,re_formula As in [predict()][predict.galvi].
+#' @param re_formula,into As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
 #'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of

@@ -109,7 +109,8 @@ test_that("model_parameters() shows groups as of lmer(), with the intervals of t
   expect_output(print(parameters::model_parameters(fit)), "SD \\(Days: Subject\\)")
   two <- galvi(list(Reaction ~ Days + (1 | Subject), sigma ~ 1 + (1 | Subject)), sleepstudy)
   expect_identical(rows(two, effects = "random")$Component, c("conditional", "sigma"))
-  expect_error(parameters::model_parameters(other_fits()$gaussian, effects = "random"), "VarCorr", class = "galvi_error_argument")
+  none <- other_fits()$gaussian
+  expect_error(parameters::model_parameters(none, effects = "random"), "VarCorr", class = "galvi_error_argument")
 })
 
 test_that("arguments that no method of a generic has are misspelt", {

@@ -116,7 +116,8 @@ test_that("weights, offsets, polynomials, interactions and groups enter as in lm
     emmeans = function(fit) of_grid(pairs(emmeans::emmeans(fit, ~f))),
     effects = function(fit) of_grid(effects::Effect(c("x", "f"), fit)),
     multcomp = function(fit) {
-      test <- summary(multcomp::glht(fit, multcomp::mcp(f = "Tukey", interaction_average = TRUE)), multcomp::univariate())
+      tukey <- multcomp::glht(fit, multcomp::mcp(f = "Tukey", interaction_average = TRUE))
+      test <- summary(tukey, multcomp::univariate())
       cbind(test$test$coefficients, test$test$sigma)
     },
     parameters = function(fit) {
@@ -130,8 +131,9 @@ test_that("weights, offsets, polynomials, interactions and groups enter as in lm
   )
   if (requireNamespace("emmeans", quietly = TRUE)) {
     # the errors of lmer() without Kenward and Roger's correction
-    before <- emmeans::emm_options(lmer.df = "asymptotic")
-    on.exit(emmeans::emm_options(before))
+    before <- emmeans::get_emm_option("lmer.df")
+    on.exit(emmeans::emm_options(lmer.df = before))
+    emmeans::emm_options(lmer.df = "asymptotic")
   }
   quietly <- function(x) suppressMessages(suppressWarnings(x))
   twins <- rich_twins()
@@ -161,7 +163,8 @@ test_that("car's tests have the numbers of lm(), glm() and lmer()", {
     hypothesis <- function(fit) car::linearHypothesis(fit, c("fb = 0", "x:fc = 0"), test = "Chisq")$Chisq[2]
     expect_equal(hypothesis(twin$ours), hypothesis(twin$theirs), tolerance = twin$tolerance / 3)
     if (isS4(twin$theirs)) next
-    expect_equal(suppressMessages(car::vif(twin$ours)), suppressMessages(car::vif(twin$theirs)), tolerance = twin$tolerance / 10)
+    vif <- function(fit) suppressMessages(car::vif(fit))
+    expect_equal(vif(twin$ours), vif(twin$theirs), tolerance = twin$tolerance / 10)
     ratio <- function(fit) {
       names <- make.names(names(coef(fit)))
       unlist(car::deltaMethod(fit, "x / fb", parameterNames = names)[1:2])
@@ -174,7 +177,7 @@ test_that("leverages, Cook's distances and residuals are those of lm() and of gl
   for (name in c("gaussian", "poisson", "binomial")) {
     twin <- rich_twins()[[name]]
     for (f in list(hatvalues, cooks.distance)) {
-      expect_lt(max(abs(f(twin$ours) - f(twin$theirs))) / max(f(twin$theirs)), twin$tolerance / 3)
+      expect_lt(max(abs(f(twin$ours) - f(twin$theirs))) / max(f(twin$theirs)), twin$tolerance / 2)
     }
     difference <- residuals(twin$ours, "deviance") - residuals(twin$theirs, "deviance")
     expect_lt(max(abs(difference)), twin$tolerance)
@@ -216,4 +219,8 @@ test_that("sjPlot's table and plot have the coefficients of lm()", {
   drawn <- function(fit) sjPlot::plot_model(fit)$data[c("term", "estimate", "std.error")]
   expect_equal(drawn(twin$ours)$estimate, drawn(twin$theirs)$estimate, tolerance = 1e-6)
   expect_equal(drawn(twin$ours)$std.error, drawn(twin$theirs)$std.error, tolerance = 1e-6)
+  skip_if_not_installed("effects")
+  effect <- function(fit) suppressMessages(sjPlot::plot_model(fit, type = "eff", terms = c("wt", "cyl"))$data)
+  expect_equal(effect(twin$ours)$predicted, effect(twin$theirs)$predicted, tolerance = 1e-6)
+  expect_equal(effect(twin$ours)$std.error, effect(twin$theirs)$std.error, tolerance = 1e-6)
 })

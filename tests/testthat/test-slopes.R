@@ -193,7 +193,8 @@ test_that("VarCorr() and ranef() have lme4's shape", {
   at <- grep("sd|cor", hyper$name[hyper$status != "fixed"])
   hyper <- hyper[hyper$status != "fixed", ]
   for (side in c("lwr", "upr")) {
-    expect_close(limits[[side]], c(2, 2, 1, 2) * c(hyper[[side]][at], sqrt(hyper[[side]][hyper$name == "gaussian.variance"])))
+    residual <- sqrt(hyper[[side]][hyper$name == "gaussian.variance"])
+    expect_close(limits[[side]], c(2, 2, 1, 2) * c(hyper[[side]][at], residual))
   }
   effects <- ranef(fit, condVar = TRUE)$Subject
   expect_identical(dim(effects), c(18L, 2L))
