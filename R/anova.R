@@ -49,7 +49,7 @@ anova.galvi <- function(object, ...) {
     hyper = vapply(fits, function(fit) sum(fit$hyper$status != "fixed"), 1L),
     evidence = evidence, evidence_diff = evidence - evidence[best],
     elpd_loo = total, elpd_diff = vapply(difference, sum, 0),
-    se_diff = vapply(difference, function(x) sqrt(length(x) * stats::var(x)), 0), row.names = names(fits)
+    se_diff = vapply(difference, standard_error_of_sum, 0, weights = object$model$weights), row.names = names(fits)
   )
   formulas <- vapply(fits, function(fit) {
     paste(vapply(c(fit$formula, fit$design$second$formula), deparse_one, ""), collapse = "; ")

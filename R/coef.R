@@ -77,8 +77,8 @@ group_effects <- function(fit) {
   out <- unlist(lapply(views, function(view) {
     check_one_latent(view, "ranef(condVar = TRUE)")
     specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
-    prefix <- if (!is.null(view$parameter)) paste0(view$parameter, "_")
-    lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view, prefix = prefix)
+    lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view,
+      prefix = effect_prefix(view$parameter))
   }), recursive = FALSE)
   names(out) <- make.unique(as.character(names(out)))
   out

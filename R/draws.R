@@ -36,6 +36,7 @@
 #'   the number of the class, with the classes as attribute `levels`.
 #' * `log_lik()`: log p(y given eta), draws x rows, times the weights.
 #' * `posterior_interval()`: a matrix with a row per coefficient and learned hyperparameter, computed without draws.
+#' * `prior_summary()`: the priors of the fixed effects, `fit$prior`.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
 #'   hyperparameter, named as in `fit$hyper`.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
@@ -132,6 +133,13 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
     ))
   }
   out[pars, , drop = FALSE]
+}
+
+#' @rdname draws
+#' @exportS3Method rstantools::prior_summary
+prior_summary.galvi <- function(object, ...) {
+  refuse_dots(list(...), prior_summary.galvi, "prior_summary()")
+  object$prior
 }
 
 #' @rdname draws

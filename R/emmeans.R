@@ -77,6 +77,7 @@ predictor_for <- function(fit, dpar, what) {
 
 #' @exportS3Method emmeans::recover_data
 recover_data.galvi <- function(object, dpar = NULL, data = NULL, ...) {
+  refuse_emmeans_dots(list(...), recover_data.galvi, "recover_data")
   view <- predictor_for(object, dpar, "emmeans()")
   variables <- all.vars(visible_formula(view)[[2L]])
   right <- if (length(variables)) stats::reformulate(variables) else ~1
@@ -84,6 +85,16 @@ recover_data.galvi <- function(object, dpar = NULL, data = NULL, ...) {
   frame <- object$data
   if (is.null(data)) data <- original_data(object, variables)
   emmeans::recover_data(object$call, trms, object$na.action, data = data, frame = frame, ...)
+}
+
+# emmeans() hands its arguments to its reference grid, and this all that it does not know to both methods; emtrends()
+# adds columns of the data, as data.<name>.
+refuse_emmeans_dots <- function(dots, method, generic) {
+  users <- c("emmeans", "ref_grid", "emtrends", "contrast.emmGrid", "summary.emmGrid", "regrid", "emmip_ggplot",
+    "emmip.default", "joint_tests")
+  callers <- unlist(lapply(users, function(name) names(formals(utils::getFromNamespace(name, "emmeans")))))
+  dots <- dots[!grepl("^data\\.", names(dots))]
+  refuse_misspelt(dots, method, "emmeans", generic, c(setdiff(callers, "..."), "data", "misc"))
 }
 
 #' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
@@ -104,6 +115,7 @@ original_data <- function(fit, variables) {
 
 #' @exportS3Method emmeans::emm_basis
 emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL, ...) {
+  refuse_emmeans_dots(list(...), emm_basis.galvi, "emm_basis")
   view <- predictor_for(object, dpar, "emmeans()")
   basis <- population_posterior(view, grid_frame(view, grid))
   V <- basis$V

@@ -10,8 +10,9 @@
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
 #'
-#' Under flat priors these are the numbers of [stats::lm()] (at the same residual variance) and, but for the
-#' expectations that galvi takes, of [stats::glm()]. Shrinkage makes leverages smaller.
+#' Under flat priors these are the numbers of [stats::lm()] (at the same residual variance) and close to those of
+#' [stats::glm()] with canonical links; with other links `glm()` has the expected curvature where lambda is that of the
+#' observed response. Shrinkage makes leverages smaller.
 #'
 #' @param model A fit of [galvi()] with one linear predictor.
 #' @param ... Must be empty.

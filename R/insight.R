@@ -1,11 +1,11 @@
 # Package insight, by which parameters, performance, modelsummary, sjPlot and marginaleffects read a model: its
-# formulas, coefficients and their Gaussian posterior. Its functions hand their arguments along, so methods take
-# `...` as they do.
+# formulas, coefficients and their Gaussian posterior. marginaleffects hands its own arguments to get_parameters().
 
 # Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, that of a second parameter
 # under the name that insight has for it.
 #' @exportS3Method insight::find_formula
 find_formula.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), find_formula.galvi, "insight", "find_formula", "skip_dot_formula")
   views <- lapply(seq_along(predictor_specs(x$design)), function(k) predictor_view(x, k))
   formulas <- lapply(views, visible_formula)
   response <- x$design$formula[[2L]]
@@ -75,6 +75,7 @@ parameter_table <- function(fit, component = "all") {
 
 #' @exportS3Method insight::find_parameters
 find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatten = FALSE, ...) {
+  refuse_misspelt(list(...), find_parameters.galvi, "insight", "find_parameters", "model_info")
   table <- parameter_table(x, component)
   groups <- or_else(table$Component, rep("conditional", nrow(table)))
   found <- if (nrow(table)) split(table$Parameter, factor(groups, unique(groups))) else list()
@@ -84,12 +85,15 @@ find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatt
 
 #' @exportS3Method insight::get_parameters
 get_parameters.galvi <- function(x, effects = "fixed", component = "all", ...) {
+  callers <- c("mfx", "type", "hi", "lo", "original", "by")
+  refuse_misspelt(list(...), get_parameters.galvi, "insight", "get_parameters", callers)
   if (effects == "random") ranef.galvi(x) else parameter_table(x, component)
 }
 
 # Posterior means in posterior standard deviations.
 #' @exportS3Method insight::get_statistic
 get_statistic.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_statistic.galvi, "insight", "get_statistic", "ci_random")
   V <- vcov.galvi(x)
   structure(
     data.frame(Parameter = as.character(rownames(V)), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
@@ -99,35 +103,89 @@ get_statistic.galvi <- function(x, ...) {
 
 # The posterior is Gaussian, not Student's t.
 #' @exportS3Method insight::get_df
-get_df.galvi <- function(x, ...) Inf
+get_df.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_df.galvi, "insight", "get_df")
+  Inf
+}
 
 #' @exportS3Method insight::get_loglikelihood
-get_loglikelihood.galvi <- function(x, ...) logLik.galvi(x)
+get_loglikelihood.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), get_loglikelihood.galvi, "insight", "get_loglikelihood")
+  logLik.galvi(x)
+}
 
 # ---- parameters ----
 
-#' @exportS3Method parameters::degrees_of_freedom
-degrees_of_freedom.galvi <- function(model, ...) Inf
-
-# Coefficients of all predictors and classes: their names are unique.
+# Coefficients of all predictors and classes, whose names are unique, and the standard deviations and correlations
+# of groups, as of lme4's models.
 #' @exportS3Method parameters::model_parameters
-model_parameters.galvi <- function(model, ...) {
-  if (!length(coefficient_means(model))) {
+model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
+  refuse_misspelt(list(...), model_parameters.galvi, "parameters", "model_parameters")
+  effects <- check_choice(effects, c("all", "fixed", "random"), "effects")
+  # classes have a table each, which share the groups' standard deviations
+  groups <- any(of_random_effects(model)) && (n_latents(model) == 1L || is_distributional(model))
+  if (effects == "random" && !groups) {
     stop_galvi("argument", paste(
-      "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters."
+      "`effects = \"random\"` needs random effects, such as (1 | g), and one linear predictor: VarCorr() shows what",
+      "else there is."
     ))
   }
-  NextMethod(component = "all")
+  if (!length(coefficient_means(model))) {
+    stop_galvi("argument", paste(
+      "model_parameters() shows fixed effects, and this fit has none: `fit$hyper` has its hyperparameters, and",
+      "VarCorr() the random effects' standard deviations."
+    ))
+  }
+  fixed <- NextMethod(effects = "fixed", component = "all")
+  if (!groups || effects == "fixed") return(fixed)
+  with_groups(fixed, group_parameters(model, ci), effects)
+}
+
+#' The rows of parameters' tables for what VarCorr() has
+#' @noRd
+group_parameters <- function(fit, ci) {
+  level <- if (any(ci > 0)) ci[1L] else 0.95
+  table <- as.data.frame.VarCorr.galvi(VarCorr.galvi(fit, level = level))
+  residual <- is.na(table$var1)
+  bare <- lapply(table[c("var1", "var2")], function(x) gsub("[()]", "", x))
+  pair <- sprintf("Cor (%s~%s)", bare$var1, bare$var2)
+  name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare$var1), pair)
+  component <- rep("conditional", nrow(table))
+  second <- which(startsWith(as.character(table$var1), coefficient_prefix(fit$design$second$name)))
+  component[second] <- second_component(fit)
+  data.frame(
+    Parameter = ifelse(residual, "SD (Observations)", name), Coefficient = table$sdcor, SE = NA_real_, CI = level,
+    CI_low = table$lwr, CI_high = table$upr, Component = component, Effects = "random", Group = table$grp
+  )
+}
+
+#' parameters' table of fixed effects with rows of groups, whose attributes it keeps
+#' @noRd
+with_groups <- function(fixed, random, effects) {
+  fixed$Effects <- "fixed"
+  fixed$Group <- ""
+  missing <- setdiff(names(fixed), names(random))
+  random[missing] <- NA
+  random <- random[intersect(names(fixed), names(random))]
+  table <- if (effects == "random") random else rbind(as.data.frame(fixed), random)
+  kept <- attributes(fixed)
+  kept[c("names", "row.names")] <- NULL
+  kept$pretty_names <- c(kept$pretty_names, stats::setNames(random$Parameter, random$Parameter))
+  kept$ran_pars <- TRUE
+  attributes(table)[names(kept)] <- kept
+  table
 }
 
 #' @exportS3Method parameters::standard_error
 standard_error.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), standard_error.galvi, "parameters", "standard_error", "ci_random")
   V <- vcov.galvi(model)
   data.frame(Parameter = rownames(V), SE = unname(sqrt(diag(V))))
 }
 
 #' @exportS3Method parameters::p_value
 p_value.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), p_value.galvi, "parameters", "p_value", "ci_random")
   table <- get_statistic.galvi(model)
   data.frame(Parameter = table$Parameter, p = 2 * stats::pnorm(-abs(table$Statistic)))
 }
@@ -135,8 +193,11 @@ p_value.galvi <- function(model, ...) {
 # Credible intervals. `method` and `vcov` of other models make no difference: there is one posterior.
 #' @exportS3Method bayestestR::ci
 ci.galvi <- function(x, ci = 0.95, ...) {
+  refuse_misspelt(list(...), ci.galvi, "bayestestR", "ci")
   tables <- lapply(ci, function(level) {
-    limits <- confint.galvi(x, level = level)
+    # without intervals sjPlot asks for level 0
+    limits <- if (level > 0) confint.galvi(x, level = level) else cbind(coefficient_means(x), coefficient_means(x))
+    rownames(limits) <- rownames(vcov.galvi(x))
     data.frame(
       Parameter = rownames(limits), CI = rep(level, nrow(limits)), CI_low = unname(limits[, 1L]),
       CI_high = unname(limits[, 2L])
@@ -150,7 +211,11 @@ ci.galvi <- function(x, ci = 0.95, ...) {
 # Leave-one-out predictive density as for Bayesian models; an AIC would warn that there is none.
 #' @exportS3Method performance::model_performance
 model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...) {
-  refuse_dots(list(...), model_performance.galvi, "model_performance()")
+  # modelsummary() gives its arguments to model_parameters() as well
+  callers <- c("gof_map", if (requireNamespace("parameters", quietly = TRUE)) {
+    arguments_of_methods("parameters", "model_parameters")
+  })
+  refuse_misspelt(list(...), model_performance.galvi, "performance", "model_performance", callers)
   known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "RMSE", "Sigma")
   chosen <- if (identical(metrics, "all") || identical(metrics, "common")) known else {
     unique(unlist(lapply(metrics, function(metric) {

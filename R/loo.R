@@ -15,7 +15,8 @@
 #' `hyper = "integrate"` averages over are weighted as they would be without it.
 #'
 #' A row of weight w > 1 is w observations, which are left out one at a time and count w times; one of weight
-#' below 1 is left out whole. Binomial rows are one observation with all their trials.
+#' below 1 is left out whole. Standard errors count rows in the same way, as does [anova()][anova.galvi];
+#' `loo::loo_compare()` takes each row for one observation. Binomial rows are one observation with all their trials.
 #'
 #' Where nothing but an observation itself determines its linear predictor (flat priors, or sites of negative
 #' precision elsewhere, as [student()] has them) the cavity has no finite variance. Those rows, and with them
@@ -51,7 +52,7 @@ loo.galvi <- function(x, ...) {
   rownames(pointwise) <- row.names(x$data)
   structure(
     list(
-      estimates = loo_estimates(pointwise), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
+      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
       leverage = cavity$leverage, family = family_label(x), formula = x$formula
     ),
     # loo_compare() warns if responses differ
@@ -145,9 +146,20 @@ weighted <- function(x, weights) {
   x
 }
 
-loo_estimates <- function(pointwise) {
-  n <- nrow(pointwise)
-  cbind(Estimate = colSums(pointwise), SE = apply(pointwise, 2L, function(x) sqrt(n * stats::var(x))))
+loo_estimates <- function(pointwise, weights) {
+  cbind(Estimate = colSums(pointwise), SE = apply(pointwise, 2L, standard_error_of_sum, weights))
+}
+
+#' Standard error of a sum over observations: a row of weight w > 1 is w of them, alike, one of weight 0 none
+#' @param x What each row adds to the sum.
+#' @noRd
+standard_error_of_sum <- function(x, weights) {
+  count <- ifelse(weights == 0, 0, pmax(weights, 1))
+  n <- sum(count)
+  if (anyNA(x) || n <= 1) return(NA_real_)
+  each <- (x / count)[count > 0]
+  count <- count[count > 0]
+  sqrt(n / (n - 1) * sum(count * (each - sum(x) / n)^2))
 }
 
 # What loo() and waic() have in common.

@@ -12,9 +12,15 @@ sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
 }
 
 #' @exportS3Method marginaleffects::get_predict
-get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000, ...) {
+get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
+                              re_formula = NULL, ...) {
+  callers <- setdiff(names(formals(marginaleffects::comparisons)), "...")
+  internal <- c("modeldata", "internal_call", "draw", "flag", "variables_grid", "at", "side", "null", "delta",
+    "conf.int", "slope")
+  refuse_misspelt(list(...), get_predict.galvi, "marginaleffects", "get_predict", c(callers, internal))
   type <- check_choice(type, c("response", "link"), "type")
-  target <- new_target(model, as.data.frame(newdata), na.action = stats::na.fail)
+  kept <- kept_effects(model$design, re_formula)
+  target <- new_target(model, as.data.frame(newdata), na.action = stats::na.fail, kept = kept)
   draws <- expected_draws(model, target, type, check_whole(ndraws, "ndraws"))
   rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(target$n)
   groups <- colnames(draws[[1L]])
@@ -47,7 +53,8 @@ expected_draws <- function(fit, target, type, ndraws) {
     if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
   }, names)
   lapply(seq_len(ndraws), function(i) {
-    if (length(names)) matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names)) else cbind(unname(draws[i, ]))
+    if (!length(names)) return(cbind(unname(draws[i, ])))
+    matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names))
   })
 }
 

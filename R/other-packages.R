@@ -5,28 +5,48 @@
 #' What packages that work with models of other kinds make of a fit of [galvi()]. galvi needs none of them: its methods
 #' are registered when they are loaded.
 #'
-#' | package | what works | |
-#' |:--|:--|:--|
-#' | emmeans | `emmeans()`, `emtrends()`, `contrast()`; `dpar = "sigma"` for a second predictor | population: groups (`(1 \| g)`, `iid()`) are left out, `gp()` and fields are at the values of the grid |
-#' | marginaleffects | `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots; `hypotheses()` | 2000 joint posterior draws (`ndraws = `), so results depend on [set.seed()]; types `"response"` and `"link"` |
-#' | effects | `Effect()`, `allEffects()`, `predictorEffects()` | families with a [glm()] twin; other terms averaged over the data |
-#' | car | `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()` | Wald tests by the posterior mean and covariance |
-#' | multcomp | `glht()`, `mcp()`, `cld()` | |
-#' | insight, parameters | formulas, data, `model_parameters()` | `z` is the posterior mean in posterior standard deviations |
-#' | performance | `model_performance()`, `r2()`, `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` | leave-one-out density instead of AIC |
-#' | loo | [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()` | |
-#' | bayesplot | `pp_check()` | types without `loo_` and `km_` |
-#' | DHARMa | `createDHARMa()` | as in [simulate.galvi()] |
-#' | broom, broom.mixed | [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi] | |
-#' | ggplot2 | [autoplot()][autoplot.galvi] | |
-#' | lmtest | `coeftest()`; `lrtest()` warns | |
+#' @section Means, contrasts and tests:
+#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and what builds on them; `dpar = "sigma"` for a second
+#'   predictor. They describe the population: groups (`(1 | g)`, `iid()`) are left out; `gp()` and fields are
+#'   evaluated at the values of the grid.
+#' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots from 2000 joint
+#'   posterior draws (`ndraws =`), so results depend on [set.seed()]. `type` is `"response"` or `"link"`, `re_formula`
+#'   as in [predict()][predict.galvi]; the package warns that it does not know `ndraws` and `re_formula`, but they work.
+#'   `hypotheses()` is about coefficients and uses their Gaussian posterior.
+#' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()` for families with a [glm()] twin. Other terms are
+#'   averaged over the data.
+#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()`, by the posterior mean and covariance (Wald tests).
+#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` warns.
 #'
+#' @section Tables:
+#' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi].
+#' * **insight**, **parameters**: formulas, data, `model_parameters()`, with the standard deviations of random effects.
+#'   `z` is the posterior mean in posterior standard deviations.
+#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"` and
+#'   `"eff"` (`"pred"` draws no intervals).
+#' * **knitr** prints fits and summaries as the console does.
+#'
+#' @section Checks:
+#' * **performance**: `model_performance()` (with the leave-one-out density instead of AIC), `r2()`, `rmse()`,
+#'   `check_predictions()`, `check_collinearity()`, `check_outliers()`. `compare_performance()` and
+#'   `parameters::compare_parameters()` take the classes on a list of insight alone: use [anova()][anova.galvi] and
+#'   `modelsummary()`.
+#' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`.
+#' * **bayesplot**: `pp_check()`, but for types that begin with `loo_` or `km_`.
+#' * **DHARMa**: `simulateResiduals()`, which warns that it does not know the class. Groups keep their effects;
+#'   `simulateREs = "user-specified", re_formula = NA` leaves them out.
+#' * **ggplot2**: [autoplot()][autoplot.galvi].
+#'
+#' @section How numbers compare:
 #' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
 #' freedom, where [lm()] has Student's t. Under wide priors they are those of `lm()` at the same residual variance; of
 #' generalised linear models the posterior mean differs from the maximum of the likelihood by an amount of order 1 / n.
 #'
 #' Responses of several classes ([categorical()], [stick_breaking()]) have several linear predictors: marginaleffects,
-#' multcomp and parameters take them, the others say what to use.
+#' multcomp, DHARMa, parameters and what builds on it take them; the others say what to use.
+#'
+#' Where rows are not in the fit ([add_data()], [row_source()]), averages over the data are over the rows that are: the
+#' last ones, or a sample.
 #'
 #' @section Errors:
 #' `galvi_error_argument` for fits that a function is not for.
@@ -35,6 +55,20 @@
 #' emmeans::emmeans(fit, ~ wool | tension, type = "response")
 #' @name other-packages
 NULL
+
+# In `...` packages hand along what other methods of a generic take, and what functions that call it add: `callers`. An
+# argument that is none of these is misspelt.
+refuse_misspelt <- function(dots, method, package, generic, callers = character()) {
+  if (!length(dots)) return(invisible())
+  known <- c(arguments_of_methods(package, generic), callers)
+  refuse_dots(dots, method, paste0(generic, "()"), unique(known))
+}
+
+arguments_of_methods <- function(package, generic) {
+  methods <- asNamespace(package)[[".__S3MethodsTable__."]]
+  names <- grep(paste0("^", generic, "\\."), ls(methods), value = TRUE)
+  setdiff(unlist(lapply(names, function(name) names(formals(methods[[name]])))), "...")
+}
 
 # Wald tests need one vector of coefficients in the order of its covariance matrix.
 check_wald <- function(fit, dots, generic) {
@@ -72,7 +106,7 @@ linearHypothesis.galvi <- function(model, ...) {
 # makes of other models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
-  refuse_dots(list(...), r2.galvi, "r2()")
+  refuse_misspelt(list(...), r2.galvi, "performance", "r2")
   if (has_classes(model) || is_volatility(model)) {
     stop_galvi("argument", sprintf(
       "r2() needs a response whose mean is a number; this fit's family is %s. Compare fits by loo() instead.",
@@ -94,6 +128,7 @@ r2.galvi <- function(model, ...) {
 # One coefficient for each row of vcov(), of several classes too.
 #' @exportS3Method multcomp::modelparm
 modelparm.galvi <- function(model, coef., vcov., df, ...) {
+  refuse_misspelt(list(...), modelparm.galvi, "multcomp", "modelparm", c("interaction_average", "covariate_average"))
   means <- function(fit) stats::setNames(coefficient_means(fit), rownames(vcov.galvi(fit)))
   if (missing(coef.)) coef. <- means
   if (missing(vcov.)) vcov. <- vcov.galvi
@@ -102,7 +137,7 @@ modelparm.galvi <- function(model, coef., vcov., df, ...) {
     stop_galvi("argument", "glht() makes contrasts of fixed effects, and this fit has none.")
   }
   default <- utils::getS3method("modelparm", "default", envir = asNamespace("multcomp"))
-  default(model, coef. = coef., vcov. = vcov., df = df, ...)
+  default(model, coef. = coef., vcov. = vcov., df = df)
 }
 
 #' @exportS3Method bayesplot::pp_check
@@ -148,4 +183,58 @@ simulated_numbers <- function(fit, n) {
   target <- training_target(fit)
   y <- unname(over_draws(fit, target, n, draw_response))
   if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
+}
+
+# ---- DHARMa ----
+
+# simulateResiduals() reads these four. Groups keep their effects, as in simulate(), unless `re_formula` says otherwise.
+#' @exportS3Method DHARMa::getSimulations
+getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", type = "normal", re_formula = NULL,
+                                 ...) {
+  refuse_misspelt(list(...), getSimulations.galvi, "DHARMa", "getSimulations")
+  kinds <- c("conditional", "unconditional", "user-specified")
+  if (first_choice(simulateREs, kinds, "simulateREs") == "unconditional") {
+    stop_galvi("argument", paste(
+      "`simulateREs = \"unconditional\"` draws new groups, which simulate() does not: use \"conditional\", or leave",
+      "groups out by `simulateREs = \"user-specified\", re_formula = NA`."
+    ))
+  }
+  if (type != "normal") stop_galvi("argument", "simulateResiduals() cannot refit a fit of galvi(): use `refit = FALSE`.")
+  check_not_counts(object, "simulateResiduals()")
+  target <- draws_target(object, NULL, re_formula)
+  t(unname(over_draws(object, target, check_whole(nsim, "nsim"), draw_response)))
+}
+
+#' @exportS3Method DHARMa::getObservedResponse
+getObservedResponse.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getObservedResponse.galvi, "DHARMa", "getObservedResponse")
+  check_not_counts(object, "simulateResiduals()")
+  target <- training_target(object)
+  check_observed(object, target, "simulateResiduals()")
+  target$y
+}
+
+# Of trials the probability, of classes the mean of their numbers.
+#' @exportS3Method DHARMa::getFitted
+getFitted.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getFitted.galvi, "DHARMa", "getFitted")
+  target <- training_target(object)
+  if (has_classes(object)) {
+    p <- class_moments(object, latent_marginals(object, target))$mean
+    return(unname(drop(p %*% (seq_len(ncol(p)) - 1))))
+  }
+  unname(target$y / target$size - response_residuals(object, target))
+}
+
+#' @exportS3Method DHARMa::getResiduals
+getResiduals.galvi <- function(object, ...) {
+  refuse_misspelt(list(...), getResiduals.galvi, "DHARMa", "getResiduals")
+  target <- training_target(object)
+  target$y / target$size - getFitted.galvi(object)
+}
+
+# Counts of several classes are several numbers.
+check_not_counts <- function(fit, what) {
+  if (!is_counts(fit)) return(invisible())
+  stop_galvi("argument", paste(what, "needs one number for each observation; this response counts several classes."))
 }

@@ -29,7 +29,7 @@
 #'   predictor).
 #' @param newdata A data frame, or what [row_source()] takes, instead of the observations; for `residuals` with
 #'   the response (and the trials, where weights tell them).
-#' @param into,re_formula As in [predict()][predict.galvi].
+#' @param re_formula,into As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation (per row of the data if the fit was made with
 #'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of
@@ -42,15 +42,15 @@
 #' summary(residuals(fit, "pearson"))
 #' @export
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), newdata = NULL,
-                            into = NULL, ...) {
+                            re_formula = NULL, into = NULL, ...) {
   refuse_dots(list(...), residuals.galvi, "residuals()")
   if (is_row_source(newdata)) {
-    return(by_chunks(object, newdata, into, function(chunk) residuals.galvi(object, type, chunk)))
+    return(by_chunks(object, newdata, into, function(chunk) residuals.galvi(object, type, chunk, re_formula)))
   }
   check_no_into(into)
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
   if (is_counts(object)) {
-    target <- if (is.null(newdata)) training_target(object) else new_target(object, newdata, response = TRUE)
+    target <- draws_target(object, newdata, re_formula, response = TRUE)
     return(finish_rows(count_residuals(object, target, type), target, stats::na.pass, object))
   }
   if (has_classes(object) && type %in% c("response", "pearson")) {
@@ -59,7 +59,7 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
       "\"quantile\"."
     ), type, length(response_levels(object))))
   }
-  target <- if (is.null(newdata)) training_target(object) else new_target(object, newdata, response = TRUE)
+  target <- draws_target(object, newdata, re_formula, response = TRUE)
   if (type != "quantile") check_observed(object, target, sprintf("`type = \"%s\"`", type))
   residual <- switch(type,
     response = response_residuals(object, target),

@@ -2,8 +2,7 @@
 #'
 #' Draws eta for all rows jointly from the posterior (the latents of a multi-class family one by one,
 #' as they are independent there) and then a response for each, at the hyperparameters of the fit, or with
-#' `hyper = "integrate"` at draws of them. Package
-#' DHARMa can use these: `createDHARMa(as.matrix(simulate(fit, 250)), fit$model$y, fitted(fit))`.
+#' `hyper = "integrate"` at draws of them. `DHARMa::simulateResiduals(fit)` uses them.
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of responses to draw.

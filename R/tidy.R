@@ -18,9 +18,10 @@
 #'
 #'   `tidy`: `effect`, `group` (the term, where `ran_pars` or `ran_vals` are asked for), `level` (of
 #'   `ran_vals`), `term`, `estimate`, `std.error`, `conf.low` and `conf.high` (on request) and `status` (of
-#'   `ran_pars`). `std.error` is the posterior standard deviation. That of `ran_pars` is NA,
-#'   and their limits are those of the hyperparameters (see [galvi-fit]); their `term` is the name in `fit$hyper` (a variance is a variance), their `status`
-#'   `"learned"`, `"fixed"` or `"at bound"`; prior standard deviations of fixed effects are among them where
+#'   `ran_pars`). `std.error` is the posterior standard deviation; of `ran_vals` it includes the uncertainty about the
+#'   fixed effects, which lme4's conditional ones leave out. That of `ran_pars` is NA, and their limits are those of the
+#'   hyperparameters (see [galvi-fit]); their `term` is the name in `fit$hyper` (a variance is a variance), their
+#'   `status` `"learned"`, `"fixed"` or `"at bound"`; prior standard deviations of fixed effects are among them where
 #'   they are learned. With `exponentiate`, `estimate` is the posterior median of exp(coefficient) and
 #'   `std.error` its standard deviation.
 #'
@@ -129,7 +130,7 @@ exponentiate_fixed <- function(table) {
 #' @rdname tidy.galvi
 #' @exportS3Method generics::glance
 glance.galvi <- function(x, ...) {
-  refuse_dots(list(...), glance.galvi, "glance()")
+  refuse_dots(list(...), glance.galvi, "glance()", "gof_map") # of modelsummary()
   value <- logLik.galvi(x)
   data.frame(
     nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,

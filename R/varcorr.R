@@ -7,6 +7,7 @@
 #'
 #' @param x A fit of [galvi()], or what `VarCorr()` returned.
 #' @param sigma Factor that standard deviations are multiplied by, as nlme's generic has it.
+#' @param level Probability of the credible intervals.
 #' @param digits Significant digits.
 #' @param row.names,optional As for [as.data.frame()]; not used.
 #' @param order `"cov.last"` has the covariances of a group after its variances, `"lower.tri"` column after
@@ -15,7 +16,8 @@
 #' @return `VarCorr`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the
 #'   grouping factor, with attributes `stddev` and `correlation`; attribute `sc` is the residual standard
 #'   deviation of families that have one (NA for others), `useSc` tells whether. `as.data.frame`: columns `grp`,
-#'   `var1`, `var2`, `vcov`, `sdcor`, as in lme4.
+#'   `var1`, `var2`, `vcov`, `sdcor`, as in lme4, and `lwr` and `upr`, the limits of the credible interval of
+#'   `sdcor` (those of `fit$hyper`, see [galvi-fit]; NA where a parameter is fixed).
 #' @examples
 #' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
 #' VarCorr(fit)
@@ -24,34 +26,44 @@
 #' @importFrom nlme VarCorr
 #' @export VarCorr
 #' @export
-VarCorr.galvi <- function(x, sigma = 1, ...) {
+VarCorr.galvi <- function(x, sigma = 1, level = 0.95, ...) {
   refuse_dots(list(...), VarCorr.galvi, "VarCorr()")
   sigma <- check_number(sigma, "sigma", 0, open_lower = TRUE)
-  views <- if (is_distributional(x)) lapply(1:2, function(k) predictor_view(x, k)) else list(x)
-  blocks <- unlist(lapply(views, function(view) {
-    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
-    unlist(lapply(specs, group_covariances, hyper = x$posterior$hyper, parameter = view$parameter),
-      recursive = FALSE)
-  }), recursive = FALSE)
+  blocks <- covariance_blocks(x, x$posterior$hyper, sigma)
   if (!length(blocks)) {
     stop_galvi("argument", "The fit has no random effects: VarCorr() is about terms such as (1 + x | g).")
   }
-  names(blocks) <- make.unique(names(blocks))
-  sc <- if (link_has(x$family, "same_units")) stats::sigma(x) else NA_real_
-  useSc <- is.finite(sc)
+  limits <- hyper_quantiles(x$hyper_posterior, x$model, x$posterior$hyper, tails(check_level(level)))
+  structure(blocks,
+    lwr = covariance_blocks(x, limits[, 1L], sigma), upr = covariance_blocks(x, limits[, 2L], sigma),
+    class = "VarCorr.galvi"
+  )
+}
+
+#' The covariances of all groups at these hyperparameters, their effects multiplied by `sigma`
+#' @return A list with attributes sc and useSc, as VarCorr.galvi() describes it.
+#' @noRd
+covariance_blocks <- function(fit, hyper, sigma = 1) {
+  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  blocks <- unlist(lapply(views, function(view) {
+    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    unlist(lapply(specs, group_covariances, hyper = hyper, parameter = view$parameter), recursive = FALSE)
+  }), recursive = FALSE)
+  blocks <- lapply(blocks, function(S) {
+    attr(S, "stddev") <- sigma * attr(S, "stddev")
+    replace(S, TRUE, sigma^2 * S)
+  })
+  fit$posterior$hyper <- hyper
+  sc <- if (link_has(fit$family, "same_units")) sigma * stats::sigma(fit) else NA_real_
   structure(
-    lapply(blocks, function(S) {
-      attr(S, "stddev") <- sigma * attr(S, "stddev")
-      replace(S, TRUE, sigma^2 * S)
-    }),
-    sc = if (useSc) sigma * sc else NA_real_, useSc = useSc, class = "VarCorr.galvi"
+    stats::setNames(blocks, make.unique(as.character(names(blocks)))), sc = sc, useSc = is.finite(sc)
   )
 }
 
 #' @return A list of the covariance matrix of a term's effects, named by the grouping
 #' @noRd
 group_covariances <- function(spec, hyper, parameter = NULL) {
-  prefix <- if (!is.null(parameter)) paste0(parameter, "_")
+  prefix <- effect_prefix(parameter)
   one <- function(sd, R, names) {
     names <- paste0(prefix, names)
     S <- outer(sd, sd) * R
@@ -69,6 +81,11 @@ group_covariances <- function(spec, hyper, parameter = NULL) {
   effects <- iid_effects(spec)
   sd <- rep_len(sd, length(effects))
   stats::setNames(list(one(sd, diag(length(effects)), effects)), spec_group(spec))
+}
+
+# The effects of the first predictor have the names of its variables, as coefficients do.
+effect_prefix <- function(parameter) {
+  if (is.null(parameter) || parameter == "mu") "" else coefficient_prefix(parameter)
 }
 
 #' What iid() adds: an intercept, a slope, or an effect for each level of a factor `by`
@@ -135,14 +152,18 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
     if (!any(S[lower.tri(S)] != 0)) at <- at[at[, 1L] == at[, 2L], , drop = FALSE]
     at <- at[order(if (order == "cov.last") at[, 1L] != at[, 2L] else rep(0, nrow(at))), , drop = FALSE]
     own <- at[, 1L] == at[, 2L]
+    sdcor <- function(S) ifelse(own, attr(S, "stddev")[at[, 1L]], attr(S, "correlation")[at])
     data.frame(
       grp = names(x)[i], var1 = rownames(S)[at[, 2L]], var2 = ifelse(own, NA, rownames(S)[at[, 1L]]),
-      vcov = S[at], sdcor = ifelse(own, attr(S, "stddev")[at[, 1L]], attr(S, "correlation")[at])
+      vcov = S[at], sdcor = sdcor(S), lwr = sdcor(attr(x, "lwr")[[i]]), upr = sdcor(attr(x, "upr")[[i]])
     )
   })
   sc <- attr(x, "sc")
   residual <- if (attr(x, "useSc")) {
-    data.frame(grp = "Residual", var1 = NA_character_, var2 = NA_character_, vcov = sc^2, sdcor = sc)
+    data.frame(
+      grp = "Residual", var1 = NA_character_, var2 = NA_character_, vcov = sc^2, sdcor = sc,
+      lwr = attr(attr(x, "lwr"), "sc"), upr = attr(attr(x, "upr"), "sc")
+    )
   }
   `rownames<-`(do.call(rbind, c(pieces, list(residual))), NULL)
 }

@@ -44,3 +44,46 @@ other_fits <- function() {
     ordered = galvi(factor(gear, ordered = TRUE) ~ wt, d, cumulative()), process = galvi(mpg ~ 0 + gp(wt), d)
   )
 }
+
+# Weights, offsets, a polynomial, factors and interactions, with enough rows that a mean is close to a mode.
+rich_twins <- function() {
+  set.seed(1)
+  n <- 800
+  d <- data.frame(
+    x = rnorm(n), z = runif(n), f = factor(sample(c("a", "b", "c"), n, TRUE)), g = factor(sample(20, n, TRUE)),
+    e = runif(n, 1, 3), w = sample(3, n, TRUE), size = sample(5:15, n, TRUE)
+  )
+  eta <- with(d, 0.3 + 0.4 * x - 0.3 * (f == "b") + 0.5 * (f == "c") * x + z^2 + rnorm(20, 0, 0.5)[g])
+  d$y <- eta + rnorm(20, 0, 0.4)[d$g] * d$x + rnorm(n)
+  d$count <- rpois(n, d$e * exp(eta))
+  d$success <- rbinom(n, d$size, plogis(eta))
+  linear <- lm(y ~ poly(z, 2) + x * f + offset(e), d, weights = w)
+  noise <- galvi_family("gaussian", variance = fixed(sigma(linear)^2))
+  # `tolerance`: in standard errors, and of them
+  twins <- list(
+    gaussian = list(
+      ours = galvi(y ~ poly(z, 2) + x * f + offset(e), d, noise, prior = flat_prior, weights = w),
+      theirs = linear, tolerance = 1e-6
+    ),
+    # posterior means, not modes
+    poisson = list(
+      ours = galvi(count ~ poly(z, 2) + x * f + offset(log(e)), d, poisson(), prior = flat_prior),
+      theirs = glm(count ~ poly(z, 2) + x * f + offset(log(e)), poisson(), d), tolerance = 0.06
+    ),
+    binomial = list(
+      ours = galvi(cbind(success, size - success) ~ poly(z, 2) + x * f, d, binomial(), prior = flat_prior, weights = w),
+      theirs = glm(cbind(success, size - success) ~ poly(z, 2) + x * f, binomial(), d, weights = w), tolerance = 0.06
+    )
+  )
+  if (requireNamespace("lme4", quietly = TRUE)) {
+    mixed <- eval(bquote(lme4::lmer(y ~ x * f + (1 + x | g), .(d))))
+    groups <- lme4::VarCorr(mixed)$g
+    start <- c(attr(groups, "stddev"), attr(groups, "correlation")[2, 1], sigma(mixed)^2)
+    names(start) <- c(
+      "(1 + x | g).sd.(Intercept)", "(1 + x | g).sd.x", "(1 + x | g).cor.(Intercept).x", "gaussian.variance"
+    )
+    ours <- galvi(y ~ x * f + (1 + x | g), d, prior = flat_prior, start = start, hyper = "fixed")
+    twins$mixed <- list(ours = ours, theirs = mixed, tolerance = 1e-6)
+  }
+  twins
+}

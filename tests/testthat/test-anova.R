@@ -18,6 +18,26 @@ test_that("anova() compares evidence and leave-one-out densities", {
   expect_identical(rownames(anova(linear, update(linear, . ~ 1))), c("linear", "fit2"))
 })
 
+test_that("standard errors of loo(), waic() and anova() are those of rows that are there as often as they weigh", {
+  weight <- rep(0:3, 8)
+  long <- mtcars[rep(1:32, weight), ]
+  proper <- list(intercept = normal(0, 10), default = normal(0, 5))
+  for (formula in list(mpg ~ wt + hp, carb ~ wt + hp)) {
+    family <- if (formula[[2]] == "mpg") gaussian() else poisson()
+    some <- galvi(formula, mtcars, family, prior = proper, weights = weight)
+    all <- galvi(formula, long, family, prior = proper)
+    expect_equal(loo.galvi(some)$estimates, loo.galvi(all)$estimates, tolerance = tol$solve)
+    expect_equal(waic.galvi(some)$estimates, waic.galvi(all)$estimates, tolerance = tol$solve)
+    weighted <- anova(some, update(some, . ~ wt))
+    repeated <- anova(all, update(all, . ~ wt))
+    expect_equal(weighted$se_diff, repeated$se_diff, tolerance = tol$solve)
+  }
+  # rows of weight below 1 are one observation each
+  half <- galvi(mpg ~ wt, mtcars, prior = proper, weights = rep(0.5, 32), hyper = "fixed")
+  elpd <- loo.galvi(half)
+  expect_equal(elpd$estimates["elpd_loo", "SE"], sqrt(32 * var(elpd$pointwise[, "elpd_loo"])))
+})
+
 test_that("anova() refuses what it cannot compare", {
   fit <- galvi(dist ~ speed, cars)
   expect_error(anova(fit), "car::Anova", class = "galvi_error_argument")

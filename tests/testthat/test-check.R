@@ -34,8 +34,8 @@ method_examples <- function() {
   examples
 }
 
-# Their functions hand arguments of their own to every method, which are not listed anywhere.
-interfaces <- c("insight", "parameters", "bayestestR", "emmeans", "effects", "multcomp", "marginaleffects")
+# Hooks that marginaleffects alone calls, with all that it knows.
+hooks <- c("sanitize_model_specific", "get_coef", "set_coef", "get_vcov")
 
 # Refuse whatever they are given; the arguments of the last are galvi()'s.
 refusals <- c("drop1", "add1", "extractAIC", "screeplot")
@@ -49,7 +49,7 @@ registered_methods <- function() {
   table <- parseNamespaceFile("galvi", dirname(getNamespaceInfo("galvi", "path")))$S3methods
   rows <- lapply(seq_len(nrow(table)), function(i) {
     package <- if (ncol(table) >= 4L) table[i, 4L] else NA
-    if (package %in% interfaces || table[i, 1L] %in% refusals || table[i, 2L] %in% numbers) return(NULL)
+    if (table[i, 1L] %in% c(hooks, refusals) || table[i, 2L] %in% numbers) return(NULL)
     if (!is.na(package) && !requireNamespace(package, quietly = TRUE)) return(NULL)
     name <- if (is.na(table[i, 3L])) paste(table[i, 1L], table[i, 2L], sep = ".") else table[i, 3L]
     method <- get(name, envir = asNamespace("galvi"))
@@ -57,6 +57,8 @@ registered_methods <- function() {
     known <- utils::tail(setdiff(names(formals(method)), "..."), 1L)
     # arguments that go on to others are theirs
     passed <- c(update.galvi = "method", Anova.galvi = "error.df", linearHypothesis.galvi = "rhs")
+    # no argument of their own but the fit
+    passed[c("find_formula.galvi", "get_df.galvi", "get_loglikelihood.galvi")] <- "verbose"
     if (name %in% names(passed)) known <- passed[[name]]
     list(name = name, method = method, class = table[i, 2L], known = known)
   })

@@ -76,6 +76,15 @@ test_that("`dpar` chooses the predictor, and several classes are refused", {
     class = "galvi_error_argument")
 })
 
+test_that("emmeans() takes what its functions take, and refuses the rest", {
+  skip_if_not_installed("emmeans")
+  fit <- other_fits()$gaussian
+  given <- emmeans::emmeans(fit, pairwise ~ cyl, adjust = "none", level = 0.9, weights = "proportional", infer = TRUE)
+  expect_s4_class(given$contrasts, "emmGrid")
+  expect_error(recover_data.galvi(fit, dpr = "sigma"), "Did you mean `dpar`", class = "galvi_error_argument")
+  expect_error(recover_data.galvi(fit, lmer.df = "asymptotic"), "`lmer.df`", class = "galvi_error_argument")
+})
+
 test_that("offsets and weights enter as in glm()", {
   skip_if_not_installed("emmeans")
   d <- transform(InsectSprays, exposure = rep(1:3, 24))

@@ -89,3 +89,37 @@ test_that("checks of performance that need no class of theirs run", {
   flagged <- function(fit) as.logical(performance::check_outliers(fit, method = "cook"))
   expect_identical(flagged(twin$ours), flagged(twin$theirs))
 })
+
+test_that("model_parameters() shows groups as of lmer(), with the intervals of the hyperparameters", {
+  skip_if_not_installed("parameters")
+  skip_if_not_installed("lme4")
+  twin <- rich_twins()$mixed
+  rows <- function(fit, ...) as.data.frame(suppressMessages(parameters::model_parameters(fit, ...)))
+  shown <- c("Parameter", "Effects", "Group")
+  for (effects in c("all", "random")) {
+    ours <- rows(twin$ours, effects = effects)
+    theirs <- rows(twin$theirs, effects = effects)
+    expect_equal(ours[shown], theirs[shown])
+    expect_equal(ours$Coefficient, theirs$Coefficient, tolerance = 1e-6)
+  }
+  expect_identical(rows(twin$ours, effects = "fixed")$Parameter, names(coef(twin$ours)))
+  fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  limits <- rows(fit, effects = "random", ci = 0.5)
+  expect_equal(limits$CI_low[2], hyper_at_level(fit, 0.5)[4, "lwr"])
+  expect_output(print(parameters::model_parameters(fit)), "SD \\(Days: Subject\\)")
+  two <- galvi(list(Reaction ~ Days + (1 | Subject), sigma ~ 1 + (1 | Subject)), sleepstudy)
+  expect_identical(rows(two, effects = "random")$Component, c("conditional", "sigma"))
+  none <- other_fits()$gaussian
+  expect_error(parameters::model_parameters(none, effects = "random"), "VarCorr", class = "galvi_error_argument")
+})
+
+test_that("arguments that no method of a generic has are misspelt", {
+  skip_if_not_installed("insight")
+  fit <- other_fits()$mixed
+  expect_error(insight::get_parameters(fit, efects = "fixed"), "Did you mean `effects`", class = "galvi_error_argument")
+  expect_error(insight::find_formula(fit, verbos = TRUE), "Did you mean `verbose`", class = "galvi_error_argument")
+  skip_if_not_installed("parameters")
+  expect_error(parameters::model_parameters(fit, exponentiat = TRUE), "`exponentiate`", class = "galvi_error_argument")
+  skip_if_not_installed("performance")
+  expect_error(performance::model_performance(fit, mertics = "RMSE"), "`metrics`", class = "galvi_error_argument")
+})

@@ -60,6 +60,38 @@ test_that("differences along gp() are drawn jointly", {
   expect_equal(found$conf.high - found$conf.low, 2 * qnorm(0.975) * sd, tolerance = 0.1)
 })
 
+test_that("`re_formula` is that of predict(), and a misspelt argument is refused", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  rows <- sleepstudy[c(1, 10, 50), ]
+  found <- suppressWarnings(marginaleffects::predictions(fit, newdata = rows, re_formula = NA))
+  wanted <- predict(fit, rows, re_formula = NA, type = "link", se.fit = TRUE)
+  # four standard errors of the mean of 2000 draws
+  expect_lt(max(abs(found$estimate - wanted$fit) / wanted$se.fit), 4 / sqrt(2000))
+  expect_equal(found$conf.high - found$conf.low, unname(2 * qnorm(0.975) * wanted$se.fit), tolerance = 0.1)
+  # in an error of its own
+  expect_error(suppressWarnings(marginaleffects::predictions(fit, re_formla = NA)), "Did you mean `re_formula`")
+})
+
+test_that("plots draw the predictions, comparisons and slopes", {
+  skip_without_marginaleffects()
+  # the package's own demand
+  skip_if_not_installed("ggplot2", "4.0.0")
+  local_null_operator()
+  set.seed(1)
+  twin <- lm_twin(mpg ~ wt + cyl)
+  drawn <- function(plot, fit, ...) plot(fit, ..., draw = FALSE)
+  line <- function(fit) drawn(marginaleffects::plot_predictions, fit, condition = list(wt = 2:5))
+  expect_near_draws(line(twin$ours), line(twin$theirs))
+  expect_s3_class(marginaleffects::plot_predictions(twin$ours, condition = "wt"), "ggplot")
+  effect <- function(fit) drawn(marginaleffects::plot_comparisons, fit, variables = "cyl", by = "cyl")
+  expect_near_draws(effect(twin$ours), effect(twin$theirs))
+  slope <- function(fit) drawn(marginaleffects::plot_slopes, fit, variables = "wt", by = "cyl")
+  expect_near_draws(slope(twin$ours), slope(twin$theirs))
+})
+
 test_that("classes are groups, two predictors have one mean, and other types are refused", {
   skip_without_marginaleffects()
   local_null_operator()

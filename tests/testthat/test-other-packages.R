@@ -104,3 +104,123 @@ test_that("probabilities of the response's distribution are those of a normal an
   # of a mean that is known to a tenth
   expect_equal(p[, "10"], ppois(10, mu), tolerance = 0.05, ignore_attr = TRUE)
 })
+
+test_that("weights, offsets, polynomials, interactions and groups enter as in lm(), glm() and lmer()", {
+  # estimates and standard errors
+  of_grid <- function(x) {
+    x <- as.data.frame(x)
+    cbind(x[[intersect(c("emmean", "rate", "estimate", "fit"), names(x))[1L]]], x[[intersect(c("SE", "se"), names(x))]])
+  }
+  packages <- list(
+    emmeans = function(fit) of_grid(emmeans::emmeans(fit, ~ f | x, at = list(x = c(-1, 1)))),
+    emmeans = function(fit) of_grid(pairs(emmeans::emmeans(fit, ~f))),
+    effects = function(fit) of_grid(effects::Effect(c("x", "f"), fit)),
+    multcomp = function(fit) {
+      tukey <- multcomp::glht(fit, multcomp::mcp(f = "Tukey", interaction_average = TRUE))
+      test <- summary(tukey, multcomp::univariate())
+      cbind(test$test$coefficients, test$test$sigma)
+    },
+    parameters = function(fit) {
+      table <- as.data.frame(parameters::model_parameters(fit, effects = "fixed", ci_method = "wald"))
+      cbind(table$Coefficient, table$SE)
+    },
+    broom.mixed = function(fit) {
+      table <- broom.mixed::tidy(fit, effects = "fixed")
+      cbind(table$estimate, table$std.error)
+    }
+  )
+  if (requireNamespace("emmeans", quietly = TRUE)) {
+    # the errors of lmer() without Kenward and Roger's correction
+    before <- emmeans::get_emm_option("lmer.df")
+    on.exit(emmeans::emm_options(lmer.df = before))
+    emmeans::emm_options(lmer.df = "asymptotic")
+  }
+  quietly <- function(x) suppressMessages(suppressWarnings(x))
+  twins <- rich_twins()
+  for (i in which(vapply(names(packages), requireNamespace, NA, quietly = TRUE))) {
+    for (name in names(twins)) {
+      twin <- twins[[name]]
+      ours <- quietly(packages[[i]](twin$ours))
+      theirs <- quietly(packages[[i]](twin$theirs))
+      label <- paste(names(packages)[i], name)
+      expect_lt(max(abs(ours[, 1] - theirs[, 1]) / theirs[, 2]), twin$tolerance, label = label)
+      expect_lt(max(abs(ours[, 2] / theirs[, 2] - 1)), twin$tolerance / 5, label = label)
+    }
+  }
+})
+
+test_that("car's tests have the numbers of lm(), glm() and lmer()", {
+  skip_if_not_installed("car")
+  for (twin in rich_twins()) {
+    of_lm <- identical(class(twin$theirs), "lm")
+    statistic <- if (of_lm) "F" else if (isS4(twin$theirs)) "Chisq" else "Wald"
+    for (type in 2:3) {
+      ours <- car::Anova(twin$ours, type = type)
+      theirs <- car::Anova(twin$theirs, type = type, test.statistic = statistic)[rownames(ours), ]
+      wanted <- if (of_lm) theirs[["F value"]] * theirs$Df else theirs$Chisq
+      expect_equal(ours$Chisq, wanted, tolerance = twin$tolerance / 10)
+    }
+    hypothesis <- function(fit) car::linearHypothesis(fit, c("fb = 0", "x:fc = 0"), test = "Chisq")$Chisq[2]
+    expect_equal(hypothesis(twin$ours), hypothesis(twin$theirs), tolerance = twin$tolerance / 3)
+    if (isS4(twin$theirs)) next
+    vif <- function(fit) suppressMessages(car::vif(fit))
+    expect_equal(vif(twin$ours), vif(twin$theirs), tolerance = twin$tolerance / 10)
+    ratio <- function(fit) {
+      names <- make.names(names(coef(fit)))
+      unlist(car::deltaMethod(fit, "x / fb", parameterNames = names)[1:2])
+    }
+    expect_equal(ratio(twin$ours), ratio(twin$theirs), tolerance = twin$tolerance / 3)
+  }
+})
+
+test_that("leverages, Cook's distances and residuals are those of lm() and of glm() with canonical links", {
+  for (name in c("gaussian", "poisson", "binomial")) {
+    twin <- rich_twins()[[name]]
+    for (f in list(hatvalues, cooks.distance)) {
+      expect_lt(max(abs(f(twin$ours) - f(twin$theirs))) / max(f(twin$theirs)), twin$tolerance / 2)
+    }
+    difference <- residuals(twin$ours, "deviance") - residuals(twin$theirs, "deviance")
+    expect_lt(max(abs(difference)), twin$tolerance)
+    expect_equal(deviance(twin$ours), deviance(twin$theirs), tolerance = twin$tolerance / 10)
+  }
+})
+
+test_that("modelsummary() has the rows of lm() and lmer()", {
+  skip_if_not_installed("modelsummary")
+  skip_if_not_installed("parameters")
+  skip_if_not_installed("performance")
+  twins <- rich_twins()
+  table_for <- function(fit, ...) suppressMessages(modelsummary::modelsummary(fit, output = "data.frame", fmt = 8, ...))
+  for (name in intersect(c("gaussian", "mixed"), names(twins))) {
+    ours <- table_for(twins[[name]]$ours)
+    theirs <- table_for(twins[[name]]$theirs)
+    rows <- function(table) table[table$part == "estimates", c("term", "statistic")]
+    expect_identical(rows(ours), rows(theirs))
+    number <- function(table) as.numeric(gsub("[()]", "", table[table$part == "estimates", 4]))
+    expect_equal(number(ours), number(theirs), tolerance = 1e-6)
+    expect_true(all(c("Num.Obs.", "R2", "ELPD", "RMSE") %in% ours$term))
+  }
+  # all that a user adds reaches performance too
+  expect_warning(fixed <- table_for(twins$gaussian$ours, effects = "fixed", statistic = "conf.int"), NA)
+  expect_true("RMSE" %in% fixed$term)
+  expect_warning(several <- table_for(list(twins$gaussian$ours, twins$gaussian$theirs)), NA)
+  expect_equal(ncol(several), 5)
+})
+
+test_that("sjPlot's table and plot have the coefficients of lm()", {
+  skip_if_not_installed("sjPlot")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  numbers <- function(fit) {
+    page <- sjPlot::tab_model(fit, show.ci = FALSE, show.p = FALSE)$page.content
+    page <- gsub("&#45;", "-", gsub("<[^>]+>", " ", page))
+    as.numeric(regmatches(page, gregexpr("-?[0-9]+\\.[0-9]{2}\\b", page))[[1L]])[1:4]
+  }
+  expect_equal(numbers(twin$ours), numbers(twin$theirs))
+  drawn <- function(fit) sjPlot::plot_model(fit)$data[c("term", "estimate", "std.error")]
+  expect_equal(drawn(twin$ours)$estimate, drawn(twin$theirs)$estimate, tolerance = 1e-6)
+  expect_equal(drawn(twin$ours)$std.error, drawn(twin$theirs)$std.error, tolerance = 1e-6)
+  skip_if_not_installed("effects")
+  effect <- function(fit) suppressMessages(sjPlot::plot_model(fit, type = "eff", terms = c("wt", "cyl"))$data)
+  expect_equal(effect(twin$ours)$predicted, effect(twin$theirs)$predicted, tolerance = 1e-6)
+  expect_equal(effect(twin$ours)$std.error, effect(twin$theirs)$std.error, tolerance = 1e-6)
+})

@@ -42,6 +42,28 @@ test_that("DHARMa finds nothing wrong with a right model, and overdispersion of 
   expect_lt(DHARMa::testDispersion(residuals_of(wrong ~ x), plot = FALSE)$p.value, 0.01)
 })
 
+test_that("DHARMa::simulateResiduals() gives the quantile residuals, and those of lm()", {
+  skip_if_not_installed("DHARMa")
+  simulated <- function(fit, ...) suppressWarnings(DHARMa::simulateResiduals(fit, n = 1000, ...))
+  d <- car_data()
+  twin <- lm_twin(mpg ~ wt + cyl)
+  ours <- simulated(twin$ours)
+  # a share of 1000 draws is within four of its standard errors; lm()'s has the estimates for the parameters
+  expect_lt(max(abs(ours$scaledResiduals - pnorm(residuals(twin$ours, "quantile")))), 4 * sqrt(0.25 / 1000))
+  expect_lt(max(abs(ours$scaledResiduals - simulated(twin$theirs)$scaledResiduals)), 0.1)
+  expect_equal(ours$fittedPredictedResponse, unname(fitted(twin$ours)))
+  trials <- glm_twins()$binomial
+  expect_equal(simulated(trials$ours)$observedResponse, trials$ours$model$y)
+  ordered <- simulated(other_fits()$ordered)
+  expect_true(all(ordered$observedResponse %in% 0:2))
+  mixed <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  population <- simulated(mixed, simulateREs = "user-specified", re_formula = NA)
+  wanted <- pnorm(residuals(mixed, "quantile", re_formula = NA))
+  expect_lt(max(abs(population$scaledResiduals - wanted)), 4 * sqrt(0.25 / 1000))
+  expect_error(simulated(mixed, simulateREs = "unconditional"), "re_formula", class = "galvi_error_argument")
+  expect_error(simulated(mixed, refit = TRUE), "refit = FALSE", class = "galvi_error_argument")
+})
+
 test_that("waic() is that of draws from the posterior", {
   skip_if_not_installed("loo")
   set.seed(1)

@@ -82,6 +82,21 @@ test_that("deviances with a standard model are that model's, where the posterior
   expect_equal(deviance(fit), deviance(reference), tolerance = 0.005)
 })
 
+test_that("`re_formula` leaves groups out of residuals, of new data too", {
+  fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  for (re_formula in list(NA, ~ (1 | Subject))) {
+    left <- sleepstudy$Reaction - predict(fit, re_formula = re_formula)
+    expect_equal(residuals(fit, re_formula = re_formula), left)
+    expect_equal(residuals(fit, newdata = sleepstudy[3:9, ], re_formula = re_formula), left[3:9], tolerance = tol$solve)
+  }
+  expect_equal(residuals(fit, "pearson", re_formula = NULL), residuals(fit, "pearson"))
+  counts <- galvi(count ~ 1 + (1 | spray), InsectSprays, poisson())
+  expect_equal(
+    residuals(counts, "deviance", re_formula = NA),
+    residuals(counts, "deviance", newdata = InsectSprays, re_formula = NA), tolerance = tol$solve
+  )
+})
+
 test_that("Pearson residuals have variance one under the model", {
   for (name in setdiff(family_names(), class_families)) {
     r <- residuals(family_fit(name, 500), "pearson")

@@ -185,8 +185,17 @@ test_that("VarCorr() and ranef() have lme4's shape", {
   expect_close(attr(v$Subject, "stddev")^2, diag(v$Subject))
   expect_close(attr(v, "sc"), sigma(fit))
   expect_output(print(v), "Subject  \\(Intercept\\) 24\\.7[0-9]* *\n *Days +5\\.9[0-9]+ +0\\.066")
-  expect_named(as.data.frame(v), c("grp", "var1", "var2", "vcov", "sdcor"))
+  expect_named(as.data.frame(v), c("grp", "var1", "var2", "vcov", "sdcor", "lwr", "upr"))
   expect_identical(as.data.frame(v, order = "lower.tri")$var2, c(NA, "Days", NA, NA))
+  # intervals are those of the hyperparameters
+  limits <- as.data.frame(VarCorr(fit, sigma = 2, level = 0.8))
+  hyper <- hyper_at_level(fit, 0.8)
+  at <- grep("sd|cor", hyper$name[hyper$status != "fixed"])
+  hyper <- hyper[hyper$status != "fixed", ]
+  for (side in c("lwr", "upr")) {
+    residual <- sqrt(hyper[[side]][hyper$name == "gaussian.variance"])
+    expect_close(limits[[side]], c(2, 2, 1, 2) * c(hyper[[side]][at], residual))
+  }
   effects <- ranef(fit, condVar = TRUE)$Subject
   expect_identical(dim(effects), c(18L, 2L))
   V <- attr(effects, "postVar")
