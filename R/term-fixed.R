@@ -179,7 +179,7 @@ as_prior_list <- function(prior, second = NULL) {
   unclass(prior)
 }
 
-#' Which entries are about random effects (R/term-slopes.R)? A coefficient may be called `sd` too.
+#' Which entries are about random effects (R/term-slopes-hyper.R)? A coefficient may be called `sd` too.
 #' @noRd
 is_group_prior <- function(prior) {
   coefficient <- vapply(prior, is_normal, NA)
