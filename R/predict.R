@@ -1,69 +1,94 @@
-#' Predictions from a fit
+#' Predictions from a fitted model
 #'
-#' Means, intervals, class probabilities, quantiles and log densities at the observations or at new data.
-#' Expectations over the posterior are taken by quadrature, not by plugging in its mean.
+#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors, credible
+#' intervals and prediction intervals, at the observations or at new data. All of them are averages over the posterior
+#' of the linear predictor, not values at its mean.
+#'
+#' @details
+#' **Types of prediction.**
+#' * `"response"` (the default): the mean of a new response, E\[y\]; for a binary response its probability. For
+#'   [categorical()], [stick_breaking()] and [cumulative()] the same as `"prob"`. For [stochastic_volatility()] the
+#'   standard deviation of y, whose mean is zero.
+#' * `"link"`: the linear predictor eta, including offsets.
+#' * `"class"`: the most probable class, a factor with the levels of the response, ordered if these are.
+#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric binary response).
+#' * `"terms"`: the contribution of each term to eta, a column per term, as in [predict.glm()]. If the model has an
+#'   intercept, fixed effects are centred at their means over the observations, and the attribute `constant` is the
+#'   intercept that goes with this; [gp()] and other terms are not centred. Each row, plus the constant and the offset,
+#'   sums to eta.
+#' * `"quantile"`: quantiles of the distribution of a new response, a column per element of `probs`.
+#' * `"density"`: the log predictive density (or probability) of the response in `newdata`. For a censored
+#'   `survival::Surv()`, the log probability of what is known.
+#' * `"survival"` and `"cdf"`: P(Y > t) and P(Y <= t) for a new response Y, a column per element of `times` or `q`. The
+#'   former is also the probability of exceeding a threshold.
+#'
+#' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
+#'
+#' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`) or for a probability given
+#' eta (`"survival"`, `"cdf"`); a prediction interval is for a new response. Both have equal tails. Responses with
+#' several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
+#'
+#' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
+#' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
 #'
 #' @param object A fit of [galvi()].
-#' @param newdata A data frame (or a matrix, for a fit made from one) with the predictors, and the offset's
-#'   variables if the formula has an offset. Without it, predictions are for the observations. Or rows that are
-#'   not in memory, see [row_source()], which are read some at a time.
-#' @param type
-#' * `"response"`: E\[y\], the mean of a new response; a probability for a binary one. For responses of
-#'   several classes it is `"prob"`; for [stochastic_volatility()] sd(y), as E\[y\] is zero there. With a log
-#'   link it is exp(mean + variance / 2) of the linear predictor, which may be too large for a number: it is
-#'   `Inf` then, with a warning (`galvi_warning_numeric`), as are standard deviations, limits and quantiles.
-#' * `"link"`: the linear predictor eta, offset included.
-#' * `"class"`: the most probable class, a factor with the response's levels, ordered if they are.
-#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric response); rows add up
-#'   to one.
-#' * `"terms"`: what each term contributes to eta, a column per term, as [predict.glm()] gives it. The
-#'   intercept is in attribute `constant`; fixed effects are centred at their means over the observations if
-#'   there is an intercept; `gp()` and other terms have prior mean zero and are left as they are. Rows add up,
-#'   with the constant and the offset, to eta.
-#' * `"quantile"`: quantiles of the predictive distribution of a new response, a column per element of
-#'   `probs`.
-#' * `"density"`: the log predictive density (or probability) of the response, which is taken from `newdata`;
-#'   a class must be one of the fit's levels. Of a censored `survival::Surv()` it is the log probability of
-#'   what is known.
-#' * `"survival"`, `"cdf"`: P(Y > t), the probability of an exceedance, and P(Y <= t) of a new response, a column per
-#'   element of `times` or `q`.
-#'   With `interval = "credible"` an array, rows x times x (`fit`, `lwr`, `upr`), with limits of the
-#'   probability given eta.
-#'
-#'   Predictions of a response are for one trial each if the response is binary. If it counts successes in
-#'   trials, quantiles and prediction intervals are for the proportion in as many trials as the row has: one,
-#'   if `newdata` has no response (or weights, for a proportion) that tells.
-#' @param se.fit Also give standard deviations: of eta for `"link"`, of E\[y given eta\] for `"response"`, of
-#'   P(class given eta) for `"prob"`, of each contribution for `"terms"`.
-#' @param interval For `"link"` and `"response"`: `"credible"` is for eta or E\[y given eta\], `"prediction"`
-#'   (`"response"` only) for a new y. Limits cut off equal probabilities. Responses of several classes have
-#'   neither, but for the linear predictor of an ordinal one.
-#' @param level Probability of the interval.
-#' @param probs Probabilities for `type = "quantile"`.
-#' @param times,q Values of the response for `type = "survival"` and `type = "cdf"`.
-#' @param covariance For `"link"`: also give the joint covariance of eta at all rows.
-#' @param dpar The parameter with a linear predictor of its own, such as `"sigma"`, whose predictor (`"link"`,
-#'   `"terms"`) or value (`"response"`) is wanted; NULL or `"mu"` for that of the response.
-#' @param re_formula Which effects of groups, [iid()] and [random-slopes], the predictions have: NULL for all, NA
-#'   for none (the population: their variables need not be in `newdata`), or a formula of those that stay, such
-#'   as `~ (1 | g)`. Other terms always stay.
-#' @param na.action What becomes of rows of `newdata` with missing predictors: with [na.pass()] their
-#'   predictions are NA, with [na.omit()] they are left out, with [na.fail()] they are an error.
-#' @param into For `newdata` from a [row_source()]: NULL to return all predictions, or a function that is called
-#'   with those of each chunk of rows (`galvi_control(chunk_rows = )` of the fit), so that they need not be in
-#'   memory together; then nothing is returned.
+#' @param newdata A data frame, or a matrix if the model was fitted to one, with the variables of the formula. It needs
+#'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
+#'   memory may be given as in [row_source()]; they are read in chunks.
+#' @param type What to predict, see Details.
+#' @param se.fit Return posterior standard deviations as well? They are those of eta for `"link"`, of E\[y | eta\] for
+#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`; not available for other
+#'   types.
+#' @param interval `"none"` (the default), `"credible"` or `"prediction"`, see Details. `"prediction"` is for `type =
+#'   "response"` only.
+#' @param level Probability of the interval, between 0 and 1.
+#' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
+#' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
+#' @param covariance For `type = "link"`: return the joint posterior covariance of eta at all rows as well?
+#' @param dpar For a model with two linear predictors: which one `"link"`, `"terms"` and `"response"` are about, such as
+#'   `"sigma"`. NULL or `"mu"` is that of the response.
+#' @param re_formula Which random effects to include, of [iid()], [random-slopes] and the scores of [rr()]: NULL (the
+#'   default) for all; NA for none, which gives predictions for the population, whose grouping variables need not be in
+#'   `newdata`; or a formula of those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are always
+#'   included.
+#' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
+#'   [na.omit()] drops them, [na.fail()] stops.
+#' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
+#'   are then not returned. NULL, the default, returns all of them.
 #' @param ... Must be empty.
-#' @return One element or row per row of `newdata`, in its order and with its row names. A vector; or a
-#'   matrix, with a column per class for `"prob"` and for `"response"` where it has classes, per latent value
-#'   for `"link"` of multi-class families, per term or quantile for these (terms of multi-class families: an
-#'   array, rows x terms x latents). With `interval`, a matrix with columns `fit`, `lwr` and `upr`. With
-#'   `se.fit` or `covariance`, a list of `fit` and `se.fit` (same shape as the prediction) and `covariance` (a
-#'   square matrix; a list of them, one per latent, for multi-class families).
-#' @seealso [plot.galvi()], [residuals.galvi()], [simulate.galvi()]
+#' @return Predictions in the order of the rows, with their row names:
+#' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
+#'   `"terms"` with several latent values an array, rows x terms x latent values;
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"` and `"cdf"` an array, rows x times
+#'   x these three;
+#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix (for
+#'   several latent values a list of them).
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described or is not available for the type or the family;
+#' `galvi_error_newdata` if `newdata` lacks a variable, or if a variable has another type or a new level (except in
+#' random effects).
+#'
+#' `galvi_warning_numeric`: predictions are infinite because they exceed the largest number or because the distribution
+#' has no finite mean.
+#' @seealso [plot.galvi()] for plots, [draws] for posterior draws, [predict.galvi_wide()] for [responses()].
+#' @family predictions and draws
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
-#' predict(fit, data.frame(speed = c(5, 10, 30)), interval = "prediction")
-#' predict(fit, data.frame(speed = c(5, 10, 30)), type = "link", se.fit = TRUE)
+#' new <- data.frame(speed = c(5, 10, 30))
+#' predict(fit, new, interval = "prediction")
+#' predict(fit, new, type = "link", se.fit = TRUE)
+#' # the probability of a stopping distance above 50 feet
+#' predict(fit, new, type = "survival", times = 50)
+#'
+#' # class probabilities
+#' fit <- galvi(Species ~ Petal.Width, data = iris, family = categorical())
+#' predict(fit, data.frame(Petal.Width = c(0.5, 1.6)), type = "prob", se.fit = TRUE)
+#'
+#' # with and without random effects
+#' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
+#' predict(fit, data.frame(Time = 10, Chick = c("1", "new")), interval = "credible")
+#' predict(fit, data.frame(Time = 10), re_formula = NA, interval = "credible")
 #' @export
 predict.galvi <- function(object, newdata,
                           type = c(

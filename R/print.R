@@ -1,25 +1,37 @@
-#' Print and summarise a fit
+#' Print and summarise fits
 #'
-#' `print()` shows the call, the family, the posterior of the fixed effects, the standard deviations of random
-#' effects, the other hyperparameters and the evidence bound. `summary()` adds how the fit was computed and
-#' whether it converged. Warnings come last.
+#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, other hyperparameters,
+#' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
+#' Warnings come last.
 #'
 #' @param object,x A fit of [galvi()], or its summary.
-#' @param level Probability of the credible intervals of the fixed effects.
-#' @param digits Significant digits.
-#' @param ... Must be empty, but for the layout arguments of [print.default()].
-#' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
-#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd`, the posterior standard deviation,
-#'   and the limits of a credible interval), `thresholds` (of an ordinal response, as a data frame, else
-#'   NULL), `hyper` (as in the fit, with a column `sqrt_variance`: the square root of what is a variance, else
-#'   NA; this is the standard deviation of the effects or of the noise, not the uncertainty of the estimate),
-#'   `note` (what is wrong with `sd`, else NULL, see [coef.galvi]), `logLik`, `convergence`, `certificate` (a
-#'   sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there were several,
-#'   `starts` and `starts_agree` (do they reach the same bound?).
+#' @param level Probability of the credible intervals, between 0 and 1.
+#' @param digits Number of significant digits.
+#' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @return `print()` returns its argument invisibly. `summary()` returns a list of class `summary.galvi` with, among
+#'   others,
+#' * `call`, `family`, `nobs`;
+#' * `coefficients`: a matrix of the fixed effects with columns `mean`, `sd` (posterior standard deviation) and the
+#'   limits of a credible interval, or NULL;
+#' * `thresholds`: those of an ordinal response, a data frame, or NULL;
+#' * `hyper`: the data frame `fit$hyper` with limits `lwr`, `upr` at `level` and a column `sqrt_variance`: the square
+#'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
+#'   the estimate;
+#' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
+#' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
+#' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;
+#' * `inducing`: the number of inducing points of each sparse [gp()];
+#' * `starts` and `starts_agree`: the bounds of several starts, if there were some, and whether they are the same.
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described.
+#' @seealso [galvi-fit] for the components of a fit, [check_fit()] for more diagnostics, [tidy.galvi()] for data frames.
+#' @family predictions and draws
 #' @examples
-#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' fit <- galvi(mpg ~ wt + (1 | cyl), data = mtcars)
 #' fit
 #' summary(fit)
+#' summary(fit, level = 0.9)$coefficients
 #' @name print.galvi
 NULL
 

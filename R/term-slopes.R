@@ -2,56 +2,64 @@
 
 #' Random intercepts and slopes
 #'
-#' A term in parentheses with a bar, as lme4, glmmTMB and brms write it, adds effects that vary by group: what
-#' stands left of the bar is a formula of its own, whose coefficients each level of the grouping factor on the
-#' right has for itself. It has a meaning in formulas of [galvi()] only.
+#' Random effects in the notation of lme4, glmmTMB and brms: `(effects | g)` in a formula of [galvi()] lets the
+#' coefficients of the formula `effects` vary between the levels of the grouping factor `g`, with partial pooling
+#' towards the population.
 #'
-#' | term | effects |
-#' |:--|:--|
-#' | `(1 | g)` | a random intercept, the same as [`iid(g)`][iid()] |
-#' | `(1 + x | g)`, `(x | g)` | a random intercept and a random slope in `x`, correlated |
-#' | `(x || g)` | the same without correlation |
-#' | `(0 + x | g)` | a random slope alone |
-#' | `(0 + f | g)` | an effect for each level of the factor `f`, correlated |
-#' | `(1 | a/b)` | nested groups, `(1 | a) + (1 | a:b)` |
-#' | `(1 | a:b)` | a group for each combination of the two |
+#' @details
+#' * `(1 | g)`: a random intercept, the same as [`iid(g)`][iid()];
+#' * `(1 + x | g)` or `(x | g)`: a random intercept and a random slope of `x`, correlated;
+#' * `(x || g)`: the same, uncorrelated;
+#' * `(0 + x | g)`: a random slope without a random intercept;
+#' * `(0 + f | g)`: an effect for each level of the factor `f`, correlated;
+#' * `(1 | a/b)`: nested groups, the same as `(1 | a) + (1 | a:b)`;
+#' * `(1 | a:b)`: a group for each combination of `a` and `b`.
 #'
-#' The q effects of a group are N(0, S) with the standard deviations `sd` and the correlations `cor` of S; those
-#' of different groups are independent. These are hyperparameters with names such as `(1 + x | g).sd.x` and
-#' `(1 + x | g).cor.(Intercept).x`; [VarCorr()][VarCorr.galvi] prints them. With `||` no two effects are correlated,
-#' those of one factor neither (as in glmmTMB and brms).
+#' The q effects of a group are N(0, S), independent between groups. The standard deviations and correlations of S are
+#' hyperparameters with names such as `(1 + x | g).sd.x` and `(1 + x | g).cor.(Intercept).x`. [VarCorr()][VarCorr.galvi]
+#' prints them; [ranef()][ranef.galvi] returns the effects. With `||` all effects are uncorrelated, those of the levels
+#' of one factor included, as in glmmTMB and brms.
 #'
-#' A level that was not among the observations has its effects from the prior, mean zero, with the estimated S.
-#' `re_formula` in [predict()][predict.galvi] leaves effects out.
+#' The effects of a level that was not observed are predicted from their prior, with mean zero and the estimated S.
+#' `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
+#'
+#' With flat priors on the fixed effects, a gaussian response and no prior on correlations, the log marginal likelihood
+#' is the restricted log likelihood, so estimates are the REML estimates of lme4.
 #'
 #' @section Priors:
-#' In `prior =` of [galvi()] the entries `sd` and `cor` are for all such terms, and a list with the name of a
-#' term, such as `list("(1 + x | g)" = list(sd = half_normal(1)))`, for that one.
+#' In `prior =` of [galvi()], the entries `sd` and `cor` apply to all such terms. A list with the name of a term applies
+#' to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`.
 #'
-#' * `sd`: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]; a number, or [fixed()] with one for each
-#'   effect, is fixed. A list has them by effect, `list(x = half_normal(1), default = pc(5))`. Without it standard
-#'   deviations are learned from the bound alone.
-#' * `cor`: `lkj(eta)`, the density of the correlation matrix R proportional to |R|^(eta - 1) (Lewandowski,
-#'   Kurowicka and Joe 2009): 1 is uniform, more prefers weak correlations. `lkj(2)` unless you say otherwise,
-#'   because the bound of few or little informative groups often has its maximum at a correlation of 1 or -1,
-#'   which lme4 calls a singular fit. NULL is no prior. `fixed()` holds all correlations, row after row of the
-#'   lower triangle of R.
+#' * `sd`: the prior of the standard deviations: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]. A number or
+#'   [fixed()] fixes them; it may have one element per effect. A list gives them by effect: `list(x = half_normal(1),
+#'   default = pc(5, 0.05))`. By default, standard deviations are learned without a prior.
+#' * `cor`: the prior of the correlation matrix R. `lkj(eta)` has density proportional to `det(R)^(eta - 1)`
+#'   (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards zero for eta > 1. The
+#'   default is `lkj(2)`, because with few or uninformative groups the marginal likelihood is often largest at a
+#'   correlation of 1 or -1 (a singular fit in lme4). NULL stands for no prior, and `fixed()` fixes all correlations,
+#'   given row by row of the lower triangle of R.
 #'
-#' With flat priors on the fixed effects, a gaussian response and no prior on `cor`, the bound is the restricted
-#' likelihood that lme4 maximises with `REML = TRUE`.
+#' @section Errors:
+#' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
+#' `galvi_error_data` if a group has one level only or the effects are linearly dependent; `galvi_error_prior` if a
+#' prior is not as described.
+#' @references
+#' Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using lme4. *Journal
+#' of Statistical Software* 67(1), 1-48.
 #'
-#' @references Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on
-#'   vines and extended onion method. Journal of Multivariate Analysis 100, 1989-2001.
-#' @seealso [iid()], [VarCorr.galvi()], [ranef()][ranef.galvi], [priors]
+#' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
+#' onion method. *Journal of Multivariate Analysis* 100, 1989-2001.
+#' @seealso [VarCorr.galvi()] and [ranef()][ranef.galvi] for estimates, [priors].
+#' @family terms
 #' @examples
 #' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
-#' VarCorr(fit)
+#' fit
 #' head(ranef(fit, condVar = TRUE)$Chick)
 #' plot(fit, terms = "(1 + Time | Chick)")
-#' # the population's curve, and one of a chick that was not seen
-#' new <- data.frame(Time = 0:21, Chick = "new")
-#' head(predict(fit, new, re_formula = NA, interval = "credible"))
-#' head(predict(fit, new, interval = "credible"))
+#' # the growth of the population, and of a chick that was not observed
+#' new <- data.frame(Time = c(0, 10, 20), Chick = "new")
+#' predict(fit, new, re_formula = NA, interval = "credible")
+#' predict(fit, new, interval = "credible")
 #' @name random-slopes
 #' @aliases random-effects
 NULL

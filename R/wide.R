@@ -1,39 +1,57 @@
 # The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
 # row for each entry of Y that is not missing; what is made of that fit comes back as matrices (R/wide-methods.R).
 
-#' A response with columns, and their factors
+#' Multivariate responses and factor models
 #'
-#' `responses(Y) ~ x + factors(2)` in [galvi()] is a model of the matrix Y, units in rows and items in columns:
-#' eta_ij = offset_ij + b_j'x_i + w_j'z_i with scores z_i ~ N(0, I). Each column has an intercept, slopes and loadings of
-#' its own. Entries of Y may be missing. Poisson, binomial or ordinal columns make it a generalised linear latent
-#' variable model, gaussian ones probabilistic principal components, with a list of families factor analysis of mixed
-#' data. Both have a meaning in formulas only.
+#' `responses(Y) ~ x + factors(2)` in [galvi()] models all columns of a matrix or data frame Y together: species at
+#' sites, questions of a test, genes of cells. Each column has its own intercept, slopes and loadings; the rows share
+#' latent factors. The model is a generalised linear latent variable model (model-based ordination), factor analysis or
+#' probabilistic PCA.
 #'
-#' * Fixed effects are for each column; `0 +` leaves the intercepts out. Other terms, such as `gp(x)` or `(1 | block)`,
-#'   are shared by all columns: in `gp(x)` one function, in `(1 | unit)` an effect of each row.
-#' * Column intercepts, slopes and loadings are learned as points. With `factors(2, columns = "random")` intercepts and
-#'   slopes have priors, as fixed effects of [galvi()] have, and are integrated over.
-#' * `family` is one family, whose parameters all columns share, or a list of them, one for each column (in their order,
-#'   or named like them), each with parameters of its own: `rep(list(gaussian()), ncol(Y))` is factor analysis.
-#' * `offset` and `weights` may be a vector, with an element for each row of Y, or a matrix like Y. The trials of
-#'   binomial columns that are proportions are weights.
-#' * The fit's `predict()`, `fitted()`, `residuals()` and `simulate()` have the shape of Y: see [predict.galvi_wide()].
-#' @param Y A numeric matrix or a data frame of columns as the family takes them.
-#' @param d The number of factors, less than the number of columns.
-#' @param columns `"points"` or `"random"`: what intercepts and slopes of columns are.
+#' @details
+#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i, with scores z_i ~ N(0, I) of
+#' dimension d. Entries of Y may be missing. It is the model of [rr()] in wide form: a fit is computed on the long form
+#' of Y and its methods return matrices (see [predict.galvi_wide()]).
+#'
+#' **Fixed effects** are for each column; `0 +` removes the intercepts. **Other terms**, such as `gp(x)` or `(1 |
+#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row.
+#'
+#' **Column effects.** Intercepts, slopes and loadings are point estimates, which maximise the marginal likelihood or
+#' its bound. With `factors(2, columns = "random")`, intercepts and slopes have priors like the fixed effects of
+#' [galvi()] and are integrated over; the loadings remain point estimates.
+#'
+#' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
+#' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
+#' ncol(Y))` is factor analysis; families of different kinds give factor analysis of mixed data.
+#'
+#' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
+#' columns that are proportions, weights are the numbers of trials.
+#'
+#' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
+#' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.
+#' @param columns `"points"` (the default) for intercepts and slopes that are point estimates, `"random"` for ones with
+#'   priors.
 #' @param loadings As in [rr()].
-#' @return Nothing: calling them outside a formula is an error.
+#' @return No value. Both are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` where only one of the two is there, or `factors()` twice; `galvi_error_response` where Y is not
-#' a matrix or a column does not suit its family; `galvi_error_family` where a list of families is not one for each
-#' column.
+#' `galvi_error_formula` if only one of `responses()` and `factors()` is there, or `factors()` occurs twice;
+#' `galvi_error_response` if Y is not a matrix or a column does not suit its family; `galvi_error_family` if a list of
+#' families does not have one for each column; `galvi_error_argument` if `d` is too large.
 #' @inherit rr references
-#' @seealso [rr()], the same for rows in any order; `vignette("ordination")`.
+#' @seealso [predict.galvi_wide()] for predictions; [galvi-factors] for `loadings()`, `scores()` and `biplot()`;
+#'   `vignette("ordination")`.
+#' @family terms
 #' @examples
 #' fit <- galvi(responses(scale(log(USArrests))) ~ factors(1), data = USArrests)
 #' fit
 #' loadings(fit)
 #' predict(fit, type = "link")[1:3, ]
+#'
+#' # a factor model of counts, a negative binomial for each column
+#' set.seed(1)
+#' z <- rnorm(60)
+#' Y <- sapply(c(a = 1, b = -0.5, c = 0.8), function(w) rnbinom(60, size = 3, mu = exp(1 + w * z)))
+#' galvi(responses(Y) ~ factors(1), family = rep(list(negbinomial()), 3))
 #' @name responses
 NULL
 
