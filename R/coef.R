@@ -15,11 +15,11 @@
 #' treats the predictors as independent, so covariances between them are zero.
 #'
 #' @section Several classes:
-#' In the bound for [categorical()] responses the posterior is independent between classes, and its standard deviations
-#' are too small. In models of columns (fixed effects, and kernels such as [linear()]), coefficients, covariances, class
-#' probabilities and simulations therefore use the Gaussian posterior in which classes are dependent. With other terms
-#' they use the independent one, and `print()` says so. The latent values of [stick_breaking()] are independent in the
-#' exact posterior too.
+#' The bound for [categorical()] responses uses a posterior that is independent between classes, whose standard
+#' deviations are too small. In models of columns (fixed effects, and kernels such as [linear()]), coefficients,
+#' covariances, class probabilities and simulations therefore use the Gaussian posterior in which classes are dependent.
+#' With other terms they use the independent one, and `print()` says so. The latent values of [stick_breaking()] are
+#' independent in the exact posterior too.
 #'
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: return the effects of [iid()] and [random-slopes] by grouping factor, with posterior
@@ -121,7 +121,7 @@ random_effects <- function(fit) {
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
     if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
-    # columns at inducing points are nobody's effects
+    # coefficients of inducing points are not effects
     if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
     block <- named_coefficients(fit, blocks[[spec$label]])
     sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))

@@ -35,7 +35,8 @@ logLik.galvi <- function(object, ...) {
   refuse_dots(list(...), logLik.galvi, "logLik()")
   structure(
     object$elbo,
-    df = sum(object$hyper$status != "fixed") + free_loadings(object), nobs = nobs.galvi(object), kind = evidence_kind(object),
+    df = sum(object$hyper$status != "fixed") + free_loadings(object), nobs = nobs.galvi(object),
+    kind = evidence_kind(object),
     class = c("galvi_logLik", "logLik")
   )
 }
@@ -66,7 +67,7 @@ evidence_words <- function(kind) {
   )
 }
 
-# ---- what is made of log likelihoods elsewhere ----
+# ---- AIC, BIC and likelihood ratio tests, with a warning ----
 
 #' @rdname logLik.galvi
 #' @importFrom stats AIC
@@ -99,7 +100,7 @@ lrtest.galvi <- function(object, ..., name = NULL) {
   NextMethod()
 }
 
-# `...` has models; what has a name and is none is a misspelt argument.
+# `...` contains models; a named element that is not a model is a misspelt argument.
 check_fits <- function(dots, method, where) {
   is_model <- vapply(dots, function(x) is.list(x) || isS4(x) || inherits(x, "logLik"), NA)
   named <- if (is.null(names(dots))) FALSE else nzchar(names(dots))
@@ -108,8 +109,8 @@ check_fits <- function(dots, method, where) {
 
 warn_evidence <- function(what) {
   warn_galvi("evidence", paste0(
-    what, " uses the evidence bound, not a maximised log likelihood, and counts the learned hyperparameters ",
-    "alone: the value depends on the priors and does not compare with those of lm(), glm() or lmer(). ",
+    what, " uses the evidence bound, not a maximised log likelihood, and counts only the learned hyperparameters: ",
+    "the value depends on the priors and cannot be compared with those of lm(), glm() or lmer(). ",
     "Compare fits by loo()."
   ))
 }

@@ -1,4 +1,4 @@
-# Triangulations of the plane for spde(): our own lattice, what other packages make, and where points are in them.
+# Triangulations of the plane for spde(): galvi's lattice and meshes of other packages.
 
 #' Triangulated meshes for spatial fields
 #'
@@ -69,7 +69,7 @@ galvi_mesh <- function(coords, max_edge = NULL, extend = NULL) {
   used_part(mesh, near_places(triangle_centres(mesh), at, extend + max(diff(x), diff(y))))
 }
 
-# A larger mesh is a mistake of units.
+# A larger mesh is probably a mistake in units.
 most_nodes <- 2e6
 
 diagonal_of <- function(at) sqrt(sum((apply(at, 2L, max) - apply(at, 2L, min))^2))
@@ -85,7 +85,7 @@ stretched_levels <- function(low, high, h, extend) {
   steps <- steps[seq_len(1L + sum(cumsum(steps) < extend))]
   # at least h, at most as far as was asked
   beyond <- cumsum(steps) * max(extend, h) / sum(steps)
-  # the edge of the lattice goes to and fro by half a step
+  # rows alternate by half a step at the edge of the lattice
   beyond <- c(beyond, 2 * max(beyond) - c(0, beyond)[length(beyond)])
   c(rev(middle - half - beyond), seq(middle - half, middle + half, length.out = inside + 1L), middle + half + beyond)
 }
@@ -115,7 +115,8 @@ triangle_centres <- function(mesh) {
   (corner(1L) + corner(2L) + corner(3L)) / 3
 }
 
-#' Which of `places` may be within a distance of `at`? On a raster, so that it takes no time; never FALSE wrongly.
+#' Which of `places` may be within a distance of `at`? Computed on a raster, which is fast: TRUE for all that are, and
+#' for some that are a little farther
 #' @noRd
 near_places <- function(places, at, distance) {
   low <- pmin(apply(at, 2L, min), apply(places, 2L, min))
@@ -174,7 +175,7 @@ edge_lengths <- function(mesh, ends = mesh_edges(mesh)) {
   sqrt(rowSums((mesh$nodes[ends[, 1L], , drop = FALSE] - mesh$nodes[ends[, 2L], , drop = FALSE])^2))
 }
 
-# ---- meshes of others ----
+# ---- meshes of other packages ----
 
 #' @rdname galvi_mesh
 #' @export

@@ -78,7 +78,9 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
     mean_variance = , variance = {
       parts <- lapply(states, function(state) list(mean = of("mean")(state), variance = of(what)(state)))
       # the mean of counts of successes is that of one trial
-      if (what == "variance" && !is.null(size)) parts <- lapply(parts, function(p) replace(p, "mean", list(size * p$mean)))
+      if (what == "variance" && !is.null(size)) {
+        parts <- lapply(parts, function(p) replace(p, "mean", list(size * p$mean)))
+      }
       mixture_moments(parts, do.call(cbind, lapply(states, function(state) rep_len(state$weight, n))))$variance
     },
     quantile = mixture_response_quantile(fit, states, of, if (is.null(probability)) 0.5 else probability),

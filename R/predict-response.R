@@ -38,14 +38,14 @@ response_mean <- function(fit, marginals) {
   }) / 2)
 }
 
-#' exp(eta) is soon beyond all numbers where eta is far out, or hardly known
+#' Warns of means that are infinite or overflow, as E exp(eta) does where eta is large or very uncertain
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
   if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(
-    "The mean of the response is infinite: %s has none %s. predict(type = \"quantile\") has the median.",
+    "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
     the_family(fit$family), if (is_distributional(fit)) {
-      sprintf("with a predicted `%s`, which may be anything", fit$design$second$name)
+      sprintf("with a linear predictor of `%s`", fit$design$second$name)
     } else {
       sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
     }
@@ -59,11 +59,11 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
     ))
 }
 
-#' Has the response no mean, whatever eta is?
+#' Is the mean of the response infinite at every eta?
 #' @noRd
 has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
-  # that of a second parameter, if there is one, is not known exactly
+  # a second parameter, if there is one, is uncertain
   given <- if (is_distributional(fit)) list(mean = cbind(0, 0), variance = cbind(0, 1)) else {
     list(mean = matrix(0), variance = matrix(0))
   }
@@ -113,14 +113,14 @@ response_sd <- function(fit, marginals) {
   sqrt(mixture_moments(parts, vapply(states, function(s) s$weight[1L], 0))$variance)
 }
 
-#' It is monotone in eta, so its quantiles are those of eta, transformed
+#' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
 #' @noRd
 response_limits <- function(fit, marginals, level) {
   if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
   limits_of(fit, marginals, level, response_given)
 }
 
-#' Its value at values of eta: the mean under a q without variance
+#' E[y | eta]: the mean under a q without variance
 #' @noRd
 response_given <- function(fit, eta) {
   response_mean(fit, certain(eta))

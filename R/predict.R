@@ -35,7 +35,7 @@
 #' @param object A fit of [galvi()].
 #' @param newdata A data frame, or a matrix if the model was fitted to one, with the variables of the formula. It needs
 #'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
-#'   memory may be given as in [row_source()]; they are read in chunks.
+#'   memory can be given as a [row_source()], which is read in chunks.
 #' @param type What to predict, see Details.
 #' @param se.fit Return posterior standard deviations as well? They are those of eta for `"link"`, of E\[y | eta\] for
 #'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`; not available for other

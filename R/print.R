@@ -50,7 +50,8 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 print_model <- function(x, digits) {
   print_call(x$call, x$formula, x$second)
   cat("Family: ", x$family, "\n", sep = "")
-  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
+  what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
+  cat("\nFixed effects", what, "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
@@ -78,7 +79,7 @@ print_call <- function(call, formula, second) {
   for (f in c(formula, second)) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
 }
 
-#' What a reader has to know of a fit, last
+#' Notes and warnings, printed last
 #' @noRd
 print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_note(fit)) {
   print_note(note)
@@ -90,7 +91,7 @@ print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_n
 # How many rows were left out for missing values.
 left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
 
-#' What a reader of the coefficients' sds must know, NULL if they are what they say
+#' A sentence if the posterior sds of coefficients are too small, else NULL
 #' @noRd
 dependence_note <- function(fit) {
   if (!ignores_dependence(fit)) return(NULL)
@@ -126,7 +127,7 @@ evidence_line <- function(value, digits) {
   )
 }
 
-#' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
+#' In words: the gap between the bound and its maximum over all Gaussians, at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
   if (fact(inference_facts(), fit$method, "evidence") == "exact") {
@@ -145,15 +146,14 @@ why_no_certificate <- function(fit) {
   if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
 }
 
-#' What the dual's own value proves, where it was minimised
+#' The duality gap, if the dual was minimised
 #' @noRd
 duality_gap <- function(fit) {
   if (!fact(inference_facts(), fit$method, "dual_value")) return("")
   paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
-#' Square roots beside variances: the unit that a reader can picture. Not called sd, which is the name of a
-#' posterior standard deviation
+#' Square roots of variances, in the units of the effects; not called sd, which is a posterior standard deviation
 #' @noRd
 with_roots <- function(hyper) {
   is_variance <- grepl("(^|[._])variance([._]|$)", hyper$parameter)

@@ -74,7 +74,7 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
   mesh <- if (!is.null(mesh)) as_mesh(mesh, "mesh")
   for (arg in c("max_edge", "extend")) {
     if (!is.null(mesh) && !is.null(get(arg))) {
-      stop_galvi("argument", sprintf("`%s` is of the default mesh: leave it out where `mesh` is given.", arg))
+      stop_galvi("argument", sprintf("`%s` is for the default mesh: leave it out if `mesh` is given.", arg))
     }
   }
   rings <- scheme_window(points, window, mesh)
@@ -118,8 +118,8 @@ scheme_window <- function(points, window, mesh) {
   if (inherits(points, "ppp")) return(as_window(points$window))
   if (!is.null(mesh)) return(mesh_outline(mesh))
   stop_galvi("argument", paste(
-    "`window` is missing: where were points looked for? Give list(xlim = , ylim = ), a polygon, or a `mesh` that covers",
-    "just this region."
+    "`window` is missing, the region in which points were observed: give list(xlim = , ylim = ), a polygon, or a",
+    "`mesh` that covers just this region."
   ))
 }
 
@@ -133,7 +133,7 @@ check_points_inside <- function(at, rings) {
     format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), outside[1L]))
 }
 
-#' A mesh of points and window: the window's inside, densely, counts as data
+#' A mesh of the points and of a dense raster inside the window
 #' @noRd
 window_mesh <- function(at, rings, max_edge, extend) {
   corners <- do.call(rbind, rings)
@@ -171,7 +171,7 @@ mesh_outline <- function(mesh) {
 
 # ---- counts that are sums of weights ----
 
-# A class of its own tells poisson() that they need not be whole numbers.
+# The class tells poisson() that they need not be whole numbers.
 as_point_count <- function(x) structure(x, class = "galvi_point_count")
 
 #' @export

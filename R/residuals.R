@@ -204,7 +204,7 @@ pit_limits <- function(fit, target, from_above = FALSE) {
   }
   one <- at(target$y)
   other <- if (is_discrete(fit)) at(target$y - 1) else one
-  # all of what is at such a point; nothing lies below it
+  # a point mass at the end of the support: nothing lies below it
   point <- target$y %in% family_type(fit$family)$point & !is_discrete(fit)
   other[point] <- if (from_above) 1 else 0
   if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)

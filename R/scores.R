@@ -1,4 +1,4 @@
-# What a fit says of its factors: loadings, scores, biplot, screeplot.
+# Methods for factor models: loadings, scores, biplot, screeplot.
 
 #' Loadings, scores and plots of factor models
 #'
@@ -65,7 +65,7 @@ scores.galvi <- function(object, se.fit = FALSE, ...) {
   if (ncol(mean) == 1L) sd <- t(sd)
   dimnames(sd) <- dimnames(mean)
   wide <- object$design$wide
-  if (!is.null(wide)) { # units of which nothing is known have the prior's
+  if (!is.null(wide)) { # units without observations have the prior N(0, I)
     at <- match(wide$units, rownames(mean))
     mean <- `rownames<-`(mean[at, , drop = FALSE], wide$units)
     sd <- `rownames<-`(sd[at, , drop = FALSE], wide$units)
@@ -95,7 +95,7 @@ biplot.galvi <- function(x, choices = 1:2, labels = NULL, col = c("grey40", "fir
   }
   z <- z[, choices]
   W <- W[, choices]
-  # arrows as long as the units are far out
+  # the longest arrow is 0.9 of the largest score
   unit <- 0.9 * max(abs(z)) / max(abs(W))
   if (is.null(labels)) labels <- nrow(z) <= 60L
   named <- if (is.character(labels)) labels else if (check_flag(labels, "labels")) rownames(z)
@@ -135,7 +135,7 @@ screeplot.galvi <- function(x, d = NULL, main = "", ...) {
   )
   table$penalised <- table$elbo - table$df / 2 * log(nrow(x$factors$mean))
   graphics::matplot(table$d, table[c("elbo", "penalised")], type = "b", pch = c(19, 1), lty = 1,
-    col = c("black", "firebrick"), xlab = "number of factors", ylab = "nats", main = main, xaxt = "n")
+    col = c("black", "firebrick"), xlab = "number of factors", ylab = "log evidence bound", main = main, xaxt = "n")
   graphics::axis(1, table$d)
   graphics::legend("bottomright", c("bound", "bound - df / 2 log(units)"), col = c("black", "firebrick"),
     pch = c(19, 1), lty = 1, bty = "n")
@@ -162,7 +162,7 @@ with_rank <- function(formula, d) {
   formula
 }
 
-#' What there are and how large, as lines of text
+#' Numbers of items and units, and singular values, as lines of text
 #' @noRd
 factor_lines <- function(fit, digits = max(3L, getOption("digits") - 3L)) {
   spec <- factor_specs(fit$design$specs)[[1L]]
@@ -171,7 +171,8 @@ factor_lines <- function(fit, digits = max(3L, getOption("digits") - 3L)) {
   c(
     sprintf("Factors %s: %d items in %d unit%s", name, length(spec$items), length(spec$units),
       if (length(spec$units) > 1L) "s" else ""),
-    strwrap(paste("Singular values of the loadings:", paste(size, collapse = " ")), 0.95 * getOption("width"), exdent = 2L)
+    strwrap(paste("Singular values of the loadings:", paste(size, collapse = " ")), 0.95 * getOption("width"),
+      exdent = 2L)
   )
 }
 
@@ -182,7 +183,7 @@ print_factors <- function(factors, digits) {
   cat("", factors$text, sep = "\n")
   if (!ncol(factors$effects)) return(invisible())
   shown <- utils::head(factors$effects, 6L)
-  cat("Effects of items (learned as points)",
+  cat("Effects of items (point estimates)",
     if (nrow(factors$effects) > nrow(shown)) sprintf(", %d of %d", nrow(shown), nrow(factors$effects)), ":\n", sep = "")
   print(zapsmall(shown, digits), digits = digits)
 }
@@ -196,10 +197,10 @@ print.galvi_loadings <- function(x, digits = max(3L, getOption("digits") - 3L), 
   invisible(x)
 }
 
-# Where the link is no identity a linear predictor that varies by more than this tells everything or nothing.
+# Unless the link is the identity, a linear predictor with a larger standard deviation predicts nearly perfectly.
 largest_loading <- 10
 
-#' Loadings that nothing holds back, as in a binary column that others predict without error
+#' Warns of loadings that grow without limit, as those of a binary column that others predict perfectly
 #' @noRd
 warn_large_loadings <- function(fit) {
   spec <- factor_specs(fit$design$specs)[[1L]]

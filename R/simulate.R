@@ -37,7 +37,7 @@
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  # package performance passes it by lme4's name
+  # package performance uses lme4's name of the argument
   dots <- list(...)
   refuse_dots(dots, simulate.galvi, "simulate()", "re.form")
   if (is.null(re_formula)) re_formula <- dots$re.form
@@ -55,7 +55,8 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   classes <- if (is_counts(object)) response_levels(object)
   drawn <- over_draws(object, target, nsim, draw_response, classes)
   drawn <- lapply(seq_len(nsim), function(i) {
-    if (is.null(classes)) unname(drawn[i, complete]) else matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
+    if (is.null(classes)) return(unname(drawn[i, complete]))
+    matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
   })
   warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
     "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
@@ -99,7 +100,7 @@ as_response <- function(fit, target, y) {
   labels <- response_levels(fit)[y + 1]
   if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
   if (is.character(given)) return(labels)
-  # of counts and other numbers without levels it has been taken for 0 and 1
+  # without classes a logical response was read as 0 and 1
   if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
   if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
   y <- y / target$size

@@ -9,8 +9,8 @@
 #' @param ... `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)`
 #'   gives every value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many
 #'   of these there are, in the way that `structure(spec, more)` wants to know, and `weight` of several nodes a row;
-#'   `names(spec)` are the nodes' names. Where it differs from the others: `finish(spec, env)`, what else the call says; `basis(spec)`, the
-#'   direction that has a prior of its own: list(name, slope: is it one in time?); `layers(spec)`, how many
+#'   `names(spec)` are the nodes' names. Where it differs from the others: `finish(spec, env)`, what else the call says;
+#'   `basis(spec)`, the direction that has a prior of its own: list(name, slope: is it one in time?); `layers(spec)`, how many
 #'   nodes of the structure a row touches; `scaling(spec)`, what scale = TRUE multiplies the precision by;
 #'   `unit_variance(spec)`, about the field's variance at variance 1; `graph`, TRUE where the nodes are a
 #'   graph's; `width`, how many arguments, from the first on, are its variable; `values(spec, frame)`, the values of

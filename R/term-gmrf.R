@@ -43,7 +43,8 @@
 #' @param g The node of each row: a factor, text or numbers.
 #' @param graph The neighbourhood structure, see Graphs.
 #' @param model `"besag"` (the default), `"bym2"` or `"proper"`.
-#' @param variance The variance in the formulas above. Accepts the same as `variance` in [iid()].
+#' @param variance The variance in the formulas under Details, in squared units of the linear predictor. Accepts the
+#'   same as `variance` in [iid()].
 #' @param scale Scale the precision to a typical marginal variance of 1? FALSE by default; `"bym2"` is always scaled,
 #'   `"proper"` never.
 #' @param constrain Should the effects of each connected component sum to zero? TRUE by default; not for `"proper"`.
@@ -94,7 +95,7 @@ gmrf_type <- function() {
 }
 
 # One entry per model. layers: nodes of the structure for each of the graph; scaled: is it always?
-# intrinsic: does it leave the constant of each component open?
+# intrinsic: does it leave the constant of each component undetermined?
 graph_models <- function() {
   list(
     besag = list(
@@ -128,7 +129,7 @@ finish_gmrf <- function(spec, env) {
   spec
 }
 
-# What the model does not have is not quietly left out.
+# Arguments that belong to another model are an error.
 check_gmrf_options <- function(spec) {
   models <- graph_models()
   refuse <- function(name, able) {
@@ -157,7 +158,7 @@ find_regions <- function(spec, x, name) {
   bad <- which(is.na(at))
   if (length(bad)) {
     stop_galvi("data", sprintf(
-      "`%s` has \"%s\" (row %d), which is no node of the graph of %s. It has %d nodes: %s.", name,
+      "`%s` has \"%s\" (row %d), which is not a node of the graph of %s. It has %d nodes: %s.", name,
       x[bad[1L]], bad[1L], spec$label, length(spec$levels), quote_names(spec$levels, "\"", 6L)
     ))
   }

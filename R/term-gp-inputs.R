@@ -1,6 +1,6 @@
 # Inputs of gp(): what is remembered of the variables, their columns, `scale` and `by`.
 
-# What of a variable has to be remembered: its kind, levels and column names.
+# What predictions need to know of a variable: its kind, levels and column names.
 input_facts <- function(x, name) {
   if ((is.character(x) || is.factor(x)) && is.null(dim(x))) {
     levels <- if (is.factor(x)) levels(x) else sort(unique(x))
@@ -93,7 +93,7 @@ has_isotropic_leaf <- function(kernel) {
   !isTRUE(kernel$ard) && facts_of_kernel(kernel)$metric
 }
 
-# A kernel with one lengthscale for columns of very different spread sees only the widest.
+# With one lengthscale, distances are dominated by the column with the largest standard deviation.
 inform_scales <- function(spec, kernel, x) {
   sd <- column_sds(x)
   factors <- is_indicator(spec)
@@ -121,7 +121,7 @@ kernel_leaves <- function(kernel) {
 
 # ---- by ----
 
-# Levels of a factor `by`, NULL of a number.
+# Levels of a factor `by`, NULL for numbers.
 by_levels <- function(x, name) {
   if (is.factor(x)) return(levels(x))
   if (is.character(x)) return(sort(unique(x)))

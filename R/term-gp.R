@@ -107,7 +107,7 @@ parse_gp <- function(call, env) {
   }
   by <- options$by
   kernel <- gp_kernel(options$kernel, env)
-  # a finite set of columns is as sparse as can be
+  # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
   list(
@@ -128,7 +128,7 @@ gp_center <- function(options, kernel, env, call) {
   ), deparse_one(call)))
 }
 
-# The distinct inputs, of many some.
+# The distinct inputs, or some of them if there are many.
 most_centre <- 200L
 
 centre_points <- function(inputs) {
@@ -167,7 +167,7 @@ gp_approximation <- function(options, inducing, env) {
     gp_option(options, "approximation", env), c("variational", "fitc"), "approximation"
   )
   if (choice == "fitc" && is.null(inducing)) {
-    stop_galvi("argument", "`approximation = \"fitc\"` is about inducing points: give `inducing` too.")
+    stop_galvi("argument", "`approximation = \"fitc\"` needs inducing points: give `inducing` too.")
   }
   choice
 }
@@ -182,7 +182,7 @@ fitc_method <- function(method, specs) {
   if (!is_fitc(specs) || method %in% able) return(method)
   if (method == "auto") return(facts$name[facts$averaging == "itself"][1L])
   stop_galvi("method", sprintf(paste(
-    "`approximation = \"fitc\"` goes with method = %s, not \"%s\", which bounds the evidence of the full",
+    "`approximation = \"fitc\"` needs method = %s, not \"%s\", which bounds the evidence of the full",
     "Gaussian process: leave approximation = \"variational\"."
   ), paste0("\"", able, "\"", collapse = " or "), method))
 }
@@ -200,7 +200,7 @@ gp_kernel <- function(expr, env) {
   kernel
 }
 
-# kernel = se stands for se(). A covariance function in R is none of galvi's kernels.
+# kernel = se means se(). An R function of the inputs is not a kernel (see custom_kernel()).
 called_kernel <- function(f) {
   kernel <- tryCatch(f(), galvi_error = stop, error = function(e) NULL)
   if (is_kernel(kernel)) return(kernel)
@@ -236,7 +236,7 @@ design_gp <- function(spec, frame, context) {
     finite <- lapply(registers, function(register) {
       finite_columns(spec$kernel, inputs, register, context$default_variance)
     })
-    # the copies differ in their hyperparameters alone
+    # the copies differ only in their hyperparameters
     spec$finite <- finite[[1L]]
     rows <- finite_rows(spec, inputs$matrix, frame)
     terms <- lapply(finite, function(one) list(

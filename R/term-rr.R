@@ -177,7 +177,7 @@ check_rank <- function(spec) {
   n <- length(spec$units)
   if (p < 2L) {
     stop_galvi("data", sprintf(
-      "%s: there is one item (%s), and factors say what items have in common.", spec$label, dQuote(spec$items, FALSE)
+      "%s: there is only one item (%s); a factor model needs at least two.", spec$label, dQuote(spec$items, FALSE)
     ))
   }
   most <- min(p - 1L, n)
@@ -188,7 +188,7 @@ check_rank <- function(spec) {
   ))
 }
 
-# An item of which no more is known than it has numbers to learn.
+# Items with too few rows for their parameters.
 check_seen <- function(spec, item) {
   count <- tabulate(item, length(spec$items))
   scarce <- which(count <= 1L | count < length(spec$effects))
@@ -202,8 +202,8 @@ check_seen <- function(spec, item) {
   ))
 }
 
-#' Loadings (items x d) and effects (items x q): those given, those of a fit that learning starts from, or zeros that
-#' start_unknown_factors() replaces. known: are they more than that?
+#' Loadings (items x d) and effects (items x q): those given, those of the fit in `start`, or zeros that
+#' start_unknown_factors() replaces. known: FALSE for these zeros
 #' @noRd
 starting_factors <- function(spec, start) {
   p <- length(spec$items)
@@ -226,7 +226,7 @@ starting_factors <- function(spec, start) {
   list(loadings = unname(earlier$loadings), effects = unname(earlier$effects), known = TRUE)
 }
 
-#' Loadings and effects that nobody has given start where the response alone has them
+#' Loadings and effects that were not given start from estimates from the response alone
 #' @noRd
 start_unknown_factors <- function(model, specs) {
   for (t in which(term_can(specs, "units"))) {

@@ -110,6 +110,6 @@ slope_correlations <- function(spec, prior) {
   if (length(value) == 1L && value == 0) value <- numeric(m)
   if (length(value) != m) refuse(sprintf("%d numbers for %d correlations", length(value), m))
   partial <- transform_arguments(rep(c("atanh", "partial"), c(1L, m - 1L)), as.numeric(value))
-  if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that no correlation matrix has")
+  if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that do not make a correlation matrix")
   list(value = as.numeric(value), learned = FALSE, prior = vector("list", m))
 }

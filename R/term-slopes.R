@@ -109,13 +109,13 @@ parse_slopes <- function(call, env) {
   shown <- sprintf("(%s)", deparse_one(call))
   refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", shown, what))
   if (is_dot(call[[2L]]) || "." %in% all.vars(call[[2L]])) {
-    refuse("a `.` left of the bar stands for nothing: name the variables.")
+    refuse("a `.` left of the bar is not supported: name the variables.")
   }
   if (length(find_term(call[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
   effects <- tryCatch(stats::terms(stats::as.formula(call("~", call[[2L]]), env = env)), error = function(e) {
     refuse(sprintf("what is left of the bar is not a formula (%s).", conditionMessage(e)))
   })
-  if (length(attr(effects, "offset"))) refuse("an offset has no coefficient that could vary by group.")
+  if (length(attr(effects, "offset"))) refuse("an offset has no coefficient and cannot vary by group.")
   if (!length(attr(effects, "term.labels")) && !attr(effects, "intercept")) {
     refuse("there is no effect left of the bar: write (1 | g) or (x | g).")
   }
@@ -174,7 +174,7 @@ written_term <- function(spec) {
 check_groups_differ <- function(spec, name) {
   if (length(spec$levels) > 1L) return(invisible())
   stop_galvi("data", sprintf(
-    "`%s` has one level only (%s), so `%s` has no groups that could differ: leave the term out.", name,
+    "`%s` has one level only (%s), so the groups of `%s` cannot differ: leave the term out.", name,
     dQuote(spec$levels, FALSE), spec$label
   ))
 }
@@ -211,14 +211,14 @@ check_grouping <- function(x, spec, name) {
   ))
 }
 
-# Slopes of columns that are a combination of others are not determined.
+# Slopes of linearly dependent columns are not determined.
 check_independent_slopes <- function(W, spec) {
   size <- sqrt(colSums(W^2))
   found <- qr(sweep(W, 2L, unit_if_zero(size), "/"), tol = 1e-9)
   if (found$rank == ncol(W)) return(invisible())
   bad <- spec$columns[found$pivot[-seq_len(found$rank)]]
   stop_galvi("data", sprintf(
-    "`%s` has effects that cannot be told apart: %s %s a linear combination of the others. Leave %s out.",
+    "`%s` has linearly dependent effects: %s %s a linear combination of the others. Leave %s out.",
     spec$label, quote_names(bad), if (length(bad) > 1L) "are" else "is", if (length(bad) > 1L) "them" else "it"
   ))
 }

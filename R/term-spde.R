@@ -113,7 +113,7 @@ learn_places <- function(spec, x, name) {
   } else {
     if (spec$diagonal == 0) {
       stop_galvi("data", sprintf(
-        "%s has all observations in one place: give it a `mesh`, or leave it out.", spec$label
+        "%s has all observations at one place: give a `mesh`, or leave the term out.", spec$label
       ))
     }
     start <- spde_settings(spec, 1)$range$value
@@ -124,7 +124,7 @@ learn_places <- function(spec, x, name) {
   spec
 }
 
-#' The mean length of the edges of triangles, the median of those that places are in
+#' The mean length of the edges of a triangle, median over the triangles that contain places
 #' @noRd
 typical_edge <- function(mesh, node) {
   corner <- function(k) mesh$nodes[node[, k], , drop = FALSE]
@@ -152,7 +152,7 @@ find_places <- function(spec, x, name) {
     found$node[outside, ] <- 0L
     found$weight[outside, ] <- 0
   }
-  # the field's layout wants no entries of weight zero
+  # the design has no entries of weight zero
   found$node[found$weight == 0] <- 0L
   list(at = found$node, weight = found$weight)
 }
@@ -207,7 +207,7 @@ spde_hyper <- function(spec, context) {
   })
 }
 
-# C is (edge / range)^4 of G C^-1 G, about: where that is less than rounding the precision has no digits left.
+# In the precision, C is about (edge / range)^4 of G C^-1 G; below the rounding error the field is numerically improper.
 longest_range <- 1e4
 
 check_range <- function(spec, range) {
@@ -219,14 +219,14 @@ check_range <- function(spec, range) {
   ))
 }
 
-#' The field is coarser than its own structure where few edges make a range
+#' Warns of a mesh that is too coarse for the estimated range
 #' @noRd
 tell_coarse_mesh <- function(fit, spec) {
   own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$parameter == "range", ]
   least <- own[which.min(own$estimate), ]
   if (least$estimate >= 4 * spec$edge) return(invisible())
   warn_galvi("mesh", sprintf(paste(
-    "%s, %s, is less than four edges of the mesh (about %s near the data), which is too coarse for it: fit again with",
+    "%s, %s, is less than four edges of the mesh (about %s near the data): the mesh is too coarse. Fit again with",
     "`mesh = galvi_mesh(coords, max_edge = %s)`."
   ), least$name, format(least$estimate, digits = 3L), format(spec$edge, digits = 3L),
     format(least$estimate / 8, digits = 2L)), call = fit$call)

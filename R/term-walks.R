@@ -28,8 +28,8 @@
 #'
 #' @inheritParams iid
 #' @param t The time of each row: whole numbers, dates (with `unit` also date-times) or a factor.
-#' @param variance The variance in the table above, in squared units of the linear predictor. Accepts the same as
-#'   `variance` in [iid()].
+#' @param variance The variance in the table under Details, in squared units of the linear predictor. Accepts the same
+#'   as `variance` in [iid()].
 #' @param scale Scale the precision so that the geometric mean of the marginal variances is `variance`? `variance` then
 #'   does not depend on the number of steps. FALSE by default.
 #' @param cyclic Is the last step a neighbour of the first, as with months of the year? FALSE by default.
@@ -87,7 +87,7 @@ ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL, by_h
   stop_term("ar1", "y ~ ar1(t)")
 }
 
-# order: of the differences that are independent.
+# order: of the independent differences.
 walk_type <- function(definition, order) {
   time_type(
     definition, c("scale", "cyclic"), least = function(spec) if (spec$cyclic) 3L else order + 1L,
@@ -95,7 +95,7 @@ walk_type <- function(definition, order) {
       walk_structure(order, count_times(spec), more[1L], more[2L], spec$cyclic, spec$scaling)
     },
     unit_variance = function(spec) if (spec$scale) 1 else count_times(spec)^(2 * order - 1),
-    # a line is a direction of second differences
+    # second differences do not determine a linear trend
     basis = function(spec) if (order == 2L && !spec$cyclic) list(name = "slope", slope = TRUE)
   )
 }
@@ -145,8 +145,8 @@ date_units <- function() {
 
 is_date <- function(x) inherits(x, c("Date", "POSIXct"))
 
-# Most days of what are months, say, have no observation: the walk is longer than it needs to be, and its
-# variance is a day's.
+# If dates are monthly, say, most days have no observation: the walk is longer than needed, and its variance is per
+# day.
 tell_empty_steps <- function(spec, date, name) {
   seen <- unique(as.numeric(date))
   if (length(seen) < 2L || 2 * length(seen) >= spec$count) return(invisible())
@@ -164,7 +164,7 @@ tell_empty_steps <- function(spec, date, name) {
   ))
 }
 
-# A walk over seconds since 1970 is a mistake.
+# More steps are a mistake, such as date-times in seconds.
 most_steps <- 1e6
 
 learn_times <- function(spec, x, name) {

@@ -33,7 +33,7 @@ is_mixed <- function(family) !is.null(family$parts)
 #' @noRd
 mixed_type <- function(family) list(links = c(mixed = "mixed"))
 
-#' The likelihood of a family with parts: each with hyperparameters of its own, called after its column
+#' The likelihood of a family with parts: each has its own hyperparameters, named after its column
 #' @noRd
 mixed_likelihood <- function(family, design, registry, held) {
   parts <- lapply(seq_along(family$parts), function(i) {
@@ -47,7 +47,7 @@ mixed_likelihood <- function(family, design, registry, held) {
     )
     item <- names(family$parts)[i]
     renamed <- list(add = function(owner, parameter, value, lower, upper, ...) {
-      # a column's noise vanishes where a factor is that column (Heywood): the search ends a millionth from it
+      # the noise of a column vanishes if a factor equals that column (Heywood case): its variance is bounded below
       if (parameter == "variance" && same_units) lower <- max(lower, 1e-8 * upper)
       registry$add(paste(item, owner, sep = "."), parameter, value, lower, upper, ...)
     })
@@ -56,8 +56,8 @@ mixed_likelihood <- function(family, design, registry, held) {
   list(type = "mixed", parts = parts)
 }
 
-#' Every column as its family reads it, new ones with the fit's `levels`: list(y, size, weights of the entries in order; levels, of a family with parts
-#' a list of them)
+#' Every column as its family reads it, new data with the fit's `levels`: list(y, size, weights: of the entries in
+#' order; levels: for a family with parts a list of them)
 #' @noRd
 read_columns <- function(Y, families, at, cells, weights, levels = NULL) {
   own_weights <- if (is.null(weights)) NULL else weights[cells]
@@ -82,7 +82,7 @@ read_columns <- function(Y, families, at, cells, weights, levels = NULL) {
   list(y = together("y"), size = together("size"), weights = together("weights"), levels = lapply(read, `[[`, "levels"))
 }
 
-# Columns of a data frame that are factors with the same levels stay that.
+# Factor columns with the same levels stay factors.
 column_levels <- function(columns) {
   if (!is.factor(columns[[1L]])) return(NULL)
   levels <- levels(columns[[1L]])
@@ -97,7 +97,7 @@ column_levels <- function(columns) {
 
 as_plain <- function(x) if (is.factor(x)) as.character(x) else x
 
-#' What facts_of() says, of all parts together
+#' facts_of() of all parts together
 #' @noRd
 mixed_facts <- function(fit) {
   parts <- do.call(rbind, lapply(seq_along(fit$family$parts), function(i) facts_of(part_view(fit, i))))
@@ -111,7 +111,7 @@ mixed_facts <- function(fit) {
 mixed_label <- function(family) {
   kinds <- vapply(family$parts, function(part) sprintf("%s (%s link)", part$family, part$link), "")
   counts <- table(factor(kinds, unique(kinds)))
-  if (length(counts) == 1L) return(sprintf("%s, its parameters for each column", names(counts)))
+  if (length(counts) == 1L) return(sprintf("%s, with parameters for each column", names(counts)))
   paste0("mixed: ", paste(counts, names(counts), collapse = ", "))
 }
 

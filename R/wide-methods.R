@@ -45,7 +45,8 @@
 #' # a new state of which two columns are known
 #' predict(fit, responses = rbind(new = c(1, NA, 0.5, NA)))
 #' @export
-predict.galvi_wide <- function(object, newdata, type = c("response", "link", "terms", "quantile", "cdf", "class", "prob"),
+predict.galvi_wide <- function(object, newdata,
+                               type = c("response", "link", "terms", "quantile", "cdf", "class", "prob"),
                                responses = NULL, entries = NULL, se.fit = FALSE,
                                interval = c("none", "credible", "prediction"), level = 0.95,
                                probs = c(0.05, 0.5, 0.95), q = NULL, re_formula = NULL, ...) {
@@ -160,7 +161,9 @@ new_responses <- function(responses, items, name) {
 #' @noRd
 long_view <- function(object) {
   object$formula <- object$design$formula
-  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else rep(1L, length(object$design$wide$items))
+  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else {
+    rep(1L, length(object$design$wide$items))
+  }
   class(object) <- "galvi"
   object
 }
@@ -301,7 +304,8 @@ fit_of_rows <- function(fit, rows) {
   if (length(rows) == fit$nobs) return(fit)
   fit$model <- model_of_rows(fit$model, rows)
   fit$data <- fit$data[rows, , drop = FALSE]
-  fit$posterior[c("mean", "variance")] <- lapply(fit$posterior[c("mean", "variance")], function(x) x[rows, , drop = FALSE])
+  moments <- c("mean", "variance")
+  fit$posterior[moments] <- lapply(fit$posterior[moments], function(x) x[rows, , drop = FALSE])
   fit$nobs <- length(rows)
   fit["na.action"] <- list(NULL)
   fit

@@ -1,5 +1,5 @@
 # The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
-# row for each entry of Y that is not missing; what is made of that fit comes back as matrices (R/wide-methods.R).
+# row for each observed entry of Y; methods of the fit return matrices (R/wide-methods.R).
 
 #' Multivariate responses and factor models
 #'
@@ -67,7 +67,7 @@ factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
 
 is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
 
-# Names of the long form's own columns.
+# Names of the columns that the long form adds.
 wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights = ".weights", offset = ".offset")
 
 # ---- formula, data -> long form ----
@@ -86,11 +86,11 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   items <- names(Y$columns)
   known <- !vapply(Y$columns, is.na, logical(n)) & kept
   dim(known) <- c(n, length(items))
-  if (!any(known)) stop_galvi("response", sprintf("`%s` has no entry that is not missing.", Y$name))
+  if (!any(known)) stop_galvi("response", sprintf("All entries of `%s` are missing.", Y$name))
   bare <- items[!colSums(known)]
   if (length(bare)) {
     stop_galvi("response", sprintf(
-      "`%s`: the column %s has no entry that is not missing: leave it out.", Y$name, quote_names(bare[1L])
+      "`%s`: all entries of the column %s are missing: leave it out.", Y$name, quote_names(bare[1L])
     ))
   }
   cells <- which(known) # column after column
@@ -103,7 +103,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
   used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
   long <- long_formula(parts, env)
-  # the columns have been read: what they are now are numbers
+  # the columns have been read and are numbers now
   design <- design_of_data(list(long), frame, as_galvi_family("gaussian"), Filter(Negate(is.null), used), na.action)
   left <- attr(design$data, "na.action")
   keep <- if (length(left)) -as.integer(left) else seq_along(cells)
@@ -111,7 +111,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design$levels <- read$levels
   design["latents"] <- list(family_type(families$family)$latents(read$levels, families$family))
   if (length(design$latents) > 1L) {
-    stop_galvi("family", sprintf("%s has several linear predictors for a response, which factors() do not have.",
+    stop_galvi("family", sprintf("factors() needs one linear predictor per response, and %s has several.",
       the_family(families$family)))
   }
   design$family <- families$family
@@ -132,7 +132,7 @@ wide_parts <- function(formula) {
   own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
   if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
     stop_galvi("formula", sprintf(
-      "`%s`: responses() goes with one factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
+      "`%s`: responses() needs one term factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
     ))
   }
   call <- pieces[own][[1L]]$expr
@@ -212,10 +212,12 @@ unit_labels <- function(rows, data, n) {
 
 # The variables of each row of Y that the terms read, from `data` or where the formula was written.
 wide_rows <- function(parts, data, env, n) {
-  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, spec_names)), unlist(lapply(parts$specs, function(
-    spec) if (spec_has_dot(spec)) names(data)))))
+  of_term <- function(spec) c(spec_names(spec), if (spec_has_dot(spec)) names(data))
+  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, of_term))))
   clash <- intersect(wanted, wide_names)
-  if (length(clash)) stop_galvi("data", sprintf("`%s` is a name of galvi's own: rename it.", clash[1L]))
+  if (length(clash)) {
+    stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the variable.", clash[1L]))
+  }
   values <- lapply(stats::setNames(nm = wanted), function(v) {
     x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
     if (NROW(x) == n && !is.function(x)) x
@@ -229,7 +231,7 @@ wide_subset <- function(subset, data, env, n) {
   x <- check_evaluates(eval(subset, as.list(data), env), "subset")
   if (is.logical(x) && length(x) == n) return(!is.na(x) & x)
   if (is.numeric(x) && all(x %in% c(seq_len(n), -seq_len(n)))) return(seq_len(n) %in% seq_len(n)[x])
-  stop_galvi("argument", sprintf("`subset` must say of each of the %d rows whether it is used.", n))
+  stop_galvi("argument", sprintf("`subset` must select some of the %d rows.", n))
 }
 
 # A vector with an element for each row, or a matrix with one for each entry -> n x p, NULL for none.

@@ -401,7 +401,7 @@ test_that("new levels have the prior, regions without data their neighbours", {
   expect_equal(effects$mean[2], mean(effects$mean[c(1, 3)]), tolerance = 1e-8)
   expect_equal(effects$mean[8], effects$mean[7], tolerance = 1e-8)
   expect_equal(unname(predict(field, data.frame(r = 8), "terms")[1, 1]), effects$mean[8])
-  expect_error(predict(field, data.frame(r = 9)), "no node of the graph", class = "galvi_error_newdata")
+  expect_error(predict(field, data.frame(r = 9)), "not a node of the graph", class = "galvi_error_newdata")
 })
 
 test_that("forecasts are those of dense algebra, bands too", {
