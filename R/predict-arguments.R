@@ -40,7 +40,7 @@ check_level <- function(level, arg = "level") {
   ))
 }
 
-# Values of the response, for the type that wants them.
+# Values of the response, for the types that need them.
 check_values_at <- function(at, type) {
   wanted <- c(survival = "times", cdf = "q")
   for (name in names(Filter(Negate(is.null), at))) {

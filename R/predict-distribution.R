@@ -60,8 +60,8 @@ response_quantiles <- function(fit, target, marginals, probs) {
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
 #'
-#' Of several states: averages, of logarithms' exponentials too; variances within and between them; quantiles of
-#' the mixture.
+#' With several states: averages (of logarithms on the natural scale), variances within and between states, and
+#' quantiles of the mixture.
 #' @param censoring,counts As in the model list: what "log_density" takes instead of y.
 #' @noRd
 response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
@@ -101,7 +101,7 @@ state_moment <- function(fit, state, what, at, size, y, probability, censoring, 
   ))
 }
 
-#' Between the quantiles of the states
+#' Quantiles of the mixture, which lie between those of the states
 #' @param of As in response_moment().
 #' @noRd
 mixture_response_quantile <- function(fit, states, of, p) {

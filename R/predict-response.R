@@ -26,7 +26,7 @@ predict_response_mean <- function(fit, target, options) {
   result
 }
 
-# What `type = "response"` is about is E[y | eta], or where that is zero whatever eta is, sd(y | eta) =
+# `type = "response"` predicts E[y | eta] or, for a stochastic volatility, where that is zero, sd(y | eta) =
 # exp(eta / 2). Under q, eta / 2 is N(mean / 2, variance / 4).
 
 #' E[y], or sd(y) of a volatility: the root of E exp(eta)

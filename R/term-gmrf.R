@@ -3,8 +3,8 @@
 #' Spatial effects of regions (ICAR, BYM2, proper CAR)
 #'
 #' `gmrf(g, graph)` in a formula of [galvi()] adds a spatially structured random effect for each node of a graph: a
-#' Gaussian Markov random field in which neighbouring regions have similar effects. It provides the intrinsic
-#' conditional autoregressive (ICAR, Besag) model, BYM2 and the proper CAR model of disease mapping.
+#' Gaussian Markov random field in which neighbouring regions have similar effects. It provides the intrinsic CAR (ICAR,
+#' Besag), BYM2 and proper CAR (conditional autoregressive) models of disease mapping.
 #'
 #' @details
 #' Let A be the (weighted) adjacency matrix with entries w_ij, which are 1 if the graph has no weights, and D the

@@ -14,7 +14,8 @@
 #' [ranef()][ranef.galvi] returns the posterior of the effects, [VarCorr()][VarCorr.galvi] their standard deviation, and
 #' `predict(fit, type = "terms")` their contribution to each row.
 #'
-#' The variance is named `iid(g).variance` in `fit$hyper`.
+#' The variance is named `iid(g).variance` in `fit$hyper`. A grouping factor with a level for each observation accounts
+#' for overdispersion of counts and proportions.
 #'
 #' @param g The grouping factor: a factor, text or numbers, or an expression in columns.
 #' @param variance The variance of the effects, in squared units of the linear predictor. A number is the starting
@@ -39,6 +40,9 @@
 #' head(ranef(fit)[["iid(Chick, by = Time)"]])
 #' # a chick that was not observed
 #' predict(fit, data.frame(Time = 10, Chick = "new"), interval = "prediction")
+#'
+#' # overdispersed counts: a random effect for each observation
+#' galvi(count ~ spray + iid(id), data = transform(InsectSprays, id = 1:72), family = poisson())
 #' @export
 iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
   stop_term("iid", "y ~ x + iid(g)")

@@ -11,7 +11,8 @@
 #' The linear predictor of item j in unit i is eta_ij = ... + w_j' z_i, with scores z_i ~ N(0, I) of dimension d. The
 #' scores are integrated out; the loadings w_j are estimated by maximising the marginal likelihood or its bound. With a
 #' gaussian response the model is probabilistic principal components (Tipping and Bishop, 1999). With counts, binary or
-#' ordinal responses it is a generalised linear latent variable model (Hui et al., 2017).
+#' ordinal responses it is a generalised linear latent variable model (Hui et al., 2017). Unlike in reduced-rank
+#' regression, the scores are random and not linear in covariates.
 #'
 #' **Data** are in long form, a row per item and unit, in any order. Combinations may be missing or repeated. For a
 #' matrix with a column per item, `responses(Y) ~ x + factors(2)` writes the same model, see [responses()].

@@ -152,7 +152,7 @@ test_that("correlations go to partial ones and back, and no others are taken", {
   expect_true(anyNA(transform_arguments(transforms[1:3], c(0.9, 0.9, -0.9))))
   d <- some_groups()
   refused <- function(cor) {
-    expect_error(galvi(y ~ (1 + x + z | g), d, prior = list(cor = cor)), "no correlation matrix",
+    expect_error(galvi(y ~ (1 + x + z | g), d, prior = list(cor = cor)), "do not make a correlation matrix",
       class = "galvi_error_prior")
   }
   refused(c(0.9, 0.9, -0.9))
