@@ -64,7 +64,8 @@
 NULL
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_linpred
+#' @method posterior_linpred galvi
+#' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, ...) {
   refuse_dots(list(...), posterior_linpred.galvi, "posterior_linpred()")
@@ -85,7 +86,8 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_epred
+#' @method posterior_epred galvi
+#' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
   refuse_dots(list(...), posterior_epred.galvi, "posterior_epred()")
   if (identical(check_dpar(object, dpar), 2L)) {
@@ -100,7 +102,8 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_predict
+#' @method posterior_predict galvi
+#' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   refuse_dots(list(...), posterior_predict.galvi, "posterior_predict()")
   target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
@@ -110,7 +113,8 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::log_lik
+#' @method log_lik galvi
+#' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   refuse_dots(list(...), log_lik.galvi, "log_lik()")
   target <- draws_target(object, newdata, re_formula, response = TRUE)
@@ -124,7 +128,8 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_interval
+#' @method posterior_interval galvi
+#' @rawNamespace S3method(rstantools::posterior_interval,galvi)
 posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
   refuse_dots(list(...), posterior_interval.galvi, "posterior_interval()")
   prob <- check_level(prob, "prob")
@@ -146,7 +151,8 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 }
 
 #' @rdname draws
-#' @exportS3Method posterior::as_draws
+#' @method as_draws galvi
+#' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
   refuse_dots(list(...), as_draws.galvi, "as_draws()")
   ndraws <- check_whole(ndraws, "ndraws")

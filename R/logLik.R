@@ -6,7 +6,8 @@
 #'
 #' @details
 #' This is not the maximised log likelihood of [stats::lm()] or [stats::glm()]. Fixed effects have priors and are
-#' integrated out, so they do not count in `df`, which is the number of learned hyperparameters.
+#' integrated out, so they do not count in `df`, which is the number of learned hyperparameters (loadings of factors
+#' included, less the rotations).
 #'
 #' [stats::AIC()], [stats::BIC()] and `lmtest::lrtest()` can be computed from it, with a warning
 #' (`galvi_warning_evidence`): the numbers depend on the width of the priors, are not comparable to those of other

@@ -16,7 +16,7 @@
 #'     galvi(count ~ offset(log(exposure)) + spde(x, y), data = scheme, family = poisson())
 #'
 #' * `collapse = TRUE`: each row is a node. eta(s_i) is a weighted mean of eta at the corners of the triangle that
-#'   contains s_i, so each point is shared out among three nodes with these weights; counts are sums of weights and not
+#'   contains s_i, so each point is distributed over three nodes with these weights; counts are sums of weights and not
 #'   whole numbers. For an intercept and `spde()` this adds no error. Covariates are interpolated from their values at
 #'   the nodes.
 #' * `collapse = FALSE`: each point has a row of its own with count 1 and a negligible exposure (in total 1e-10 of the
@@ -37,7 +37,7 @@
 #'   of `points` or, with `mesh`, the region that the mesh covers.
 #' @param mesh A mesh that covers the window (see [as_galvi_mesh()]). By default [galvi_mesh()] of the points and the
 #'   window, with `max_edge` and `extend`.
-#' @param collapse Share the points out among the nodes? TRUE by default.
+#' @param collapse Distribute the points over the nodes, or keep a row for each? TRUE by default.
 #' @param max_edge,extend For the default mesh, see [galvi_mesh()].
 #' @param x A quadrature scheme.
 #' @param fit A fit to the scheme, whose intensity is drawn: the posterior mean of exp(eta) per unit of area, with other
