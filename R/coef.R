@@ -1,46 +1,57 @@
-#' Posterior of the fixed effects
+#' Fixed and random effects
 #'
-#' `coef()` and `fixef()` give posterior means, `vcov()` the posterior covariance, `confint()` credible
-#' intervals (equal tails of the posterior), all on the scale of the linear predictor and at the
-#' hyperparameters of the fit, or averaged over them with `hyper = "integrate"`. `ranef()` gives the posterior of the
-#' effects that [iid()], [gmrf()], [rw1()], [rw2()], [ar1()] and [random slopes][random-slopes] add, and of other terms
-#' that are made of coefficients.
+#' Posterior means, covariances and credible intervals of the fixed effects, and the posterior of the random effects.
+#'
+#' @details
+#' `coef()` and `fixef()` return the posterior means of the fixed effects, `vcov()` their posterior covariance, and
+#' `confint()` credible intervals with equal tails, all on the scale of the linear predictor. They are conditional on
+#' the estimated hyperparameters, or averaged over these if the model was fitted with `hyper = "integrate"`.
+#'
+#' `ranef()` returns the posterior mean and sd of the effects of [iid()], [random-slopes], [gmrf()], [rw1()], [rw2()],
+#' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.
 #'
 #' @section Two linear predictors:
-#' Names of a second predictor's coefficients begin with its parameter, as in `sigma_(Intercept)`. The posterior
-#' treats the predictors as independent: covariances between them are zero.
+#' The coefficients of a second linear predictor have its name as prefix, as in `sigma_(Intercept)`. The posterior
+#' treats the predictors as independent, so covariances between them are zero.
 #'
 #' @section Several classes:
-#' The bound of [categorical()] belongs to a posterior that treats the classes as independent, whose standard
-#' deviations are too small (often 0.2 to 0.9 of the right ones). In models of columns (fixed effects and kernels
-#' such as [linear()]) coefficients, their covariances across classes, class probabilities and simulations
-#' therefore come from the Gaussian posterior in which classes depend on each other, one Newton step from the
-#' former. With other terms they do not, and `print()` says so. The latent values of [stick_breaking()] are
-#' independent in the posterior itself.
+#' The bound for [categorical()] responses uses a posterior that is independent between classes, whose standard
+#' deviations are too small. In models of columns (fixed effects, and kernels such as [linear()]), coefficients,
+#' covariances, class probabilities and simulations therefore use the Gaussian posterior in which classes are dependent.
+#' With other terms they use the independent one, and `print()` says so. The latent values of [stick_breaking()] are
+#' independent in the exact posterior too.
 #'
 #' @param object A fit of [galvi()].
-#' @param condVar For `ranef()`: give the effects of groups, those of [iid()] and of [random-slopes], in the shape
-#'   that they have in lme4?
-#' @param complete Makes no difference, as no coefficient is ever left out; [stats::coef()] and
-#'   [stats::vcov()] of other models have it.
-#' @param parm Names or positions of coefficients; all of them if missing.
-#' @param level Probability of the intervals.
+#' @param condVar For `ranef()`: return the effects of [iid()] and [random-slopes] by grouping factor, with posterior
+#'   covariances, as lme4 does? FALSE by default.
+#' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
+#' @param parm Names or positions of coefficients; all by default.
+#' @param level Probability of the credible interval, between 0 and 1.
 #' @param ... Must be empty.
 #' @return
-#' * `coef`, `fixef`: a named vector with one element per column of the fixed effects; for multi-class
-#'   families a matrix, class x column. Length 0 if the formula has no fixed effects.
-#' * `vcov`: a square matrix; for multi-class families its names are `class:column`.
-#' * `confint`: a matrix with a row per coefficient and the limits in two columns.
-#' * `ranef`: a named list with a data frame per term (`mean` and `sd`, a row per level, region, time or
-#'   coefficient, `level:by` where a factor `by` makes copies), also of those without observations; for
-#'   multi-class families a column pair per class. Empty if there is no such term; [predict.galvi()] with
-#'   `type = "terms"` gives the values of `gp()` terms. With `condVar = TRUE` a list named by grouping factors: data
-#'   frames with a row per level and a column per effect, whose attribute `postVar` is an array of the posterior
-#'   covariance matrices of each level's effects (effects x effects x levels), as lme4 has it.
+#' * `coef()`, `fixef()`: a named vector with an element per column of the fixed effects, of length 0 if there are none;
+#'   for several classes a matrix, classes x columns.
+#' * `vcov()`: a square matrix; for several classes its names are `class:column`.
+#' * `confint()`: a matrix with a row per coefficient and two columns of limits.
+#' * `ranef()`: a named list with a data frame per term. Its columns are `mean` and `sd` (for several effects or
+#'   classes, a pair of columns for each), its rows the levels, regions, times or coefficients, those without
+#'   observations included; with a factor `by` rows are named `level:by`. For [gp()] terms use [predict.galvi()] with
+#'   `type = "terms"`.
+#' * `ranef(condVar = TRUE)`: a list named by grouping factors, with data frames of posterior means, levels x effects.
+#'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
+#' @section Errors:
+#' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described.
+#' @seealso [VarCorr.galvi()] for standard deviations and correlations of random effects, [draws] for posterior draws.
+#' @family predictions and draws
 #' @examples
 #' fit <- galvi(am ~ wt + qsec, data = mtcars, family = binomial())
 #' coef(fit)
 #' confint(fit)
+#' sqrt(diag(vcov(fit)))
+#'
+#' # random intercepts, with partial pooling
+#' fit <- galvi(count ~ (1 | spray), data = InsectSprays, family = poisson())
+#' ranef(fit)
 #' @export
 coef.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
@@ -110,7 +121,7 @@ random_effects <- function(fit) {
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
     if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
-    # columns at inducing points are nobody's effects
+    # coefficients of inducing points are not effects
     if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
     block <- named_coefficients(fit, blocks[[spec$label]])
     sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))

@@ -2,59 +2,71 @@
 
 #' Posterior draws
 #'
-#' Draws of the linear predictor, of the mean response, of new responses and of log likelihoods at the observations
-#' or at new rows, in the form of packages rstantools and posterior. Draws of one row of the result belong to one
-#' function: whatever is computed from it, such as the place of its maximum, the share of a region above a
-#' threshold or a difference between two rows, is a draw of that quantity.
+#' Draws from the posterior of the linear predictor, of the mean response, of new responses and of the log likelihood,
+#' in the form of packages rstantools and posterior. Draws are joint over rows, so functions of several rows, such as
+#' contrasts, maxima or exceedance probabilities, can be computed from them.
 #'
-#' Draws are joint over the rows. Where the latent vector is short (fixed effects, inducing points) or has a sparse
-#' precision (random effects, Markov random fields), draws of it are carried to the rows and no rows x rows matrix is
-#' formed; a full [gp()] needs the joint covariance of the rows. Smooth functions at close points have covariances that
-#' are singular to working precision, which does no harm. Latent values of multi-class responses are drawn as the
-#' posterior has them: jointly in models of columns, else as independent.
+#' @details
+#' If the latent vector is short (fixed effects, inducing points) or has a sparse precision (random effects, Markov
+#' random fields), it is drawn and multiplied by the design matrix; no rows x rows matrix is formed. A full [gp()] needs
+#' the joint covariance of the rows, which may be singular to working precision. The latent values of responses with
+#' several classes are drawn jointly in models of columns, and otherwise as independent, as they are in the posterior.
 #'
-#' With `hyper = "integrate"` every draw is made at hyperparameters drawn from their posterior; else at the estimates.
-#' `as_draws()` has the hyperparameters too: with `"integrate"` from their posterior, else from the normal
-#' distribution whose limits `fit$hyper` has (and then independent of the coefficients); those that are fixed or not
-#' determined are constant.
+#' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw uses its
+#' own, drawn from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they are
+#' drawn from the normal approximation that the limits in `fit$hyper` come from, independently of the coefficients.
+#' Hyperparameters that are fixed or not determined are constant.
+#'
+#' The functions are methods of generics in rstantools and posterior: load these packages, or write
+#' `rstantools::posterior_epred(fit)`.
 #'
 #' @param object,x A fit of [galvi()].
-#' @param transform Give the inverse link of the linear predictor?
-#' @param newdata A data frame with the predictors (for `log_lik()` with the response, too); without it, draws are at
-#'   the observations.
-#' @param ndraws Number of draws; [set.seed()] applies.
-#' @param re_formula As in [predict.galvi]: which effects of groups the draws have.
-#' @param dpar As in [predict.galvi()]: which of two linear predictors.
-#' @param prob Probability of the intervals.
-#' @param pars Names of coefficients and hyperparameters; NULL for all.
+#' @param transform Apply the inverse link? FALSE by default.
+#' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
+#'   stands for the observations.
+#' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
+#' @param re_formula,dpar As in [predict()][predict.galvi].
+#' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
+#' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
 #' @param ... Must be empty.
 #' @return
-#' * `posterior_linpred()`: draws x rows; draws x rows x latent values for responses with several.
-#' * `posterior_epred()`: the mean of the response, that of one trial where it counts successes: draws x rows; class
-#'   probabilities, draws x rows x classes, for responses with classes.
-#' * `posterior_predict()`: new responses, draws x rows: numbers; counts of successes; 0 and 1 of a binary response;
-#'   the number of the class, with the classes as attribute `levels`.
-#' * `log_lik()`: log p(y given eta), draws x rows, times the weights.
-#' * `posterior_interval()`: a matrix with a row per coefficient and learned hyperparameter, computed without draws.
+#' * `posterior_linpred()`: draws x rows; for several latent values an array, draws x rows x latent values.
+#' * `posterior_epred()`: the mean of the response (of one trial, if it counts successes), draws x rows; for responses
+#'   with classes their probabilities, draws x rows x classes.
+#' * `posterior_predict()`: new responses, draws x rows: numbers, counts of successes, 0 and 1 for a binary response, or
+#'   the number of the class with the classes as attribute `levels`.
+#' * `log_lik()`: log p(y | eta) times the weight of the row, draws x rows.
+#' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
+#'   computed from the posterior without draws.
 #' * `prior_summary()`: the priors of the fixed effects, `fit$prior`.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
 #'   hyperparameter, named as in `fit$hyper`.
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
+#' @references
+#' Gelman, A., Carlin, J. B., Stern, H. S., Dunson, D. B., Vehtari, A. and Rubin, D. B. (2013). *Bayesian Data
+#' Analysis*, 3rd edition. Chapman and Hall/CRC.
+#' @seealso [predict.galvi()] for means and intervals without draws, [simulate.galvi()], `vignette("uncertainty")`.
+#' @family predictions and draws
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' at <- data.frame(speed = seq(4, 25, length.out = 50))
 #' set.seed(1)
 #' f <- rstantools::posterior_epred(fit, newdata = at, ndraws = 200)
-#' # contrast: how much longer is the way at 20 than at 10?
+#' # a contrast: the difference in stopping distance between speeds 20 and 10, with a credible interval
 #' quantile(f[, which.min(abs(at$speed - 20))] - f[, which.min(abs(at$speed - 10))], c(0.025, 0.5, 0.975))
-#' # exceedance: where is the mean surely above 40?
+#' # exceedance: speeds at which the mean distance is above 40 feet with probability 0.95
 #' range(at$speed[colMeans(f > 40) > 0.95])
-#' # argmax: where does it rise most?
+#' # where does the function increase most?
 #' table(round(at$speed[apply(f, 1, function(f) which.max(diff(f)))]))
+#' # credible intervals of coefficients and hyperparameters
+#' rstantools::posterior_interval(fit, prob = 0.95)
 #' @name draws
 NULL
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_linpred
+#' @method posterior_linpred galvi
+#' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, ...) {
   refuse_dots(list(...), posterior_linpred.galvi, "posterior_linpred()")
@@ -75,7 +87,8 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_epred
+#' @method posterior_epred galvi
+#' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
   refuse_dots(list(...), posterior_epred.galvi, "posterior_epred()")
   if (identical(check_dpar(object, dpar), 2L)) {
@@ -90,7 +103,8 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_predict
+#' @method posterior_predict galvi
+#' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   refuse_dots(list(...), posterior_predict.galvi, "posterior_predict()")
   target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
@@ -100,7 +114,8 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::log_lik
+#' @method log_lik galvi
+#' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   refuse_dots(list(...), log_lik.galvi, "log_lik()")
   target <- draws_target(object, newdata, re_formula, response = TRUE)
@@ -114,7 +129,8 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::posterior_interval
+#' @method posterior_interval galvi
+#' @rawNamespace S3method(rstantools::posterior_interval,galvi)
 posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
   refuse_dots(list(...), posterior_interval.galvi, "posterior_interval()")
   prob <- check_level(prob, "prob")
@@ -136,14 +152,16 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 }
 
 #' @rdname draws
-#' @exportS3Method rstantools::prior_summary
+#' @method prior_summary galvi
+#' @rawNamespace S3method(rstantools::prior_summary,galvi)
 prior_summary.galvi <- function(object, ...) {
   refuse_dots(list(...), prior_summary.galvi, "prior_summary()")
   object$prior
 }
 
 #' @rdname draws
-#' @exportS3Method posterior::as_draws
+#' @method as_draws galvi
+#' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
   refuse_dots(list(...), as_draws.galvi, "as_draws()")
   ndraws <- check_whole(ndraws, "ndraws")

@@ -1,6 +1,6 @@
-# Graphs of gmrf(): whatever says who neighbours whom -> names of the nodes and a list of edges.
+# Graphs of gmrf(), in any of the accepted forms -> names of the nodes and a list of edges.
 
-#' What the user gave as `graph` -> list(names, n, i, j, weight: the edges, i > j, each once; component: of
+#' The argument `graph` -> list(names, n, i, j, weight: the edges, i > j, each once; component: of
 #' every node; outlines: of polygons, NULL without them)
 #' @noRd
 as_graph <- function(graph) {
@@ -174,7 +174,7 @@ graph_of_edges <- function(graph) {
   ends <- if (is.data.frame(graph)) unname(as.list(graph)) else list(graph[, 1L], graph[, 2L])
   known <- vapply(ends, function(x) is.numeric(x) || is.character(x) || is.factor(x), NA)
   if (!all(known) || anyNA(ends[[1L]]) || anyNA(ends[[2L]])) {
-    stop_galvi("argument", "`graph` as an edge list must hold names or numbers of nodes, none missing.")
+    stop_galvi("argument", "`graph` as an edge list must contain names or numbers of nodes, none missing.")
   }
   ends <- lapply(ends, function(x) if (is.factor(x)) as.character(x) else x)
   # numbers in their order, not that of their digits
@@ -204,7 +204,7 @@ graph_of_neighbours <- function(graph) {
   bad <- which(is.na(j) | j < 1 | j > n | j != round(j))
   if (length(bad)) {
     stop_galvi("argument", sprintf(
-      "`graph` as a list of neighbours must hold whole numbers from 1 to %d; element %d has %s.", n,
+      "`graph` as a list of neighbours must contain whole numbers from 1 to %d; element %d has %s.", n,
       i[bad[1L]], format(j[bad[1L]])
     ))
   }
@@ -267,7 +267,7 @@ outline <- function(shape) {
 
 #' Connected components of n nodes with edges (i, j): a number per node, in order of first appearance
 #'
-#' Every node carries the smallest number it has heard of. A round hooks each root to the smallest root next
+#' Each node keeps the smallest node number known in its component. A round hooks each root to the smallest root next
 #' to it and lets all nodes jump to their roots; the number of rounds is about the logarithm of n.
 #' @noRd
 components <- function(i, j, n) {

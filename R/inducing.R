@@ -79,7 +79,7 @@ point_levels <- function(x, name, levels) {
   ))
 }
 
-# k-means reads at most so many rows: the centres of more would hardly differ.
+# k-means reads at most so many rows: more would hardly change the centres.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
 # The centres of `count` clusters by k-means, the best of three starts, with distances in units of `scale`.
@@ -89,7 +89,7 @@ cluster_centres <- function(x, count, scale, kept, label) {
   if (nrow(x) <= count) {
     if (nrow(x) < count) {
       inform_galvi("inducing", sprintf(
-        "%s: the inputs have %s, and as many are the inducing points instead of %s.", label,
+        "%s: the inputs have only %s, so as many inducing points are used instead of %s.", label,
         if (nrow(x) == 1L) "one distinct row" else paste(nrow(x), "distinct rows"), format(count)
       ))
     }
@@ -116,7 +116,7 @@ clusters_from <- function(x, centres) {
   suppressWarnings(stats::kmeans(x, centres, iter.max = 20L))
 }
 
-# Which columns of the input matrix tell a factor's levels?
+# Which columns of the input matrix are indicators of a factor's levels?
 is_indicator <- function(spec) rep(vapply(spec$facts, `[[`, "", "kind") == "factor", fact_widths(spec))
 
 # ---- in the model ----

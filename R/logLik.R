@@ -1,30 +1,43 @@
-#' The evidence bound as a log likelihood
+#' Log marginal likelihood, or its lower bound
 #'
-#' `logLik()` gives the ELBO, a lower bound on the log evidence (the marginal likelihood of the
-#' hyperparameters, with the latent variables integrated out); it is the log evidence itself where inference
-#' is exact (gaussian responses). Its `df` is the number of learned hyperparameters: fixed effects and all
-#' other latent variables are integrated over and do not count.
+#' `logLik()` returns the log marginal likelihood (log evidence) of the hyperparameters, with fixed effects and all
+#' other latent variables integrated out, or the evidence lower bound (ELBO) that the fit maximised. It is exact for
+#' gaussian responses without inducing points.
 #'
-#' That is not the maximised log likelihood of [stats::lm()] or [stats::glm()], nor is `df` their number of
-#' coefficients. [stats::AIC()], [stats::BIC()] and `lmtest::lrtest()` give the numbers that their formulas
-#' make of it and warn (`galvi_warning_evidence`): they neither compare with other packages' values nor have
-#' the distribution that `lrtest()` assumes, and with default priors they depend on how wide these are.
-#' Compare fits by leave-one-out predictive densities, [loo()][loo.galvi].
+#' @details
+#' This is not the maximised log likelihood of [stats::lm()] or [stats::glm()]. Fixed effects have priors and are
+#' integrated out, so they do not count in `df`, which is the number of learned hyperparameters (loadings of factors
+#' included, less the rotations).
 #'
-#' @param object,x A fit of [galvi()]; what `logLik()` returned.
-#' @param ... Further fits for `AIC` and `BIC`; layout arguments of [print.default()] for `print`; else empty.
-#' @param k The penalty of a degree of freedom.
-#' @param digits Significant digits.
-#' @return A number of class `logLik` in nats with attributes `df`, `nobs` and `kind` (`"bound"`, `"exact"` or
-#'   `"approximation"`).
+#' [stats::AIC()], [stats::BIC()] and `lmtest::lrtest()` can be computed from it, with a warning
+#' (`galvi_warning_evidence`): the numbers depend on the width of the priors, are not comparable to those of other
+#' packages, and `lrtest()` assumes a distribution that the statistic does not have. Compare fits by [loo()][loo.galvi]
+#' or [anova()][anova.galvi].
+#'
+#' @param object,x A fit of [galvi()]; for `print()`, the value of `logLik()`.
+#' @param ... Further fits for `AIC()` and `BIC()`; layout arguments of [print.default()] for `print()`; otherwise
+#'   empty.
+#' @param k The penalty per degree of freedom; 2 by default.
+#' @param digits Number of significant digits.
+#' @return `logLik()`: a number (natural logarithm) of class `logLik` with attributes `df`, `nobs` and `kind`:
+#'   `"exact"`, `"bound"` for a lower bound, or `"approximation"` for methods such as Laplace's, whose value is not a
+#'   bound. `AIC()`, `BIC()`: a number; for several fits a data frame.
+#' @section Errors:
+#' `galvi_error_argument` for arguments that are not known. `galvi_warning_evidence` from `AIC()`, `BIC()` and
+#' `lrtest()`.
+#' @family checks and comparisons
 #' @examples
-#' logLik(galvi(am ~ gp(wt), data = mtcars, family = binomial()))
+#' fit <- galvi(am ~ gp(wt), data = mtcars, family = binomial())
+#' logLik(fit)
+#' # compare with a linear function
+#' logLik(update(fit, . ~ gp(wt, kernel = linear())))
 #' @export
 logLik.galvi <- function(object, ...) {
   refuse_dots(list(...), logLik.galvi, "logLik()")
   structure(
     object$elbo,
-    df = sum(object$hyper$status != "fixed") + free_loadings(object), nobs = nobs.galvi(object), kind = evidence_kind(object),
+    df = sum(object$hyper$status != "fixed") + free_loadings(object), nobs = nobs.galvi(object),
+    kind = evidence_kind(object),
     class = c("galvi_logLik", "logLik")
   )
 }
@@ -55,7 +68,7 @@ evidence_words <- function(kind) {
   )
 }
 
-# ---- what is made of log likelihoods elsewhere ----
+# ---- AIC, BIC and likelihood ratio tests, with a warning ----
 
 #' @rdname logLik.galvi
 #' @importFrom stats AIC
@@ -88,7 +101,7 @@ lrtest.galvi <- function(object, ..., name = NULL) {
   NextMethod()
 }
 
-# `...` has models; what has a name and is none is a misspelt argument.
+# `...` contains models; a named element that is not a model is a misspelt argument.
 check_fits <- function(dots, method, where) {
   is_model <- vapply(dots, function(x) is.list(x) || isS4(x) || inherits(x, "logLik"), NA)
   named <- if (is.null(names(dots))) FALSE else nzchar(names(dots))
@@ -97,8 +110,8 @@ check_fits <- function(dots, method, where) {
 
 warn_evidence <- function(what) {
   warn_galvi("evidence", paste0(
-    what, " uses the evidence bound, not a maximised log likelihood, and counts the learned hyperparameters ",
-    "alone: the value depends on the priors and does not compare with those of lm(), glm() or lmer(). ",
+    what, " uses the evidence bound, not a maximised log likelihood, and counts only the learned hyperparameters: ",
+    "the value depends on the priors and cannot be compared with those of lm(), glm() or lmer(). ",
     "Compare fits by loo()."
   ))
 }

@@ -1,37 +1,44 @@
-# Triangulations of the plane for spde(): our own lattice, what other packages make, and where points are in them.
+# Triangulations of the plane for spde(): galvi's lattice and meshes of other packages.
 
-#' A triangulated mesh
+#' Triangulated meshes for spatial fields
 #'
-#' `galvi_mesh()` covers a region with triangles for the Matern field of [spde()]: a lattice of equilateral
-#' triangles over the bounding box of the coordinates, with triangles that grow outside it.
+#' `galvi_mesh()` covers a region of the plane with triangles for the Matern field of [spde()]: a lattice of equilateral
+#' triangles over the bounding box of the coordinates, surrounded by larger triangles. `as_galvi_mesh()` converts meshes
+#' of other packages.
 #'
-#' The piecewise linear field on the mesh is an approximation. Marginal variances are off by about 5% where edges
-#' are an eighth of the field's range, by 2% at a sixteenth, and are inflated (up to fourfold in corners) within
-#' about a range of the mesh's boundary. So let `max_edge` be at most a quarter of the range that you expect, better
-#' an eighth, and let the mesh extend by one range beyond the data.
+#' @details
+#' On a mesh the field is piecewise linear, which is an approximation. At nodes its marginal variance is too large by
+#' about 14% if edges are a quarter of the range of the field, by 6% at an eighth and by 2% at a sixteenth; in the
+#' middle of triangles it is too small by similar amounts. Within about one range of the boundary of the mesh it is too
+#' large, about twofold at the boundary and more in corners. So `max_edge` should be at most a quarter of the expected
+#' range, better an eighth, and the mesh should extend by one range beyond the data.
 #'
 #' Triangles that are farther than `extend` from all coordinates are left out, so a mesh may have bays and holes.
 #'
-#' @param coords Coordinates that the mesh has to cover, in a projection (kilometres, say): a matrix or data frame of
-#'   two columns, points of class `sf`, or a point pattern (`ppp`) of package spatstat.
-#' @param max_edge The longest edge of triangles near the data, in units of the coordinates. By default a fortieth of
-#'   the diagonal of the coordinates' bounding box.
-#' @param extend How far the mesh goes on beyond the coordinates. By default three tenths of that diagonal, which is
-#'   the range where [spde()] starts.
-#' @param x,mesh A mesh: what `galvi_mesh()` returned; a `list(nodes = , triangles = )`, a matrix of coordinates (a row
-#'   per node) and one of the numbers of three nodes per triangle; or a mesh of package fmesher (`fm_mesh_2d`) or INLA
-#'   (`inla.mesh`), which need not be installed.
-#' @param points Coordinates to draw on the mesh.
+#' @param coords Coordinates that the mesh has to cover, in the units of a projection such as kilometres: a matrix or
+#'   data frame of two columns, points of class `sf`, or a point pattern (`ppp`) of package spatstat.
+#' @param max_edge The longest edge of triangles near the data, in units of the coordinates. By default 1/40 of the
+#'   diagonal of the bounding box of the coordinates.
+#' @param extend How far the mesh extends beyond the coordinates, in their units. By default 3/10 of the same diagonal,
+#'   which is the starting value of the range in [spde()].
+#' @param x,mesh A mesh: the value of `galvi_mesh()`; a `list(nodes, triangles)` of a matrix of coordinates (a row per
+#'   node) and a matrix of three node numbers per triangle; or a mesh of package fmesher (`fm_mesh_2d`) or INLA
+#'   (`inla.mesh`), which need not be installed. `print()` and `plot()` take the first.
+#' @param points Coordinates to draw on the mesh; NULL, the default, for none.
 #' @param col Colour of the edges.
-#' @param main,xlab,ylab Titles.
-#' @param ... Must be empty.
-#' @return A list of class `galvi_mesh`: `nodes`, a matrix of coordinates, and `triangles`, a matrix of three numbers
-#'   of nodes per row, anticlockwise. `as_galvi_mesh()` makes one of any of the meshes above; errors have class
-#'   `galvi_error_argument`.
+#' @param main,xlab,ylab Titles of the plot and its axes.
+#' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @return `galvi_mesh()` and `as_galvi_mesh()`: a list of class `galvi_mesh` with `nodes`, a matrix of coordinates with
+#'   columns `x` and `y`, and `triangles`, a matrix of three node numbers per row, anticlockwise. `print()` and `plot()`
+#'   return the mesh invisibly.
+#' @section Errors:
+#' `galvi_error_argument` if coordinates are not two numeric and finite columns or are all the same, if the mesh would
+#' have more than two million nodes, or if `mesh` is not a mesh in the plane.
 #' @references Lindgren, F., Rue, H. and Lindstrom, J. (2011). An explicit link between Gaussian fields and Gaussian
-#'   Markov random fields: the stochastic partial differential equation approach. Journal of the Royal Statistical
-#'   Society B 73, 423-498.
-#' @seealso [spde()], [quadrature_scheme()]
+#'   Markov random fields: the stochastic partial differential equation approach. *Journal of the Royal Statistical
+#'   Society: Series B* 73, 423-498.
+#' @seealso [spde()] and [quadrature_scheme()], which use meshes.
+#' @family terms
 #' @examples
 #' # earthquakes near Fiji, in units of ten degrees
 #' at <- cbind(x = quakes$long, y = quakes$lat) / 10
@@ -63,7 +70,7 @@ galvi_mesh <- function(coords, max_edge = NULL, extend = NULL) {
   used_part(mesh, near_places(triangle_centres(mesh), at, extend + max(diff(x), diff(y))))
 }
 
-# A larger mesh is a mistake of units.
+# A larger mesh is probably a mistake in units.
 most_nodes <- 2e6
 
 diagonal_of <- function(at) sqrt(sum((apply(at, 2L, max) - apply(at, 2L, min))^2))
@@ -79,7 +86,7 @@ stretched_levels <- function(low, high, h, extend) {
   steps <- steps[seq_len(1L + sum(cumsum(steps) < extend))]
   # at least h, at most as far as was asked
   beyond <- cumsum(steps) * max(extend, h) / sum(steps)
-  # the edge of the lattice goes to and fro by half a step
+  # rows alternate by half a step at the edge of the lattice
   beyond <- c(beyond, 2 * max(beyond) - c(0, beyond)[length(beyond)])
   c(rev(middle - half - beyond), seq(middle - half, middle + half, length.out = inside + 1L), middle + half + beyond)
 }
@@ -109,7 +116,8 @@ triangle_centres <- function(mesh) {
   (corner(1L) + corner(2L) + corner(3L)) / 3
 }
 
-#' Which of `places` may be within a distance of `at`? On a raster, so that it takes no time; never FALSE wrongly.
+#' Which of `places` may be within a distance of `at`? Computed on a raster, which is fast: TRUE for all that are, and
+#' for some that are a little farther
 #' @noRd
 near_places <- function(places, at, distance) {
   low <- pmin(apply(at, 2L, min), apply(places, 2L, min))
@@ -168,7 +176,7 @@ edge_lengths <- function(mesh, ends = mesh_edges(mesh)) {
   sqrt(rowSums((mesh$nodes[ends[, 1L], , drop = FALSE] - mesh$nodes[ends[, 2L], , drop = FALSE])^2))
 }
 
-# ---- meshes of others ----
+# ---- meshes of other packages ----
 
 #' @rdname galvi_mesh
 #' @export

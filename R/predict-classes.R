@@ -9,7 +9,7 @@ predict_prob <- function(fit, target, options) {
   list(fit = moments$mean, se.fit = moments$sd)
 }
 
-#' A binomial family's: success is the second level. Both keep their digits where they are small.
+#' For a binomial family, whose second level is the success. Both columns are accurate where they are small.
 #' @noRd
 two_probabilities <- function(fit, marginals, levels) {
   both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
@@ -57,7 +57,7 @@ classes_of_core <- function(fit, marginals, second) {
   })
   average <- function(what) average_states(parts, function(part) part[[what]])
   out <- list(probability = average("probability"), second = if (second) average("second"))
-  # Quadrature leaves 1e-10; exactly one is what users of probabilities build on.
+  # Quadrature has errors of about 1e-10; users expect a sum of exactly one.
   sums <- rowSums(out$probability)
   list(
     mean = `colnames<-`(out$probability / sums, levels),
@@ -84,11 +84,11 @@ class_log_probability <- function(fit, marginals, response) {
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
 }
 
-#' The same of counts. They are functions of a softmax, so that dependent latent values are averaged over as those of
-#' probabilities are.
+#' The same for counts. Their probability is a function of a softmax, so averages over dependent latent values are taken
+#' as for class probabilities.
 #' @noRd
 counts_log_probability <- function(fit, marginals, response) {
-  # of no trials there is one outcome
+  # without trials there is only one outcome
   none <- rowSums(response$counts) == 0
   if (any(none, na.rm = TRUE)) {
     rest <- which(!none)
@@ -111,7 +111,7 @@ counts_log_probability <- function(fit, marginals, response) {
   all <- of_all_classes(fit, marginals$mean, marginals$between)
   vapply(seq_len(n), function(row) {
     own <- matrix(all$between[row, , ], ncol(all$mean))
-    # relative to what independent ones give, as such a probability may underflow
+    # relative to the value for independent latents, as the probability may underflow
     known <- of(all$likelihood, row, all$mean[row, , drop = FALSE], rbind(diag(own)))
     ratio <- coupled_classes(all$mean[row, , drop = FALSE], array(own, c(1L, dim(own))), function(mean, variance) {
       list(matrix(exp(of(all$likelihood, rep(row, nrow(mean)), mean, variance) - known)))
@@ -156,7 +156,7 @@ check_classes <- function(fit, type) {
   levels
 }
 
-#' Quantiles, intervals and the like are of numbers
+#' Quantiles and intervals need a numeric response
 #' @noRd
 check_no_classes <- function(fit, what) {
   if (!has_classes(fit)) return(invisible())

@@ -18,7 +18,7 @@ training_target <- function(fit) {
 #' @noRd
 spread_rows <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 
-#' Rows at which the core predicts once it has fitted: what it finds there must be the fitted values
+#' Rows at which the core predicts after fitting, as a check: these predictions must equal the fitted values
 #' @noRd
 checked_rows <- function(model) {
   at <- spread_rows(length(model$y), 1000L)
@@ -78,7 +78,7 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
   out
 }
 
-#' What the core is given of a model and of rows that may ask for more nodes than it has
+#' Model and rows for the core; new rows may need nodes that the fitted model does not have
 #' @noRd
 model_and_rows <- function(fit, rows) {
   list(
@@ -87,7 +87,7 @@ model_and_rows <- function(fit, rows) {
   )
 }
 
-#' The model with the nodes that only new rows ask for (R/term-field.R)
+#' The model with the nodes that only new rows need (R/term-field.R)
 #' @noRd
 extended_model <- function(model, rows) {
   predictor_of(model)  # stops for fits of earlier versions
@@ -124,8 +124,8 @@ latent_marginals <- function(fit, target) {
   with_between(fit, marginals, target$rows)
 }
 
-#' Marginals with the covariances of a row's latent values, where the posterior has some; none where the rows are not
-#' known, as without one of them
+#' Marginals with the covariances between a row's latent values, if the posterior has these; without them if the rows
+#' are not known, as in leave-one-out
 #' @noRd
 with_between <- function(fit, marginals, rows) {
   if (!is_coupled(fit) || is.null(rows)) return(marginals)

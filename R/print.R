@@ -1,25 +1,37 @@
-#' Print and summarise a fit
+#' Print and summarise fits
 #'
-#' `print()` shows the call, the family, the posterior of the fixed effects, the standard deviations of random
-#' effects, the other hyperparameters and the evidence bound. `summary()` adds how the fit was computed and
-#' whether it converged. Warnings come last.
+#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, other hyperparameters,
+#' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
+#' Warnings come last.
 #'
 #' @param object,x A fit of [galvi()], or its summary.
-#' @param level Probability of the credible intervals of the fixed effects.
-#' @param digits Significant digits.
-#' @param ... Must be empty, but for the layout arguments of [print.default()].
-#' @return `print` returns its argument, invisibly. `summary` returns a list of class `summary.galvi`: `call`,
-#'   `family`, `nobs`, `coefficients` (a matrix with columns `mean`, `sd`, the posterior standard deviation,
-#'   and the limits of a credible interval), `thresholds` (of an ordinal response, as a data frame, else
-#'   NULL), `hyper` (as in the fit, with a column `sqrt_variance`: the square root of what is a variance, else
-#'   NA; this is the standard deviation of the effects or of the noise, not the uncertainty of the estimate),
-#'   `note` (what is wrong with `sd`, else NULL, see [coef.galvi]), `logLik`, `convergence`, `certificate` (a
-#'   sentence), `cost`, `inducing` (how many points each sparse [gp()] has) and, if there were several,
-#'   `starts` and `starts_agree` (do they reach the same bound?).
+#' @param level Probability of the credible intervals, between 0 and 1.
+#' @param digits Number of significant digits.
+#' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @return `print()` returns its argument invisibly. `summary()` returns a list of class `summary.galvi` with, among
+#'   others,
+#' * `call`, `family`, `nobs`;
+#' * `coefficients`: a matrix of the fixed effects with columns `mean`, `sd` (posterior standard deviation) and the
+#'   limits of a credible interval, or NULL;
+#' * `thresholds`: those of an ordinal response, a data frame, or NULL;
+#' * `hyper`: the data frame `fit$hyper` with limits `lwr`, `upr` at `level` and a column `sqrt_variance`: the square
+#'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
+#'   the estimate;
+#' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
+#' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
+#' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;
+#' * `inducing`: the number of inducing points of each sparse [gp()];
+#' * `starts` and `starts_agree`: the bounds of several starts, if there were some, and whether they are the same.
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described.
+#' @seealso [galvi-fit] for the components of a fit, [check_fit()] for more diagnostics, [tidy.galvi()] for data frames.
+#' @family predictions and draws
 #' @examples
-#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' fit <- galvi(mpg ~ wt + (1 | cyl), data = mtcars)
 #' fit
 #' summary(fit)
+#' summary(fit, level = 0.9)$coefficients
 #' @name print.galvi
 NULL
 
@@ -38,7 +50,8 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 print_model <- function(x, digits) {
   print_call(x$call, x$formula, x$second)
   cat("Family: ", x$family, "\n", sep = "")
-  cat("\nFixed effects", if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):", "\n", sep = "")
+  what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
+  cat("\nFixed effects", what, "\n", sep = "")
   if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
@@ -66,7 +79,7 @@ print_call <- function(call, formula, second) {
   for (f in c(formula, second)) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
 }
 
-#' What a reader has to know of a fit, last
+#' Notes and warnings, printed last
 #' @noRd
 print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_note(fit)) {
   print_note(note)
@@ -78,7 +91,7 @@ print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_n
 # How many rows were left out for missing values.
 left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
 
-#' What a reader of the coefficients' sds must know, NULL if they are what they say
+#' A sentence if the posterior sds of coefficients are too small, else NULL
 #' @noRd
 dependence_note <- function(fit) {
   if (!ignores_dependence(fit)) return(NULL)
@@ -114,7 +127,7 @@ evidence_line <- function(value, digits) {
   )
 }
 
-#' In words: how far the bound is from the best that any Gaussian gives at these hyperparameters
+#' In words: the gap between the bound and its maximum over all Gaussians, at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
   if (fact(inference_facts(), fit$method, "evidence") == "exact") {
@@ -133,15 +146,14 @@ why_no_certificate <- function(fit) {
   if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
 }
 
-#' What the dual's own value proves, where it was minimised
+#' The duality gap, if the dual was minimised
 #' @noRd
 duality_gap <- function(fit) {
   if (!fact(inference_facts(), fit$method, "dual_value")) return("")
   paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
-#' Square roots beside variances: the unit that a reader can picture. Not called sd, which is the name of a
-#' posterior standard deviation
+#' Square roots of variances, in the units of the effects; not called sd, which is a posterior standard deviation
 #' @noRd
 with_roots <- function(hyper) {
   is_variance <- grepl("(^|[._])variance([._]|$)", hyper$parameter)

@@ -1,61 +1,70 @@
 # Point patterns: a log-Gaussian Cox process as rows of counts.
 
-#' Rows for a point pattern
+#' Point patterns: log-Gaussian Cox processes
 #'
-#' `quadrature_scheme()` turns a point pattern into a data frame with which [galvi()] fits a log-Gaussian Cox process:
-#' points that are scattered with an intensity (expected points per unit of area) exp(eta(s)).
+#' `quadrature_scheme()` turns a point pattern into a data frame of counts and exposures. A Poisson regression of these
+#' with a spatial field [spde()] is a log-Gaussian Cox process: a point process whose intensity (expected number of
+#' points per unit of area) is exp(eta(s)) at the place s.
 #'
-#' The log likelihood of a pattern is `sum_i eta(s_i) - integral of exp(eta(s)) over the window`. On a mesh, where the
-#' field of [spde()] lives, the integral is `sum_k a_k exp(eta(node k))`; a_k is the integral over the window of the
-#' function that is one at node k, zero at all others and linear in the triangles. These `exposure`s add up to the
-#' window's area. What remains is the log likelihood of Poisson counts without their factorials:
+#' @details
+#' The log likelihood of a point pattern is `sum_i eta(s_i) - integral of exp(eta(s)) over the window`. On a mesh the
+#' integral is approximated by `sum_k a_k exp(eta(node k))` (Simpson et al., 2016), where the exposure a_k is the
+#' integral over the window of the function that is one at node k, zero at all other nodes, and linear in the triangles.
+#' The exposures sum to the area of the window. Except for the factorials, this is the log likelihood of Poisson counts
+#' with these exposures:
 #'
 #'     galvi(count ~ offset(log(exposure)) + spde(x, y), data = scheme, family = poisson())
 #'
-#' * `collapse = TRUE`: eta(s_i) is a weighted mean of eta at the corners of the triangle that s_i is in, so points
-#'   fold into the nodes. Rows are nodes; their counts are sums of weights, not whole numbers. This is exact for
-#'   an intercept and `spde()`; of covariates it takes the values at the nodes, interpolated.
-#' * `collapse = FALSE`: points keep rows of their own, with count 1 and an exposure that is negligible (all points
-#'   together have 1e-10 of the window's area), beside the nodes with count 0. Use it for covariates that are known
-#'   exactly at the points, or that jump.
+#' * `collapse = TRUE`: each row is a node. eta(s_i) is a weighted mean of eta at the corners of the triangle that
+#'   contains s_i, so each point is distributed over three nodes with these weights; counts are sums of weights and not
+#'   whole numbers. For an intercept and `spde()` this adds no error. Covariates are interpolated from their values at
+#'   the nodes.
+#' * `collapse = FALSE`: each point has a row of its own with count 1 and a negligible exposure (in total 1e-10 of the
+#'   area of the window), in addition to the nodes with count 0. Use it for covariates that are known at the points or
+#'   that have jumps.
 #'
-#' Covariates are columns that you add to the data frame, for all of its rows.
+#' Covariates are columns that you add to the data frame, for all of its rows. [spde()] uses the mesh of the scheme.
+#' Predictions of `type = "response"` with `exposure = 1` are intensities.
 #'
-#' `spde()` takes the mesh of the scheme. `predict()` with `exposure = 1` is the intensity per unit of area.
-#' `logLik()` is that of Poisson counts, `log Gamma(count + 1)` included; add the attribute `constant` of the scheme to
-#' compare fits on different meshes.
+#' `logLik()` is that of the Poisson counts, `log Gamma(count + 1)` included. To compare fits on different meshes, add
+#' the attribute `constant` of the scheme, which makes it that of the point process.
 #'
 #' @param points The points: a data frame or matrix of two columns, points of class `sf`, or a point pattern (`ppp`) of
-#'   package spatstat, which brings its window.
-#' @param window Where points were looked for: `list(xlim = , ylim = )`, the vertices of a polygon (a matrix or data
-#'   frame of two columns; rows of NA, or a list of matrices, for several rings, of which those inside of others are
-#'   holes), polygons or a bounding box of `sf`, or an `owin`. NULL for that of the points or, with `mesh`, the region
-#'   that the mesh covers.
+#'   package spatstat, which comes with its window.
+#' @param window The window of observation: `list(xlim, ylim)` for a rectangle; the vertices of a polygon, a matrix or
+#'   data frame of two columns (for several rings a list of matrices, or rows of NA between them; rings inside of others
+#'   are holes); polygons or a bounding box of package sf; or an `owin` of spatstat. NULL, the default, for the window
+#'   of `points` or, with `mesh`, the region that the mesh covers.
 #' @param mesh A mesh that covers the window (see [as_galvi_mesh()]). By default [galvi_mesh()] of the points and the
 #'   window, with `max_edge` and `extend`.
-#' @param collapse Fold points into the nodes?
-#' @param max_edge,extend Of the default mesh, see [galvi_mesh()].
+#' @param collapse Distribute the points over the nodes, or keep a row for each? TRUE by default.
+#' @param max_edge,extend For the default mesh, see [galvi_mesh()].
 #' @param x A quadrature scheme.
-#' @param fit A fit to the scheme, whose intensity is drawn: the posterior mean of exp(eta) per unit of area, other
-#'   variables at typical values. NULL for the points and the mesh.
+#' @param fit A fit to the scheme, whose intensity is drawn: the posterior mean of exp(eta) per unit of area, with other
+#'   variables at typical values. NULL, the default, draws the points and the mesh.
 #' @param points_col Colour of the points; NA for none.
-#' @param main,xlab,ylab,col Titles; colours that the intensity's scale runs through.
+#' @param main,xlab,ylab,col Titles of the plot and its axes; colours of the scale of intensities.
 #' @param ... Must be empty.
-#' @return A data frame with the coordinates (named as those of the points, or x and y), `count` and `exposure`, and the
-#'   attributes `mesh`, `points` and `constant`. `plot()` returns what is drawn, invisibly: with a fit a data frame of
-#'   places, their intensity `fit` and its limits `lwr`, `upr`. Errors have class `galvi_error_argument`.
+#' @return A data frame of class `galvi_scheme` with the coordinates (named as in `points`, or `x` and `y`), `count`,
+#'   `exposure` (in squared units of the coordinates), and the attributes `mesh`, `points` and `constant`. `plot()`
+#'   returns what it draws, invisibly: the scheme, or with `fit` a data frame of places with their intensity `fit` and
+#'   credible limits `lwr`, `upr`.
+#' @section Errors:
+#' `galvi_error_argument` if points are not coordinates, the window is missing or does not contain all points, or the
+#' mesh does not cover it.
 #' @references Simpson, D., Illian, J. B., Lindgren, F., Sorbye, S. H. and Rue, H. (2016). Going off grid:
-#'   computationally efficient inference for log-Gaussian Cox processes. Biometrika 103, 49-70.
-#' @seealso [spde()], [galvi_mesh()]
+#'   computationally efficient inference for log-Gaussian Cox processes. *Biometrika* 103, 49-70.
+#' @seealso [spde()] for the field, [galvi_mesh()] for meshes.
+#' @family terms
 #' @examples
 #' # earthquakes near Fiji, in units of ten degrees
 #' at <- data.frame(x = quakes$long, y = quakes$lat) / 10
-#' scheme <- quadrature_scheme(at, list(xlim = c(16.5, 18.9), ylim = c(-3.9, -1)), max_edge = 0.15)
+#' scheme <- quadrature_scheme(at, list(xlim = c(16.5, 18.9), ylim = c(-3.9, -1)), max_edge = 0.2)
 #' scheme[1:3, ]
 #' fit <- galvi(count ~ offset(log(exposure)) + spde(x, y), data = scheme, family = poisson())
 #' plot(scheme, fit)
-#' # points per unit of area
-#' predict(fit, data.frame(x = 18, y = -2, exposure = 1), type = "response")
+#' # intensity: expected points per unit of area
+#' predict(fit, data.frame(x = 18, y = -2, exposure = 1), interval = "credible")
 #' @export
 quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRUE, max_edge = NULL,
                               extend = NULL) {
@@ -65,7 +74,7 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
   mesh <- if (!is.null(mesh)) as_mesh(mesh, "mesh")
   for (arg in c("max_edge", "extend")) {
     if (!is.null(mesh) && !is.null(get(arg))) {
-      stop_galvi("argument", sprintf("`%s` is of the default mesh: leave it out where `mesh` is given.", arg))
+      stop_galvi("argument", sprintf("`%s` is for the default mesh: leave it out if `mesh` is given.", arg))
     }
   }
   rings <- scheme_window(points, window, mesh)
@@ -109,8 +118,8 @@ scheme_window <- function(points, window, mesh) {
   if (inherits(points, "ppp")) return(as_window(points$window))
   if (!is.null(mesh)) return(mesh_outline(mesh))
   stop_galvi("argument", paste(
-    "`window` is missing: where were points looked for? Give list(xlim = , ylim = ), a polygon, or a `mesh` that covers",
-    "just this region."
+    "`window` is missing, the region in which points were observed: give list(xlim = , ylim = ), a polygon, or a",
+    "`mesh` that covers just this region."
   ))
 }
 
@@ -124,7 +133,7 @@ check_points_inside <- function(at, rings) {
     format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), outside[1L]))
 }
 
-#' A mesh of points and window: the window's inside, densely, counts as data
+#' A mesh of the points and of a dense raster inside the window
 #' @noRd
 window_mesh <- function(at, rings, max_edge, extend) {
   corners <- do.call(rbind, rings)
@@ -162,7 +171,7 @@ mesh_outline <- function(mesh) {
 
 # ---- counts that are sums of weights ----
 
-# A class of its own tells poisson() that they need not be whole numbers.
+# The class tells poisson() that they need not be whole numbers.
 as_point_count <- function(x) structure(x, class = "galvi_point_count")
 
 #' @export

@@ -60,8 +60,10 @@ check_has_effects <- function(term, specs) {
   missing <- setdiff(term$effects, unlist(lapply(of_group, spec_effects)))
   if (!length(missing)) return(invisible())
   stop_galvi("argument", sprintf(
-    "`re_formula` has %s by %s, which the fit has not. Its random effects are %s.", quote_names(missing[1L]),
-    quote_names(term$group), quote_names(vapply(specs, `[[`, "", "label"))
+    "`re_formula` has %s by %s, which is not in the model. %s.", quote_names(missing[1L]), quote_names(term$group),
+    if (!length(specs)) "It has no random effects" else {
+      paste("Its random effects are", quote_names(vapply(specs, `[[`, "", "label")))
+    }
   ))
 }
 

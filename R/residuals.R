@@ -1,45 +1,55 @@
 #' Fitted values, residuals and deviance
 #'
+#' Extract posterior mean responses, residuals of four types, and the deviance from a fit of [galvi()].
+#'
 #' @details
-#' With mu = E\[y\] under the posterior and w the weights of the rows (times the trials, for proportions),
+#' With the predictive mean mu = E\[y\] and the weight w of a row (times the number of trials, for proportions),
 #' residuals are
-#' * `"response"`: y - mu; for binary responses y is 0 or 1, for successes in trials the proportion.
-#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution, which
-#'   the student family has for df > 2 only.
-#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, which is
-#'   2 w (the largest log likelihood that any mean gives y - the log likelihood at mu). As [glm()] has it for
-#'   its families (without the dispersion), with Gamma's for `exponential`; as MASS's `negative.binomial()` at
-#'   the fitted size; `laplace`, `student` and `beta_family` at their fitted parameters. Of responses with
-#'   several classes it is sqrt(-2 w log P(y)), which has no sign.
-#' * `"quantile"`: the normal quantile of the predictive distribution function at y. For discrete responses a
-#'   uniform draw between P(Y < y) and P(Y <= y) is taken (Dunn and Smyth 1996), so use [set.seed()]; classes
-#'   are taken in the order of their levels. Standard normal if the model is right.
+#' * `"response"`: y - mu. A binary response counts as 0 or 1, successes in trials as a proportion.
+#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution, where that is
+#'   finite.
+#' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, 2 w times the
+#'   difference between the largest possible log likelihood of y and the log likelihood at mu. This is the deviance of
+#'   [glm()] for its families (without the dispersion). It is also defined for [exponential()], [negbinomial()],
+#'   [tweedie()], [student()], [laplace()] and [beta_family()], at their estimated parameters, but not for the other
+#'   families. For responses with several classes it is sqrt(-2 w log P(y)), without a sign.
+#' * `"quantile"`: the normal quantile of the predictive distribution function at y (Dunn and Smyth, 1996). If the
+#'   response is discrete, a uniform draw between P(Y < y) and P(Y <= y) is used, so call [set.seed()] first. Classes
+#'   are taken in the order of their levels. They are approximately standard normal if the model is right.
 #'
-#' Of censored and truncated rows of a `survival::Surv()` only `"quantile"` is defined: a uniform draw between
-#' the probabilities of the bounds, given that the response exceeds its entry.
+#' Responses with several classes have only `"deviance"` and `"quantile"`; counts of several classes have all but
+#' `"quantile"`. Censored and truncated rows of a `survival::Surv()` have only `"quantile"`: a uniform draw between the
+#' probabilities of the bounds, given that the response exceeds its entry time. [stochastic_volatility()] has no
+#' deviance.
 #'
-#' Responses of several classes have `"deviance"` and `"quantile"` alone. [stochastic_volatility()], whose y
-#' is its own response residual, has all but `"deviance"`, which y = 0 would make infinite.
-#'
-#' The observations were used by the posterior, so their residuals are a little small; those of `newdata` are
-#' not.
+#' The posterior has used the observations, so their residuals tend to be slightly too small. Residuals of `newdata` do
+#' not have this problem.
 #'
 #' @param object A fit of [galvi()].
-#' @param type Kind of residual; for `fitted`, `"response"` (the mean response) or `"link"` (the linear
-#'   predictor).
-#' @param newdata A data frame, or what [row_source()] takes, instead of the observations; for `residuals` with
-#'   the response (and the trials, where weights tell them).
-#' @param re_formula,into As in [predict()][predict.galvi].
+#' @param type For `residuals()`, the type of residual, `"response"` by default. For `fitted()`, `"response"` for the
+#'   mean response or `"link"` for the linear predictor.
+#' @param newdata A data frame, or rows as in [row_source()], instead of the observations. Residuals need the response
+#'   in it.
+#' @param into,re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
-#' @return A named vector with one element per observation (per row of the data if the fit was made with
-#'   `na.action = na.exclude`), or per row of `newdata`; NA where a row has missing values. `fitted` of
-#'   responses with several classes is a matrix of probabilities; `deviance` is the sum of the squared
-#'   deviance residuals.
-#' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational
-#'   and Graphical Statistics 5, 236-244.
+#' @return `residuals()` and `fitted()`: a named vector with an element per observation (per row of the data, if the
+#'   model was fitted with `na.action = na.exclude`) or per row of `newdata`, NA where a row has missing values. For
+#'   several classes `fitted()` is a matrix of class probabilities; for counts of several classes, residuals of types
+#'   `"response"` and `"pearson"` are matrices, rows x classes. `deviance()`: the sum of the squared deviance residuals.
+#' @section Errors:
+#' `galvi_error_argument` if the type is not defined for the family or for censored responses; `galvi_error_newdata` if
+#' `newdata` lacks a variable.
+#' @references Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. *Journal of Computational and
+#'   Graphical Statistics* 5, 236-244.
+#' @family predictions and draws
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
-#' summary(residuals(fit, "pearson"))
+#' head(fitted(fit))
+#' deviance(fit)
+#' # overdispersion: squared Pearson residuals should have a mean of about one
+#' mean(residuals(fit, "pearson")^2)
+#' set.seed(1)
+#' qqnorm(residuals(fit, "quantile"))
 #' @export
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), newdata = NULL,
                             re_formula = NULL, into = NULL, ...) {
@@ -194,7 +204,7 @@ pit_limits <- function(fit, target, from_above = FALSE) {
   }
   one <- at(target$y)
   other <- if (is_discrete(fit)) at(target$y - 1) else one
-  # all of what is at such a point; nothing lies below it
+  # a point mass at the end of the support: nothing lies below it
   point <- target$y %in% family_type(fit$family)$point & !is_discrete(fit)
   other[point] <- if (from_above) 1 else 0
   if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)

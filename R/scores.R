@@ -1,39 +1,53 @@
-# What a fit says of its factors: loadings, scores, biplot, screeplot.
+# Methods for factor models: loadings, scores, biplot, screeplot.
 
-#' Loadings and scores of factors
+#' Loadings, scores and plots of factor models
 #'
-#' Of a fit with a term [rr()] or [factors()]: `scores()` gives the posterior of the units' scores, `biplot()` draws
-#' units and items together, `screeplot()` shows how the bound grows with the number of factors.
-#' [stats::loadings()] works too: it gives the items' loadings, whose squared lengths are printed below them.
+#' Extract loadings and scores from a fit with latent factors ([rr()] or [responses()]), draw units and items together
+#' (a biplot), and compare numbers of factors.
 #'
-#' Factors are turned to the principal axes of the loadings W: W = U D with orthonormal columns of U and the singular
-#' values D falling; the largest entry of each column is positive. The scores have the prior N(0, I) in any rotation.
+#' @details
+#' `scores()` returns the posterior means of the scores of the units, and [stats::loadings()] the loadings of the items.
+#' Both are rotated to the principal axes of the loadings W = U D, where U has orthonormal columns and the singular
+#' values D are in decreasing order; the largest entry of each column of W is positive. In any such rotation the prior
+#' of the scores is N(0, I).
 #'
-#' The bound on the log evidence rises with d, because loadings are learned as points. `screeplot()` shows it beside
-#' the same less k / 2 log(units), where k = p d - d (d - 1) / 2 is the number of free loadings: BIC's penalty, as
-#' `PLNmodels` has it. It fits the model again for every d.
+#' `biplot()` draws scores as points or names, and loadings as arrows, scaled by a common factor.
+#'
+#' `screeplot()` fits the model for several numbers of factors. The bound on the log marginal likelihood increases with
+#' d, because loadings are point estimates, so it is shown together with a penalised one: less df / 2 log(units), as in
+#' BIC, where df counts the learned loadings, less the d (d - 1) / 2 rotations, and the other learned parameters
+#' (Chiquet et al., 2018, do the same). Choose the d with the largest penalised bound.
+#'
 #' @param object,x A fit of [galvi()] with factors.
-#' @param se.fit Also give posterior standard deviations?
+#' @param se.fit Return posterior standard deviations as well? FALSE by default.
 #' @param choices Which two factors to draw.
-#' @param labels Draw the units' names (`TRUE`), points (`FALSE`), or these.
+#' @param labels TRUE for the names of units, FALSE for points, or a character vector of names. NULL, the default, draws
+#'   names of up to 60 units.
 #' @param col Colours of units and items.
-#' @param main,xlab,ylab Titles.
-#' @param d Numbers of factors.
-#' @param ... For `screeplot`, arguments of [galvi()] for the fits, for others empty.
-#' @return `scores`: a matrix, units x d; with `se.fit` a list of `fit` and `se.fit`, in the order of the units' names
-#'   (for [responses()], of its rows). `biplot`: the units' and items' coordinates, invisibly. `screeplot`: a data frame
-#'   with columns `d`, `elbo`, `df` and `penalised`, invisibly.
+#' @param main,xlab,ylab Titles of the plot and its axes.
+#' @param d Numbers of factors; by default from 1 to one more than the fit has, and at least to 5 if there are enough
+#'   items.
+#' @param ... For `screeplot()`, arguments of [galvi()] that the fits should have; otherwise empty.
+#' @return `scores()`: a matrix, units x d, or with `se.fit` a list of two such matrices, `fit` and `se.fit`. Rows are
+#'   named by unit, for [responses()] in the order of the rows of Y. `biplot()`: a list with the coordinates of `units`
+#'   and `items`, invisibly. `screeplot()`: a data frame with columns `d`, `elbo` (the bound), `df` and `penalised`,
+#'   invisibly.
+#' @section Errors:
+#' `galvi_error_argument` if the fit has no factors, or for `biplot()` only one.
 #' @references
 #' Gabriel, K. R. (1971). The biplot graphic display of matrices with application to principal component analysis.
-#' Biometrika 58, 453-467.
+#' *Biometrika* 58, 453-467.
 #'
-#' Chiquet, J., Mariadassou, M. and Robin, S. (2018). Variational inference for probabilistic Poisson PCA. The Annals
-#' of Applied Statistics 12, 2674-2698.
+#' Chiquet, J., Mariadassou, M. and Robin, S. (2018). Variational inference for probabilistic Poisson PCA. *The Annals
+#' of Applied Statistics* 12, 2674-2698.
+#' @seealso `vignette("ordination")`
+#' @family predictions and draws
 #' @examples
 #' fit <- galvi(responses(scale(log(USArrests))) ~ factors(2), data = USArrests)
 #' loadings(fit)
-#' head(scores(fit, se.fit = TRUE)$se.fit)
+#' head(scores(fit))
 #' biplot(fit)
+#' print(screeplot(fit))
 #' @name galvi-factors
 NULL
 
@@ -51,7 +65,7 @@ scores.galvi <- function(object, se.fit = FALSE, ...) {
   if (ncol(mean) == 1L) sd <- t(sd)
   dimnames(sd) <- dimnames(mean)
   wide <- object$design$wide
-  if (!is.null(wide)) { # units of which nothing is known have the prior's
+  if (!is.null(wide)) { # units without observations have the prior N(0, I)
     at <- match(wide$units, rownames(mean))
     mean <- `rownames<-`(mean[at, , drop = FALSE], wide$units)
     sd <- `rownames<-`(sd[at, , drop = FALSE], wide$units)
@@ -81,7 +95,7 @@ biplot.galvi <- function(x, choices = 1:2, labels = NULL, col = c("grey40", "fir
   }
   z <- z[, choices]
   W <- W[, choices]
-  # arrows as long as the units are far out
+  # the longest arrow is 0.9 of the largest score
   unit <- 0.9 * max(abs(z)) / max(abs(W))
   if (is.null(labels)) labels <- nrow(z) <= 60L
   named <- if (is.character(labels)) labels else if (check_flag(labels, "labels")) rownames(z)
@@ -121,7 +135,7 @@ screeplot.galvi <- function(x, d = NULL, main = "", ...) {
   )
   table$penalised <- table$elbo - table$df / 2 * log(nrow(x$factors$mean))
   graphics::matplot(table$d, table[c("elbo", "penalised")], type = "b", pch = c(19, 1), lty = 1,
-    col = c("black", "firebrick"), xlab = "number of factors", ylab = "nats", main = main, xaxt = "n")
+    col = c("black", "firebrick"), xlab = "number of factors", ylab = "log evidence bound", main = main, xaxt = "n")
   graphics::axis(1, table$d)
   graphics::legend("bottomright", c("bound", "bound - df / 2 log(units)"), col = c("black", "firebrick"),
     pch = c(19, 1), lty = 1, bty = "n")
@@ -148,7 +162,7 @@ with_rank <- function(formula, d) {
   formula
 }
 
-#' What there are and how large, as lines of text
+#' Numbers of items and units, and singular values, as lines of text
 #' @noRd
 factor_lines <- function(fit, digits = max(3L, getOption("digits") - 3L)) {
   spec <- factor_specs(fit$design$specs)[[1L]]
@@ -157,7 +171,8 @@ factor_lines <- function(fit, digits = max(3L, getOption("digits") - 3L)) {
   c(
     sprintf("Factors %s: %d items in %d unit%s", name, length(spec$items), length(spec$units),
       if (length(spec$units) > 1L) "s" else ""),
-    strwrap(paste("Singular values of the loadings:", paste(size, collapse = " ")), 0.95 * getOption("width"), exdent = 2L)
+    strwrap(paste("Singular values of the loadings:", paste(size, collapse = " ")), 0.95 * getOption("width"),
+      exdent = 2L)
   )
 }
 
@@ -168,7 +183,7 @@ print_factors <- function(factors, digits) {
   cat("", factors$text, sep = "\n")
   if (!ncol(factors$effects)) return(invisible())
   shown <- utils::head(factors$effects, 6L)
-  cat("Effects of items (learned as points)",
+  cat("Effects of items (point estimates)",
     if (nrow(factors$effects) > nrow(shown)) sprintf(", %d of %d", nrow(shown), nrow(factors$effects)), ":\n", sep = "")
   print(zapsmall(shown, digits), digits = digits)
 }
@@ -182,10 +197,10 @@ print.galvi_loadings <- function(x, digits = max(3L, getOption("digits") - 3L), 
   invisible(x)
 }
 
-# Where the link is no identity a linear predictor that varies by more than this tells everything or nothing.
+# Unless the link is the identity, a linear predictor with a larger standard deviation predicts nearly perfectly.
 largest_loading <- 10
 
-#' Loadings that nothing holds back, as in a binary column that others predict without error
+#' Warns of loadings that grow without limit, as those of a binary column that others predict perfectly
 #' @noRd
 warn_large_loadings <- function(fit) {
   spec <- factor_specs(fit$design$specs)[[1L]]

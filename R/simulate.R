@@ -1,29 +1,42 @@
 #' Simulate responses from a fit
 #'
-#' Draws eta for all rows jointly from the posterior (the latents of a multi-class family one by one,
-#' as they are independent there) and then a response for each, at the hyperparameters of the fit, or with
-#' `hyper = "integrate"` at draws of them. `DHARMa::simulateResiduals(fit)` uses them.
+#' Draws new responses from the posterior predictive distribution: linear predictors from their joint posterior, then a
+#' response for each row.
+#'
+#' @details
+#' Hyperparameters are fixed at their estimates, or drawn from their posterior if the model was fitted with `hyper =
+#' "integrate"`. The latent values of a response with several classes are drawn jointly in models of columns, and
+#' otherwise independently, as in the posterior itself.
+#'
+#' `DHARMa::simulateResiduals(fit)` uses these simulations.
 #'
 #' @param object A fit of [galvi()].
-#' @param nsim Number of responses to draw.
-#' @param seed NULL, or a number for [set.seed()]. The generator is left where the draws end.
-#' @param newdata A data frame to simulate the responses of, instead of those of the observations. Successes
-#'   in trials have as many trials as the response in `newdata` tells, one if it has none. A row with missing
-#'   predictors gets NA.
+#' @param nsim Number of simulated data sets, a positive whole number; 1 by default.
+#' @param seed NULL, or a number for [set.seed()]. The state of the random number generator is not restored afterwards.
+#' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
+#'   as many trials as `newdata` says, one if it does not contain the response. Rows with missing values give NA.
 #' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
-#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of
-#'   `newdata`), in the shape of the response: numbers, whole numbers, factors (ordered ones too), text,
-#'   proportions, two-column matrices. Attribute `seed` as for [stats::simulate()]. A response that is too
-#'   large for a number is `Inf`, with a warning (`galvi_warning_numeric`). Of a `survival::Surv()` the times
-#'   are drawn without censoring, beyond the entry where it has one.
+#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
+#'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
+#'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The
+#'   attribute `seed` is as in [stats::simulate()].
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
+#' `galvi_warning_numeric`: some responses are too large for a number, and `Inf`.
+#' @seealso [posterior_predict()][draws], which returns a matrix of draws; [other-packages] for posterior predictive
+#'   checks.
+#' @family predictions and draws
 #' @examples
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
-#' head(simulate(fit, 3, seed = 1))
+#' sims <- simulate(fit, 100, seed = 1)
+#' sims[1:3, 1:5]
+#' # a posterior predictive check: how often are there as many zeros as in the data?
+#' mean(colSums(sims == 0) >= sum(InsectSprays$count == 0))
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  # package performance passes it by lme4's name
+  # package performance uses lme4's name of the argument
   dots <- list(...)
   refuse_dots(dots, simulate.galvi, "simulate()", "re.form")
   if (is.null(re_formula)) re_formula <- dots$re.form
@@ -41,7 +54,8 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   classes <- if (is_counts(object)) response_levels(object)
   drawn <- over_draws(object, target, nsim, draw_response, classes)
   drawn <- lapply(seq_len(nsim), function(i) {
-    if (is.null(classes)) unname(drawn[i, complete]) else matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
+    if (is.null(classes)) return(unname(drawn[i, complete]))
+    matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
   })
   warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
     "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
@@ -85,7 +99,7 @@ as_response <- function(fit, target, y) {
   labels <- response_levels(fit)[y + 1]
   if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
   if (is.character(given)) return(labels)
-  # of counts and other numbers without levels it has been taken for 0 and 1
+  # without classes a logical response was read as 0 and 1
   if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
   if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
   y <- y / target$size

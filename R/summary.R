@@ -61,7 +61,7 @@ cost_words <- function(x) {
 #' @noRd
 starts_agree <- function(starts) {
   if (is.null(starts) || nrow(starts) < 2L) return(NA)
-  # in nats: less than what a factor of 1.001 of the evidence is
+  # in nats: less than a factor of 1.001 in the evidence
   diff(range(starts$elbo)) < 1e-3
 }
 

@@ -3,19 +3,26 @@
 
 #' The entry of a field in the table of terms (R/formula.R)
 #'
-#' @param definition The documented function of the term, for its arguments. Those that are called as a
-#'   hyperparameter of its models take a number, fixed() or a prior.
+#' Functions that every field gives in `...`:
+#' * `learn(spec, x, name)` keeps in spec what defines the nodes, given the training values x;
+#' * `find(spec, x, name)` gives each value its node, `at`; nodes beyond count(spec) are those that only new data have,
+#'   `more` says how many, in the form that structure() takes; `weight` if a row has several nodes;
+#' * `structure(spec, more)`: one copy of the field (R/field-spec.R);
+#' * `count(spec)` and `names(spec)`: number and names of the nodes.
+#'
+#' What has a default:
+#' * `finish(spec, env)` reads other arguments of the call; `values(spec, frame)` reads the variable;
+#' * `hyper(spec, context)` registers the hyperparameters;
+#' * `basis(spec)`: the direction with a prior of its own, list(name, slope: is it a slope in time?);
+#' * `layers(spec)`: how many nodes of the structure a row has; `width`: how many arguments are its variable;
+#' * `scaling(spec)`: what multiplies the precision if scale = TRUE; `unit_variance(spec)`: roughly the marginal
+#'   variance at variance = 1;
+#' * `graph`: are the nodes those of a graph? `places`: are values places between nodes?
+#' * `told(fit, spec)`: warns about a fit.
+#'
+#' @param definition The documented function of the term, for its arguments. Those with the name of a hyperparameter of
+#'   its models take a number, fixed() or a prior.
 #' @param flags Names of the arguments that are TRUE or FALSE.
-#' @param ... `learn(spec, x, name)` keeps what tells nodes from the training values x; `find(spec, x, name)`
-#'   gives every value its node, beyond count(spec) for nodes that only new data ask for, and `more`, how many
-#'   of these there are, in the way that `structure(spec, more)` wants to know, and `weight` of several nodes a row;
-#'   `names(spec)` are the nodes' names. Where it differs from the others: `finish(spec, env)`, what else the call says; `basis(spec)`, the
-#'   direction that has a prior of its own: list(name, slope: is it one in time?); `layers(spec)`, how many
-#'   nodes of the structure a row touches; `scaling(spec)`, what scale = TRUE multiplies the precision by;
-#'   `unit_variance(spec)`, about the field's variance at variance 1; `graph`, TRUE where the nodes are a
-#'   graph's; `width`, how many arguments, from the first on, are its variable; `values(spec, frame)`, the values of
-#'   that variable; `hyper(spec, context)` registers its hyperparameters; `places`, TRUE where values are places
-#'   between nodes, not nodes; `told(fit, spec)`, a warning about a fit.
 #' @noRd
 field_type <- function(definition, flags = character(), ...) {
   entry <- list(
@@ -32,101 +39,13 @@ field_type <- function(definition, flags = character(), ...) {
 
 is_field <- function(spec) !is.null(term_type(spec)$structure)
 
-# Are its values nodes, which are told apart and not measured?
+# Are its values labels of nodes, not measurements?
 has_levels <- function(spec) is_field(spec) && !isTRUE(term_type(spec)$places)
 
 stop_term <- function(name, example) {
   stop_galvi("formula", sprintf(
     "%s() is a term: use it in a formula, as in galvi(%s, data = d).", name, example
   ))
-}
-
-# ---- parsing ----
-
-#' @return list(type, model: the core's name of the field, inputs, by, variables, shown, settings: what was
-#'   given for hyperparameters, arguments: as they were written, and a field per flag)
-#' @noRd
-parse_field <- function(call, env) {
-  type <- head_name(call)
-  kind <- term_types()[[type]]
-  arguments <- match_term(call, kind$definition)
-  first <- names(formals(kind$definition))[seq_len(kind$width)]
-  for (name in first) {
-    if (is.null(arguments[[name]])) {
-      stop_galvi("formula", sprintf(
-        "`%s` needs `%s`: write %s(%s).", deparse_one(call), name, type, paste(first, collapse = ", ")
-      ))
-    }
-    check_field_input(arguments[[name]], call)
-  }
-  inputs <- if (kind$width == 1L) field_input(arguments[[first]]) else list(inputs = unname(arguments[first]))
-  spec <- c(list(type = type, model = type), inputs, list(by = arguments[["by"]]))
-  spec$variables <- c(spec$inputs, spec$by)
-  given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
-  spec$settings <- lapply(stats::setNames(nm = given), function(name) {
-    check_evaluates(eval_galvi(arguments[[name]], env), name, words = galvi_words())
-  })
-  for (flag in kind$flags) {
-    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(kind$definition)[[flag]]
-    spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
-  }
-  spec$by_hyper <- check_choice(check_evaluates(eval(if (is.null(arguments$by_hyper)) "shared" else
-    arguments$by_hyper), "by_hyper"), c("shared", "each"), "by_hyper")
-  if (spec$by_hyper == "each" && is.null(spec$by)) stop_each(deparse_one(call))
-  spec$arguments <- arguments
-  kind$finish(spec, env)
-}
-
-# Arguments by their names in `definition`.
-match_term <- function(call, definition) {
-  type <- head_name(call)
-  known <- names(formals(definition))
-  given <- names(call)[-1L]
-  named <- as.list(call)[-1L][nzchar(given)]
-  check_no_dots(named[!names(named) %in% known], known, paste0(type, "()"))
-  call[[1L]] <- as.name(type)
-  matched <- tryCatch(match.call(definition, call), error = function(e) NULL)
-  if (is.null(matched)) {
-    stop_galvi("formula", sprintf("`%s`: %s() takes %s.", deparse_one(call), type, quote_names(known)))
-  }
-  as.list(matched)[-1L]
-}
-
-check_field_input <- function(input, call) {
-  type <- head_name(call)
-  both <- length(input) == 3L && length(all.vars(input[[2L]])) && length(all.vars(input[[3L]]))
-  if (head_name(input) == "/" && both) {
-    outer <- deparse_one(input[[2L]])
-    stop_galvi("formula", sprintf(
-      "`%s`: write nested groups as %s(%s) + %s(%s:%s).", deparse_one(call), type, outer, type, outer,
-      deparse_one(input[[3L]])
-    ))
-  }
-  if (head_name(input) %in% c("+", "*") && both) {
-    stop_galvi("formula", sprintf(
-      "`%s` takes one variable: write %s(%s) + %s(%s) for two effects, %s(%s:%s) for one of both together.",
-      deparse_one(call), type, deparse_one(input[[2L]]), type, deparse_one(input[[3L]]), type,
-      deparse_one(input[[2L]]), deparse_one(input[[3L]])
-    ))
-  }
-  if (is_dot(input) || !is.symbol(input) && !is.call(input)) {
-    stop_galvi("formula", sprintf(
-      "`%s`: the first argument must be a column or an expression in columns, not %s.", deparse_one(call),
-      describe(input)
-    ))
-  }
-}
-
-# a:b is every combination of the two, of text as of factors.
-field_input <- function(input) {
-  parts <- interacting(input)
-  if (length(parts) == 1L) return(list(inputs = list(input)))
-  together <- as.call(c(quote(interaction), parts, list(sep = ":", drop = TRUE)))
-  list(inputs = list(together), shown = deparse_one(input))
-}
-
-interacting <- function(expr) {
-  if (head_name(expr) == ":") c(interacting(expr[[2L]]), interacting(expr[[3L]])) else list(expr)
 }
 
 # ---- design ----
@@ -201,15 +120,15 @@ check_field_variable <- function(x, spec, name) {
   ))
 }
 
-# Of a field whose nodes are all connected.
+# For a field whose nodes are all connected.
 single_scaling <- function(spec) {
   kind <- term_type(spec)
   spec$scaling <- 1
   unit_scaling(kind$structure(spec), rep(1L, kind$count(spec)))
 }
 
-#' What a field's random walk or neighbours do not determine and gets a prior as coefficients have it: the
-#' name in `prior =`, such as `rw2(t).slope`; NULL for none
+#' The direction that an intrinsic field does not determine and that has the prior of a coefficient: its name in
+#' `prior =`, such as `rw2(t).slope`; NULL for none
 #' @noRd
 basis_name <- function(spec) {
   basis <- term_type(spec)$basis
@@ -217,15 +136,15 @@ basis_name <- function(spec) {
   if (!is.null(basis)) paste0(spec$label, ".", basis$name)
 }
 
-#' What `prior =` may name of a term
+#' The names of a term in `prior =`
 #' @noRd
 own_prior_names <- function(spec) {
   names <- term_type(spec)$prior_names
   c(basis_name(spec), if (!is.null(names)) names(spec))
 }
 
-#' A slope has a slope's prior, constants have the intercept's, whose mean is not counted twice where the
-#' formula has an intercept
+#' Priors of these directions: that of a slope, or for constants that of the intercept, with mean zero if the formula
+#' has an intercept itself
 #' @param q How many coefficients there are: copies and components share the prior.
 #' @return list(coefficients: mean and factors as the core reads them, priors: as `fit$prior` has them), both
 #'   NULL without such a direction
@@ -252,7 +171,7 @@ design_basis <- function(spec, rows, q, context) {
 
 # ---- hyperparameters ----
 
-# Registers them, for each level of `by` where that has its own; -> their positions, named as C++ knows them.
+# Registers them, for each level of `by` if each has its own; -> their positions, with the names of the core.
 field_hyper <- function(spec, context) {
   kind <- term_type(spec)
   parameters <- field_facts()[[spec$model]]
@@ -283,12 +202,12 @@ add_field_parameter <- function(spec, registry, parameter, entry, unit) {
     term = spec$label, USE.NAMES = FALSE)
 }
 
-#' A number in the interval of its transform, where learning starts, or fixed() -> list(value, learned, prior)
+#' A starting value in the interval of its transform, or fixed() -> list(value, learned, prior)
 #' @noRd
 as_share <- function(x, arg, transform) {
   if (is_value(x) && !is_fixed(x) && !is_learned(x)) {
     stop_galvi("argument", sprintf(
-      "`%s` must be a number or fixed(), not %s: priors are for variances.", arg, format(x)
+      "`%s` must be a number or fixed(), not %s: it takes no prior.", arg, format(x)
     ))
   }
   value <- if (is_value(x)) x$value else x

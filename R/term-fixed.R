@@ -74,7 +74,7 @@ newdata_fixed <- function(spec, frame) {
   list(W = strip_matrix(W))
 }
 
-# What model.matrix() has no columns for.
+# Variables that model.matrix() cannot use.
 check_fixed_variables <- function(terms, frame) {
   for (name in vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")) {
     x <- frame[[name]]
@@ -114,7 +114,7 @@ fixed_priors <- function(spec, W, context) {
   sd <- slope_scale(W, context$weights)
   if (!all(is.finite(sd))) {
     stop_galvi("data", sprintf(
-      "`%s` has values too large for their variance to be a number: give it in other units.",
+      "`%s` has values so large that their variance overflows: use other units.",
       spec$columns[!is.finite(sd)][1L]
     ))
   }
@@ -139,7 +139,7 @@ chosen_prior <- function(prior, keys, default) {
   if (length(given)) prior[[given[1L]]] else default
 }
 
-# sd(x_j); a column that does not vary is taken by its size.
+# sd(x_j); of a constant column its absolute value.
 slope_scale <- function(W, weights) {
   sd <- column_sds(W, weights)
   size <- abs(column_means(W, weights))
@@ -179,7 +179,7 @@ as_prior_list <- function(prior, second = NULL) {
   unclass(prior)
 }
 
-#' Which entries are about random effects (R/term-slopes.R)? A coefficient may be called `sd` too.
+#' Which entries are priors of random effects (R/term-slopes-hyper.R)? A coefficient may be called `sd` too.
 #' @noRd
 is_group_prior <- function(prior) {
   coefficient <- vapply(prior, is_normal, NA)

@@ -1,68 +1,80 @@
 # The term gmrf(): effects of the nodes of a graph, alike among neighbours.
 
-#' Effects of regions that resemble their neighbours
+#' Spatial effects of regions (ICAR, BYM2, proper CAR)
 #'
-#' `gmrf(g, graph)` in a formula of [galvi()] adds an effect for every node of a graph, a Gaussian Markov
-#' random field in which neighbours are alike. It has a meaning in formulas only.
+#' `gmrf(g, graph)` in a formula of [galvi()] adds a spatially structured random effect for each node of a graph: a
+#' Gaussian Markov random field in which neighbouring regions have similar effects. It provides the intrinsic CAR (ICAR,
+#' Besag), BYM2 and proper CAR (conditional autoregressive) models of disease mapping.
 #'
-#' With the edges i ~ j of the graph and their weights w (1 if the graph has none), D the diagonal matrix of
-#' the sums of a node's weights and A the adjacency matrix, the models are
+#' @details
+#' Let A be the (weighted) adjacency matrix with entries w_ij, which are 1 if the graph has no weights, and D the
+#' diagonal matrix of its row sums. The models are
 #'
-#' | model | field |
+#' | `model` | random effects |
 #' |:--|:--|
-#' | `"besag"` | precision (D - A) / variance: exp(-sum_ij w_ij (z_i - z_j)^2 / (2 variance)) |
-#' | `"bym2"` | sqrt(variance) (sqrt(1 - mixing) v + sqrt(mixing) u): v independent, u scaled `besag` |
-#' | `"proper"` | precision (D - dependence A) / variance |
+#' | `"besag"` | ICAR: precision (D - A) / variance, density exp(-sum_(i ~ j) w_ij (z_i - z_j)^2 / (2 variance)) |
+#' | `"bym2"` | sqrt(variance) (sqrt(1 - mixing) v + sqrt(mixing) u), v independent N(0, 1), u a scaled `besag` |
+#' | `"proper"` | proper CAR: precision (D - dependence A) / variance |
 #'
-#' The precision of `besag` does not determine a constant that is added to all nodes of a connected component.
-#' That constant is removed: the effects of each component add up to zero, and the prior is the proper
-#' Gaussian on what is left. With `constrain = FALSE` every component has a constant with the prior of an
-#' intercept. A node without neighbours has an independent effect with the given variance.
+#' **Constraints.** The ICAR prior is improper: it does not determine a constant that is added to all nodes of a
+#' connected component. By default that constant is removed, so the effects of each component sum to zero. With
+#' `constrain = FALSE` each component has a constant with the prior of an intercept. A node without neighbours has an
+#' independent effect with the given variance.
 #'
-#' A neighbour's weight of 1 says little about how large effects are: that depends on the graph. `scale =
-#' TRUE` multiplies the precision of each component such that the geometric mean of the effects' variances is
-#' `variance`; then priors and estimates compare between graphs.
+#' **Scaling.** The marginal variances of an ICAR model depend on the graph as well as on `variance`. `scale = TRUE`
+#' scales the precision of each component so that the geometric mean of the marginal variances is `variance` (Riebler et
+#' al., 2016); priors and estimates can then be compared between graphs.
 #'
-#' Nodes without observations are legal and are predicted from their neighbours.
+#' Nodes without observations are allowed, and are predicted from their neighbours.
 #'
 #' @section Graphs:
-#' `graph` is looked up where the formula was written. It may be
-#' * a square adjacency matrix, of base R or package Matrix, symmetric, with a zero diagonal; entries that are
-#'   not zero are weights;
-#' * a list of neighbours: for each node the numbers of those next to it, as class `nb` of package spdep;
-#' * polygons, of class `sf` or `sfc`: those that share a point are neighbours. Plots are maps then (as they
-#'   are of other graphs with [`plot(fit, map = )`][plot.galvi]);
-#' * an edge list: two columns, a row per edge, each edge once or twice. It has no nodes without neighbours.
+#' `graph` is evaluated in the environment of the formula. It can be
+#' * a square symmetric adjacency matrix with a zero diagonal, of base R or package Matrix; nonzero entries are weights
+#'   and must be positive;
+#' * a list of neighbours, such as class `nb` of package spdep: for each node the numbers of its neighbours;
+#' * polygons of class `sf` or `sfc`: those that share a point are neighbours. [plot()][plot.galvi] then draws a map;
+#'   for other graphs its argument `map` takes the polygons;
+#' * an edge list: a matrix or data frame of two columns with a row per edge. It cannot have nodes without neighbours.
 #'
-#' The values of `g` are the names of nodes: row names of the matrix or of the `sf` table, attribute
-#' `region.id` of the list, what is in the edge list; without names the numbers 1 to n.
+#' The values of `g` are names of nodes: row names of the matrix or of the `sf` table, the attribute `region.id` of the
+#' list, or the entries of the edge list. Without names, nodes are numbered from 1.
 #'
 #' @inheritParams iid
-#' @param g The node that each row belongs to: a factor, text or numbers.
-#' @param graph Who neighbours whom, see below.
-#' @param model `"besag"`, `"bym2"` or `"proper"`.
-#' @param variance The variance in the formulas above.
-#' @param scale Scale the precision? `bym2` always does, `proper` never.
-#' @param constrain Remove the constant of each component?
-#' @param mixing For `bym2`: the share of the variance that neighbours have in common, between 0 and 1.
-#' @param dependence For `proper`: between 0, independence, and 1, where it would be `besag`.
-#' @return Nothing: calling it outside a formula is an error.
-#' @references Besag, J., York, J. and Mollie, A. (1991). Bayesian image restoration, with two applications in
-#'   spatial statistics. Annals of the Institute of Statistical Mathematics 43, 1-59.
+#' @param g The node of each row: a factor, text or numbers.
+#' @param graph The neighbourhood structure, see Graphs.
+#' @param model `"besag"` (the default), `"bym2"` or `"proper"`.
+#' @param variance The variance in the formulas under Details, in squared units of the linear predictor. Accepts the
+#'   same as `variance` in [iid()].
+#' @param scale Scale the precision to a typical marginal variance of 1? FALSE by default; `"bym2"` is always scaled,
+#'   `"proper"` never.
+#' @param constrain Should the effects of each connected component sum to zero? TRUE by default; not for `"proper"`.
+#' @param mixing For `"bym2"`: the share of the variance that is spatially structured, between 0 and 1. A number is a
+#'   starting value (0.5 by default), [fixed()] fixes it.
+#' @param dependence For `"proper"`: spatial dependence, from 0 (independence) to 1 (where it would be `"besag"`). A
+#'   number is a starting value (0.9 by default), [fixed()] fixes it.
+#' @return No value. The term is only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if the term is called outside a formula or without `graph`; `galvi_error_argument` if the graph
+#' is not a graph as described (not symmetric, negative weights, a node that is its own neighbour) or an argument does
+#' not belong to the model; `galvi_error_data`, and `galvi_error_newdata` in predictions, if `g` has a value that is not
+#' a node.
+#' @references
+#' Besag, J., York, J. and Mollie, A. (1991). Bayesian image restoration, with two applications in spatial statistics.
+#' *Annals of the Institute of Statistical Mathematics* 43, 1-20.
 #'
-#'   Riebler, A., Sorbye, S. H., Simpson, D. and Rue, H. (2016). An intuitive Bayesian spatial model for
-#'   disease mapping that accounts for scaling. Statistical Methods in Medical Research 25, 1145-1165.
-#' @seealso [iid()], [rw1()], [gp()]
+#' Riebler, A., Sorbye, S. H., Simpson, D. and Rue, H. (2016). An intuitive Bayesian spatial model for disease mapping
+#' that accounts for scaling. *Statistical Methods in Medical Research* 25, 1145-1165.
+#' @seealso [oral] for a data set with its graph, [plot.galvi()] for maps.
+#' @family terms
 #' @examples
-#' # counts on a 6 x 6 lattice, whose neighbours share a side
-#' place <- expand.grid(x = 1:6, y = 1:6)
-#' lattice <- as.matrix(dist(place)) < 1.1
-#' diag(lattice) <- FALSE
-#' set.seed(1)
-#' d <- data.frame(cell = 1:36, count = rpois(36, exp(1 + place$x / 4)))
-#' fit <- galvi(count ~ gmrf(cell, lattice), data = d, family = poisson())
-#' summary(fit)
-#' head(ranef(fit)[[1]])
+#' # disease mapping: a BYM2 model of deaths from oral cancer in the districts of Germany
+#' germany_graph[1:2] # the neighbours of the first two districts
+#' fit <- galvi(Y ~ offset(log(E)) + gmrf(region, germany_graph, model = "bym2", variance = pc(1, 0.01)),
+#'   data = oral, family = poisson())
+#' fit
+#' head(ranef(fit)[["gmrf(region)"]])
+#' # relative risks with credible intervals
+#' head(predict(fit, transform(oral, E = 1), interval = "credible"), 3)
 #' @export
 gmrf <- function(g, graph, model = c("besag", "bym2", "proper"), variance = 1, scale = FALSE,
                  constrain = TRUE, mixing = 0.5, dependence = 0.9, by = NULL,
@@ -83,7 +95,7 @@ gmrf_type <- function() {
 }
 
 # One entry per model. layers: nodes of the structure for each of the graph; scaled: is it always?
-# intrinsic: does it leave the constant of each component open?
+# intrinsic: does it leave the constant of each component undetermined?
 graph_models <- function() {
   list(
     besag = list(
@@ -117,7 +129,7 @@ finish_gmrf <- function(spec, env) {
   spec
 }
 
-# What the model does not have is not quietly left out.
+# Arguments that belong to another model are an error.
 check_gmrf_options <- function(spec) {
   models <- graph_models()
   refuse <- function(name, able) {
@@ -146,7 +158,7 @@ find_regions <- function(spec, x, name) {
   bad <- which(is.na(at))
   if (length(bad)) {
     stop_galvi("data", sprintf(
-      "`%s` has \"%s\" (row %d), which is no node of the graph of %s. It has %d nodes: %s.", name,
+      "`%s` has \"%s\" (row %d), which is not a node of the graph of %s. It has %d nodes: %s.", name,
       x[bad[1L]], bad[1L], spec$label, length(spec$levels), quote_names(spec$levels, "\"", 6L)
     ))
   }

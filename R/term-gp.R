@@ -1,57 +1,87 @@
 # The term gp(): a Gaussian process over columns of the model frame.
 
-#' A Gaussian process in a formula
+#' Gaussian process terms in formulas
 #'
-#' `gp(x1, x2)` in a formula of [galvi()] adds a function of its inputs with a Gaussian-process prior of mean
-#' zero and the covariance `kernel`. It has a meaning in formulas only.
+#' `gp(x1, x2)` in a formula of [galvi()] adds a smooth function of its inputs with a Gaussian process prior: mean zero
+#' and the covariance function `kernel`. Use it for nonlinear regression, kriging and classification, as `s()` is used
+#' in mgcv.
 #'
-#' * `gp(.)` is every column of `data` that the formula uses nowhere else, nor `weights`, `offset` or
-#'   `subset`.
-#' * Inputs may be expressions: `gp(log(x), scale(z))`. What they learn from the data (the mean that `scale()`
-#'   takes off) is kept for predictions. A matrix is one variable per column.
-#' * A factor (or text) becomes indicator columns divided by sqrt(2), so two levels are at distance 1. It
-#'   counts as one variable, with one lengthscale.
-#' * Terms add. With one full `gp()` in the formula the sum of all terms' covariances is dense, N x N; a
-#'   `gp()` whose kernel is made of [linear()] and [constant()] alone is a set of columns and never N x N,
-#'   with `inducing` or without.
-#' * With `inducing` the process is carried by its values at M points: a pass over the data costs N M^2 and
-#'   no N x M matrix is held. Give it to every `gp()` of a formula or to none. [galvi_methods()] has
-#'   the call of each sparse method of the literature.
+#' @details
+#' **The prior** is f ~ GP(0, k), with the covariance function k given by `kernel` (see [kernels]). Lengthscales and
+#' variances are hyperparameters, learned by maximising the marginal likelihood or its lower bound.
 #'
-#' @param ... Inputs: names of columns, expressions in them, or `.`.
-#' @param kernel A [kernel][kernels]; a plain number in it is where learning starts, [fixed()] holds a value.
-#'   NULL values mean: lengthscale = median distance between rows, variance = var(y) on identity links
-#'   (mad(y)^2 in the families student and laplace), else 1.
-#' @param by A number that multiplies the function, or a factor: one copy of the function per level,
-#'   independent, with shared hyperparameters.
-#' @param inducing NULL for the full Gaussian process, N x N. Else a sparse one: a number of inducing points,
-#'   which start at the centres of clusters of the inputs ([stats::kmeans()]), or the points themselves, a
-#'   matrix or data frame with a column per input, in its units (an input `log(x)` is in units of log(x)).
-#'   They move with the hyperparameters (see `move_inducing` in [galvi_control()]); the fit has them in
-#'   `fit$inducing`. Of many rows a part is learned from first. With a factor `by` all levels share the
-#'   points.
-#' @param scale Should inputs be centred and brought to a common standard deviation before distances are
-#'   taken? The common one is the geometric mean of the inputs' standard deviations, so that lengthscales stay
-#'   in the data's units. Kernels with `ard = TRUE` need no such thing: where all are, inputs are centred
-#'   only. Factors are left alone.
-#' @param approximation Of a sparse Gaussian process: `"variational"` bounds the log evidence of the full one
-#'   from below; `"fitc"`, the fully independent training conditional, averages each row's likelihood over
-#'   what the points leave open there, which is another model. It goes with the methods `"ep"` and
-#'   `"laplace"`.
-#' @param center Should the function have mean zero over the distinct inputs of the observations? Then the
-#'   formula's intercept is the level, and with a factor `by` the fixed effects of that factor are the levels' means,
-#'   as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. Without it the function's own mean, which its prior knows
-#'   to within its standard deviation, competes with them. Of more than 200 distinct inputs 200 are taken,
-#'   evenly from their order.
-#' @return Nothing: calling it outside a formula is an error.
-#' @seealso [galvi()], [kernels]
+#' **Inputs.** `gp(.)` means every column of `data` that is not used elsewhere in the formula or in `weights`, `offset`
+#' or `subset`. Inputs may be expressions, as in `gp(log(x), scale(z))`; what they learn from the data, such as the mean
+#' in `scale()`, is kept for predictions. A matrix counts as one variable per column. A factor, or text, becomes
+#' indicator columns divided by sqrt(2), so that two levels are at distance 1; it counts as one variable and has one
+#' lengthscale.
+#'
+#' **Several terms** add up. If one term is a full `gp()`, the sum of the covariances of all terms is a dense matrix of
+#' N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()] only is a finite set of
+#' columns and never N x N, with or without `inducing`.
+#'
+#' **Sparse Gaussian processes.** With `inducing`, the process is represented by its values at M inducing points
+#' (Titsias, 2009). One pass over the data costs N M^2, and no N x M matrix is stored. Give `inducing` to every `gp()`
+#' of a formula or to none. [galvi_methods()] shows how to call the sparse methods of the literature.
+#'
+#' @param ... Inputs, without names: columns, expressions in columns, or `.`. Numbers, logicals, dates, factors and text
+#'   are accepted.
+#' @param kernel A covariance function (see [kernels]); [se()], the squared exponential, by default. A number in it is a
+#'   starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
+#'   NULL start at: for a lengthscale, the median distance between rows; for the variance, var(y) if the link is the
+#'   identity (mad(y)^2 in the families [student()] and [laplace()]) and 1 otherwise.
+#' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
+#'   function of its own. These are independent and share their hyperparameters.
+#' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, a number M of inducing points,
+#'   which start at cluster centres of the inputs ([stats::kmeans()]), or the points themselves: a matrix or data frame
+#'   with a column per input, in the units of the inputs (of log(x) for an input `log(x)`). The points are learned
+#'   together with the hyperparameters (see `move_inducing` in [galvi_control()]) and returned in `fit$inducing`. With
+#'   many rows, learning starts on a part of them. With a factor `by`, all levels share the points.
+#' @param scale Should inputs be centred and scaled to a common standard deviation before distances are computed? The
+#'   common one is the geometric mean of their standard deviations, so lengthscales stay in the units of the data. If
+#'   all kernels have `ard = TRUE`, and so a lengthscale for each input, inputs are only centred. Factors are left
+#'   alone. FALSE by default.
+#' @param approximation For sparse Gaussian processes. `"variational"` (the default) bounds the log marginal likelihood
+#'   of the full process from below. `"fitc"`, the fully independent training conditional, changes the model: the
+#'   likelihood of each row is averaged over the variance that the inducing points leave unexplained. It needs `method =
+#'   "ep"` or `"laplace"`.
+#' @param center Should the function have mean zero over the distinct inputs of the observations (at most 200 of them,
+#'   evenly spaced in their order)? The intercept is then the overall level and, with a factor `by`, the fixed effects
+#'   of that factor are the means of its levels, as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. FALSE by default:
+#'   the mean of the function is then only weakly separated from the intercept, whose posterior sd is large.
+#' @return No value. `gp()` is only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
+#' `inducing`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other arguments that are not
+#' as described; `galvi_error_data` for inputs of a wrong type or not finite; `galvi_error_method` if `approximation =
+#' "fitc"` is combined with a method that cannot average the likelihood; `galvi_error_size` if the full process needs
+#' more memory than there is; `galvi_error_newdata` if a factor in `newdata` has a new level.
+#'
+#' `galvi_message_scale` suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
+#' differ by a factor of 100 or more; `galvi_message_inducing` reports that there are fewer distinct inputs than
+#' inducing points.
+#' @references
+#' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press.
+#'
+#' Titsias, M. K. (2009). Variational learning of inducing variables in sparse Gaussian processes. *Proceedings of the
+#' 12th International Conference on Artificial Intelligence and Statistics*, PMLR 5, 567-574.
+#'
+#' Snelson, E. and Ghahramani, Z. (2006). Sparse Gaussian processes using pseudo-inputs. *Advances in Neural Information
+#' Processing Systems* 18, 1257-1264.
+#' @seealso [kernels] for covariance functions, [plot.galvi()] to draw the function.
+#' @family terms
 #' @examples
-#' fit <- galvi(mpg ~ gp(wt, hp, kernel = matern32(ard = TRUE)), data = mtcars, family = gaussian())
-#' fit$hyper
+#' # one lengthscale per input (automatic relevance determination)
+#' fit <- galvi(mpg ~ gp(wt, hp, kernel = matern32(ard = TRUE)), data = mtcars)
+#' fit
+#' predict(fit, data.frame(wt = 3, hp = c(100, 200)), interval = "prediction")
 #'
-#' # sparse: twelve inducing points
-#' sparse <- galvi(dist ~ gp(speed, inducing = 12), data = cars)
-#' sparse$inducing
+#' # a function for each level of a factor, which shows the levels' means as fixed effects
+#' galvi(len ~ supp + gp(dose, by = supp, center = TRUE), data = ToothGrowth)
+#'
+#' # sparse: eight inducing points
+#' sparse <- galvi(dist ~ gp(speed, inducing = 8), data = cars)
+#' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
                approximation = c("variational", "fitc"), center = FALSE) {
@@ -77,7 +107,7 @@ parse_gp <- function(call, env) {
   }
   by <- options$by
   kernel <- gp_kernel(options$kernel, env)
-  # a finite set of columns is as sparse as can be
+  # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
   list(
@@ -98,7 +128,7 @@ gp_center <- function(options, kernel, env, call) {
   ), deparse_one(call)))
 }
 
-# The distinct inputs, of many some.
+# The distinct inputs, or some of them if there are many.
 most_centre <- 200L
 
 centre_points <- function(inputs) {
@@ -137,7 +167,7 @@ gp_approximation <- function(options, inducing, env) {
     gp_option(options, "approximation", env), c("variational", "fitc"), "approximation"
   )
   if (choice == "fitc" && is.null(inducing)) {
-    stop_galvi("argument", "`approximation = \"fitc\"` is about inducing points: give `inducing` too.")
+    stop_galvi("argument", "`approximation = \"fitc\"` needs inducing points: give `inducing` too.")
   }
   choice
 }
@@ -152,7 +182,7 @@ fitc_method <- function(method, specs) {
   if (!is_fitc(specs) || method %in% able) return(method)
   if (method == "auto") return(facts$name[facts$averaging == "itself"][1L])
   stop_galvi("method", sprintf(paste(
-    "`approximation = \"fitc\"` goes with method = %s, not \"%s\", which bounds the evidence of the full",
+    "`approximation = \"fitc\"` needs method = %s, not \"%s\", which bounds the evidence of the full",
     "Gaussian process: leave approximation = \"variational\"."
   ), paste0("\"", able, "\"", collapse = " or "), method))
 }
@@ -170,7 +200,7 @@ gp_kernel <- function(expr, env) {
   kernel
 }
 
-# kernel = se stands for se(). A covariance function in R is none of galvi's kernels.
+# kernel = se means se(). An R function of the inputs is not a kernel (see custom_kernel()).
 called_kernel <- function(f) {
   kernel <- tryCatch(f(), galvi_error = stop, error = function(e) NULL)
   if (is_kernel(kernel)) return(kernel)
@@ -206,7 +236,7 @@ design_gp <- function(spec, frame, context) {
     finite <- lapply(registers, function(register) {
       finite_columns(spec$kernel, inputs, register, context$default_variance)
     })
-    # the copies differ in their hyperparameters alone
+    # the copies differ only in their hyperparameters
     spec$finite <- finite[[1L]]
     rows <- finite_rows(spec, inputs$matrix, frame)
     terms <- lapply(finite, function(one) list(
@@ -233,163 +263,4 @@ design_gp <- function(spec, frame, context) {
 newdata_gp <- function(spec, frame) {
   x <- apply_moments(input_block(spec, frame)$matrix, spec$moments)
   if (is.null(spec$finite)) c(list(inputs = x), by_rows(spec, frame)) else finite_rows(spec, x, frame)
-}
-
-# ---- inputs ----
-
-# What of a variable has to be remembered: its kind, levels and column names.
-input_facts <- function(x, name) {
-  if ((is.character(x) || is.factor(x)) && is.null(dim(x))) {
-    levels <- if (is.factor(x)) levels(x) else sort(unique(x))
-    return(list(kind = "factor", levels = levels))
-  }
-  if (!is_number_like(x)) {
-    stop_galvi("data", sprintf(
-      "`%s` must be numbers, a factor, text or logical to be an input of gp(), not %s.", name, describe(x)
-    ))
-  }
-  if (!is.matrix(x)) return(list(kind = "number"))
-  columns <- colnames(x)
-  list(kind = "matrix", columns = if (is.null(columns)) as.character(seq_len(ncol(x))) else columns)
-}
-
-is_number_like <- function(x) {
-  is.numeric(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))
-}
-
-# All inputs of a term, N x p; variable[j] is the variable that column j belongs to.
-input_block <- function(spec, frame) {
-  n <- nrow(frame)
-  names <- vapply(spec$inputs, variable_name, "")
-  columns <- Map(function(fact, name) input_columns(frame[[name]], fact, name), spec$facts, names)
-  width <- vapply(columns, NCOL, 1L)
-  matrix <- matrix(unlist(columns, use.names = FALSE), n, sum(width))
-  bad <- which(!is.finite(colSums(matrix)))
-  if (length(bad)) check_finite_inputs(matrix, rep(names, width))
-  # a factor is one variable whatever its width, a matrix has one per column
-  owns <- vapply(spec$facts, function(fact) fact$kind != "matrix", NA)
-  variables <- ifelse(owns, 1L, width)
-  first <- cumsum(c(0L, variables))[seq_along(variables)]
-  variable <- unlist(Map(function(w, own, f) if (own) rep(f + 1L, w) else f + seq_len(w), width, owns, first))
-  labels <- unlist(Map(
-    function(fact, name) if (fact$kind == "matrix") paste0(name, fact$columns) else name, spec$facts, names
-  ))
-  list(matrix = matrix, variable = as.integer(variable), names = as.character(labels))
-}
-
-input_columns <- function(x, fact, name) {
-  if (fact$kind != "factor") {
-    if (NCOL(x) != max(1L, length(fact$columns))) {
-      stop_galvi("data", sprintf("`%s` must have %d columns, not %d.", name, length(fact$columns), NCOL(x)))
-    }
-    return(matrix(as.numeric(x), NROW(x), NCOL(x)))
-  }
-  (outer(as.character(x), fact$levels, "==") + 0) / sqrt(2)
-}
-
-check_finite_inputs <- function(matrix, names) {
-  for (j in seq_len(ncol(matrix))) {
-    bad <- which(!is.finite(matrix[, j]))
-    if (length(bad)) {
-      stop_galvi("data", sprintf("`%s` must be finite; %s.", names[j], found_in_rows(matrix[, j], bad)))
-    }
-  }
-}
-
-# ---- scale = TRUE ----
-
-# centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard
-# deviation, the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
-input_moments <- function(spec, x, weights) {
-  p <- ncol(x)
-  moments <- list(centre = numeric(p), factor = rep(1, p))
-  if (!spec$scale) return(moments)
-  numbers <- !is_indicator(spec)
-  sd <- column_sds(x, weights)
-  moments$centre[numbers] <- column_means(x, weights)[numbers]
-  varies <- numbers & sd > 0
-  if (any(varies) && has_isotropic_leaf(spec$kernel)) {
-    moments$factor[varies] <- exp(mean(log(sd[varies]))) / sd[varies]
-  }
-  moments
-}
-
-fact_widths <- function(spec) {
-  vapply(spec$facts, function(fact) {
-    switch(fact$kind, factor = length(fact$levels), matrix = length(fact$columns), 1L)
-  }, 1L)
-}
-
-apply_moments <- function(x, moments) {
-  if (all(moments$centre == 0) && all(moments$factor == 1)) return(x)
-  (x - rep(moments$centre, each = nrow(x))) * rep(moments$factor, each = nrow(x))
-}
-
-has_isotropic_leaf <- function(kernel) {
-  if (length(kernel$parts)) return(any(vapply(kernel$parts, has_isotropic_leaf, NA)))
-  !isTRUE(kernel$ard) && facts_of_kernel(kernel)$metric
-}
-
-# A kernel with one lengthscale for columns of very different spread sees only the widest.
-inform_scales <- function(spec, kernel, x) {
-  sd <- column_sds(x)
-  factors <- is_indicator(spec)
-  for (leaf in kernel_leaves(kernel)) {
-    if (!facts_of_kernel(leaf)$metric) next
-    shared <- unlist(leaf$hyper[parameters_in_role(leaf, "lengthscale")])
-    if (is.null(shared)) shared <- unlist(leaf$hyper[parameters_in_role(leaf, "variance")])
-    if (length(unique(shared)) > 1L) next
-    at <- leaf$columns[!factors[leaf$columns] & sd[leaf$columns] > 0]
-    if (length(at) < 2L || max(sd[at]) < 100 * min(sd[at])) next
-    wide <- spec$input_names[spec$variable[at[which.max(sd[at])]]]
-    narrow <- spec$input_names[spec$variable[at[which.min(sd[at])]]]
-    inform_galvi("scale", sprintf(paste(
-      "%s: the standard deviation of `%s` is %s times that of `%s`, and the kernel has one lengthscale for",
-      "both. Use scale = TRUE in gp(), or ard = TRUE in the kernel."
-    ), spec$label, wide, format(max(sd[at]) / min(sd[at]), digits = 2), narrow))
-    return(invisible())
-  }
-}
-
-kernel_leaves <- function(kernel) {
-  if (!length(kernel$parts)) return(list(kernel))
-  unlist(lapply(kernel$parts, kernel_leaves), recursive = FALSE)
-}
-
-# ---- by ----
-
-# Levels of a factor `by`, NULL of a number.
-by_levels <- function(x, name) {
-  if (is.factor(x)) return(levels(x))
-  if (is.character(x)) return(sort(unique(x)))
-  if (is_number_like(x) && is.null(dim(x))) return(NULL)
-  stop_galvi("data", sprintf("`by = %s` must be numbers or a factor, not %s.", name, describe(x)))
-}
-
-# list(by = N numbers) or list(group = N integers) or nothing.
-by_rows <- function(spec, frame) {
-  if (is.null(spec$by)) return(NULL)
-  x <- frame[[variable_name(spec$by)]]
-  if (!is.null(spec$by_levels)) return(list(group = match(as.character(x), spec$by_levels)))
-  x <- as.numeric(x)
-  check_finite_inputs(matrix(x), paste("by =", variable_name(spec$by)))
-  list(by = x)
-}
-
-# ---- kernels with finitely many columns ----
-
-# With a factor `by` every level has its own copy of the columns, zero in the rows of the others.
-finite_rows <- function(spec, x, frame) {
-  W <- finite_design(spec$finite, x)
-  by <- by_rows(spec, frame)
-  if (!is.null(by$by)) W <- W * by$by
-  if (!is.null(by$group)) {
-    W <- do.call(cbind, lapply(seq_along(spec$by_levels), function(level) W * (by$group == level)))
-  }
-  list(W = W)
-}
-
-finite_factors <- function(finite, spec) {
-  copies <- if (is.null(spec$by_levels)) 1L else length(spec$by_levels)
-  finite$factors[rep(seq_len(nrow(finite$factors)), copies), , drop = FALSE]
 }

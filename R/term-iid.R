@@ -1,33 +1,48 @@
 # The term iid(): independent effects of groups.
 
-#' Independent effects of groups
+#' Random intercepts: independent effects of groups
 #'
-#' `iid(g)` in a formula of [galvi()] adds an effect for every level of `g`, independent and normal with mean
-#' zero and a common variance: a random intercept. `(1 | g)` is the same. It has a meaning in formulas only.
+#' `iid(g)` in a formula of [galvi()] adds a random intercept for each level of the grouping factor `g`: independent
+#' normal effects with mean zero and a common variance, which gives partial pooling (shrinkage) of the groups. `(1 | g)`
+#' is the same term.
 #'
-#' * Levels are compared as text, so that numbers, text and factors all work. `iid(a:b)` has an effect for
-#'   every combination of the two; nested groups are `iid(a) + iid(a:b)`.
-#' * In predictions a new level, not among the observations, has its effect from the prior: mean zero and the
-#'   estimated variance.
-#' * `ranef(fit)` has the posterior of all effects, [predict()][predict.galvi] with `type = "terms"` their
-#'   contributions to rows.
+#' @details
+#' Levels are compared as text, so numbers, text and factors can be used. `iid(a:b)` has an effect for every combination
+#' of `a` and `b`; nested groups are `iid(a) + iid(a:b)`.
 #'
-#' @param g The groups: a factor, text or numbers; an expression in columns.
-#' @param variance The variance of the effects: a number is where learning starts, [fixed()] fixes it, and
-#'   [pc()], [gamma_prior()], [half_normal()] and [log_normal()] are priors. Without it learning starts at the
-#'   variance of the response where the link is the identity, so that its units do not matter.
-#' @param by A number that multiplies the effects (`iid(g, by = x)` is a random slope in x), or a factor: one
-#'   copy of the effects per level, independent.
-#' @param by_hyper Of a factor `by`: `"shared"` hyperparameters, or `"each"` level has its own, with names such as
-#'   `rw1(t, by = g)[a].variance` for level a. What is given for a hyperparameter is for all levels.
-#' @return Nothing: calling it outside a formula is an error.
-#' @seealso [gmrf()], [rw1()], [ar1()], [gp()]
+#' The effect of a new level in `newdata` is predicted from its prior: mean zero and the estimated variance.
+#' [ranef()][ranef.galvi] returns the posterior of the effects, [VarCorr()][VarCorr.galvi] their standard deviation, and
+#' `predict(fit, type = "terms")` their contribution to each row.
+#'
+#' The variance is named `iid(g).variance` in `fit$hyper`. A grouping factor with a level for each observation accounts
+#' for overdispersion of counts and proportions.
+#'
+#' @param g The grouping factor: a factor, text or numbers, or an expression in columns.
+#' @param variance The variance of the effects, in squared units of the linear predictor. A number is the starting
+#'   value, [fixed()] fixes it, and [pc()], [gamma_prior()], [half_normal()] or [log_normal()] is a prior. If not given,
+#'   the variance is learned without a prior, starting from the variance of the response if the link is the identity and
+#'   from 1 otherwise.
+#' @param by A numeric variable that multiplies the effects (`iid(g, by = x)` is a random slope of x), or a factor: each
+#'   level then has effects of its own, independent of those of the others.
+#' @param by_hyper For a factor `by`: `"shared"` (the default) for common hyperparameters, or `"each"` for one set per
+#'   level, with names such as `iid(g, by = f)[a].variance` for level a. A value or prior given to the term applies to
+#'   all levels.
+#' @return No value. The term is only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if the term is called outside a formula or without its variable, `galvi_error_argument` if an
+#' argument is not as described, `galvi_error_data` if the variable has the wrong type or only one level.
+#' @seealso [random-slopes] for correlated intercepts and slopes.
+#' @family terms
 #' @examples
+#' # growth of chicks, with a random intercept and an independent random slope
 #' fit <- galvi(weight ~ Time + iid(Chick) + iid(Chick, by = Time), data = ChickWeight)
-#' summary(fit)
+#' fit
 #' head(ranef(fit)[["iid(Chick, by = Time)"]])
-#' # a chick that was not seen
+#' # a chick that was not observed
 #' predict(fit, data.frame(Time = 10, Chick = "new"), interval = "prediction")
+#'
+#' # overdispersed counts: a random effect for each observation
+#' galvi(count ~ spray + iid(id), data = transform(InsectSprays, id = 1:72), family = poisson())
 #' @export
 iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
   stop_term("iid", "y ~ x + iid(g)")

@@ -1,54 +1,68 @@
 # The term rr(): factors of an item by unit array, with loadings that are learned.
 
-#' Reduced rank: factors of items measured in units
+#' Reduced-rank factor models: loadings and scores
 #'
-#' `rr(item | unit, d = 2)` in a formula of [galvi()] adds, to the row of item j in unit i, the product of the
-#' item's loadings w_j and the unit's scores z_i, d numbers each: eta_ij = ... + w_j'z_i with z_i ~ N(0, I). The
-#' scores are integrated over, the loadings are learned by the bound. Species in sites, questions of persons,
-#' genes of cells, ratings of films: what makes items go together in units is described by d numbers. With
-#' gaussian responses it is probabilistic principal components or, with a variance for each item, factor analysis;
-#' with counts or yes and no it is a generalised linear latent variable model (model-based ordination, item
-#' response theory, Poisson PCA). It has a meaning in formulas only.
+#' `rr(item | unit, d = 2)` in a formula of [galvi()] adds a latent factor model of `d` dimensions: the effect of item j
+#' in unit i is the product of the item's loadings and the unit's scores. It is the reduced-rank term of glmmTMB, and
+#' gives factor analysis, probabilistic PCA, ordination (generalised linear latent variable models) and item response
+#' models.
 #'
-#' * Rows are items of units in any order. A combination that has no row is missing, one may have several.
-#' * Effects of items come from other terms, `y ~ 0 + item + rr(item | unit)`, where they have priors and
-#'   are integrated over; or from `columns = ~ x`, where each item has an intercept and slopes of its own which are
-#'   learned as points. The latter leaves units independent, and is what millions of rows need:
-#'   `rating ~ 0 + rr(film | user, d = 10, columns = ~ 1)`. `responses(Y) ~ x + factors(2)` writes that for a
-#'   matrix (see [responses()]).
-#' * Rotations of the factors change nothing but the numbers, so they are turned to their principal axes: the
-#'   columns of the loadings are orthogonal, the longest first, the largest entry of each positive. Compare fits by
-#'   the singular values or by the covariances that [loadings()][galvi-factors] imply, not entry by entry.
-#' * The bound rises with d: `screeplot(fit)` shows how, with a penalty for the number of loadings.
-#' * There is no penalty on loadings by default. In a binary response an item that other items predict without
-#'   error (separation) has loadings that grow without limit; `loadings = normal(0, 3)` gives them a prior.
+#' @details
+#' The linear predictor of item j in unit i is eta_ij = ... + w_j' z_i, with scores z_i ~ N(0, I) of dimension d. The
+#' scores are integrated out; the loadings w_j are estimated by maximising the marginal likelihood or its bound. With a
+#' gaussian response the model is probabilistic principal components (Tipping and Bishop, 1999). With counts, binary or
+#' ordinal responses it is a generalised linear latent variable model (Hui et al., 2017). Unlike in reduced-rank
+#' regression, the scores are random and not linear in covariates.
 #'
-#' A term `rr()` is learned by alternating steps with parameter expansion and Anderson acceleration, from a
-#' singular value decomposition and, where that takes little time, two random starts; if these do not end at the
-#' same bound the fit says so.
-#' @param bar `item | unit`: the columns (or expressions) that name each row's item and its unit.
-#' @param d The number of factors.
-#' @param columns NULL, or a one-sided formula: effects that every item has for itself, learned as points.
-#' @param loadings NULL; a `normal(0, sd)` prior of all loadings; or a matrix, items x d, where learning starts, or
-#'   which [fixed()] holds. Its rows are matched by their names if it has any.
-#' @return Nothing: calling it outside a formula is an error.
+#' **Data** are in long form, a row per item and unit, in any order. Combinations may be missing or repeated. For a
+#' matrix with a column per item, `responses(Y) ~ x + factors(2)` writes the same model, see [responses()].
+#'
+#' **Item effects** can be random variables or point estimates. Other terms of the formula, as in `y ~ 0 + item +
+#' rr(item | unit)`, have priors and are integrated over. With `columns = ~ x` each item has its own intercept and
+#' slopes, which are point estimates; units are then independent of each other, which makes fits with millions of rows
+#' feasible: `rating ~ 0 + rr(film | user, d = 10, columns = ~ 1)`.
+#'
+#' **Rotation.** The likelihood does not change if the factors are rotated. They are reported along their principal
+#' axes: the columns of the loadings are orthogonal and in decreasing order of length, and the largest entry of each is
+#' positive. Compare fits by singular values or by the covariance that the loadings imply, not entry by entry.
+#'
+#' **Number of factors.** The bound increases with d; [`screeplot(fit)`][galvi-factors] shows it together with a
+#' penalised version.
+#'
+#' **Separation.** Loadings have no prior by default. In a binary response, the loadings of an item that is predicted
+#' perfectly by the others grow without limit, with a warning; `loadings = normal(0, 3)` penalises them.
+#'
+#' **Computation.** The loadings are updated in alternating steps with parameter expansion (Liu, Rubin and Wu, 1998) and
+#' Anderson acceleration, starting from a singular value decomposition and, where that is cheap, from two random starts.
+#' If these disagree, the fit says so.
+#'
+#' @param bar `item | unit`: columns, or expressions in columns, with the item and the unit of each row.
+#' @param d The number of factors: a whole number, 2 by default, smaller than the number of items and at most the number
+#'   of units.
+#' @param columns NULL, or a one-sided formula such as `~ x` for effects of each item that are point estimates.
+#' @param loadings NULL (the default) for no prior; `normal(0, sd)` for a prior of all loadings; or a matrix, items x d,
+#'   of starting values, which [fixed()] fixes. Its rows are matched by name if it has row names.
+#' @return No value. The term is only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` where `item | unit` is not what the first argument is; `galvi_error_argument` where `d`
-#' is not a whole number below the number of items and at most that of units. An item with no more rows than it
-#' has effects and loadings is a warning (`galvi_warning_data`).
+#' `galvi_error_formula` if the first argument is not `item | unit` or the family has several linear predictors;
+#' `galvi_error_argument` if `d` is too large or another argument is not as described; `galvi_error_data` if there is
+#' only one item; `galvi_error_newdata` if `newdata` has an item that was not observed.
+#'
+#' `galvi_warning_data`: an item has too few rows to determine its loadings, or loadings grow without limit.
 #' @references
-#' Tipping, M. E. and Bishop, C. M. (1999). Probabilistic principal component analysis. Journal of the Royal
-#' Statistical Society B 61, 611-622.
+#' Tipping, M. E. and Bishop, C. M. (1999). Probabilistic principal component analysis. *Journal of the Royal
+#' Statistical Society: Series B* 61, 611-622.
 #'
-#' Khan, M. E., Aravkin, A., Friedlander, M. and Seeger, M. (2013). Fast dual variational inference for
-#' non-conjugate latent Gaussian models. ICML.
+#' Khan, M. E., Aravkin, A., Friedlander, M. and Seeger, M. (2013). Fast dual variational inference for non-conjugate
+#' latent Gaussian models. *Proceedings of the 30th International Conference on Machine Learning*, PMLR 28(3), 951-959.
 #'
-#' Hui, F. K. C., Warton, D. I., Ormerod, J. T., Haapaniemi, V. and Taskinen, S. (2017). Variational approximations
-#' for generalized linear latent variable models. Journal of Computational and Graphical Statistics 26, 35-43.
+#' Hui, F. K. C., Warton, D. I., Ormerod, J. T., Haapaniemi, V. and Taskinen, S. (2017). Variational approximations for
+#' generalized linear latent variable models. *Journal of Computational and Graphical Statistics* 26, 35-43.
 #'
-#' Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika 85, 755-770.
-#' @seealso [responses()] for a response with columns; [scores()], [loadings()][galvi-factors], `biplot()` and
-#'   `screeplot()` of a fit; `vignette("ordination")`.
+#' Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM: the PX-EM algorithm. *Biometrika*
+#' 85, 755-770.
+#' @seealso [galvi-factors] for `loadings()`, `scores()`, `biplot()` and `screeplot()`; `vignette("ordination")`.
+#' @family terms
 #' @examples
 #' long <- reshape(cbind(USArrests, state = rownames(USArrests)), direction = "long",
 #'   varying = names(USArrests), v.names = "rate", timevar = "crime", times = names(USArrests), idvar = "state")
@@ -164,7 +178,7 @@ check_rank <- function(spec) {
   n <- length(spec$units)
   if (p < 2L) {
     stop_galvi("data", sprintf(
-      "%s: there is one item (%s), and factors say what items have in common.", spec$label, dQuote(spec$items, FALSE)
+      "%s: there is only one item (%s); a factor model needs at least two.", spec$label, dQuote(spec$items, FALSE)
     ))
   }
   most <- min(p - 1L, n)
@@ -175,7 +189,7 @@ check_rank <- function(spec) {
   ))
 }
 
-# An item of which no more is known than it has numbers to learn.
+# Items with too few rows for their parameters.
 check_seen <- function(spec, item) {
   count <- tabulate(item, length(spec$items))
   scarce <- which(count <= 1L | count < length(spec$effects))
@@ -189,8 +203,8 @@ check_seen <- function(spec, item) {
   ))
 }
 
-#' Loadings (items x d) and effects (items x q): those given, those of a fit that learning starts from, or zeros that
-#' start_unknown_factors() replaces. known: are they more than that?
+#' Loadings (items x d) and effects (items x q): those given, those of the fit in `start`, or zeros that
+#' start_unknown_factors() replaces. known: FALSE for these zeros
 #' @noRd
 starting_factors <- function(spec, start) {
   p <- length(spec$items)
@@ -213,7 +227,7 @@ starting_factors <- function(spec, start) {
   list(loadings = unname(earlier$loadings), effects = unname(earlier$effects), known = TRUE)
 }
 
-#' Loadings and effects that nobody has given start where the response alone has them
+#' Loadings and effects that were not given start from estimates from the response alone
 #' @noRd
 start_unknown_factors <- function(model, specs) {
   for (t in which(term_can(specs, "units"))) {

@@ -2,56 +2,64 @@
 
 #' Random intercepts and slopes
 #'
-#' A term in parentheses with a bar, as lme4, glmmTMB and brms write it, adds effects that vary by group: what
-#' stands left of the bar is a formula of its own, whose coefficients each level of the grouping factor on the
-#' right has for itself. It has a meaning in formulas of [galvi()] only.
+#' Random effects in the notation of lme4, glmmTMB and brms: `(effects | g)` in a formula of [galvi()] lets the
+#' coefficients of the formula `effects` vary between the levels of the grouping factor `g`, with partial pooling
+#' towards the population.
 #'
-#' | term | effects |
-#' |:--|:--|
-#' | `(1 | g)` | a random intercept, the same as [`iid(g)`][iid()] |
-#' | `(1 + x | g)`, `(x | g)` | a random intercept and a random slope in `x`, correlated |
-#' | `(x || g)` | the same without correlation |
-#' | `(0 + x | g)` | a random slope alone |
-#' | `(0 + f | g)` | an effect for each level of the factor `f`, correlated |
-#' | `(1 | a/b)` | nested groups, `(1 | a) + (1 | a:b)` |
-#' | `(1 | a:b)` | a group for each combination of the two |
+#' @details
+#' * `(1 | g)`: a random intercept, the same as [`iid(g)`][iid()];
+#' * `(1 + x | g)` or `(x | g)`: a random intercept and a random slope of `x`, correlated;
+#' * `(x || g)`: the same, uncorrelated;
+#' * `(0 + x | g)`: a random slope without a random intercept;
+#' * `(0 + f | g)`: an effect for each level of the factor `f`, correlated;
+#' * `(1 | a/b)`: nested groups, the same as `(1 | a) + (1 | a:b)`;
+#' * `(1 | a:b)`: a group for each combination of `a` and `b`.
 #'
-#' The q effects of a group are N(0, S) with the standard deviations `sd` and the correlations `cor` of S; those
-#' of different groups are independent. These are hyperparameters with names such as `(1 + x | g).sd.x` and
-#' `(1 + x | g).cor.(Intercept).x`; [VarCorr()][VarCorr.galvi] prints them. With `||` no two effects are correlated,
-#' those of one factor neither (as in glmmTMB and brms).
+#' The q effects of a group are N(0, S), independent between groups. The standard deviations and correlations of S are
+#' hyperparameters with names such as `(1 + x | g).sd.x` and `(1 + x | g).cor.(Intercept).x`. [VarCorr()][VarCorr.galvi]
+#' prints them; [ranef()][ranef.galvi] returns the effects. With `||` all effects are uncorrelated, those of the levels
+#' of one factor included, as in glmmTMB and brms.
 #'
-#' A level that was not among the observations has its effects from the prior, mean zero, with the estimated S.
-#' `re_formula` in [predict()][predict.galvi] leaves effects out.
+#' The effects of a level that was not observed are predicted from their prior, with mean zero and the estimated S.
+#' `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
+#'
+#' With flat priors on the fixed effects, a gaussian response and no prior on correlations, the log marginal likelihood
+#' is the restricted log likelihood, so estimates are the REML estimates of lme4.
 #'
 #' @section Priors:
-#' In `prior =` of [galvi()] the entries `sd` and `cor` are for all such terms, and a list with the name of a
-#' term, such as `list("(1 + x | g)" = list(sd = half_normal(1)))`, for that one.
+#' In `prior =` of [galvi()], the entries `sd` and `cor` apply to all such terms. A list with the name of a term applies
+#' to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`.
 #'
-#' * `sd`: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]; a number, or [fixed()] with one for each
-#'   effect, is fixed. A list has them by effect, `list(x = half_normal(1), default = pc(5))`. Without it standard
-#'   deviations are learned from the bound alone.
-#' * `cor`: `lkj(eta)`, the density of the correlation matrix R proportional to |R|^(eta - 1) (Lewandowski,
-#'   Kurowicka and Joe 2009): 1 is uniform, more prefers weak correlations. `lkj(2)` unless you say otherwise,
-#'   because the bound of few or little informative groups often has its maximum at a correlation of 1 or -1,
-#'   which lme4 calls a singular fit. NULL is no prior. `fixed()` holds all correlations, row after row of the
-#'   lower triangle of R.
+#' * `sd`: the prior of the standard deviations: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]. A number or
+#'   [fixed()] fixes them; it may have one element per effect. A list gives them by effect: `list(x = half_normal(1),
+#'   default = pc(5, 0.05))`. By default, standard deviations are learned without a prior.
+#' * `cor`: the prior of the correlation matrix R. `lkj(eta)` has density proportional to `det(R)^(eta - 1)`
+#'   (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards zero for eta > 1. The
+#'   default is `lkj(2)`, because with few or uninformative groups the marginal likelihood is often largest at a
+#'   correlation of 1 or -1 (a singular fit in lme4). NULL stands for no prior, and `fixed()` fixes all correlations,
+#'   given row by row of the lower triangle of R.
 #'
-#' With flat priors on the fixed effects, a gaussian response and no prior on `cor`, the bound is the restricted
-#' likelihood that lme4 maximises with `REML = TRUE`.
+#' @section Errors:
+#' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
+#' `galvi_error_data` if a group has one level only or the effects are linearly dependent; `galvi_error_prior` if a
+#' prior is not as described.
+#' @references
+#' Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using lme4. *Journal
+#' of Statistical Software* 67(1), 1-48.
 #'
-#' @references Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on
-#'   vines and extended onion method. Journal of Multivariate Analysis 100, 1989-2001.
-#' @seealso [iid()], [VarCorr.galvi()], [ranef()][ranef.galvi], [priors]
+#' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
+#' onion method. *Journal of Multivariate Analysis* 100, 1989-2001.
+#' @seealso [VarCorr.galvi()] and [ranef()][ranef.galvi] for estimates, [priors].
+#' @family terms
 #' @examples
 #' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
-#' VarCorr(fit)
+#' fit
 #' head(ranef(fit, condVar = TRUE)$Chick)
 #' plot(fit, terms = "(1 + Time | Chick)")
-#' # the population's curve, and one of a chick that was not seen
-#' new <- data.frame(Time = 0:21, Chick = "new")
-#' head(predict(fit, new, re_formula = NA, interval = "credible"))
-#' head(predict(fit, new, interval = "credible"))
+#' # the growth of the population, and of a chick that was not observed
+#' new <- data.frame(Time = c(0, 10, 20), Chick = "new")
+#' predict(fit, new, re_formula = NA, interval = "credible")
+#' predict(fit, new, interval = "credible")
 #' @name random-slopes
 #' @aliases random-effects
 NULL
@@ -101,13 +109,13 @@ parse_slopes <- function(call, env) {
   shown <- sprintf("(%s)", deparse_one(call))
   refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", shown, what))
   if (is_dot(call[[2L]]) || "." %in% all.vars(call[[2L]])) {
-    refuse("a `.` left of the bar stands for nothing: name the variables.")
+    refuse("a `.` left of the bar is not supported: name the variables.")
   }
   if (length(find_term(call[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
   effects <- tryCatch(stats::terms(stats::as.formula(call("~", call[[2L]]), env = env)), error = function(e) {
     refuse(sprintf("what is left of the bar is not a formula (%s).", conditionMessage(e)))
   })
-  if (length(attr(effects, "offset"))) refuse("an offset has no coefficient that could vary by group.")
+  if (length(attr(effects, "offset"))) refuse("an offset has no coefficient and cannot vary by group.")
   if (!length(attr(effects, "term.labels")) && !attr(effects, "intercept")) {
     refuse("there is no effect left of the bar: write (1 | g) or (x | g).")
   }
@@ -166,7 +174,7 @@ written_term <- function(spec) {
 check_groups_differ <- function(spec, name) {
   if (length(spec$levels) > 1L) return(invisible())
   stop_galvi("data", sprintf(
-    "`%s` has one level only (%s), so `%s` has no groups that could differ: leave the term out.", name,
+    "`%s` has one level only (%s), so the groups of `%s` cannot differ: leave the term out.", name,
     dQuote(spec$levels, FALSE), spec$label
   ))
 }
@@ -203,14 +211,14 @@ check_grouping <- function(x, spec, name) {
   ))
 }
 
-# Slopes of columns that are a combination of others are not determined.
+# Slopes of linearly dependent columns are not determined.
 check_independent_slopes <- function(W, spec) {
   size <- sqrt(colSums(W^2))
   found <- qr(sweep(W, 2L, unit_if_zero(size), "/"), tol = 1e-9)
   if (found$rank == ncol(W)) return(invisible())
   bad <- spec$columns[found$pivot[-seq_len(found$rank)]]
   stop_galvi("data", sprintf(
-    "`%s` has effects that cannot be told apart: %s %s a linear combination of the others. Leave %s out.",
+    "`%s` has linearly dependent effects: %s %s a linear combination of the others. Leave %s out.",
     spec$label, quote_names(bad), if (length(bad) > 1L) "are" else "is", if (length(bad) > 1L) "them" else "it"
   ))
 }
@@ -244,122 +252,6 @@ slopes_rows <- function(spec, frame) {
 group_nodes <- function(spec, group) {
   q <- length(spec$columns)
   matrix(as.integer(rep((group - 1L) * q, q) + rep(seq_len(q), each = length(group))), length(group), q)
-}
-
-# ---- hyperparameters ----
-
-#' What users gave as `sd` or `cor`: the term's own entry, or that of all such terms
-#' @return list(given: is there one?, value)
-#' @noRd
-group_prior <- function(context, label, what) {
-  for (entries in list(context$group_prior[[label]], context$group_prior)) {
-    if (what %in% names(entries)) return(list(given = TRUE, value = entries[[what]]))
-  }
-  list(given = FALSE, value = NULL)
-}
-
-# Registers them; -> their positions, named as C++ knows them.
-slopes_hyper <- function(spec, W, context) {
-  check_group_prior(context$group_prior[[spec$label]], spec$label)
-  facts <- field_facts()[[spec$model]]
-  add <- function(parameter, entry, what, transform, unit = 1) {
-    fact <- facts[facts$name == what, ]
-    range <- range(unit) * c(fact$lower, fact$upper)
-    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform)
-  }
-  # an effect of this size moves the linear predictor by as much as the response varies
-  unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
-  given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
-  sd <- vapply(seq_along(spec$columns), function(k) {
-    default <- if (context$held) 1 else unit[k]
-    entry <- as_parameter(given[[k]], sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
-      variance = FALSE, sd = TRUE)
-    add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value))
-  }, 1L)
-  if (spec$model == "diagonal") return(list(sd = sd))
-  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
-  names <- correlation_names(spec$columns)
-  list(sd = sd, cor = vapply(seq_along(names), function(i) {
-    entry <- list(value = cor$value[i], learned = cor$learned, prior = cor$prior[[i]])
-    # the first is its own partial correlation
-    add(paste0("cor.", names[i]), entry, "cor", if (i == 1L) "atanh" else "partial")
-  }, 1L))
-}
-
-# Pairs of effects, row after row of the lower triangle.
-correlation_pairs <- function(q) {
-  row <- rep(seq_len(q), seq_len(q) - 1L)
-  cbind(column = sequence(seq_len(q) - 1L), row = row)
-}
-
-correlation_names <- function(columns) {
-  pairs <- correlation_pairs(length(columns))
-  paste(columns[pairs[, "column"]], columns[pairs[, "row"]], sep = ".")
-}
-
-#' A list with what was given for the standard deviation of every effect
-#' @noRd
-slope_sds <- function(spec, given) {
-  q <- length(spec$columns)
-  if (is.list(given) && !is_value(given)) {
-    check_known_entries(given, c(spec$columns, "default"), sprintf("the sd of %s", spec$label))
-    return(lapply(spec$columns, function(column) {
-      if (column %in% names(given)) given[[column]] else given[["default"]]
-    }))
-  }
-  each <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
-  if (length(each) > 1L && length(each) != q) {
-    stop_galvi("prior", sprintf(
-      "The sd of %s must be one number or %d, for %s, not %d.", spec$label, q, quote_names(spec$columns),
-      length(each)
-    ))
-  }
-  if (length(each) > 1L) lapply(each, fixed) else rep(list(given), q)
-}
-
-check_known_entries <- function(given, known, what) {
-  unknown <- setdiff(if (is.null(names(given))) "" else names(given), known)
-  if (!length(unknown)) return(invisible())
-  stop_galvi("prior", sprintf(
-    "The prior of %s has an entry `%s`; it may have %s.", what, unknown[1L], quote_names(known)
-  ))
-}
-
-check_group_prior <- function(given, label) {
-  if (is.null(given)) return(invisible())
-  if (!is.list(given) || is_value(given)) {
-    stop_galvi("prior", sprintf(
-      "`prior$%s` must be a list with `sd` and `cor`, not %s.", label,
-      if (is_value(given)) format(given) else describe(given)
-    ))
-  }
-  check_known_entries(given, c("sd", "cor"), label)
-}
-
-#' @return list(value, learned, prior: a list), for every correlation
-#' @noRd
-slope_correlations <- function(spec, prior) {
-  pairs <- correlation_pairs(length(spec$columns))
-  m <- nrow(pairs)
-  given <- if (prior$given) prior$value else lkj(2)
-  refuse <- function(what) {
-    stop_galvi("prior", sprintf("The correlations of %s must be lkj(), NULL or fixed(), not %s.", spec$label, what))
-  }
-  if (is.null(given)) return(list(value = numeric(m), learned = TRUE, prior = vector("list", m)))
-  if (inherits(given, "galvi_lkj")) {
-    # of a partial correlation in column j, see src/hyper/prior_density.cpp
-    spare <- (length(spec$columns) - 1L - pairs[, "column"]) / 2
-    return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
-      list(type = given$type, shape = shape)
-    })))
-  }
-  value <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
-  if (is.null(value)) refuse(if (is_value(given)) format(given) else describe(given))
-  if (length(value) == 1L && value == 0) value <- numeric(m)
-  if (length(value) != m) refuse(sprintf("%d numbers for %d correlations", length(value), m))
-  partial <- transform_arguments(rep(c("atanh", "partial"), c(1L, m - 1L)), as.numeric(value))
-  if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that no correlation matrix has")
-  list(value = as.numeric(value), learned = FALSE, prior = vector("list", m))
 }
 
 # ---- the posterior ----

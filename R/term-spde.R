@@ -1,53 +1,71 @@
 # The term spde(): a Matern field over the plane, on a triangulated mesh.
 
-#' A smooth field over the plane
+#' Matern random fields in the plane (SPDE)
 #'
-#' `spde(x, y)` in a formula of [galvi()] adds a function of the place (x, y) that is a Gaussian field with a Matern
-#' covariance of smoothness 1. It is a Markov field on the nodes of a triangulated mesh, so that a fit costs seconds
-#' where there are a hundred thousand nodes. It has a meaning in formulas only.
+#' `spde(x, y)` in a formula of [galvi()] adds a smooth spatial random field: a Gaussian field with Matern covariance of
+#' smoothness 1, approximated by a Gaussian Markov random field on a triangulated mesh (Lindgren, Rue and Lindstrom,
+#' 2011). Use it for geostatistics (kriging) with many locations and for point patterns.
 #'
-#' The covariance of places at distance h is `sd^2 (kappa h) K_1(kappa h)` with `kappa = sqrt(8) / range`, K_1 the
-#' modified Bessel function: the correlation is about 0.14 at the distance `range`. On the mesh the field is linear in
-#' every triangle, u(s) = sum_k w_k(s) u_k with the barycentric coordinates w_k, and u ~ N(0, Q^-1),
-#' `Q = tau^2 (kappa^4 C + 2 kappa^2 G + G C^-1 G)`, `tau = 1 / (sqrt(4 pi) kappa sd)`, with the finite element matrices
-#' C and G.
+#' @details
+#' The covariance at distance h is `sd^2 (kappa h) K_1(kappa h)` with `kappa = sqrt(8) / range` and the modified Bessel
+#' function K_1; at the distance `range` the correlation is about 0.14. On the mesh the field is piecewise linear, u(s)
+#' = sum_k w_k(s) u_k with barycentric coordinates w_k, and u ~ N(0, Q^-1) with `Q = tau^2 (kappa^4 C + 2 kappa^2 G + G
+#' C^-1 G)` and `tau = 1 / (sqrt(4 pi) kappa sd)`, where C and G are the mass and stiffness matrices of the finite
+#' elements. Q is sparse, so meshes of 100,000 nodes are feasible.
 #'
-#' * **Mesh.** Without `mesh` it is [galvi_mesh()] of the observations' coordinates: it extends by the range where
-#'   learning starts, and its edges are a sixth of that range, but not shorter than a hundred-and-fiftieth of the diagonal of the
-#'   coordinates' bounding box nor longer than a 40th. A fit warns if its range is less than four edges. The mesh of a
-#'   fit is in `fit$mesh`.
-#' * **Priors.** The data tell little of range and sd apart, so both always have a prior. The defaults are penalised
-#'   complexity priors: `pc_range(d / 10, 0.05)` with d the diagonal of the bounding box, P(range < d / 10) = 0.05; and
-#'   `pc(3 s, 0.05)`, P(sd > 3 s) = 0.05, with s the standard deviation of the response where the link is the
-#'   identity, else 1. A number is where learning starts, under the same prior; [fixed()] fixes it.
-#' * **Coordinates** are those of a plane, in any units. Longitudes and latitudes are not: away from the equator a
-#'   degree east is shorter than one north. A message says so where the names look like them.
-#' * **Predictions** are for any place on the mesh. A place outside it is an error: give `mesh` a larger region.
+#' **Mesh.** By default the mesh is [galvi_mesh()] of the observed locations. It extends beyond them by the starting
+#' value of the range. Its edges are a sixth of that range, but not shorter than 1/150 and not longer than 1/40 of the
+#' diagonal of the bounding box of the locations. A warning tells if the estimated range is shorter than four edges. The
+#' mesh is returned in `fit$mesh`.
 #'
-#' @param x,y Coordinates: columns of numbers or expressions in them.
-#' @param mesh The mesh: [galvi_mesh()], a `list(nodes, triangles)`, or one of package fmesher or INLA (see
-#'   [as_galvi_mesh()]). NULL for the default, or that of the [quadrature_scheme()] that is `data`.
-#' @param range The distance at which the correlation has fallen to 0.14: a number, [fixed()], [pc_range()] or another
-#'   prior of a positive number.
-#' @param sd The standard deviation of the field, away from the mesh's boundary: a number, [fixed()], [pc()] or another
-#'   prior.
-#' @param by A number that multiplies the field, or a factor: one copy of it per level, independent.
-#' @param by_hyper Of a factor `by`: `"shared"` range and sd, or `"each"` level has its own, with names such as
-#'   `spde(x, y)[a].range` for level a. What is given for one is for all levels, and so is the mesh.
-#' @return Nothing: calling it outside a formula is an error.
-#' @references Lindgren, F., Rue, H. and Lindstrom, J. (2011). An explicit link between Gaussian fields and Gaussian
-#'   Markov random fields: the stochastic partial differential equation approach. Journal of the Royal Statistical
-#'   Society B 73, 423-498.
+#' **Priors.** Range and sd are only weakly identified together, so both always have a prior. The defaults are penalised
+#' complexity priors (Fuglstad et al., 2019): `pc_range(d / 10, 0.05)` with d the diagonal of the bounding box, that is
+#' P(range < d / 10) = 0.05, and `pc(3 s, 0.05)`, that is P(sd > 3 s) = 0.05, with s the standard deviation of the
+#' response if the link is the identity and 1 otherwise. A number is a starting value, under the same prior.
 #'
-#'   Fuglstad, G.-A., Simpson, D., Lindgren, F. and Rue, H. (2019). Constructing priors that penalize the complexity of
-#'   Gaussian random fields. Journal of the American Statistical Association 114, 445-452.
-#' @seealso [galvi_mesh()], [quadrature_scheme()] for point patterns, [gmrf()] for regions, [gp()]
+#' **Coordinates** are coordinates of a plane. Longitude and latitude should be projected first, because away from the
+#' equator a degree of longitude is shorter than a degree of latitude; a message says so if their names look like these.
+#'
+#' **Predictions** can be made anywhere on the mesh. Locations outside it are an error; give `mesh` a larger extent.
+#'
+#' @param x,y Coordinates: numeric columns or expressions in columns, both in the same unit.
+#' @param mesh The mesh: [galvi_mesh()], a `list(nodes, triangles)`, or a mesh of package fmesher or INLA (see
+#'   [as_galvi_mesh()]). NULL, the default, makes one as described, or takes that of the [quadrature_scheme()] in
+#'   `data`.
+#' @param range The distance at which the correlation is about 0.14, in units of the coordinates: a starting value,
+#'   [fixed()], [pc_range()] or another prior of a positive number.
+#' @param sd The marginal standard deviation of the field (away from the boundary of the mesh), in units of the linear
+#'   predictor: a starting value, [fixed()], [pc()] or another prior of a positive number.
+#' @param by A numeric variable that multiplies the field (a spatially varying coefficient), or a factor: each level
+#'   then has a field of its own, independent of the others.
+#' @param by_hyper For a factor `by`: `"shared"` (the default) for a common range and sd, or `"each"` for one pair per
+#'   level, with names such as `spde(x, y, by = f)[a].range` for level a. A value or prior given to the term applies to
+#'   all levels, and so does the mesh.
+#' @return No value. The term is only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if the term is called outside a formula or without `x` and `y`; `galvi_error_argument` if
+#' `mesh`, `range` or `sd` is not as described, or if `range` starts at more than 10,000 edges; `galvi_error_data` if a
+#' coordinate is not numeric and finite or lies outside the mesh, and `galvi_error_newdata` for locations in `newdata`.
+#'
+#' `galvi_warning_mesh`: the mesh is too coarse for the estimated range. `galvi_message_coordinates`: coordinates look
+#' like degrees.
+#' @references
+#' Lindgren, F., Rue, H. and Lindstrom, J. (2011). An explicit link between Gaussian fields and Gaussian Markov random
+#' fields: the stochastic partial differential equation approach. *Journal of the Royal Statistical Society: Series B*
+#' 73, 423-498.
+#'
+#' Fuglstad, G.-A., Simpson, D., Lindgren, F. and Rue, H. (2019). Constructing priors that penalize the complexity of
+#' Gaussian random fields. *Journal of the American Statistical Association* 114, 445-452.
+#' @seealso [galvi_mesh()] for meshes, [quadrature_scheme()] for point patterns (log-Gaussian Cox processes).
+#' @family terms
 #' @examples
 #' # magnitudes of earthquakes near Fiji
 #' d <- transform(quakes, x = long / 10, y = lat / 10)
 #' fit <- galvi(mag ~ log(stations) + spde(x, y), data = d[1:300, ])
-#' summary(fit)
+#' fit
 #' plot(fit, terms = "spde(x, y)")
+#' # kriging: the field at a place without observations
+#' predict(fit, data.frame(stations = 30, x = 18.2, y = -2), interval = "credible")
 #' @export
 spde <- function(x, y, mesh = NULL, range = NULL, sd = NULL, by = NULL, by_hyper = c("shared", "each")) {
   stop_term("spde", "z ~ spde(x, y)")
@@ -95,7 +113,7 @@ learn_places <- function(spec, x, name) {
   } else {
     if (spec$diagonal == 0) {
       stop_galvi("data", sprintf(
-        "%s has all observations in one place: give it a `mesh`, or leave it out.", spec$label
+        "%s has all observations at one place: give a `mesh`, or leave the term out.", spec$label
       ))
     }
     start <- spde_settings(spec, 1)$range$value
@@ -106,7 +124,7 @@ learn_places <- function(spec, x, name) {
   spec
 }
 
-#' The mean length of the edges of triangles, the median of those that places are in
+#' The mean length of the edges of a triangle, median over the triangles that contain places
 #' @noRd
 typical_edge <- function(mesh, node) {
   corner <- function(k) mesh$nodes[node[, k], , drop = FALSE]
@@ -134,7 +152,7 @@ find_places <- function(spec, x, name) {
     found$node[outside, ] <- 0L
     found$weight[outside, ] <- 0
   }
-  # the field's layout wants no entries of weight zero
+  # the design has no entries of weight zero
   found$node[found$weight == 0] <- 0L
   list(at = found$node, weight = found$weight)
 }
@@ -189,7 +207,7 @@ spde_hyper <- function(spec, context) {
   })
 }
 
-# C is (edge / range)^4 of G C^-1 G, about: where that is less than rounding the precision has no digits left.
+# In the precision, C is about (edge / range)^4 of G C^-1 G; below the rounding error the field is numerically improper.
 longest_range <- 1e4
 
 check_range <- function(spec, range) {
@@ -201,14 +219,14 @@ check_range <- function(spec, range) {
   ))
 }
 
-#' The field is coarser than its own structure where few edges make a range
+#' Warns of a mesh that is too coarse for the estimated range
 #' @noRd
 tell_coarse_mesh <- function(fit, spec) {
   own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$parameter == "range", ]
   least <- own[which.min(own$estimate), ]
   if (least$estimate >= 4 * spec$edge) return(invisible())
   warn_galvi("mesh", sprintf(paste(
-    "%s, %s, is less than four edges of the mesh (about %s near the data), which is too coarse for it: fit again with",
+    "%s, %s, is less than four edges of the mesh (about %s near the data): the mesh is too coarse. Fit again with",
     "`mesh = galvi_mesh(coords, max_edge = %s)`."
   ), least$name, format(least$estimate, digits = 3L), format(spec$edge, digits = 3L),
     format(least$estimate / 8, digits = 2L)), call = fit$call)

@@ -1,53 +1,69 @@
 # The terms rw1(), rw2() and ar1(): effects of times, alike among neighbouring times.
 
-#' Effects of times that resemble their neighbours
+#' Random walks and autoregressive effects in time
 #'
-#' `rw1(t)`, `rw2(t)` and `ar1(t)` in a formula of [galvi()] add an effect for every step of a time: random
-#' walks of first and second order and a stationary autoregression. They have a meaning in formulas only.
+#' `rw1(t)`, `rw2(t)` and `ar1(t)` in a formula of [galvi()] add a random effect for each step of time: a random walk of
+#' first or second order, or a stationary autoregressive process of order one. Use them for trends, smoothing and
+#' forecasts.
 #'
+#' @details
 #' | term | prior |
 #' |:--|:--|
-#' | `rw1` | differences z_(t+1) - z_t are independent N(0, variance) |
+#' | `rw1` | first differences z_(t+1) - z_t are independent N(0, variance) |
 #' | `rw2` | second differences z_(t+1) - 2 z_t + z_(t-1) are independent N(0, variance) |
-#' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)), each z_t N(0, variance) |
+#' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)); marginally z_t ~ N(0, variance) |
 #'
-#' * `t` holds whole numbers or dates, or is a factor, whose levels are the steps. Steps between the first and
-#'   the last that have no observations are filled in; several observations of a step are fine.
-#' * The steps of dates are days, unless `unit` says weeks (which begin on Mondays), months, quarters or years
-#'   of the calendar: `rw1(date, unit = "month")`. Every date then counts as the period that it is in, in new
-#'   data too. A message tells where most days have no observation. Variances are per step.
-#' * Random walks do not determine a constant, which is removed: their effects add up to zero, and the
-#'   intercept of the formula is the level. `rw2` does not determine its slope either, which has the prior of a
-#'   fixed effect's slope: `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] sets it.
-#' * Predictions before the first and after the last time are forecasts: of `rw1` the last value, of `rw2`
-#'   the last slope, of `ar1` back to zero, with the bands that belong to them. A factor has no steps beyond
-#'   its levels.
+#' **Steps.** `t` contains whole numbers or dates, or is a factor whose levels are the steps in their order. Steps
+#' without observations between the first and the last are included, and a step can have several observations. Steps of
+#' dates are days, unless `unit` says otherwise (calendar weeks begin on Mondays): every date then stands for the period
+#' that contains it, in new data too. Variances are per step.
+#'
+#' **Identifiability.** Random walks are intrinsic: they do not determine a constant, so their effects sum to zero over
+#' the steps and the intercept is the overall level. `rw2` does not determine its linear trend either; the slope of that
+#' trend has the prior of a fixed effect, which `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] changes.
+#'
+#' **Forecasts.** `newdata` may contain times before the first and after the last observation: `rw1` continues the last
+#' value, `rw2` the last slope, and `ar1` returns to zero, with intervals that widen accordingly. A factor has no steps
+#' beyond its levels, and a cyclic walk none outside its cycle.
 #'
 #' @inheritParams iid
 #' @param t The time of each row: whole numbers, dates (with `unit` also date-times) or a factor.
-#' @param variance The variance in the table above.
-#' @param scale Multiply the precision such that the geometric mean of the effects' variances is `variance`?
-#'   Then it does not depend on the number of steps.
-#' @param cyclic Is the last step next to the first?
-#' @param unit The step of dates: `"day"` (if it is not given), `"week"`, `"month"`, `"quarter"` or `"year"`.
-#' @param correlation The correlation of neighbouring times, between -1 and 1: a number is where learning
-#'   starts, [fixed()] fixes it.
-#' @return Nothing: calling them outside a formula is an error.
-#' @seealso [iid()], [gmrf()], [gp()] with [matern12()] for `ar1` in continuous time
+#' @param variance The variance in the table under Details, in squared units of the linear predictor. Accepts the same
+#'   as `variance` in [iid()].
+#' @param scale Scale the precision so that the geometric mean of the marginal variances is `variance`? `variance` then
+#'   does not depend on the number of steps. FALSE by default.
+#' @param cyclic Is the last step a neighbour of the first, as with months of the year? FALSE by default.
+#' @param unit For dates: `"day"` (the default), `"week"`, `"month"`, `"quarter"` or `"year"`.
+#' @param correlation For `ar1`: the correlation of neighbouring steps, between -1 and 1. A number is the starting value
+#'   (0.5 by default), [fixed()] fixes it.
+#' @return No value. The terms are only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if a term is called outside a formula or without `t`; `galvi_error_argument` if an argument is
+#' not as described; `galvi_error_data` if `t` is neither whole numbers nor dates nor a factor, has too few steps (`rw1`
+#' needs 2, `rw2` and cyclic walks 3) or more than a million; `galvi_error_newdata` if `newdata` has a time that cannot
+#' be predicted.
+#'
+#' `galvi_message_steps` suggests a longer `unit` if fewer than half of the days have observations.
+#' @references
+#' Rue, H. and Held, L. (2005). *Gaussian Markov Random Fields: Theory and Applications*. Chapman and Hall/CRC.
+#' @seealso [gp()] with kernel [matern12()], which is an `ar1` in continuous time.
+#' @family terms
 #' @examples
+#' # the annual flow of the Nile and a forecast
 #' d <- data.frame(year = as.numeric(time(Nile)), flow = as.numeric(Nile))
 #' fit <- galvi(flow ~ rw1(year), data = d)
 #' plot(fit)
-#' # a forecast
 #' predict(fit, data.frame(year = 1971:1975), interval = "prediction")
 #'
+#' # counts with autocorrelation
 #' counts <- data.frame(year = 1860:1959, n = as.numeric(discoveries))
 #' galvi(n ~ ar1(year), data = counts, family = poisson())
 #'
-#' months <- data.frame(date = seq(as.Date("1974-01-15"), by = "month", length.out = 72))
+#' # monthly steps of dates: a trend and a season
+#' months <- data.frame(date = seq(as.Date("1974-01-15"), by = "month", length.out = 72), month = rep(1:12, 6))
 #' months$deaths <- as.numeric(ldeaths)
-#' fit <- galvi(deaths ~ rw1(date, unit = "month"), data = months)
-#' predict(fit, data.frame(date = as.Date("1980-01-01")), interval = "prediction")
+#' fit <- galvi(deaths ~ rw1(date, unit = "month") + rw2(month, cyclic = TRUE), data = months)
+#' predict(fit, data.frame(date = as.Date("1980-01-01"), month = 1), interval = "prediction")
 #' @name walks
 NULL
 
@@ -71,7 +87,7 @@ ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL, by_h
   stop_term("ar1", "y ~ ar1(t)")
 }
 
-# order: of the differences that are independent.
+# order: of the independent differences.
 walk_type <- function(definition, order) {
   time_type(
     definition, c("scale", "cyclic"), least = function(spec) if (spec$cyclic) 3L else order + 1L,
@@ -79,7 +95,7 @@ walk_type <- function(definition, order) {
       walk_structure(order, count_times(spec), more[1L], more[2L], spec$cyclic, spec$scaling)
     },
     unit_variance = function(spec) if (spec$scale) 1 else count_times(spec)^(2 * order - 1),
-    # a line is a direction of second differences
+    # second differences do not determine a linear trend
     basis = function(spec) if (order == 2L && !spec$cyclic) list(name = "slope", slope = TRUE)
   )
 }
@@ -129,8 +145,8 @@ date_units <- function() {
 
 is_date <- function(x) inherits(x, c("Date", "POSIXct"))
 
-# Most days of what are months, say, have no observation: the walk is longer than it needs to be, and its
-# variance is a day's.
+# If dates are monthly, say, most days have no observation: the walk is longer than needed, and its variance is per
+# day.
 tell_empty_steps <- function(spec, date, name) {
   seen <- unique(as.numeric(date))
   if (length(seen) < 2L || 2 * length(seen) >= spec$count) return(invisible())
@@ -148,7 +164,7 @@ tell_empty_steps <- function(spec, date, name) {
   ))
 }
 
-# A walk over seconds since 1970 is a mistake.
+# More steps are a mistake, such as date-times in seconds.
 most_steps <- 1e6
 
 learn_times <- function(spec, x, name) {

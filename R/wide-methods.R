@@ -1,37 +1,52 @@
 # Methods of fits in the wide form (R/wide.R): the long form's numbers in the shape of the response.
 
-#' Predictions of a response with columns
+#' Predictions for multivariate responses
 #'
-#' Fits of `responses(Y) ~ x + factors(d)` predict every entry of Y, missing or not, as a matrix of the shape of Y;
-#' rows of `newdata` are new units. These have their scores from the prior, or, where some of their responses are known,
-#' from the posterior given these. The other types of prediction and their arguments are those of [predict.galvi()].
+#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] predict every entry of Y, missing ones included, as a matrix
+#' of the shape of Y. New units can be predicted from their covariates alone or also from some of their responses
+#' (conditional prediction).
 #'
-#' Of a list of families every column has its own. Predictions of an ordinal column among others are expected
-#' positions among its levels.
+#' @details
+#' Without `responses`, the scores of new units have their prior, N(0, I). With `responses`, they have their posterior
+#' given these, at the estimated loadings and other hyperparameters.
+#'
+#' With a list of families, each column is predicted by its own family. An ordinal column among others is predicted by
+#' its expected level, with levels numbered from 1.
+#'
 #' @param object A fit of [galvi()] whose formula has [responses()].
-#' @param newdata A data frame with the variables of the formula, a row for each new unit. Without it, the units that
-#'   were observed.
-#' @param type `"response"`, `"link"`, `"terms"`, `"quantile"`, `"cdf"`, and for a single family of classes `"class"`
-#'   and `"prob"`.
-#' @param responses Known responses of the rows of `newdata`: a matrix or data frame with the columns of Y, NA where
-#'   they are not known.
-#' @param entries A matrix of two columns, row and column of single entries (numbers or names): predictions of these
-#'   alone, as a vector.
+#' @param newdata A data frame with the variables of the formula, a row per new unit. Without it, predictions are for
+#'   the observed units, or, if `responses` is given, for new ones without covariates.
+#' @param type `"response"` (the default), `"link"`, `"terms"`, `"quantile"` or `"cdf"`; for a single family with
+#'   classes also `"class"` and `"prob"`. See [predict.galvi()]. For `residuals()` and `fitted()`, types as in
+#'   [residuals.galvi()].
+#' @param responses Known responses of the new units: a matrix or data frame with the columns of Y, or a vector for one
+#'   unit; NA where unknown.
+#' @param entries A matrix of two columns, the row and column (numbers or names) of single entries. Only these are then
+#'   predicted, as a vector.
 #' @param se.fit,interval,level,probs,q,re_formula As in [predict.galvi()].
-#' @param nsim,seed As in [stats::simulate()].
+#' @param nsim,seed As in [simulate.galvi()].
 #' @param ... Must be empty.
-#' @return `predict`, `fitted`: a matrix, units x columns of Y; an array with a third dimension for limits, quantiles,
-#'   terms or classes; with `se.fit` a list of two. `residuals`: a matrix, NA where Y is. `simulate`: a list of matrices
-#'   like Y. `coef`: the effects of each column, columns of Y x effects.
+#' @return
+#' * `predict()`, `fitted()`: a matrix, units x columns of Y; with intervals, quantiles, terms or classes an array whose
+#'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`.
+#' * `residuals()`: a matrix of the shape of Y, NA where Y is missing.
+#' * `simulate()`: a list of matrices of the shape of Y, with the classes as numbers where there are any.
+#' * `coef()`: a matrix of intercepts and slopes, columns of Y x effects.
+#' @section Errors:
+#' `galvi_error_newdata` if `newdata` or `responses` lacks a column, or `responses` has the wrong shape;
+#' `galvi_error_argument` if another argument is not as described.
+#' @family predictions and draws
 #' @examples
 #' Y <- scale(log(USArrests))
 #' Y[1, 2] <- NA
 #' fit <- galvi(responses(Y) ~ factors(1))
-#' predict(fit, entries = cbind("Alabama", "Assault"), interval = "credible", type = "link")
+#' # the missing entry
+#' predict(fit, entries = cbind("Alabama", "Assault"), interval = "prediction")
 #' # a new state of which two columns are known
 #' predict(fit, responses = rbind(new = c(1, NA, 0.5, NA)))
 #' @export
-predict.galvi_wide <- function(object, newdata, type = c("response", "link", "terms", "quantile", "cdf", "class", "prob"),
+predict.galvi_wide <- function(object, newdata,
+                               type = c("response", "link", "terms", "quantile", "cdf", "class", "prob"),
                                responses = NULL, entries = NULL, se.fit = FALSE,
                                interval = c("none", "credible", "prediction"), level = 0.95,
                                probs = c(0.05, 0.5, 0.95), q = NULL, re_formula = NULL, ...) {
@@ -146,7 +161,9 @@ new_responses <- function(responses, items, name) {
 #' @noRd
 long_view <- function(object) {
   object$formula <- object$design$formula
-  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else rep(1L, length(object$design$wide$items))
+  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else {
+    rep(1L, length(object$design$wide$items))
+  }
   class(object) <- "galvi"
   object
 }
@@ -287,7 +304,8 @@ fit_of_rows <- function(fit, rows) {
   if (length(rows) == fit$nobs) return(fit)
   fit$model <- model_of_rows(fit$model, rows)
   fit$data <- fit$data[rows, , drop = FALSE]
-  fit$posterior[c("mean", "variance")] <- lapply(fit$posterior[c("mean", "variance")], function(x) x[rows, , drop = FALSE])
+  moments <- c("mean", "variance")
+  fit$posterior[moments] <- lapply(fit$posterior[moments], function(x) x[rows, , drop = FALSE])
   fit$nobs <- length(rows)
   fit["na.action"] <- list(NULL)
   fit

@@ -1,39 +1,57 @@
 # The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
-# row for each entry of Y that is not missing; what is made of that fit comes back as matrices (R/wide-methods.R).
+# row for each observed entry of Y; methods of the fit return matrices (R/wide-methods.R).
 
-#' A response with columns, and their factors
+#' Multivariate responses and factor models
 #'
-#' `responses(Y) ~ x + factors(2)` in [galvi()] is a model of the matrix Y, units in rows and items in columns:
-#' eta_ij = offset_ij + b_j'x_i + w_j'z_i with scores z_i ~ N(0, I). Each column has an intercept, slopes and loadings of
-#' its own. Entries of Y may be missing. Poisson, binomial or ordinal columns make it a generalised linear latent
-#' variable model, gaussian ones probabilistic principal components, with a list of families factor analysis of mixed
-#' data. Both have a meaning in formulas only.
+#' `responses(Y) ~ x + factors(2)` in [galvi()] models all columns of a matrix or data frame Y together: species at
+#' sites, questions of a test, genes of cells. Each column has its own intercept, slopes and loadings; the rows share
+#' latent factors. The model is a generalised linear latent variable model (model-based ordination), factor analysis or
+#' probabilistic PCA.
 #'
-#' * Fixed effects are for each column; `0 +` leaves the intercepts out. Other terms, such as `gp(x)` or `(1 | block)`,
-#'   are shared by all columns: in `gp(x)` one function, in `(1 | unit)` an effect of each row.
-#' * Column intercepts, slopes and loadings are learned as points. With `factors(2, columns = "random")` intercepts and
-#'   slopes have priors, as fixed effects of [galvi()] have, and are integrated over.
-#' * `family` is one family, whose parameters all columns share, or a list of them, one for each column (in their order,
-#'   or named like them), each with parameters of its own: `rep(list(gaussian()), ncol(Y))` is factor analysis.
-#' * `offset` and `weights` may be a vector, with an element for each row of Y, or a matrix like Y. The trials of
-#'   binomial columns that are proportions are weights.
-#' * The fit's `predict()`, `fitted()`, `residuals()` and `simulate()` have the shape of Y: see [predict.galvi_wide()].
-#' @param Y A numeric matrix or a data frame of columns as the family takes them.
-#' @param d The number of factors, less than the number of columns.
-#' @param columns `"points"` or `"random"`: what intercepts and slopes of columns are.
+#' @details
+#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i, with scores z_i ~ N(0, I) of
+#' dimension d. Entries of Y may be missing. It is the model of [rr()] in wide form: a fit is computed on the long form
+#' of Y and its methods return matrices (see [predict.galvi_wide()]).
+#'
+#' **Fixed effects** are for each column; `0 +` removes the intercepts. **Other terms**, such as `gp(x)` or `(1 |
+#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row.
+#'
+#' **Column effects.** Intercepts, slopes and loadings are point estimates, which maximise the marginal likelihood or
+#' its bound. With `factors(2, columns = "random")`, intercepts and slopes have priors like the fixed effects of
+#' [galvi()] and are integrated over; the loadings remain point estimates.
+#'
+#' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
+#' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
+#' ncol(Y))` is factor analysis; families of different kinds give factor analysis of mixed data.
+#'
+#' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
+#' columns that are proportions, weights are the numbers of trials.
+#'
+#' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
+#' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.
+#' @param columns `"points"` (the default) for intercepts and slopes that are point estimates, `"random"` for ones with
+#'   priors.
 #' @param loadings As in [rr()].
-#' @return Nothing: calling them outside a formula is an error.
+#' @return No value. Both are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` where only one of the two is there, or `factors()` twice; `galvi_error_response` where Y is not
-#' a matrix or a column does not suit its family; `galvi_error_family` where a list of families is not one for each
-#' column.
+#' `galvi_error_formula` if only one of `responses()` and `factors()` is there, or `factors()` occurs twice;
+#' `galvi_error_response` if Y is not a matrix or a column does not suit its family; `galvi_error_family` if a list of
+#' families does not have one for each column; `galvi_error_argument` if `d` is too large.
 #' @inherit rr references
-#' @seealso [rr()], the same for rows in any order; `vignette("ordination")`.
+#' @seealso [predict.galvi_wide()] for predictions; [galvi-factors] for `loadings()`, `scores()` and `biplot()`;
+#'   `vignette("ordination")`.
+#' @family terms
 #' @examples
 #' fit <- galvi(responses(scale(log(USArrests))) ~ factors(1), data = USArrests)
 #' fit
 #' loadings(fit)
 #' predict(fit, type = "link")[1:3, ]
+#'
+#' # a factor model of counts, a negative binomial for each column
+#' set.seed(1)
+#' z <- rnorm(60)
+#' Y <- sapply(c(a = 1, b = -0.5, c = 0.8), function(w) rnbinom(60, size = 3, mu = exp(1 + w * z)))
+#' galvi(responses(Y) ~ factors(1), family = rep(list(negbinomial()), 3))
 #' @name responses
 NULL
 
@@ -49,7 +67,7 @@ factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
 
 is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
 
-# Names of the long form's own columns.
+# Names of the columns that the long form adds.
 wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights = ".weights", offset = ".offset")
 
 # ---- formula, data -> long form ----
@@ -68,11 +86,11 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   items <- names(Y$columns)
   known <- !vapply(Y$columns, is.na, logical(n)) & kept
   dim(known) <- c(n, length(items))
-  if (!any(known)) stop_galvi("response", sprintf("`%s` has no entry that is not missing.", Y$name))
+  if (!any(known)) stop_galvi("response", sprintf("All entries of `%s` are missing.", Y$name))
   bare <- items[!colSums(known)]
   if (length(bare)) {
     stop_galvi("response", sprintf(
-      "`%s`: the column %s has no entry that is not missing: leave it out.", Y$name, quote_names(bare[1L])
+      "`%s`: all entries of the column %s are missing: leave it out.", Y$name, quote_names(bare[1L])
     ))
   }
   cells <- which(known) # column after column
@@ -85,7 +103,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
   used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
   long <- long_formula(parts, env)
-  # the columns have been read: what they are now are numbers
+  # the columns have been read and are numbers now
   design <- design_of_data(list(long), frame, as_galvi_family("gaussian"), Filter(Negate(is.null), used), na.action)
   left <- attr(design$data, "na.action")
   keep <- if (length(left)) -as.integer(left) else seq_along(cells)
@@ -93,7 +111,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design$levels <- read$levels
   design["latents"] <- list(family_type(families$family)$latents(read$levels, families$family))
   if (length(design$latents) > 1L) {
-    stop_galvi("family", sprintf("%s has several linear predictors for a response, which factors() do not have.",
+    stop_galvi("family", sprintf("factors() needs one linear predictor per response, and %s has several.",
       the_family(families$family)))
   }
   design$family <- families$family
@@ -114,7 +132,7 @@ wide_parts <- function(formula) {
   own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
   if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
     stop_galvi("formula", sprintf(
-      "`%s`: responses() goes with one factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
+      "`%s`: responses() needs one term factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
     ))
   }
   call <- pieces[own][[1L]]$expr
@@ -194,10 +212,12 @@ unit_labels <- function(rows, data, n) {
 
 # The variables of each row of Y that the terms read, from `data` or where the formula was written.
 wide_rows <- function(parts, data, env, n) {
-  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, spec_names)), unlist(lapply(parts$specs, function(
-    spec) if (spec_has_dot(spec)) names(data)))))
+  of_term <- function(spec) c(spec_names(spec), if (spec_has_dot(spec)) names(data))
+  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, of_term))))
   clash <- intersect(wanted, wide_names)
-  if (length(clash)) stop_galvi("data", sprintf("`%s` is a name of galvi's own: rename it.", clash[1L]))
+  if (length(clash)) {
+    stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the variable.", clash[1L]))
+  }
   values <- lapply(stats::setNames(nm = wanted), function(v) {
     x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
     if (NROW(x) == n && !is.function(x)) x
@@ -211,7 +231,7 @@ wide_subset <- function(subset, data, env, n) {
   x <- check_evaluates(eval(subset, as.list(data), env), "subset")
   if (is.logical(x) && length(x) == n) return(!is.na(x) & x)
   if (is.numeric(x) && all(x %in% c(seq_len(n), -seq_len(n)))) return(seq_len(n) %in% seq_len(n)[x])
-  stop_galvi("argument", sprintf("`subset` must say of each of the %d rows whether it is used.", n))
+  stop_galvi("argument", sprintf("`subset` must select some of the %d rows.", n))
 }
 
 # A vector with an element for each row, or a matrix with one for each entry -> n x p, NULL for none.
@@ -244,131 +264,4 @@ long_frame <- function(rows, at, units, items) {
   frame[[wide_names[["item"]]]] <- labelled(at$item, items)
   frame[[wide_names[["unit"]]]] <- labelled(at$unit, units)
   structure(frame, row.names = seq_along(at$unit), class = "data.frame")
-}
-
-# ---- families ----
-
-#' One family, or one for each column: list(family, part: NULL, or which of the family's parts each column has)
-#' @noRd
-wide_families <- function(family, items) {
-  listed <- is.list(family) && !is.object(family)
-  if (!listed) return(list(family = as_galvi_family(family)))
-  p <- length(items)
-  if (length(family) != p || !is.null(names(family)) && !setequal(names(family), items)) {
-    stop_galvi("family", sprintf(
-      "`family` must be one family or a list of %d, one for each column%s, not %s.", p,
-      if (is.null(names(family))) "" else sprintf(" (%s)", quote_names(items, max = 6L)), describe(family)
-    ))
-  }
-  if (!is.null(names(family))) family <- family[items]
-  parts <- lapply(seq_len(p), function(j) as_galvi_family(family[[j]], arg = sprintf("family[[%d]]", j)))
-  list(family = mixed_family(stats::setNames(parts, items)), part = seq_len(p))
-}
-
-#' A family for each of several columns: `parts` is the list of them, named like the columns
-#' @noRd
-mixed_family <- function(parts) {
-  links <- unique(vapply(parts, `[[`, "", "link"))
-  structure(
-    list(family = "mixed", link = if (length(links) == 1L) links else "mixed", parts = parts),
-    class = c("galvi_family", "family")
-  )
-}
-
-is_mixed <- function(family) !is.null(family$parts)
-
-#' Of a family with parts, what its entry in family_types() would be
-#' @noRd
-mixed_type <- function(family) list(links = c(mixed = "mixed"))
-
-#' The likelihood of a family with parts: each with hyperparameters of its own, called after its column
-#' @noRd
-mixed_likelihood <- function(family, design, registry, held) {
-  parts <- lapply(seq_along(family$parts), function(i) {
-    own <- family$parts[[i]]
-    at <- which(design[["part"]] == i)
-    same_units <- link_has(own, "same_units")
-    response <- list(
-      y = design$y[at], size = design$size[at], weights = design$weights[at],
-      modelled = if (same_units) design$y[at] - design$offset[at, 1L] else design$y[at] / design$size[at],
-      levels = design$levels[[i]]
-    )
-    item <- names(family$parts)[i]
-    renamed <- list(add = function(owner, parameter, value, lower, upper, ...) {
-      # a column's noise vanishes where a factor is that column (Heywood): the search ends a millionth from it
-      if (parameter == "variance" && same_units) lower <- max(lower, 1e-8 * upper)
-      registry$add(paste(item, owner, sep = "."), parameter, value, lower, upper, ...)
-    })
-    family_likelihood(own, response, renamed, held)
-  })
-  list(type = "mixed", parts = parts)
-}
-
-#' Every column as its family reads it, new ones with the fit's `levels`: list(y, size, weights of the entries in order; levels, of a family with parts
-#' a list of them)
-#' @noRd
-read_columns <- function(Y, families, at, cells, weights, levels = NULL) {
-  own_weights <- if (is.null(weights)) NULL else weights[cells]
-  if (is.null(families$part)) {
-    y <- unlist(lapply(unname(Y$columns), as_plain), use.names = FALSE)[cells]
-    own <- column_levels(Y$columns)
-    if (!is.null(own)) y <- factor(y, own$levels, ordered = own$ordered)
-    return(family_response(families$family, y, own_weights, Y$name, levels))
-  }
-  read <- lapply(seq_along(Y$columns), function(j) {
-    mine <- which(at$item == j)
-    family <- families$family$parts[[j]]
-    name <- names(Y$columns)[j]
-    known <- if (!is.null(levels)) c(character(), levels[[j]])
-    out <- family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
-    if (length(family_type(family)$latents(out$levels, family)) > 1L) {
-      stop_galvi("family", sprintf("%s of the column `%s` has several linear predictors.", the_family(family), name))
-    }
-    out
-  })
-  together <- function(what) unlist(lapply(read, `[[`, what), use.names = FALSE)
-  list(y = together("y"), size = together("size"), weights = together("weights"), levels = lapply(read, `[[`, "levels"))
-}
-
-# Columns of a data frame that are factors with the same levels stay that.
-column_levels <- function(columns) {
-  if (!is.factor(columns[[1L]])) return(NULL)
-  levels <- levels(columns[[1L]])
-  if (!all(vapply(columns, function(x) identical(levels(x), levels), NA))) {
-    stop_galvi("response", paste(
-      "Columns of responses() that are factors must have the same levels, or families of their own: give a list of",
-      "families."
-    ))
-  }
-  list(levels = levels, ordered = is.ordered(columns[[1L]]))
-}
-
-as_plain <- function(x) if (is.factor(x)) as.character(x) else x
-
-#' What facts_of() says, of all parts together
-#' @noRd
-mixed_facts <- function(fit) {
-  parts <- do.call(rbind, lapply(seq_along(fit$family$parts), function(i) facts_of(part_view(fit, i))))
-  data.frame(
-    type = "mixed", log_concave = all(parts$log_concave), conjugate = FALSE, closed_form = all(parts$closed_form),
-    discrete = all(parts$discrete), separable = TRUE, latents = 1L, classes = 0L
-  )
-}
-
-# mixed: 3 gaussian, 2 poisson columns
-mixed_label <- function(family) {
-  kinds <- vapply(family$parts, function(part) sprintf("%s (%s link)", part$family, part$link), "")
-  counts <- table(factor(kinds, unique(kinds)))
-  if (length(counts) == 1L) return(sprintf("%s, its parameters for each column", names(counts)))
-  paste0("mixed: ", paste(counts, names(counts), collapse = ", "))
-}
-
-#' The fit as if all of it were of the i-th part's family: for predictions of its rows
-#' @noRd
-part_view <- function(fit, i) {
-  fit$family <- fit$family$parts[[i]]
-  fit$design$family <- fit$family
-  fit$model$likelihood <- fit$model$likelihood$parts[[i]]
-  fit$design$response$levels <- fit$design$response$levels[[i]]
-  fit
 }

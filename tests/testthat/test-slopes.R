@@ -152,7 +152,7 @@ test_that("correlations go to partial ones and back, and no others are taken", {
   expect_true(anyNA(transform_arguments(transforms[1:3], c(0.9, 0.9, -0.9))))
   d <- some_groups()
   refused <- function(cor) {
-    expect_error(galvi(y ~ (1 + x + z | g), d, prior = list(cor = cor)), "no correlation matrix",
+    expect_error(galvi(y ~ (1 + x + z | g), d, prior = list(cor = cor)), "do not make a correlation matrix",
       class = "galvi_error_prior")
   }
   refused(c(0.9, 0.9, -0.9))
@@ -305,12 +305,12 @@ test_that("what varies by group has to be told apart", {
   refused(y ~ (1 | g) + iid(g), "have the same effects", "formula")
   refused(y ~ (x | g) + (1 | g), "have the same effects", "formula")
   refused(y ~ (x | g) + iid(g, by = x), "have the same effects", "formula")
-  refused(y ~ (x + twice | g), "cannot be told apart: `twice`", "data")
-  refused(y ~ (one | g), "cannot be told apart", "data")
+  refused(y ~ (x + twice | g), "linearly dependent effects: `twice`", "data")
+  refused(y ~ (one | g), "linearly dependent", "data")
   refused(y ~ (x | one), "one level only", "data")
   refused(y ~ (text | g), "one level only", "data")
   refused(y ~ (0 | g), "no effect left of the bar", "formula")
-  refused(y ~ (. | g), "stands for nothing", "formula")
+  refused(y ~ (. | g), "not supported: name the variables", "formula")
   refused(y ~ (gp(x) | g), "cannot be left of the bar", "formula")
   refused(y ~ (x | g + f), "one term for each grouping", "formula")
   refused(y ~ (x + offset(z) | g), "offset", "formula")

@@ -160,7 +160,7 @@ test_that("bad coordinates are errors that say what to do", {
   held <- function(formula, data = d) galvi(formula, data, hyper = "fixed")
   refused(held(z ~ spde(x)), "needs `y`", "formula")
   refused(held(z ~ spde(x, f)), "must be numbers", "data")
-  refused(held(z ~ spde(s, s)), "all observations in one place", "data")
+  refused(held(z ~ spde(s, s)), "all observations at one place", "data")
   refused(held(z ~ spde(x, y, mesh = 3)), "must be a mesh")
   refused(held(z ~ spde(x, y, mesh = mesh), transform(d, x = 10 * x)), "2 of 4 places are outside the mesh", "data")
   refused(held(z ~ spde(x, y), transform(d, x = x / 0)), "finite", "data")

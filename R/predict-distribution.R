@@ -1,0 +1,125 @@
+# Types about the distribution of a new response (quantile, density, survival, cdf), and its moments.
+
+predict_quantile <- function(fit, target, options) {
+  quantiles <- response_quantiles(fit, target, latent_marginals(fit, target), options$probs)
+  warn_large_quantiles("Quantiles", quantiles, target)
+  colnames(quantiles) <- paste0(format(100 * options$probs, trim = TRUE, digits = 7), "%")
+  list(fit = quantiles)
+}
+
+predict_density <- function(fit, target, options) {
+  if (is.null(target$y)) {
+    stop_galvi("newdata", "type = \"density\" needs the response in `newdata`, as the formula names it.")
+  }
+  marginals <- latent_marginals(fit, target)
+  if (has_classes(fit)) return(list(fit = class_log_probability(fit, marginals, target)))
+  known <- target$censoring
+  list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
+}
+
+#' P(Y > t) or P(Y <= t): N* x T, or N* x T x 3 with limits of that probability given eta, in which it is
+#' monotone
+#' @param tail `"upper"` or `"cdf"`.
+#' @noRd
+predict_tail <- function(tail, fit, target, options) {
+  check_no_classes(fit, "A distribution function")
+  marginals <- latent_marginals(fit, target)
+  at <- function(fit, marginals, y) {
+    response_moment(fit, marginals, tail, size = target$size, y = rep(y, target$n))
+  }
+  names <- format(options$at, trim = TRUE, digits = 7)
+  columns <- lapply(options$at, function(y) at(fit, marginals, y))
+  probability <- matrix(unlist(columns), target$n, dimnames = list(NULL, names))
+  if (options$interval == "none") return(list(fit = probability))
+  check_one_latent(fit, "`interval = \"credible\"`")
+  if (is_distributional(fit)) {
+    known <- tail_limits_of_both(fit, tail, target, marginals, options)
+    limit <- function(j) as.vector(known[[j]])
+  } else {
+    limits <- lapply(options$at, function(y) {
+      limits_of(fit, marginals, options$level, function(fit, eta) at(fit, certain(eta), y))
+    })
+    limit <- function(j) unlist(lapply(limits, function(x) x[, j]))
+  }
+  list(fit = array(c(probability, limit(1L), limit(2L)), c(dim(probability), 3L),
+    list(NULL, names, c("fit", "lwr", "upr"))))
+}
+
+# Marginals of an eta that is known, K = 1.
+certain <- function(eta) list(mean = matrix(eta, ncol = 1L), variance = matrix(0, length(eta), 1L))
+
+#' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes
+#' @noRd
+response_quantiles <- function(fit, target, marginals, probs) {
+  check_no_classes(fit, "type = \"quantile\"")
+  columns <- lapply(probs, function(p) {
+    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / target$size
+  })
+  matrix(unlist(columns), ncol = length(probs))
+}
+
+#' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it
+#'
+#' With several states: averages (of logarithms on the natural scale), variances within and between states, and
+#' quantiles of the mixture.
+#' @param censoring,counts As in the model list: what "log_density" takes instead of y.
+#' @noRd
+response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probability = NULL,
+                            censoring = NULL, counts = NULL) {
+  n <- nrow(marginals$mean)
+  if (n == 0L) return(numeric())
+  of <- function(what, at = seq_len(n), y. = y, probability. = probability) {
+    function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts)
+  }
+  states <- marginal_states(fit, marginals)
+  if (length(states) == 1L) return(of(what)(states[[1L]]))
+  switch(what,
+    mean = , cdf = , upper = average_states(states, of(what)),
+    mean_variance = , variance = {
+      parts <- lapply(states, function(state) list(mean = of("mean")(state), variance = of(what)(state)))
+      # the mean of counts of successes is that of one trial
+      if (what == "variance" && !is.null(size)) {
+        parts <- lapply(parts, function(p) replace(p, "mean", list(size * p$mean)))
+      }
+      mixture_moments(parts, do.call(cbind, lapply(states, function(state) rep_len(state$weight, n))))$variance
+    },
+    quantile = mixture_response_quantile(fit, states, of, if (is.null(probability)) 0.5 else probability),
+    log_average_states(states, of(what))
+  )
+}
+
+#' @param at Which rows.
+#' @noRd
+state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts) {
+  n <- length(at)
+  as_galvi_error(predict_response(
+    fit$model$likelihood, state$hyper,
+    size = if (is.null(size)) rep(1, n) else size[at], y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[at],
+    mean = state$mean[at, , drop = FALSE], variance = state$variance[at, , drop = FALSE],
+    what = what, probability = if (is.null(probability)) 0.5 else probability,
+    censoring = take_rows_of(censoring, at), counts = take_rows_of(counts, at)
+  ))
+}
+
+#' Quantiles of the mixture, which lie between those of the states
+#' @param of As in response_moment().
+#' @noRd
+mixture_response_quantile <- function(fit, states, of, p) {
+  ends <- vapply(states, of("quantile"), numeric(nrow(states[[1L]]$mean)))
+  ends <- matrix(ends, ncol = length(states))
+  lower <- row_min(ends)
+  upper <- row_max(ends)
+  cdf <- function(x, at) {
+    y <- numeric(length(lower))
+    y[at] <- x
+    at_rows <- lapply(states, function(state) {
+      state$weight <- if (length(state$weight) > 1L) state$weight[at] else state$weight
+      state
+    })
+    average_states(at_rows, of("cdf", at, y))
+  }
+  open <- is.finite(lower) & is.finite(upper)
+  upper[!open] <- lower[!open]
+  if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
+  rising_root(function(x, at) cdf(x, at) - p, lower, upper)
+}

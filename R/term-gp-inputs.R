@@ -1,0 +1,158 @@
+# Inputs of gp(): what is remembered of the variables, their columns, `scale` and `by`.
+
+# What predictions need to know of a variable: its kind, levels and column names.
+input_facts <- function(x, name) {
+  if ((is.character(x) || is.factor(x)) && is.null(dim(x))) {
+    levels <- if (is.factor(x)) levels(x) else sort(unique(x))
+    return(list(kind = "factor", levels = levels))
+  }
+  if (!is_number_like(x)) {
+    stop_galvi("data", sprintf(
+      "`%s` must be numbers, a factor, text or logical to be an input of gp(), not %s.", name, describe(x)
+    ))
+  }
+  if (!is.matrix(x)) return(list(kind = "number"))
+  columns <- colnames(x)
+  list(kind = "matrix", columns = if (is.null(columns)) as.character(seq_len(ncol(x))) else columns)
+}
+
+is_number_like <- function(x) {
+  is.numeric(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))
+}
+
+# All inputs of a term, N x p; variable[j] is the variable that column j belongs to.
+input_block <- function(spec, frame) {
+  n <- nrow(frame)
+  names <- vapply(spec$inputs, variable_name, "")
+  columns <- Map(function(fact, name) input_columns(frame[[name]], fact, name), spec$facts, names)
+  width <- vapply(columns, NCOL, 1L)
+  matrix <- matrix(unlist(columns, use.names = FALSE), n, sum(width))
+  bad <- which(!is.finite(colSums(matrix)))
+  if (length(bad)) check_finite_inputs(matrix, rep(names, width))
+  # a factor is one variable whatever its width, a matrix has one per column
+  owns <- vapply(spec$facts, function(fact) fact$kind != "matrix", NA)
+  variables <- ifelse(owns, 1L, width)
+  first <- cumsum(c(0L, variables))[seq_along(variables)]
+  variable <- unlist(Map(function(w, own, f) if (own) rep(f + 1L, w) else f + seq_len(w), width, owns, first))
+  labels <- unlist(Map(
+    function(fact, name) if (fact$kind == "matrix") paste0(name, fact$columns) else name, spec$facts, names
+  ))
+  list(matrix = matrix, variable = as.integer(variable), names = as.character(labels))
+}
+
+input_columns <- function(x, fact, name) {
+  if (fact$kind != "factor") {
+    if (NCOL(x) != max(1L, length(fact$columns))) {
+      stop_galvi("data", sprintf("`%s` must have %d columns, not %d.", name, length(fact$columns), NCOL(x)))
+    }
+    return(matrix(as.numeric(x), NROW(x), NCOL(x)))
+  }
+  (outer(as.character(x), fact$levels, "==") + 0) / sqrt(2)
+}
+
+check_finite_inputs <- function(matrix, names) {
+  for (j in seq_len(ncol(matrix))) {
+    bad <- which(!is.finite(matrix[, j]))
+    if (length(bad)) {
+      stop_galvi("data", sprintf("`%s` must be finite; %s.", names[j], found_in_rows(matrix[, j], bad)))
+    }
+  }
+}
+
+# ---- scale = TRUE ----
+
+# centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard
+# deviation, the geometric mean of theirs, which leaves a single input's lengthscale in its own units.
+input_moments <- function(spec, x, weights) {
+  p <- ncol(x)
+  moments <- list(centre = numeric(p), factor = rep(1, p))
+  if (!spec$scale) return(moments)
+  numbers <- !is_indicator(spec)
+  sd <- column_sds(x, weights)
+  moments$centre[numbers] <- column_means(x, weights)[numbers]
+  varies <- numbers & sd > 0
+  if (any(varies) && has_isotropic_leaf(spec$kernel)) {
+    moments$factor[varies] <- exp(mean(log(sd[varies]))) / sd[varies]
+  }
+  moments
+}
+
+fact_widths <- function(spec) {
+  vapply(spec$facts, function(fact) {
+    switch(fact$kind, factor = length(fact$levels), matrix = length(fact$columns), 1L)
+  }, 1L)
+}
+
+apply_moments <- function(x, moments) {
+  if (all(moments$centre == 0) && all(moments$factor == 1)) return(x)
+  (x - rep(moments$centre, each = nrow(x))) * rep(moments$factor, each = nrow(x))
+}
+
+has_isotropic_leaf <- function(kernel) {
+  if (length(kernel$parts)) return(any(vapply(kernel$parts, has_isotropic_leaf, NA)))
+  !isTRUE(kernel$ard) && facts_of_kernel(kernel)$metric
+}
+
+# With one lengthscale, distances are dominated by the column with the largest standard deviation.
+inform_scales <- function(spec, kernel, x) {
+  sd <- column_sds(x)
+  factors <- is_indicator(spec)
+  for (leaf in kernel_leaves(kernel)) {
+    if (!facts_of_kernel(leaf)$metric) next
+    shared <- unlist(leaf$hyper[parameters_in_role(leaf, "lengthscale")])
+    if (is.null(shared)) shared <- unlist(leaf$hyper[parameters_in_role(leaf, "variance")])
+    if (length(unique(shared)) > 1L) next
+    at <- leaf$columns[!factors[leaf$columns] & sd[leaf$columns] > 0]
+    if (length(at) < 2L || max(sd[at]) < 100 * min(sd[at])) next
+    wide <- spec$input_names[spec$variable[at[which.max(sd[at])]]]
+    narrow <- spec$input_names[spec$variable[at[which.min(sd[at])]]]
+    inform_galvi("scale", sprintf(paste(
+      "%s: the standard deviation of `%s` is %s times that of `%s`, and the kernel has one lengthscale for",
+      "both. Use scale = TRUE in gp(), or ard = TRUE in the kernel."
+    ), spec$label, wide, format(max(sd[at]) / min(sd[at]), digits = 2), narrow))
+    return(invisible())
+  }
+}
+
+kernel_leaves <- function(kernel) {
+  if (!length(kernel$parts)) return(list(kernel))
+  unlist(lapply(kernel$parts, kernel_leaves), recursive = FALSE)
+}
+
+# ---- by ----
+
+# Levels of a factor `by`, NULL for numbers.
+by_levels <- function(x, name) {
+  if (is.factor(x)) return(levels(x))
+  if (is.character(x)) return(sort(unique(x)))
+  if (is_number_like(x) && is.null(dim(x))) return(NULL)
+  stop_galvi("data", sprintf("`by = %s` must be numbers or a factor, not %s.", name, describe(x)))
+}
+
+# list(by = N numbers) or list(group = N integers) or nothing.
+by_rows <- function(spec, frame) {
+  if (is.null(spec$by)) return(NULL)
+  x <- frame[[variable_name(spec$by)]]
+  if (!is.null(spec$by_levels)) return(list(group = match(as.character(x), spec$by_levels)))
+  x <- as.numeric(x)
+  check_finite_inputs(matrix(x), paste("by =", variable_name(spec$by)))
+  list(by = x)
+}
+
+# ---- kernels with finitely many columns ----
+
+# With a factor `by` every level has its own copy of the columns, zero in the rows of the others.
+finite_rows <- function(spec, x, frame) {
+  W <- finite_design(spec$finite, x)
+  by <- by_rows(spec, frame)
+  if (!is.null(by$by)) W <- W * by$by
+  if (!is.null(by$group)) {
+    W <- do.call(cbind, lapply(seq_along(spec$by_levels), function(level) W * (by$group == level)))
+  }
+  list(W = W)
+}
+
+finite_factors <- function(finite, spec) {
+  copies <- if (is.null(spec$by_levels)) 1L else length(spec$by_levels)
+  finite$factors[rep(seq_len(nrow(finite$factors)), copies), , drop = FALSE]
+}
