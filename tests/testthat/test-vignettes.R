@@ -61,12 +61,16 @@ test_that("files that vignettes name exist, with the functions that are said to 
     files <- setdiff(named[[vignette]], yours)
     expect_identical(files[!file.exists(from_root(files))], character(), label = vignette)
   }
-  # `file` (`function()`, `Struct`)
-  pairs <- matches("`src/[a-z_/]+[.](h|cpp)` \\(`[A-Za-z_]+", read_vignette("theory"))
-  expect_gt(length(pairs), 1L)
-  for (pair in pairs) {
-    parts <- strsplit(pair, "`", fixed = TRUE)[[1L]]
-    expect_match(paste(readLines(from_root(parts[2L])), collapse = "\n"), paste0("\\b", parts[4L], "\\b"), info = pair)
+  # `file` (`function()`, `Class`)
+  text <- paste(read_vignette("theory"), collapse = " ")
+  places <- strsplit(matches("`[A-Za-z_/]+[.](h|cpp|R)` \\(`[^`]+`[^)`]*(`[^`]+`[^)`]*)*\\)", text), "`", fixed = TRUE)
+  expect_gt(length(places), 15L)
+  for (place in places) {
+    file <- place[2L]
+    source <- paste(readLines(from_root(file)), collapse = "\n")
+    for (name in matches("^[A-Za-z_]+(?=(\\(\\))?$)", place[-(1:2)])) {
+      expect_true(grepl(paste0("\\b", name, "\\b"), source), label = sprintf("%s has %s", file, name))
+    }
   }
 })
 
