@@ -80,3 +80,19 @@ test_that("vignettes that vignettes name exist", {
     expect_identical(setdiff(paste0(named, ".Rmd"), c(basename(vignettes()), ".Rmd")), character(), label = basename(file))
   }
 })
+
+test_that("headings of troubleshooting are words of messages", {
+  lines <- read_vignette("troubleshooting")
+  headings <- setdiff(sub("^## ", "", lines[startsWith(lines, "## ")]), c(
+    "Missing values, and results that have fewer rows than the data", "The intercept is missing from an ordinal model"
+  ))
+  expect_gt(length(headings), 20L)
+  sources <- list.files(from_root(c("R", "src")), "[.](R|h|cpp)$", recursive = TRUE, full.names = TRUE)
+  words <- function(text) strsplit(gsub("[^[:alnum:]_()]+", " ", text), " ", fixed = TRUE)[[1L]]
+  said <- paste(words(paste(unlist(lapply(sources, readLines)), collapse = " ")), collapse = " ")
+  # three words in a row
+  for (heading in headings) {
+    runs <- apply(stats::embed(words(heading), 3L)[, 3:1, drop = FALSE], 1L, paste, collapse = " ")
+    expect_true(any(vapply(runs, grepl, NA, said, fixed = TRUE)), label = heading)
+  }
+})
