@@ -173,17 +173,17 @@ region_panel <- function(fit, spec, variables, settings, grid) {
     far = grid$far, check.names = FALSE
   )
   picture <- fine_picture(grid, lapply(seq_along(levels), function(k) prob[, k]))
-  prob <- vapply(picture$z, as.vector, numeric(length(picture$z[[1L]])))
-  points <- list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y)
   labels <- names(variables)
-  note <- join_notes(others_note(fit, labels), far_note(grid))
-  draw <- function(look) draw_regions(fit, picture$sides, prob, points, labels, spec$label, note, look)
-  list(name = spec$label, data = data, draw = draw, sketch = list(
-    kind = "regions", fit = fit, data = data, points = points, labels = labels, name = spec$label, note = note
-  ))
+  panel_of(fit, list(
+    data = data, sides = picture$sides, prob = vapply(picture$z, as.vector, numeric(length(picture$z[[1L]]))),
+    points = list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y), labels = labels, name = spec$label,
+    note = join_notes(others_note(fit, labels), far_note(grid), "contours: its probability")
+  ), draw_regions, gg_regions)
 }
 
-draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
+draw_regions <- function(fit, panel, look) {
+  prob <- panel$prob
+  sides <- panel$sides
   colours <- class_colours(fit, look)
   near <- !is.na(prob[, 1L])
   best <- max.col(ifelse(is.na(prob), 0, prob), ties.method = "first")
@@ -192,8 +192,8 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
   strength <- 0.75 * (highest - 1 / ncol(prob)) / (1 - 1 / ncol(prob))
   rgb <- t(grDevices::col2rgb(colours))[best, ]
   mixed <- ifelse(near, grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255), NA)
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note, look,
-    right = key_room(response_levels(fit)), tight = TRUE)
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), panel$labels[1L], panel$labels[2L], panel$name, panel$note,
+    look, right = key_room(response_levels(fit)), tight = TRUE)
   draw_picture(matrix(mixed, length(sides[[1L]])), sides)
   for (k in seq_along(colours)) {
     z <- matrix(prob[, k], length(sides[[1L]]))
@@ -204,7 +204,7 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
     ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
     draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
   }
-  points <- inside_panel(points)
+  points <- inside_panel(panel$points)
   which <- points$class + 1L
   shapes <- class_shapes(length(colours))
   graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,

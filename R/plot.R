@@ -88,55 +88,68 @@
 #' plot(fit, xlim = c(0, 40), xlab = "speed (mph)", col = "darkgreen")
 #' plot(fit, "calibration")
 #' @export
-plot.galvi <- function(x, which = c("effects", "trace", "relevance", "calibration", "survival"), terms = NULL,
-                       newdata = NULL, scale = c("auto", "link", "response"), level = 0.95, n = 101,
-                       max_inputs = 6, too_far = 0.1, map = NULL, bins = 10, ask = NULL, main = NULL,
-                       xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
+plot.galvi <- function(x, which = c("effects", "coefficients", "residuals", "worm", "predictive", "calibration",
+                         "survival", "relevance", "trace"),
+                       terms = NULL, newdata = NULL, scale = c("auto", "link", "response"), what = NULL,
+                       level = 0.95, n = 101, max_inputs = 6, too_far = 0.1, map = NULL, bins = 10,
+                       exponentiate = FALSE, by = NULL, ndraws = NULL, ask = NULL, main = NULL, xlab = NULL,
+                       ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
-  which <- first_choice(which, plot_kinds, "which")
-  check_panel_arguments(which, setdiff(names(match.call()), ""))
+  which <- first_choice(which, names(plot_kinds()), "which")
+  check_plot_arguments(which, setdiff(names(match.call()), ""))
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
-  panels <- fit_panels(x, which, terms, newdata, bins, list(
-    scale = scale, level = level, n = n, max_inputs = max_inputs, too_far = too_far, map = map, xlim = xlim,
-    ylim = ylim
-  ))
-  draw_panels(panels$draw, look, ask)
+  panels <- fit_panels(x, which, c(mget(plot_arguments(), environment()), look[c("xlim", "ylim")]))
+  draw_panels(lapply(panels$panels, `[[`, "draw"), look, ask)
   invisible(panels$data)
 }
 
-plot_kinds <- c("effects", "trace", "relevance", "calibration", "survival")
+# A kind of plot is its line here and its file. panels(fit, settings) gives list(data: what plot() returns, panels);
+# a panel is list(name, draw: a function of `look`, gg: a function without arguments that gives a ggplot), two
+# drawings of the same numbers. arguments: those of plot() that the kind takes; others given with it are an error.
+plot_kinds <- function() {
+  list(
+    effects = list(
+      panels = effect_panels,
+      arguments = c("terms", "scale", "what", "level", "n", "max_inputs", "too_far", "map")
+    ),
+    coefficients = list(panels = forest_panels, arguments = c("level", "exponentiate")),
+    residuals = list(panels = qq_panels, arguments = c("newdata", "by", "level")),
+    worm = list(panels = worm_panels, arguments = c("newdata", "by", "level")),
+    predictive = list(panels = predictive_panels, arguments = c("newdata", "ndraws", "level")),
+    calibration = list(panels = calibration_panels, arguments = c("newdata", "bins")),
+    survival = list(panels = survival_panels, arguments = c("newdata", "level", "n")),
+    relevance = list(panels = relevance_panels, arguments = NULL),
+    trace = list(panels = trace_panels, arguments = NULL)
+  )
+}
 
-#' What there is to draw: list(data, draw, and of effects sketches)
+plot_arguments <- function() unique(unlist(lapply(plot_kinds(), `[[`, "arguments")))
+
+#' @param settings Values of plot_arguments(); and xlim and ylim, where curves and images are computed between them.
 #' @noRd
-fit_panels <- function(fit, which, terms, newdata, bins, settings) {
+fit_panels <- function(fit, which, settings) {
   settings$scale <- first_choice(settings$scale, c("auto", "link", "response"), "scale")
   check_level(settings$level)
   settings$n <- check_whole(settings$n, "n", 3)
   settings$max_inputs <- check_whole(settings$max_inputs, "max_inputs")
   settings$too_far <- check_number(settings$too_far, "too_far", 0, infinite = TRUE)
+  settings$bins <- check_whole(settings$bins, "bins", 2)
+  settings$exponentiate <- check_flag(settings$exponentiate, "exponentiate")
   settings["map"] <- list(as_map(settings$map))
-  switch(which,
-    effects = effect_panels(fit, terms, settings),
-    trace = trace_panels(fit),
-    relevance = relevance_panels(fit),
-    calibration = calibration_panels(fit, newdata, check_whole(bins, "bins", 2)),
-    survival = survival_panels(fit, newdata, settings)
-  )
+  if (!is.null(settings$what)) settings$what <- check_each(settings$what, c("mean", "sd"), "what")
+  if (!is.null(settings$ndraws)) settings$ndraws <- check_whole(settings$ndraws, "ndraws", 2)
+  plot_kinds()[[which]]$panels(fit, settings)
 }
 
-# What some kinds of panels do not use is not quietly left out.
-check_panel_arguments <- function(which, given) {
-  own <- list(
-    effects = c("terms", "scale", "level", "n", "max_inputs", "too_far", "map"),
-    calibration = c("newdata", "bins"), survival = c("newdata", "level", "n")
-  )
-  for (kind in setdiff(names(own), which)) {
-    misplaced <- setdiff(intersect(given, own[[kind]]), own[[which]])
-    if (!length(misplaced)) next
-    stop_galvi("argument", sprintf(
-      "`%s` is for which = \"%s\", not \"%s\".", misplaced[1L], kind, which
-    ))
-  }
+# What a kind does not use is not ignored.
+check_plot_arguments <- function(which, given) {
+  kinds <- plot_kinds()
+  misplaced <- setdiff(intersect(given, plot_arguments()), kinds[[which]]$arguments)
+  if (!length(misplaced)) return(invisible())
+  takers <- names(Filter(function(kind) misplaced[1L] %in% kind$arguments, kinds))
+  stop_galvi("argument", sprintf(
+    "`%s` is for which = %s, not \"%s\".", misplaced[1L], paste0("\"", takers, "\"", collapse = " or "), which
+  ))
 }
 
 in_units <- function(what, fit) {

@@ -97,7 +97,7 @@ test_that("plots refuse in words", {
   expect_error_snapshot({
     plot(fit, which = "effect")
     plot(fit, terms = "gp(sped)")
-    plot(fit, what = "trace")
+    plot(fit, kind = "trace")
     plot(fit, "calibration", newdata = data.frame(speed = 3))
   })
   expect_error(plot(galvi(dist ~ 1, data = cars, hyper = "fixed")), class = "galvi_error_argument")
