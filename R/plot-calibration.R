@@ -3,8 +3,17 @@
 
 calibration_panels <- function(fit, settings) {
   newdata <- settings$newdata
-  # cavities are those of the factorised posterior, as in loo()
-  if (is.null(newdata)) fit <- factorised_view(fit)
+  if (is_mixed(fit$family)) {
+    stop_galvi("argument", paste(
+      "`which = \"calibration\"` is for one family, and the columns of this fit have their own: use \"residuals\" or",
+      "\"predictive\"."
+    ))
+  }
+  if (is.null(newdata)) {
+    check_has_rows(fit, "give `newdata`, a data frame with the response")
+    # cavities are those of the factorised posterior, as in loo()
+    fit <- factorised_view(fit)
+  }
   target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
@@ -38,10 +47,12 @@ no_rows_words <- function(newdata) {
 #' @noRd
 calibration_heads <- function(fit, newdata, n) {
   if (!is.null(newdata)) return(list(name = "Calibration on new data"))
+  list(name = "Leave-one-out calibration", note = left_rows_note(fit, n))
+}
+
+left_rows_note <- function(fit, n) {
   left <- fit$nobs - n
-  list(name = "Leave-one-out calibration", note = if (left > 0L) {
-    sprintf("without %d row%s that nothing else determines", left, if (left > 1L) "s" else "")
-  })
+  if (left > 0L) sprintf("without %d row%s that nothing else determines", left, if (left > 1L) "s" else "")
 }
 
 #' Observed frequencies in bins with equally many predictions, with Wilson intervals

@@ -254,7 +254,7 @@ tick_text <- function(range, log) {
   or_else(attr(ticks, "labels"), format(ticks))
 }
 
-#' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are two or more
+#' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are three or more
 #' @return Where the ticks are.
 #' @noRd
 number_axis <- function(side, range, log, whole = FALSE) {
@@ -267,7 +267,7 @@ number_axis <- function(side, range, log, whole = FALSE) {
 log_ticks <- function(range) {
   range <- sort(log10(as.numeric(range)))
   powers <- seq(ceiling(range[1L] - 0.05), floor(range[2L] + 0.05))
-  if (diff(range) < 1 || length(powers) < 2L) return(grDevices::axisTicks(range, log = TRUE, nint = 4))
+  if (length(powers) < 3L) return(grDevices::axisTicks(range, log = TRUE, nint = 4))
   10^powers[(powers - powers[1L]) %% ceiling(length(powers) / 6) == 0]
 }
 

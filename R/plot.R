@@ -138,6 +138,9 @@ fit_panels <- function(fit, which, settings) {
   settings["map"] <- list(as_map(settings$map))
   if (!is.null(settings$what)) settings$what <- check_each(settings$what, c("mean", "sd"), "what")
   if (!is.null(settings$ndraws)) settings$ndraws <- check_whole(settings$ndraws, "ndraws", 2)
+  if (!is.null(settings$newdata) && !is.null(fit$design$wide)) {
+    stop_galvi("argument", "`newdata` has no columns of responses(): plots of such fits are about the observations alone.")
+  }
   plot_kinds()[[which]]$panels(fit, settings)
 }
 
