@@ -113,7 +113,8 @@ gg_classes <- function(fit, panel, reach = NULL) {
     plot <- plot + ggplot2::geom_rug(columns(x = "x", colour = "series"), rows, sides = "b", alpha = 0.6,
       inherit.aes = FALSE)
   }
-  plot + effect_series(fit, panel, data) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+  plot + effect_series(fit, panel, data) + ggplot2::coord_cartesian(ylim = 0:1) +
+    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }
 
 gg_surface <- function(fit, panel) {
@@ -161,11 +162,11 @@ gg_contours <- function(z, at, colour) {
   ggplot2::geom_contour(columns(z = "fit"), breaks = at, na.rm = TRUE, linewidth = 0.3, colour = colour)
 }
 
-gg_colours <- function(colours, key) {
-  ggplot2::scale_fill_gradientn(key, colours = colours$palette, limits = colours$reach, na.value = "transparent",
+gg_colours <- function(colours, key, none = "transparent") {
+  ggplot2::scale_fill_gradientn(key, colours = colours$palette, limits = colours$reach, na.value = none,
     oob = function(x, range) pmin(pmax(x, range[1L]), range[2L]),
     guide = ggplot2::guide_colourbar(title.position = "right",
-      title.theme = ggplot2::element_text(angle = 90, hjust = 0.5), barheight = ggplot2::unit(0.6, "npc")))
+      title.theme = ggplot2::element_text(angle = 90, hjust = 0.5, size = 9), barheight = ggplot2::unit(1.6, "inches")))
 }
 
 # The most probable class, stronger where it is surer.
@@ -176,10 +177,11 @@ gg_regions <- function(fit, panel) {
   data <- expand.grid(x = panel$sides[[1L]], y = panel$sides[[2L]], KEEP.OUT.ATTRS = FALSE)
   data$series <- factor(ifelse(is.na(prob[, 1L]), NA, levels[best]), levels)
   data$strength <- pmax((prob[cbind(seq_along(best), best)] - 1 / length(levels)) / (1 - 1 / length(levels)), 0)
-  points <- data.frame(x = panel$points$x, y = panel$points$y, series = factor(levels[panel$points$class + 1], levels))
+  at <- panel$points
+  points <- if (!is.null(at)) data.frame(x = at$x, y = at$y, series = factor(levels[at$class + 1], levels))
   gg(data, "x", "y") + ggplot2::geom_raster(columns(fill = "series", alpha = "strength")) +
-    gg_points(columns(x = "x", y = "y", fill = "series", shape = "series"), points, colour = "white", size = 1.8,
-      stroke = 0.3) +
+    (if (!is.null(points)) gg_points(columns(x = "x", y = "y", fill = "series", shape = "series"), points,
+      colour = "white", size = 1.8, stroke = 0.3)) +
     ggplot2::scale_fill_manual(NULL, values = class_colours(fit, list()), drop = FALSE, na.value = "transparent",
       breaks = levels) +
     ggplot2::scale_shape_manual(NULL, values = class_shapes(length(levels)), drop = FALSE, breaks = levels) +

@@ -74,11 +74,16 @@ columns <- function(...) do.call(ggplot2::aes, lapply(list(...), as.name))
 
 gg <- function(data, x, y, ...) ggplot2::ggplot(data, columns(x = x, y = y, ...))
 
+#' Title and note, the latter as small as in the base plots
+#' @noRd
 gg_labels <- function(panel, ...) {
-  ggplot2::labs(title = panel$name, subtitle = wrapped_note(panel$note), ...)
+  list(
+    ggplot2::labs(title = panel$name, subtitle = wrapped_note(panel$note), ...),
+    ggplot2::theme(plot.subtitle = ggplot2::element_text(size = ggplot2::rel(0.8), colour = "grey30"))
+  )
 }
 
-wrapped_note <- function(note) if (!is.null(note)) paste(strwrap(note, 80L), collapse = "\n")
+wrapped_note <- function(note) if (!is.null(note)) paste(strwrap(note, 70L), collapse = "\n")
 
 #' Data of a panel with columns x and series: the first column has the name of the variable
 #' @noRd

@@ -160,5 +160,5 @@ gg_pit <- function(panel) {
     ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "share"), ymin = 0, fill = plot_colours[1L],
       alpha = 0.5, colour = "white") +
     ggplot2::geom_hline(yintercept = 1 / nrow(data), linetype = 2, colour = "grey40") +
-    gg_labels(panel, x = "probability integral transform", y = "share of observations")
+    ggplot2::expand_limits(y = 0) + gg_labels(panel, x = "probability integral transform", y = "share of observations")
 }

@@ -176,8 +176,8 @@ region_panel <- function(fit, spec, variables, settings, grid) {
   labels <- names(variables)
   panel_of(fit, list(
     data = data, sides = picture$sides, prob = vapply(picture$z, as.vector, numeric(length(picture$z[[1L]]))),
-    points = list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y), labels = labels, name = spec$label,
-    note = join_notes(others_note(fit, labels), far_note(grid), "contours: its probability")
+    points = if (!is_counts(fit)) list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y), labels = labels, name = spec$label,
+    note = join_notes(others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability")
   ), draw_regions, gg_regions)
 }
 
@@ -204,11 +204,13 @@ draw_regions <- function(fit, panel, look) {
     ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
     draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
   }
-  points <- inside_panel(panel$points)
-  which <- points$class + 1L
   shapes <- class_shapes(length(colours))
-  graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
-    cex = point_size(length(points$x)), xpd = NA)
+  if (!is.null(panel$points)) {
+    points <- inside_panel(panel$points)
+    which <- points$class + 1L
+    graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
+      cex = point_size(length(points$x)), xpd = NA)
+  }
   graphics::box()
   margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
 }

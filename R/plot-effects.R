@@ -417,6 +417,6 @@ coefficient_panels <- function(fit, spec, settings) {
   reach <- drawn_range(0, data$lwr, data$upr)
   list(list(
     name = spec$label, data = data, what = "mean", draw = function(look) draw_levels(fit, panel, look, reach),
-    gg = function() gg_levels(fit, panel)
+    gg = function() gg_levels(fit, panel, reach)
   ))
 }

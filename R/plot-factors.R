@@ -2,14 +2,15 @@
 
 rr_panels <- function(fit, spec, settings) {
   W <- fit$factors$loadings
+  name <- if (is.null(fit$design$wide)) spec$label else sprintf("factors(%d)", ncol(W))
   if (ncol(W) > 1L) {
     panel <- list(
-      data = data.frame(item = rownames(W), unname(W)), name = spec$label, note = "arrows: loadings",
+      data = data.frame(item = rownames(W), unname(W)), name = name, note = "arrows: loadings",
       units = scores.galvi(fit)[, 1:2], items = W[, 1:2, drop = FALSE], labels = c("factor 1", "factor 2")
     )
     return(list(panel_of(fit, panel, draw_factors, gg_factors)))
   }
-  panel <- list(data = data.frame(item = rownames(W), loading = unname(W[, 1L])), name = spec$label,
+  panel <- list(data = data.frame(item = rownames(W), loading = unname(W[, 1L])), name = name,
     labels = c("loading", ""))
   list(panel_of(fit, panel, draw_loadings, gg_loadings))
 }
@@ -49,7 +50,7 @@ gg_factors <- function(fit, panel) {
       arrow = ggplot2::arrow(length = ggplot2::unit(0.06, "inches"))) +
     ggplot2::geom_text(columns(label = "name"), transform(items, x = 1.06 * x, y = 1.06 * y),
       colour = plot_colours[2L], size = 3.2) +
-    ggplot2::coord_fixed(xlim = at$reach, ylim = at$reach) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+    ggplot2::coord_fixed(xlim = at$reach, ylim = at$reach, clip = "off") + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }
 
 draw_loadings <- function(fit, panel, look) {

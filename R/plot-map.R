@@ -69,7 +69,10 @@ sd_of_map <- function(fit, panel, sd) {
   utils::modifyList(panel, own)
 }
 
-#' Posterior means or standard deviations as colours of the regions; regions without an effect are blank
+# Regions without an effect. White is an effect of zero.
+no_effect <- "grey85"
+
+#' Posterior means or standard deviations as colours of the regions
 #' @noRd
 draw_map <- function(fit, panel, look) {
   data <- panel$data
@@ -78,7 +81,8 @@ draw_map <- function(fit, panel, look) {
   colours <- panel$colours(data$fit, look)
   open_panel(corners[, 1L], corners[, 2L], "", "", panel$name, map_note(panel), look,
     right = strip_room(colours), bare = TRUE, asp = map$aspect)
-  fill <- colour_of(data$fit, colours)
+  fill <- colour_of(data$fit, colours)[seq_along(map$rings)]
+  fill[is.na(fill)] <- no_effect
   for (region in seq_along(map$rings)) {
     graphics::polypath(map$rings[[region]], col = fill[region], border = fade("grey30", 0.6), lwd = 0.3,
       rule = "evenodd")
@@ -87,7 +91,7 @@ draw_map <- function(fit, panel, look) {
 }
 
 map_note <- function(panel) {
-  join_notes(if (length(panel$map$rings) > nrow(panel$data)) "blank: no effect", left_out_note(panel$data$fit))
+  join_notes(if (length(panel$map$rings) > nrow(panel$data)) "grey: no effect", left_out_note(panel$data$fit))
 }
 
 gg_map <- function(fit, panel) {
@@ -102,5 +106,5 @@ gg_map <- function(fit, panel) {
   panel$note <- map_note(panel)
   gg(do.call(rbind, pieces), "x", "y", group = "region", subgroup = "part", fill = "fit") +
     ggplot2::geom_polygon(colour = "grey60", linewidth = 0.1) + ggplot2::coord_fixed(panel$map$aspect) +
-    gg_colours(panel$colours(effects, list()), panel$labels[1L]) + ggplot2::theme_void() + gg_labels(panel)
+    gg_colours(panel$colours(effects, list()), panel$labels[1L], no_effect) + ggplot2::theme_void() + gg_labels(panel)
 }

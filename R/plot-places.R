@@ -134,8 +134,8 @@ gg_places <- function(fit, panel) {
   }))
   plot + gg_points(columns(x = "x", y = "y"), points, colour = or_else(panel$points_col, fade("black", 0.6)),
     size = 0.8 / sqrt(1 + nrow(points) / 500)) +
-    if (!is.null(window)) ggplot2::geom_polygon(columns(x = "x", y = "y", group = "ring"), window, fill = NA,
-      colour = "grey20", linewidth = 0.3, inherit.aes = FALSE) +
+    (if (!is.null(window)) ggplot2::geom_polygon(columns(x = "x", y = "y", group = "ring"), window, fill = NA,
+      colour = "grey20", linewidth = 0.3, inherit.aes = FALSE)) +
     ggplot2::coord_fixed(xlim = ends[[1L]], ylim = ends[[2L]], expand = FALSE) +
     gg_labels(panel, x = picture$names[1L], y = picture$names[2L])
 }

@@ -1,8 +1,5 @@
 # Posterior predictive checks: the response beside responses that the fit draws for the same rows.
 
-# Rows that stand for all where they are more.
-most_predictive_rows <- 10000L
-
 # Bars of whole numbers; where these are more, a bar has several.
 most_bars <- 40L
 
@@ -17,8 +14,8 @@ predictive_panels <- function(fit, settings) {
   rows <- predictive_rows(target)
   if (!length(rows$row)) stop_galvi("argument", "`which = \"predictive\"` needs a row whose weight is not zero.")
   columns <- predictive_columns(fit, own, target, rows$row)
-  settings$ndraws <- or_else(settings$ndraws, if (any(vapply(columns, has_bars, NA, own))) 200L else 20L)
-  drawn <- replicates(own, target, rows$row, settings$ndraws)
+  bars <- vapply(columns, function(column) has_bars(column$view), NA)
+  drawn <- replicates(own, target, rows$row, or_else(settings$ndraws, if (any(bars)) 200L else 20L))
   panels <- lapply(columns, predictive_panel, target, rows, drawn, settings)
   data <- lapply(panels, `[[`, "data")
   list(
@@ -27,95 +24,16 @@ predictive_panels <- function(fit, settings) {
   )
 }
 
-#' A row for each that is drawn, those of whole weights as often as they count: list(row: which of the target's, weights,
-#' note)
-#' @noRd
-predictive_rows <- function(target) {
-  weights <- or_else(target$weights, rep(1, target$n))
-  used <- which(weights > 0)
-  ends <- cumsum(weights[used])
-  whole <- all(weights == round(weights)) && length(used)
-  all <- if (whole) max(ends) else length(used)
-  shown <- if (all > 0) spread_rows(all, most_predictive_rows)
-  row <- if (whole) used[findInterval(shown - 0.5, c(0, ends))] else used[shown]
-  list(
-    row = row, weights = if (whole) rep(1, length(row)) else weights[row],
-    note = if (length(row) < all) {
-      sprintf("%s of %s observations", format(length(row), big.mark = ","), format(all, big.mark = ","))
-    }
-  )
-}
-
-check_right_censored <- function(target) {
-  range <- target$censoring
-  if (is.null(range)) return(invisible())
-  known <- is.infinite(range[, "upper"]) | range[, "lower"] == range[, "upper"]
-  if (all(known)) return(invisible())
-  stop_galvi("argument", paste(
-    "`which = \"predictive\"` is for responses that are observed or right-censored, and some are left- or",
-    "interval-censored: use \"residuals\" or \"calibration\"."
-  ))
-}
-
-#' What has a panel of its own: list(name, title, view, at: which of the drawn rows), one for each column of responses()
-#' @noRd
-predictive_columns <- function(fit, own, target, row) {
-  wide <- fit$design$wide
-  if (is.null(wide)) {
-    return(list(list(name = fit$design$response$name, title = "Posterior predictive check", view = own, at = seq_along(row))))
-  }
-  item <- as.integer(own$data[[wide_names[["item"]]]])[match(target$names, row.names(own$data))][row]
-  present <- intersect(seq_along(wide$items), item)
-  lapply(present, function(j) {
-    view <- if (is_mixed(own$family)) part_view(own, own$model_part[j]) else own
-    list(name = wide$items[j], title = wide$items[j], view = view, at = which(item == j))
-  })
-}
-
-#' Responses that the posterior predicts for rows of the target: a list of vectors, of counts of classes matrices
-#'
-#' Draws are joint: rows that share an effect share its draw.
-#' @noRd
-replicates <- function(fit, target, row, ndraws) {
-  used <- sort(unique(row))
-  part <- parts_of(fit, target)
-  target$names <- as.character(seq_len(target$n))
-  target["omitted"] <- list(NULL)
-  few <- target_rows(target, used)
-  again <- match(row, used)
-  respond <- function(view, eta) {
-    by_part(view, part[row], function(view, rows) {
-      draw_response(view, target_rows(few, again[rows]), eta[again[rows], , drop = FALSE])
-    })
-  }
-  count <- as.vector(stats::rmultinom(1L, ndraws, state_weights(fit)))
-  draws <- Map(function(state, count) {
-    if (!count) return(NULL)
-    view <- at_state(fit, state)
-    eta <- over_draws(view, few, count, function(view, target, eta) eta, seq_len(n_latents(fit)))
-    lapply(seq_len(count), function(i) respond(view, matrix(eta[i, , ], few$n)))
-  }, fit_states(fit), count)
-  unlist(draws, recursive = FALSE)
-}
-
-#' Rows of a target that draws are made at
-#' @noRd
-target_rows <- function(target, at) {
-  own <- c("y", "size", "weights", "names", "censoring", "counts", "offset")
-  target[own] <- lapply(target[own], take_rows_of, at)
-  target$rows <- lapply(target$rows, subset_rows, at)
-  target$n <- length(at)
-  target
-}
-
 # ---- numbers ----
 
-has_bars <- function(column, fit) is_counts(column$view) || has_classes(column$view) || is_discrete(column$view)
+has_bars <- function(view) is_counts(view) || has_classes(view) || is_discrete(view)
 
 predictive_panel <- function(column, target, rows, drawn, settings) {
   view <- column$view
   at <- column$at
   row <- rows$row[at]
+  # more lines hide each other
+  if (is.null(settings$ndraws) && !has_bars(view)) drawn <- utils::head(drawn, 20L)
   own <- list(
     y = target$y[row], size = target$size[row], weights = rows$weights[at], name = column$name,
     censoring = take_rows_of(target$censoring, row), counts = take_rows_of(target$counts, row),
@@ -133,8 +51,8 @@ predictive_panel <- function(column, target, rows, drawn, settings) {
     density_lines(view, own)
   }
   panel <- c(numbers, list(name = column$title))
-  draws <- sprintf("%d draws from the posterior", length(drawn))
-  bars <- is.null(panel$data$draw)
+  draws <- sprintf("%d posterior predictive draws", length(drawn))
+  bars <- has_bars(view)
   panel$note <- join_notes(
     if (bars) sprintf("intervals: %s%% of %s", format(100 * settings$level), draws) else paste("grey:", draws),
     panel$note, rows$note
@@ -194,7 +112,8 @@ count_bars <- function(own) {
     low <- min(own$y, all)
     # a few draws far out do not set the scale
     high <- max(own$y, stats::quantile(all, 0.999, names = FALSE, type = 1))
-    if (all(own$size == own$size[1L]) && own$size[1L] > 1) high <- min(high, own$size[1L])
+    # nor do the largest of many
+    if (high - low >= most_bars) high <- stats::quantile(c(own$y, all), 0.98, names = FALSE, type = 1)
     width <- max(1, ceiling((high - low + 1) / most_bars))
     bars <- floor((high - low) / width) + 1
   }
@@ -203,8 +122,8 @@ count_bars <- function(own) {
   data <- cbind(data[1L], to = data$value + width, data[-1L])
   top <- data$value[bars]
   list(
-    data = data, width = width, labels = c(if (share) paste("share of", own$name) else own$name, height_words(own)),
-    note = if (any(unlist(own$drawn) >= top + width) && !share) sprintf("the last bar is %s or more", format(top))
+    data = data, width = width, labels = c(if (share) "share of successes" else own$name, height_words(own)),
+    note = if (any(c(own$y, unlist(own$drawn)) >= top + width) && !share) sprintf("the last bar is %s or more", format(top))
   )
 }
 
@@ -358,7 +277,8 @@ gg_predictive_bars <- function(fit, panel) {
   plot <- ggplot2::ggplot(data) +
     ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "observed", fill = "bar"), ymin = 0, alpha = 0.45) +
     ggplot2::geom_pointrange(columns(x = "at", y = "fit", ymin = "lwr", ymax = "upr", colour = "interval"), size = 0.3) +
-    ggplot2::scale_fill_manual(NULL, values = plot_colours[1L]) + ggplot2::scale_colour_manual(NULL, values = "grey20") +
+    ggplot2::scale_fill_manual(NULL, values = plot_colours[1L], guide = ggplot2::guide_legend(order = 1)) +
+    ggplot2::scale_colour_manual(NULL, values = "grey20") +
     ggplot2::expand_limits(y = 0) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
   if (is.null(panel$columns)) plot else {
     plot + ggplot2::scale_x_continuous(breaks = data$at, labels = panel$columns, minor_breaks = NULL)

@@ -27,7 +27,7 @@ residual_panels <- function(fit, settings, which, draw, gg) {
       name = if (length(kept) > 1L) group else title,
       note = join_notes(
         if (length(kept) > 1L) sprintf("%d rows", nrow(own)), residuals$note,
-        sprintf("band: where %s%% of right models have a point", format(100 * settings$level)),
+        sprintf("band: pointwise %s%%", format(100 * settings$level)),
         if (which == "worm") "curve: cubic fit", if (nrow(own) > most_points) {
           sprintf("%s of %s points", format(most_points, big.mark = ","), format(nrow(own), big.mark = ","))
         }
@@ -123,11 +123,12 @@ residual_groups <- function(fit, residuals, settings) {
   if (is_grouping(x)) return(factor(paste(by, "=", x), paste(by, "=", sort(unique(x)))))
   breaks <- unique(stats::quantile(x, seq(0, 1, length.out = residual_intervals + 1L), names = FALSE, type = 1))
   if (length(breaks) < 3L) return(factor(rep(by, length(x))))
-  groups <- cut(as.numeric(x), as.numeric(breaks), include.lowest = TRUE)
-  ends <- format(alike(breaks, x), digits = 3L, trim = TRUE)
-  levels(groups) <- paste(ends[-length(ends)], "to", ends[-1L])
-  levels(groups) <- paste0(by, ": ", levels(groups))
-  groups
+  groups <- cut(as.numeric(x), as.numeric(breaks), include.lowest = TRUE, labels = FALSE)
+  # a group is called after the values that are in it
+  ends <- vapply(sort(unique(groups)), function(group) {
+    paste(format(range(x[groups == group]), digits = 3L, trim = TRUE), collapse = " to ")
+  }, "")
+  factor(groups, labels = make.unique(paste0(by, ": ", ends)))
 }
 
 # ---- numbers ----
@@ -196,7 +197,7 @@ draw_worm <- function(fit, panel, look) {
   shown <- thinned(data)
   draw_residuals(shown$theoretical, shown$deviation, shown, nrow(data), look)
   curve <- worm_curve(data)
-  if (!is.null(curve)) graphics::lines(curve$x, curve$y, col = plot_colours[2L], lwd = 2)
+  if (!is.null(curve)) graphics::lines(curve$x, curve$y, col = plot_colours[3L], lwd = 2)
 }
 
 gg_worm <- function(fit, panel) {
@@ -209,7 +210,7 @@ gg_worm <- function(fit, panel) {
   data$outside <- is_outside(data)
   gg(data, "theoretical", "deviation") + gg_normal_band(band) +
     ggplot2::geom_hline(yintercept = 0, linetype = 2, colour = "grey40") + gg_residuals() +
-    (if (!is.null(curve)) ggplot2::geom_line(columns(x = "x", y = "y"), curve, colour = plot_colours[2L], linewidth = 0.8)) +
+    (if (!is.null(curve)) ggplot2::geom_line(columns(x = "x", y = "y"), curve, colour = plot_colours[3L], linewidth = 0.8)) +
     ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = "deviation")
 }
 

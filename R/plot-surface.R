@@ -102,7 +102,7 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
     panel_of(fit, list(
       data = data, picture = fine_picture(grid, list(data$fit)), what = "sd", scale = settings$scale,
       points = list(kind = "places", x = grid$x[[1L]], y = grid$x[[2L]]), inducing = inducing,
-      labels = names(variables), key = paste("posterior sd of", effect_axis(fit, settings$scale)),
+      labels = names(variables), key = paste("posterior sd of the", effect_axis(fit, settings$scale)),
       name = paste0("sd of ", spec$label, if (!is.null(of)) paste0(": ", of[k])),
       note = join_notes(
         others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
@@ -113,7 +113,7 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
 }
 
 surface_points <- function(fit, x, variables, scale) {
-  if (n_latents(fit) > 1L) return(NULL)
+  if (n_latents(fit) > 1L || !is.null(fit$parameter)) return(NULL)
   if (has_classes(fit) || has_two_classes(fit)) {
     return(list(kind = "classes", x = x[[1L]], y = x[[2L]], class = fit$model$y))
   }

@@ -2,7 +2,9 @@
 
 survival_panels <- function(fit, settings) {
   newdata <- settings$newdata
-  check_no_classes(fit, "`which = \"survival\"`")
+  if (has_classes(fit) || is_mixed(fit$family)) {
+    stop_galvi("argument", "`which = \"survival\"` is for responses that are numbers: use \"effects\" or \"predictive\".")
+  }
   target <- if (is.null(newdata)) typical_target(fit) else new_target(fit, newdata)
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
   reach <- settings$xlim
