@@ -121,7 +121,7 @@ gg_surface <- function(fit, panel) {
   z <- panel$picture$z[[1L]]
   colours <- surface_colours(fit, z, panel, list())
   lines <- surface_lines(fit, panel, colours)
-  plot <- gg_image(panel$picture$sides, z, colours, panel$key) + gg_contours(z, lines$at, lines$colour) +
+  plot <- gg_image(panel$picture$sides, z, colours, panel$key) + gg_contours(panel$picture$sides, z, lines$at, lines$colour) +
     surface_dots(fit, panel$points, colours)
   if (!is.null(panel$inducing)) {
     crosses <- stats::setNames(panel$inducing, c("x", "y"))
@@ -155,11 +155,17 @@ gg_image <- function(sides, z, colours, key) {
   gg(data, "x", "y") + ggplot2::geom_raster(columns(fill = "fit"), interpolate = FALSE) + gg_colours(colours, key)
 }
 
-gg_contours <- function(z, at, colour) {
-  z <- z[!is.na(z)]
-  at <- at[at > min(z, Inf) & at < max(z, -Inf)]
-  if (!length(at)) return(NULL)
-  ggplot2::geom_contour(columns(z = "fit"), breaks = at, na.rm = TRUE, linewidth = 0.3, colour = colour)
+#' Contours as paths: stat_contour() warns where an image is blank
+#' @noRd
+gg_contours <- function(sides, z, at, colour) {
+  if (all(is.na(z))) return(NULL)
+  lines <- grDevices::contourLines(as.numeric(sides[[1L]]), as.numeric(sides[[2L]]), z, levels = at)
+  if (!length(lines)) return(NULL)
+  paths <- do.call(rbind, lapply(seq_along(lines), function(i) {
+    data.frame(x = alike(lines[[i]]$x, sides[[1L]]), y = alike(lines[[i]]$y, sides[[2L]]), line = i)
+  }))
+  ggplot2::geom_path(columns(x = "x", y = "y", group = "line"), paths, linewidth = 0.3, colour = colour,
+    inherit.aes = FALSE)
 }
 
 gg_colours <- function(colours, key, none = "transparent") {

@@ -212,7 +212,7 @@ draw_regions <- function(fit, panel, look) {
       cex = point_size(length(points$x)), xpd = NA)
   }
   graphics::box()
-  margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
+  margin_key(response_levels(fit), "grey30", pch = if (is.null(panel$points)) 22 else shapes, pt.bg = colours)
 }
 
 darken <- function(colour) grDevices::rgb(t(0.65 * grDevices::col2rgb(colour)), maxColorValue = 255)

@@ -251,7 +251,8 @@ draw_heads <- function(heads) {
 tick_text <- function(range, log) {
   if (log) return(format_ticks(log_ticks(range)))
   ticks <- pretty(range)
-  or_else(attr(ticks, "labels"), format(ticks))
+  # a zero that is not quite one would be long
+  or_else(attr(ticks, "labels"), format(if (is.numeric(ticks)) zapsmall(ticks, 12L) else ticks))
 }
 
 #' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are three or more

@@ -123,7 +123,7 @@ gg_places <- function(fit, panel) {
   ends <- lapply(picture$sides, range)
   plot <- gg_image(picture$sides, z, panel$colours(z, list()), panel$key)
   if (is.null(panel$mesh)) {
-    plot <- plot + gg_contours(z, place_breaks(z), fade("grey10", 0.6))
+    plot <- plot + gg_contours(picture$sides, z, place_breaks(z), fade("grey10", 0.6))
   } else {
     plot <- plot + ggplot2::geom_segment(columns(x = "x", y = "y", xend = "xend", yend = "yend"),
       mesh_segments(panel$mesh), colour = fade("grey20", 0.35), linewidth = 0.15, inherit.aes = FALSE)
