@@ -49,7 +49,9 @@ forest_table <- function(view, level) {
   if (ncol(mean) > 1L) {
     data <- cbind(data[1L], series = factor(rep(colnames(mean), each = nrow(mean)), colnames(mean)), data[-1L])
   }
-  data[!grepl("^(.*:)?\\(Intercept\\)$", data$coefficient), ]
+  data <- data[!grepl("^(.*:)?\\(Intercept\\)$", data$coefficient), ]
+  rownames(data) <- NULL
+  data
 }
 
 #' What exp(coefficient) is a ratio of
