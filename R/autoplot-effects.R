@@ -50,7 +50,9 @@ gg_levels <- function(fit, panel, reach = NULL) {
     plot <- plot + ggplot2::geom_linerange(columns(ymin = "y_lwr", ymax = "y_upr"), linewidth = 2, alpha = 0.25,
       position = aside)
   }
-  if (sum(nchar(levels(data$x))) > 60L) plot <- plot + ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(angle = 90))
+  if (sum(nchar(levels(data$x))) > 60L) {
+    plot <- plot + ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(angle = 90))
+  }
   plot + ggplot2::geom_pointrange(columns(ymin = "lwr", ymax = "upr"), position = aside) +
     (if (has_cells(fit, panel)) gg_thresholds(fit, reach)) + effect_series(fit, panel, data) +
     ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
@@ -121,7 +123,8 @@ gg_surface <- function(fit, panel) {
   z <- panel$picture$z[[1L]]
   colours <- surface_colours(fit, z, panel, list())
   lines <- surface_lines(fit, panel, colours)
-  plot <- gg_image(panel$picture$sides, z, colours, panel$key) + gg_contours(panel$picture$sides, z, lines$at, lines$colour) +
+  sides <- panel$picture$sides
+  plot <- gg_image(sides, z, colours, panel$key) + gg_contours(sides, z, lines$at, lines$colour) +
     surface_dots(fit, panel$points, colours)
   if (!is.null(panel$inducing)) {
     crosses <- stats::setNames(panel$inducing, c("x", "y"))
@@ -136,12 +139,13 @@ gg_surface <- function(fit, panel) {
 surface_dots <- function(fit, points, colours) {
   if (is.null(points)) return(NULL)
   at <- data.frame(x = points$x, y = points$y)
-  if (points$kind == "places") return(gg_points(columns(x = "x", y = "y"), at, colour = "black", alpha = 0.6, size = 0.6))
+  xy <- columns(x = "x", y = "y")
+  if (points$kind == "places") return(gg_points(xy, at, colour = "black", alpha = 0.6, size = 0.6))
   value <- if (is_ordinal(fit)) cell_middles(fit, colours$reach)[points$class + 1] else points$value
   if (is.null(value)) {
     shapes <- c(21, 24)[points$class + 1]
     fills <- c("#2166AC", "#B2182B")[points$class + 1]
-    return(gg_points(columns(x = "x", y = "y"), at, shape = shapes, fill = fills, colour = "white", size = 1.8, stroke = 0.3))
+    return(gg_points(xy, at, shape = shapes, fill = fills, colour = "white", size = 1.8, stroke = 0.3))
   }
   at$fit <- value
   gg_points(columns(x = "x", y = "y", fill = "fit"), at[!is.na(value), ], shape = 21, colour = "white", stroke = 0.4)
@@ -201,7 +205,9 @@ gg_dots <- function(fit, panel) {
   order <- order(data$fit)
   shown <- order[unique(round(seq(1, length(order), length.out = min(length(order), most_dots))))]
   if (length(shown) < nrow(data)) {
-    panel$note <- sprintf("%d of %s levels, evenly through their order", length(shown), format(nrow(data), big.mark = ","))
+    panel$note <- sprintf(
+      "%d of %s levels, evenly through their order", length(shown), format(nrow(data), big.mark = ",")
+    )
   }
   data <- data[shown, ]
   data$x <- factor(as.character(data$x), as.character(data$x))

@@ -4,8 +4,8 @@
 #' same numbers, to which layers, scales and themes can be added.
 #'
 #' @param object A fit of [galvi()], or what [galvi_compare()] returned.
-#' @param which,terms,newdata,scale,what,level,n,max_inputs,too_far,map,bins,exponentiate,by,ndraws As in [plot.galvi()];
-#'   of a comparison `which` and `against` are those of [galvi_compare()].
+#' @param which,terms,newdata,scale,what,level,n,max_inputs,too_far,map,bins,exponentiate,by,ndraws As in
+#'   [plot.galvi()]; of a comparison `which` and `against` are those of [galvi_compare()].
 #' @param against See [galvi_compare()].
 #' @param ... Must be empty.
 #' @return A ggplot, or where there are several panels a list of them, named like the panels, which prints one after

@@ -149,8 +149,10 @@ draw_in_cells <- function(fit, points, look) {
     return(invisible())
   }
   usr <- graphics::par("usr")
-  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
-    col = fade(class_colours(fit, look)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
+  many <- length(x) > 500
+  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19,
+    cex = if (many) 0.3 else 0.5,
+    col = fade(class_colours(fit, look)[points$class + 1L], if (many) 0.4 else 0.6))
 }
 
 #' Heights somewhere in the cells between edges
@@ -176,8 +178,10 @@ region_panel <- function(fit, spec, variables, settings, grid) {
   labels <- names(variables)
   panel_of(fit, list(
     data = data, sides = picture$sides, prob = vapply(picture$z, as.vector, numeric(length(picture$z[[1L]]))),
-    points = if (!is_counts(fit)) list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y), labels = labels, name = spec$label,
-    note = join_notes(others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability")
+    points = if (!is_counts(fit)) list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y),
+    labels = labels, name = spec$label, note = join_notes(
+      others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability"
+    )
   ), draw_regions, gg_regions)
 }
 

@@ -66,13 +66,15 @@ ratio_words <- function(view) {
     if (is_volatility(view)) return("ratio of variances")
     if (link_has(family, "hazards") || has_hazards(view)) return("hazard ratio")
     if (link_has(family, "rates")) {
-      return(or_else(of, if (family_type(family)$times) "ratio of times" else if (is_discrete(view)) "rate ratio" else "ratio of means"))
+      if (family_type(family)$times) of <- or_else(of, "ratio of times")
+      return(or_else(of, if (is_discrete(view)) "rate ratio" else "ratio of means"))
     }
   }
+  own <- if (is_mixed(family)) "a family for each column" else sprintf("the %s link", family$link)
   stop_galvi("argument", sprintf(paste(
     "`exponentiate = TRUE` is for log, logit and cloglog links, where exp(coefficient) is a ratio of means, odds or",
-    "hazards; %s."
-  ), if (is_mixed(family)) "this fit has a family for each column" else sprintf("this fit has the %s link", family$link)))
+    "hazards; this fit has %s."
+  ), own))
 }
 
 # Families of proportional hazards have a time at which these are compared.
@@ -119,10 +121,10 @@ gg_forest <- function(fit, panel) {
   data$coefficient <- factor(data$coefficient, rev(unique(data$coefficient)))
   several <- nlevels(data$series) > 1L
   if (!several) data$series <- factor("")
-  aside <- ggplot2::position_dodge2(width = 0.6, reverse = TRUE)
+  aside <- if (several) ggplot2::position_dodge2(width = 0.6, reverse = TRUE) else "identity"
   plot <- gg(data, "fit", "coefficient", colour = "series") +
     ggplot2::geom_vline(xintercept = if (panel$ratio) 1 else 0, linetype = 2, colour = "grey40") +
-    ggplot2::geom_pointrange(columns(xmin = "lwr", xmax = "upr"), size = 0.35, position = if (several) aside else "identity") +
+    ggplot2::geom_pointrange(columns(xmin = "lwr", xmax = "upr"), size = 0.35, position = aside) +
     gg_series(nlevels(data$series)) + gg_labels(panel, x = panel$labels[1L], y = NULL)
   if (panel$ratio) plot + ggplot2::scale_x_log10(breaks = log_ticks) else plot
 }

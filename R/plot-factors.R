@@ -50,7 +50,8 @@ gg_factors <- function(fit, panel) {
       arrow = ggplot2::arrow(length = ggplot2::unit(0.06, "inches"))) +
     ggplot2::geom_text(columns(label = "name"), transform(items, x = 1.06 * x, y = 1.06 * y),
       colour = plot_colours[2L], size = 3.2) +
-    ggplot2::coord_fixed(xlim = at$reach, ylim = at$reach, clip = "off") + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+    ggplot2::coord_fixed(xlim = at$reach, ylim = at$reach, clip = "off") +
+    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }
 
 draw_loadings <- function(fit, panel, look) {

@@ -42,7 +42,8 @@ slope_panels <- function(fit, spec, settings) {
     data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
     names(data)[1L] <- variable_name(spec$inputs[[1L]])
     name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
-    panel_of(fit, list(data = data, name = name, labels = c(in_units(effect_words(column), fit), "")), draw_dots, gg_dots)
+    panel <- list(data = data, name = name, labels = c(in_units(effect_words(column), fit), ""))
+    panel_of(fit, panel, draw_dots, gg_dots)
   }))
   unlist(panels, recursive = FALSE)
 }

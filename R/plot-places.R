@@ -167,8 +167,8 @@ intensity_panel <- function(fit, rings, at, points_col) {
   picture <- place_picture(fit, spec, settings)
   data <- cbind(picture$values, response_at(fit, picture, settings, 1L), far = !picture$shown)
   panel <- list(
-    data = data, picture = picture, name = "Intensity", colours = sequence_of("Viridis"), points = list(at[, 1L], at[, 2L]),
-    points_col = points_col, key = "points per unit of area",
+    data = data, picture = picture, name = "Intensity", colours = sequence_of("Viridis"),
+    points = list(at[, 1L], at[, 2L]), points_col = points_col, key = "points per unit of area",
     note = others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
   )
   panel_of(fit, panel, draw_places, gg_places)

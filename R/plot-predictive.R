@@ -123,7 +123,9 @@ count_bars <- function(own) {
   top <- data$value[bars]
   list(
     data = data, width = width, labels = c(if (share) "share of successes" else own$name, height_words(own)),
-    note = if (any(c(own$y, unlist(own$drawn)) >= top + width) && !share) sprintf("the last bar is %s or more", format(top))
+    note = if (any(c(own$y, unlist(own$drawn)) >= top + width) && !share) {
+      sprintf("the last bar is %s or more", format(top))
+    }
   )
 }
 
@@ -162,7 +164,7 @@ kernel_density <- function(y, share, width, at, edges) {
   mirrored <- c(list(y), lapply(edges, function(edge) 2 * edge - y))
   Reduce(`+`, lapply(mirrored, function(y) {
     # of weights that add up to something else than one it would warn
-    fine <- stats::density(y, bw = width, weights = share, n = 1024L, from = min(at) - 4 * width, to = max(at) + 4 * width)
+    fine <- stats::density(y, width, weights = share, n = 1024L, from = min(at) - width, to = max(at) + width)
     stats::approx(fine$x, fine$y, at)$y
   }))
 }
@@ -172,7 +174,8 @@ kernel_density <- function(y, share, width, at, edges) {
 point_note <- function(own, points) {
   share <- function(y) 100 * stats::weighted.mean(y %in% points, own$weights)
   limits <- stats::quantile(vapply(own$drawn, share, 0), tails(own$level), names = FALSE)
-  sprintf("without zeros: %.0f%% of the observations, %.0f%% to %.0f%% of the draws", share(own$y), limits[1L], limits[2L])
+  sprintf("without zeros: %.0f%% of the observations, %.0f%% to %.0f%% of the draws", share(own$y), limits[1L],
+    limits[2L])
 }
 
 #' Kaplan-Meier curves of the observed times and of each draw, all of whose times are observed
@@ -276,7 +279,8 @@ gg_predictive_bars <- function(fit, panel) {
   data$interval <- "drawn"
   plot <- ggplot2::ggplot(data) +
     ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "observed", fill = "bar"), ymin = 0, alpha = 0.45) +
-    ggplot2::geom_pointrange(columns(x = "at", y = "fit", ymin = "lwr", ymax = "upr", colour = "interval"), size = 0.3) +
+    ggplot2::geom_pointrange(columns(x = "at", y = "fit", ymin = "lwr", ymax = "upr", colour = "interval"),
+      size = 0.3) +
     ggplot2::scale_fill_manual(NULL, values = plot_colours[1L], guide = ggplot2::guide_legend(order = 1)) +
     ggplot2::scale_colour_manual(NULL, values = "grey20") +
     ggplot2::expand_limits(y = 0) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])

@@ -114,6 +114,7 @@ gg_relevance <- function(fit, data) {
   data$label <- factor(names, rev(names))
   gg(data, "relevance", "label", colour = "kind") + ggplot2::expand_limits(x = 0) +
     ggplot2::geom_segment(columns(xend = "relevance", yend = "label"), x = 0) + ggplot2::geom_point(size = 2) +
-    ggplot2::scale_colour_manual(values = stats::setNames(plot_colours[1:3], c("input", "term", "part")), guide = "none") +
+    ggplot2::scale_colour_manual(values = stats::setNames(plot_colours[1:3], c("input", "term", "part")),
+      guide = "none") +
     ggplot2::labs(x = in_units("SD of the contribution", fit), y = NULL, title = "Relative importance")
 }

@@ -3,8 +3,8 @@
 # Rows that stand for all where they are more.
 most_predictive_rows <- 10000L
 
-#' A row for each that is drawn, those of whole weights as often as they count: list(row: which of the target's, weights,
-#' note)
+#' A row for each that is drawn, those of whole weights as often as they count: list(row: which of the target's,
+#' weights, note)
 #' @noRd
 predictive_rows <- function(target) {
   weights <- or_else(target$weights, rep(1, target$n))
@@ -38,7 +38,9 @@ check_right_censored <- function(target) {
 predictive_columns <- function(fit, own, target, row) {
   wide <- fit$design$wide
   if (is.null(wide)) {
-    return(list(list(name = fit$design$response$name, title = "Posterior predictive check", view = own, at = seq_along(row))))
+    return(list(list(
+      name = fit$design$response$name, title = "Posterior predictive check", view = own, at = seq_along(row)
+    )))
   }
   item <- as.integer(own$data[[wide_names[["item"]]]])[match(target$names, row.names(own$data))][row]
   present <- intersect(seq_along(wide$items), item)

@@ -23,7 +23,8 @@ residual_panels <- function(fit, settings, which, draw, gg) {
   panels <- lapply(kept, function(group) {
     own <- data[data$group == group, -1L]
     panel_of(fit, list(
-      data = own, band = normal_band(nrow(own), settings$level), labels = c("standard normal quantile", "quantile residual"),
+      data = own, band = normal_band(nrow(own), settings$level),
+      labels = c("standard normal quantile", "quantile residual"),
       name = if (length(kept) > 1L) group else title,
       note = join_notes(
         if (length(kept) > 1L) sprintf("%d rows", nrow(own)), residuals$note,
@@ -47,8 +48,8 @@ plotted_residuals <- function(fit, newdata, which) {
   what <- sprintf("`which = \"%s\"`", which)
   if (is_counts(fit)) {
     stop_galvi("argument", sprintf(paste(
-      "%s is for responses that are numbers or one of several classes, not for counts of classes: use \"calibration\" or",
-      "\"predictive\"."
+      "%s is for responses that are numbers or one of several classes, not for counts of classes: use",
+      "\"calibration\" or \"predictive\"."
     ), what))
   }
   fit <- as_long(fit)
@@ -61,8 +62,8 @@ plotted_residuals <- function(fit, newdata, which) {
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
   names <- if (is.null(target$omitted)) target$names else target$names[-target$omitted]
   target$marginals <- latent_marginals(fit, target)
-  weights <- if (is.null(newdata)) fit$model$weights[match(target$names, row.names(fit$data))] else or_else(target$weights, rep(1, target$n))
-  row <- repeated_rows(weights)
+  weights <- if (is.null(newdata)) fit$model$weights[match(names, row.names(fit$data))] else target$weights
+  row <- repeated_rows(or_else(weights, rep(1, target$n)))
   if (!length(row)) stop_galvi("argument", sprintf("%s needs a row whose weight is not zero.", what))
   list(
     value = by_part(fit, parts_of(fit, target)[row], function(view, rows) {
@@ -117,16 +118,18 @@ residual_groups <- function(fit, residuals, settings) {
   by <- settings$by
   if (is.null(by)) return(factor(rep(1L, length(residuals$value))))
   data <- if (is.null(settings$newdata)) fit$data else as_new_data(settings$newdata)
-  known <- setdiff(names(data)[vapply(data, function(x) is.null(dim(x)), NA)], if (is.null(settings$newdata)) names(data)[1L])
+  known <- names(data)[vapply(data, function(x) is.null(dim(x)), NA)]
+  if (is.null(settings$newdata)) known <- setdiff(known, names(data)[1L])
   by <- check_choice(by, known, "by")
   x <- data[[by]][match(residuals$names, row.names(data))]
   if (is_grouping(x)) return(factor(paste(by, "=", x), paste(by, "=", sort(unique(x)))))
-  breaks <- unique(stats::quantile(x, seq(0, 1, length.out = residual_intervals + 1L), names = FALSE, type = 1))
+  shares <- seq(0, 1, length.out = residual_intervals + 1L)
+  breaks <- unique(stats::quantile(x, shares, names = FALSE, type = 1, na.rm = TRUE))
   if (length(breaks) < 3L) return(factor(rep(by, length(x))))
   groups <- cut(as.numeric(x), as.numeric(breaks), include.lowest = TRUE, labels = FALSE)
   # a group is called after the values that are in it
   ends <- vapply(sort(unique(groups)), function(group) {
-    paste(format(range(x[groups == group]), digits = 3L, trim = TRUE), collapse = " to ")
+    paste(format(range(x[which(groups == group)]), digits = 3L, trim = TRUE), collapse = " to ")
   }, "")
   factor(groups, labels = make.unique(paste0(by, ": ", ends)))
 }
@@ -191,7 +194,8 @@ draw_worm <- function(fit, panel, look) {
   data <- panel$data
   data$deviation <- data$residual - data$theoretical
   band <- worm_band(panel, data)
-  open_panel(range(data$theoretical), worm_reach(data, band), panel$labels[1L], "deviation", panel$name, panel$note, look)
+  open_panel(range(data$theoretical), worm_reach(data, band), panel$labels[1L], "deviation", panel$name, panel$note,
+    look)
   draw_band(band$at, band$lower, band$upper, "grey40")
   graphics::abline(h = 0, lty = 2, col = "grey40")
   shown <- thinned(data)
@@ -210,7 +214,8 @@ gg_worm <- function(fit, panel) {
   data$outside <- is_outside(data)
   gg(data, "theoretical", "deviation") + gg_normal_band(band) +
     ggplot2::geom_hline(yintercept = 0, linetype = 2, colour = "grey40") + gg_residuals() +
-    (if (!is.null(curve)) ggplot2::geom_line(columns(x = "x", y = "y"), curve, colour = plot_colours[3L], linewidth = 0.8)) +
+    (if (!is.null(curve)) ggplot2::geom_line(columns(x = "x", y = "y"), curve, colour = plot_colours[3L],
+      linewidth = 0.8)) +
     ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = "deviation")
 }
 

@@ -3,7 +3,8 @@
 survival_panels <- function(fit, settings) {
   newdata <- settings$newdata
   if (has_classes(fit) || is_mixed(fit$family)) {
-    stop_galvi("argument", "`which = \"survival\"` is for responses that are numbers: use \"effects\" or \"predictive\".")
+    numbers <- "`which = \"survival\"` is for responses that are numbers: use \"effects\" or \"predictive\"."
+    stop_galvi("argument", numbers)
   }
   target <- if (is.null(newdata)) typical_target(fit) else new_target(fit, newdata)
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))

@@ -18,80 +18,83 @@
 #' All kinds take `ask`, `main`, `xlab`, `ylab`, `xlim`, `ylim` and `col`. An argument of another kind is an error.
 #'
 #' @section Effects:
-#' The linear predictor or, on the response scale, the mean response along the inputs of each term, with credible bands;
-#' variables that are not shown are at typical values (medians, the most frequent level). A `gp()` of one input is a
-#' curve with partial residuals (for binary responses the classes, along the edges); of a number and a factor (or text,
-#' a logical, a number of two values) a curve for each level; of two numbers an image with contours and the
-#' observations, filled in their partial residuals' colour; of more inputs, a curve for each of the most relevant ones.
-#' Inducing points are crosses, along a curve or in an image. Random walks are curves like those of a `gp()` of one
-#' input. Fixed effects are intervals, and so are the effects of `iid()`, `gmrf()` and of groups, without the rest of
-#' the predictor, in their order (of many levels as many as can be read); with a `map`, or if the graph of `gmrf()` was
-#' polygons, a map of the posterior means. Factors of [responses()] are drawn by their loadings, two or more with the
-#' scores of the units. On the response scale numbers have a second, lighter band: the prediction interval of a new
-#' observation. Observations that a student or laplace family finds outside the 99% interval that the others predict are
-#' ringed; those beyond the panel are triangles at its edge.
+#' The linear predictor or, on the response scale, the mean response along the inputs of each term, with credible
+#' bands; variables that are not shown are at typical values (medians, the most frequent level). A `gp()` of one
+#' input is a curve with partial residuals (for binary responses the classes, along the edges); of a number and a
+#' factor (or text, a logical, a number of two values) a curve for each level; of two numbers an image with contours
+#' and the observations, filled in their partial residuals' colour; of more inputs, a curve for each of the most
+#' relevant ones. Inducing points are crosses, along a curve or in an image. Random walks are curves like those of a
+#' `gp()` of one input. Fixed effects are intervals, and so are the effects of `iid()`, `gmrf()` and of groups,
+#' without the rest of the predictor, in their order (of many levels as many as can be read); with a `map`, or if
+#' the graph of `gmrf()` was polygons, a map of the posterior means. Factors of [responses()] are drawn by their
+#' loadings, two or more with the scores of the units. On the response scale numbers have a second, lighter band:
+#' the prediction interval of a new observation. Observations that a student or laplace family finds outside the 99%
+#' interval that the others predict are ringed; those beyond the panel are triangles at its edge.
 #'
-#' Offsets are left out. On the response scale of a log link that makes rates per unit of exposure, for the observations
-#' too; there is no band of new observations, which would depend on their exposure.
+#' Offsets are left out. On the response scale of a log link that makes rates per unit of exposure, for the
+#' observations too; there is no band of new observations, which would depend on their exposure.
 #'
 #' An image is blank where the data are far, as in mgcv's `plot.gam()`: with both sides of the panel scaled to length
 #' one, where the nearest observation is further away than `too_far`.
 #'
 #' `what = "sd"` draws the posterior standard deviations instead of the means, in images and maps: of the linear
-#' predictor, on the response scale of the mean response or of each class's probability, on a map of the effect. Points
-#' show where the observations are. `what = c("mean", "sd")` draws both, which is the default of `spde()`.
+#' predictor, on the response scale of the mean response or of each class's probability, on a map of the effect.
+#' Points show where the observations are. `what = c("mean", "sd")` draws both, which is the default of `spde()`.
 #'
 #' Responses of several classes are shown by their probabilities: curves along one input (stacked areas if the classes
-#' are ordered) over the observations, a row of ticks per class; over two inputs the regions of the most probable class,
-#' in stronger colour where it is surer, with contours of its probability. Bands of probabilities are the quantiles of
-#' the beta distribution with their posterior mean and sd. On the link scale there is a curve or an image per latent; an
-#' ordinal response has one, with its thresholds across it, the levels beside it and, if no other variable matters, the
-#' observations in the cells of their levels (at a height that means nothing). A volatility is sd(y) with its band over
+#' are ordered) over the observations, a row of ticks per class; over two inputs the regions of the most probable
+#' class, in stronger colour where it is surer, with contours of its probability. Bands of probabilities are the
+#' quantiles of the beta distribution with their posterior mean and sd. On the link scale there is a curve or an
+#' image per latent; an ordinal response has one, with its thresholds across it, the levels beside it and, if no
+#' other variable matters, the observations in the cells of their levels (at a height that means nothing). A
+#' volatility is sd(y) with its band over
 #' |y|.
 #'
 #' @section Coefficients:
 #' Posterior means of the fixed effects but the intercept with their credible intervals; classes have a colour each, a
 #' second linear predictor a panel of its own. With `exponentiate = TRUE` posterior medians and intervals of
-#' exp(coefficient), on a logarithmic axis: odds ratios of logit links, rate ratios of counts, ratios of means of other
-#' log links, ratios of survival times (accelerated failure times) or hazard ratios (proportional hazards, cloglog
-#' links). An interval that crosses the dashed line is compatible with no effect.
+#' exp(coefficient), on a logarithmic axis: odds ratios of logit links, rate ratios of counts, ratios of means of
+#' other log links, ratios of survival times (accelerated failure times) or hazard ratios (proportional hazards,
+#' cloglog links). An interval that crosses the dashed line is compatible with no effect.
 #'
 #' @section Residuals:
 #' Quantile residuals (see [residuals()][residuals.galvi]) are standard normal for every family if the model is right.
-#' Those of the observations are leave-one-out: each is predicted from the others, by the cavities of [loo()][loo.galvi].
-#' `"residuals"` draws them against the standard normal quantiles, `"worm"` their distances from the line, which makes
-#' departures easier to see (van Buuren and Fredriks 2001). The grey band has each point with probability `level`, if the
-#' model is right; points outside it are orange. So one in twenty may lie outside by chance, and neighbours do so
-#' together.
+#' Those of the observations are leave-one-out: each is predicted from the others, by the cavities of
+#' [loo()][loo.galvi]. `"residuals"` draws them against the standard normal quantiles, `"worm"` their distances from
+#' the line, which makes departures easier to see (van Buuren and Fredriks 2001). The grey band has each point with
+#' probability `level`, if the model is right; points outside it are orange. So one in twenty may lie outside by
+#' chance, and neighbours do so together.
 #'
-#' The green curve of a worm plot is a cubic fit: above or below zero as a whole, the predicted location is too low or too
-#' high; with a positive or negative slope, the predicted spread is too small or too large; a U or an inverted U, the
-#' residuals are skewed to the right or to the left; an S with its left end below and its right end above zero, or the other
-#' way round, their tails are heavier or lighter than predicted. `by` draws a panel for each level of a variable, or for
-#' each quarter of the rows in its order: a worm that is flat over all rows may bend in a part of them.
+#' The green curve of a worm plot is a cubic fit: above or below zero as a whole, the predicted location is too low
+#' or too high; with a positive or negative slope, the predicted spread is too small or too large; a U or an
+#' inverted U, the residuals are skewed to the right or to the left; an S with its left end below and its right end
+#' above zero, or the other way round, their tails are heavier or lighter than predicted. `by` draws a panel for
+#' each level of a variable, or for each quarter of the rows in its order: a worm that is flat over all rows may
+#' bend in a part of them.
 #'
-#' Residuals of discrete and censored responses are randomised, so [set.seed()] applies. Rows with a whole weight count
-#' that many times; rows of weight zero are left out.
+#' Residuals of discrete and censored responses are randomised, so [set.seed()] applies. Rows with a whole weight
+#' count that many times; rows of weight zero are left out.
 #'
 #' @section Predictive checks:
-#' Responses that the posterior predicts for the rows of the fit, or of `newdata`, beside the observed ones. Numbers are
-#' drawn as kernel densities, a grey line for each draw, all with the bandwidth of the observed values; the density of a
-#' positive response is reflected at zero, and the share of zeros of hurdle and Tweedie families is given in the note. Counts, successes and classes are
-#' bars with the medians and intervals of the draws; counts over a wide range have several values to a bar. Times that
-#' are right-censored are Kaplan-Meier curves, those of the draws without censoring. Counts of classes are their totals.
-#' Each column of [responses()] has a panel. Where the observed line or bars are unlike most draws, the model does not
-#' reproduce that feature of the data.
+#' Responses that the posterior predicts for the rows of the fit, or of `newdata`, beside the observed ones. Numbers
+#' are drawn as kernel densities, a grey line for each draw, all with the bandwidth of the observed values; the
+#' density of a positive response is reflected at zero, and the share of zeros of hurdle and Tweedie families is
+#' given in the note. Counts, successes and classes are bars with the medians and intervals of the draws; counts
+#' over a wide range have several values to a bar. Times that are right-censored are Kaplan-Meier curves, those of
+#' the draws without censoring. Counts of classes are their totals. Each column of [responses()] has a panel. Where
+#' the observed line or bars are unlike most draws, the model does not reproduce that feature of the data.
 #'
-#' Draws need [set.seed()] to be repeated. Of more than 10,000 rows as many are taken, evenly. Whole weights repeat a row;
-#' others weigh it. The fit has used these rows, so the check is a little optimistic; with `newdata` it is not.
+#' Draws need [set.seed()] to be repeated. Of more than 10,000 rows as many are taken, evenly. Whole weights repeat
+#' a row; others weigh it. The fit has used these rows, so the check is a little optimistic; with `newdata` it is
+#' not.
 #'
 #' @section Calibration:
-#' For binary and multi-class responses the observed frequency (of each class) in bins of the predicted probability, with
-#' 95% (Wilson) intervals; for others the histogram of the probability integral transform, which is flat if the
-#' predictive distributions are right (for counts and ordered classes the nonrandomised one of Czado, Gneiting and Held
-#' 2009), with the range that 95% of right models would give a bar. Every observation is predicted from the others, by the
-#' leave-one-out cavities of [loo()][loo.galvi] at the fitted hyperparameters; those that nothing else determines are left
-#' out. `newdata` with the response checks held-out data instead.
+#' For binary and multi-class responses the observed frequency (of each class) in bins of the predicted probability,
+#' with 95% (Wilson) intervals; for others the histogram of the probability integral transform, which is flat if the
+#' predictive distributions are right (for counts and ordered classes the nonrandomised one of Czado, Gneiting and
+#' Held 2009), with the range that 95% of right models would give a bar. Every observation is predicted from the
+#' others, by the leave-one-out cavities of [loo()][loo.galvi] at the fitted hyperparameters; those that nothing
+#' else determines are left out. `newdata` with the response checks held-out data instead.
 #'
 #' @section Survival, relevance and trace:
 #' * `"survival"`: P(Y > t) of a new response along t, with credible bands, a curve for each row of `newdata` or
@@ -130,8 +133,8 @@
 #' @param map Outlines of regions, see below.
 #' @param bins Number of bins for `"calibration"`.
 #' @param exponentiate Draw exp(coefficient): odds ratios, rate ratios?
-#' @param by Name of a variable of the model (or of `newdata`): a panel for each of its levels, or for each quarter of the
-#'   rows in the order of a number.
+#' @param by Name of a variable of the model (or of `newdata`): a panel for each of its levels, or for each quarter
+#'   of the rows in the order of a number.
 #' @param ndraws Number of draws for `"predictive"`; NULL is 20 for densities and survival curves, 200 for bars.
 #' @param ask Ask before each panel; by default if there are several and the device is a screen.
 #' @param main,xlab,ylab Titles: one for all panels, or one for each.
@@ -140,14 +143,14 @@
 #'   through (one alone from white); of the points or of the observed line or bars of a check.
 #' @param ... Must be empty.
 #' @return The data drawn, invisibly: for `"effects"` a named list with a data frame per panel (columns named
-#'   like the variables; `fit`, `lwr`, `upr`, but `fit` alone for class regions and for standard deviations; `y_lwr` and
-#'   `y_upr` where there is a prediction band; `series` where there are several curves; `far` of images, TRUE where they
-#'   are blank); else a data frame: for `"coefficients"` with columns `coefficient`, `fit`, `lwr`, `upr` and where they
-#'   are needed `series` and `parameter`; for `"residuals"` and `"worm"` `theoretical`, `residual`, the band's `lwr` and
-#'   `upr`, and `group`; for `"predictive"` either `draw` (0 for the observed), `value` and `density` or `survival`, or for
-#'   each bar `value`, `observed`, and the draws' `fit`, `lwr` and `upr` (a list of these for the columns of
-#'   `responses()`); for `"relevance"` `kind` (`"input"`, `"term"`, `"part"`), `name` and `relevance`; for `"trace"` that
-#'   of the fit (see [galvi-fit]).
+#'   like the variables; `fit`, `lwr`, `upr`, but `fit` alone for class regions and for standard deviations; `y_lwr`
+#'   and `y_upr` where there is a prediction band; `series` where there are several curves; `far` of images, TRUE
+#'   where they are blank); else a data frame: for `"coefficients"` with columns `coefficient`, `fit`, `lwr`, `upr`
+#'   and where they are needed `series` and `parameter`; for `"residuals"` and `"worm"` `theoretical`, `residual`,
+#'   the band's `lwr` and `upr`, and `group`; for `"predictive"` either `draw` (0 for the observed), `value` and
+#'   `density` or `survival`, or for each bar `value`, `observed`, and the draws' `fit`, `lwr` and `upr` (a list of
+#'   these for the columns of `responses()`); for `"relevance"` `kind` (`"input"`, `"term"`, `"part"`), `name` and
+#'   `relevance`; for `"trace"` that of the fit (see [galvi-fit]).
 #' @references Czado, C., Gneiting, T. and Held, L. (2009). Predictive model assessment for count data.
 #'   Biometrics 65, 1254-1261.
 #'
@@ -157,8 +160,8 @@
 #'   Gelman, A., Meng, X.-L. and Stern, H. (1996). Posterior predictive assessment of model fitness via realized
 #'   discrepancies. Statistica Sinica 6, 733-760.
 #'
-#'   van Buuren, S. and Fredriks, M. (2001). Worm plot: a simple diagnostic device for modelling growth reference curves.
-#'   Statistics in Medicine 20, 1259-1277.
+#'   van Buuren, S. and Fredriks, M. (2001). Worm plot: a simple diagnostic device for modelling growth reference
+#'   curves. Statistics in Medicine 20, 1259-1277.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' plot(fit)
@@ -226,7 +229,7 @@ fit_panels <- function(fit, which, settings) {
   if (!is.null(settings$what)) settings$what <- check_each(settings$what, c("mean", "sd"), "what")
   if (!is.null(settings$ndraws)) settings$ndraws <- check_whole(settings$ndraws, "ndraws", 2)
   if (!is.null(settings$newdata) && !is.null(fit$design$wide)) {
-    stop_galvi("argument", "`newdata` has no columns of responses(): plots of such fits are about the observations alone.")
+    stop_galvi("argument", "Plots of fits of responses() are about the observations: they take no `newdata`.")
   }
   plot_kinds()[[which]]$panels(fit, settings)
 }

@@ -1,5 +1,5 @@
-# Pictures as they were when somebody looked at them, as SVG: text has the sizes of a font that vdiffr brings, numbers have
-# two digits.
+# Pictures as they were when somebody looked at them, as SVG: text has the sizes of a font that vdiffr brings, numbers
+# have two digits.
 
 # Pixels of images go by the compression library, and their numbers are tested elsewhere.
 write_picture <- function(plot, file, title = "") {
@@ -55,8 +55,10 @@ make_picture_fit <- function(name) {
     surface = fixed_fit(mpg ~ gp(wt, drat, kernel = se(variance = 30, lengthscale = 2)),
       galvi_family("gaussian", variance = fixed(6)), d[1:16, ]),
     groups = fixed_fit(mpg ~ (1 | carb)),
-    field = fixed_fit(y ~ gmrf(g, graph = graph), data = data.frame(g = rep(letters[1:4], 5), y = rep(1:4, 5) + 0.1 * sin(1:20))),
-    blank = fixed_fit(y ~ iid(g), data = data.frame(g = rep(c("a", "b", "c"), 3), y = c(-1, 0, 2, -1.2, 0.1, 1.8, -0.9, 0, 2))),
+    field = fixed_fit(y ~ gmrf(g, graph = graph),
+      data = data.frame(g = rep(letters[1:4], 5), y = rep(1:4, 5) + 0.1 * sin(1:20))),
+    blank = fixed_fit(y ~ iid(g),
+      data = data.frame(g = rep(c("a", "b", "c"), 3), y = c(-1, 0, 2, -1.2, 0.1, 1.8, -0.9, 0, 2))),
     places = fixed_fit(qsec ~ spde(wt, drat, mesh = galvi_mesh(cbind(d$wt, d$drat), 2), range = 12)),
     survival = fixed_fit(survival::Surv(time, status) ~ sex + age, galvi_family("weibull", shape = fixed(1.3)),
       survival::lung[1:80, ]),

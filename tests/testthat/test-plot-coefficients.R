@@ -36,7 +36,8 @@ test_that("classes and second predictors have series and panels of their own", {
   expect_equal(classes$fit, unname(coef(family_fit("categorical"))[, "x"]))
   two <- galvi(list(mpg ~ wt, sigma ~ hp), mtcars, hyper = "fixed")
   data <- plot_away(two, "coefficients")
-  expect_identical(data[c("parameter", "coefficient")], data.frame(parameter = c("mu", "sigma"), coefficient = c("wt", "hp")))
+  expect_identical(data$parameter, c("mu", "sigma"))
+  expect_identical(data$coefficient, c("wt", "hp"))
   expect_equal(as.matrix(data[c("lwr", "upr")]), confint(two)[c("wt", "sigma_hp"), ], ignore_attr = TRUE)
 })
 

@@ -74,7 +74,8 @@ test_that("counts of classes are drawn by their totals, columns of responses() e
   set.seed(1)
   Z <- data.frame(a = rnorm(30), b = rpois(30, 3), c = factor(rbinom(30, 1, 0.5)))
   Z$b[4] <- NA
-  wide <- galvi(responses(Z) ~ factors(1), data.frame(x = 1:30), list("gaussian", "poisson", "binomial"), hyper = "fixed")
+  families <- list("gaussian", "poisson", "binomial")
+  wide <- galvi(responses(Z) ~ factors(1), data.frame(x = 1:30), families, hyper = "fixed")
   data <- plot_away(wide, "predictive", ndraws = 5)
   expect_named(data, c("a", "b", "c"))
   expect_identical(sum(data$b$observed), 29)

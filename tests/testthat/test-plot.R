@@ -324,7 +324,8 @@ test_that("titles, limits and colours of the user arrive in every kind of panel"
     list(small_fit("counts"), "calibration"), list(fit(kind ~ gp(wt), categorical()), "calibration"),
     list(small_fit("flat"), "coefficients"), list(small_fit("flat"), "coefficients", exponentiate = TRUE),
     list(small_fit("gaussian"), "residuals"), list(small_fit("gaussian"), "worm"),
-    list(small_fit("gaussian"), "predictive"), list(small_fit("counts"), "predictive"), list(small_fit("binary"), "predictive"),
+    list(small_fit("gaussian"), "predictive"), list(small_fit("counts"), "predictive"),
+    list(small_fit("binary"), "predictive"),
     list(picture_fit("factors")), list(picture_fit("survival"), "survival"),
     list(picture_fit("surface"), what = "sd"), list(picture_fit("field"), map = squares(4), what = "sd"),
     list(galvi_compare(am ~ wt, data = mtcars, family = binomial(), methods = c("newton", "laplace")))
