@@ -71,7 +71,15 @@ test_that("residual plots refuse in words", {
 })
 
 test_that("plots that need the rows say so where the fit has none, and take new data", {
-  fit <- galvi(dist ~ speed, row_source(cars), hyper = "fixed")
+  # more rows than the sample that a fit keeps
+  table <- cars[rep(1:50, 1200), ]
+  read <- FALSE
+  source <- function(reset) {
+    given <- if (!reset && !read) table
+    read <<- !reset
+    given
+  }
+  fit <- galvi(dist ~ speed, source, hyper = "fixed")
   for (which in c("residuals", "worm", "predictive", "calibration")) {
     expect_error(plot(fit, which), "`newdata`, a data frame with the response", class = "galvi_error_data")
     expect_no_error(plot_away(fit, which, newdata = cars))
