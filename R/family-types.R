@@ -205,11 +205,11 @@ family_type <- function(family) {
 }
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
-# the logarithm of odds?
+# the logarithm of odds? hazards: of a cumulative hazard?
 link_types <- function() {
   list(
     identity = list(same_units = TRUE), log = list(rates = TRUE), logit = list(odds = TRUE), probit = list(),
-    cloglog = list()
+    cloglog = list(hazards = TRUE)
   )
 }
 

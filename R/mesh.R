@@ -281,8 +281,15 @@ plot.galvi_mesh <- function(x, points = NULL, col = "grey60", main = "", xlab = 
 }
 
 draw_mesh <- function(mesh, col, lwd = 0.5) {
+  at <- mesh_segments(mesh)
+  graphics::segments(at$x, at$y, at$xend, at$yend, col = col, lwd = lwd)
+}
+
+#' The edges of the triangles as segments
+#' @noRd
+mesh_segments <- function(mesh) {
   ends <- mesh_edges(mesh)
   from <- mesh$nodes[ends[, 1L], , drop = FALSE]
   to <- mesh$nodes[ends[, 2L], , drop = FALSE]
-  graphics::segments(from[, 1L], from[, 2L], to[, 1L], to[, 2L], col = col, lwd = lwd)
+  data.frame(x = from[, 1L], y = from[, 2L], xend = to[, 1L], yend = to[, 2L])
 }

@@ -1,22 +1,41 @@
-calibration_panels <- function(fit, newdata, bins) {
-  # cavities are those of the factorised posterior, as in loo()
-  if (is.null(newdata)) fit <- factorised_view(fit)
+# Are the predictive distributions right? Observed frequencies beside predicted probabilities, or the histogram of the
+# probability integral transform.
+
+calibration_panels <- function(fit, settings) {
+  newdata <- settings$newdata
+  if (is_mixed(fit$family)) {
+    stop_galvi("argument", paste(
+      "`which = \"calibration\"` is for one family, and the columns of this fit have their own: use \"residuals\" or",
+      "\"predictive\"."
+    ))
+  }
+  if (is.null(newdata)) {
+    check_has_rows(fit, "give `newdata`, a data frame with the response")
+    # cavities are those of the factorised posterior, as in loo()
+    fit <- factorised_view(fit)
+  }
   target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
   if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
-  heads <- calibration_heads(fit, newdata, target$n)
+  panel <- calibration_heads(fit, newdata, target$n)
+  panel$fit <- fit
   if (has_two_classes(fit)) {
     p <- response_moment(fit, latent_marginals(fit, target), "mean")
-    data <- reliability_table(p, target$y, bins)
-    draw <- function(look) draw_reliability(fit, data, heads, look)
+    panel$data <- reliability_table(p, target$y, settings$bins)
   } else if (has_classes(fit) && !is_ordinal(fit)) {
-    data <- class_reliability(fit, target, bins)
-    draw <- function(look) draw_class_reliability(fit, data, heads, look)
+    panel$data <- class_reliability(fit, target, settings$bins)
   } else {
-    data <- pit_table(fit, target, bins)
-    draw <- function(look) draw_pit(data, heads, look)
+    panel$data <- pit_table(fit, target, settings$bins)
   }
-  list(data = data, draw = list(draw))
+  pit <- !is.null(panel$data$share)
+  if (!pit) {
+    event <- if (is.null(panel$data$series)) response_levels(fit)[2L] else "the class"
+    panel$labels <- c(paste("predicted probability of", event), "observed frequency")
+  }
+  list(data = panel$data, panels = list(list(
+    name = panel$name, draw = function(look) (if (pit) draw_pit else draw_reliability)(panel, look),
+    gg = function() (if (pit) gg_pit else gg_reliability)(panel)
+  )))
 }
 
 no_rows_words <- function(newdata) {
@@ -27,11 +46,13 @@ no_rows_words <- function(newdata) {
 #' @param n Rows that are drawn.
 #' @noRd
 calibration_heads <- function(fit, newdata, n) {
-  if (!is.null(newdata)) return(list(main = "Calibration on new data"))
+  if (!is.null(newdata)) return(list(name = "Calibration on new data"))
+  list(name = "Leave-one-out calibration", note = left_rows_note(fit, n))
+}
+
+left_rows_note <- function(fit, n) {
   left <- fit$nobs - n
-  list(main = "Leave-one-out calibration", note = if (left > 0L) {
-    sprintf("without %d row%s that nothing else determines", left, if (left > 1L) "s" else "")
-  })
+  if (left > 0L) sprintf("without %d row%s that nothing else determines", left, if (left > 1L) "s" else "")
 }
 
 #' Observed frequencies in bins with equally many predictions, with Wilson intervals
@@ -71,25 +92,27 @@ class_reliability <- function(fit, target, bins) {
   do.call(rbind, tables)
 }
 
-draw_class_reliability <- function(fit, data, heads, look) {
-  colours <- class_colours(fit, look)
-  open_reliability("predicted probability of the class", heads, look, key_room(response_levels(fit)))
-  strength <- min(0.5, 1.5 / length(colours))
-  for (k in seq_along(colours)) {
-    draw_bins(data[as.integer(data$series) == k, ], colours[k], strength)
-  }
-  class_key(fit, look, lwd = 1, pch = 19)
-}
-
-draw_reliability <- function(fit, data, heads, look) {
-  event <- response_levels(fit)[2L]
-  open_reliability(paste0("predicted probability of ", event), heads, look)
-  draw_bins(data, look_colours(look, plot_colours[1L]), 0.6)
-}
-
-open_reliability <- function(xlab, heads, look, right = 0.15) {
-  open_panel(c(0, 1), c(0, 1), xlab, "observed frequency", heads$main, heads$note, look, right)
+draw_reliability <- function(panel, look) {
+  data <- panel$data
+  classes <- if (!is.null(data$series)) response_levels(panel$fit)
+  open_panel(c(0, 1), c(0, 1), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
+    right = key_room(classes))
   graphics::abline(0, 1, col = "grey50", lty = 2)
+  if (is.null(classes)) return(draw_bins(data, look_colours(look, plot_colours[1L]), 0.6))
+  colours <- class_colours(panel$fit, look)
+  strength <- min(0.5, 1.5 / length(colours))
+  for (k in seq_along(colours)) draw_bins(data[as.integer(data$series) == k, ], colours[k], strength)
+  class_key(panel$fit, look, lwd = 1, pch = 19)
+}
+
+gg_reliability <- function(panel) {
+  data <- panel$data
+  if (is.null(data$series)) data$series <- factor("")
+  gg(data, "predicted", "observed", colour = "series") +
+    ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey50") +
+    ggplot2::geom_pointrange(columns(ymin = "lower", ymax = "upper"), size = 0.3) + ggplot2::geom_line() +
+    gg_series(nlevels(data$series)) + ggplot2::coord_cartesian(xlim = 0:1, ylim = 0:1) +
+    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }
 
 draw_bins <- function(data, colour, strength) {
@@ -119,12 +142,23 @@ pit_table <- function(fit, target, bins) {
   )
 }
 
-draw_pit <- function(data, heads, look) {
+draw_pit <- function(panel, look) {
+  data <- panel$data
   open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "probability integral transform",
-    "share of observations", heads$main, heads$note, look)
+    "share of observations", panel$name, panel$note, look)
   usr <- graphics::par("usr")
   graphics::rect(usr[1L], data$lower[1L], usr[2L], data$upper[1L], col = fade("grey40", 0.2), border = NA)
   colour <- look_colours(look, plot_colours[1L])
   graphics::rect(data$from, 0, data$to, data$share, col = fade(colour, 0.5), border = "white")
   graphics::abline(h = 1 / nrow(data), lty = 2, col = "grey40")
+}
+
+gg_pit <- function(panel) {
+  data <- panel$data
+  ggplot2::ggplot(data) +
+    ggplot2::annotate("rect", xmin = 0, xmax = 1, ymin = data$lower[1L], ymax = data$upper[1L], alpha = 0.2) +
+    ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "share"), ymin = 0, fill = plot_colours[1L],
+      alpha = 0.5, colour = "white") +
+    ggplot2::geom_hline(yintercept = 1 / nrow(data), linetype = 2, colour = "grey40") +
+    ggplot2::expand_limits(y = 0) + gg_labels(panel, x = "probability integral transform", y = "share of observations")
 }

@@ -149,8 +149,10 @@ draw_in_cells <- function(fit, points, look) {
     return(invisible())
   }
   usr <- graphics::par("usr")
-  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19, cex = if (length(x) > 500) 0.3 else 0.5,
-    col = fade(class_colours(fit, look)[points$class + 1L], if (length(x) > 500) 0.4 else 0.6))
+  many <- length(x) > 500
+  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19,
+    cex = if (many) 0.3 else 0.5,
+    col = fade(class_colours(fit, look)[points$class + 1L], if (many) 0.4 else 0.6))
 }
 
 #' Heights somewhere in the cells between edges
@@ -173,17 +175,19 @@ region_panel <- function(fit, spec, variables, settings, grid) {
     far = grid$far, check.names = FALSE
   )
   picture <- fine_picture(grid, lapply(seq_along(levels), function(k) prob[, k]))
-  prob <- vapply(picture$z, as.vector, numeric(length(picture$z[[1L]])))
-  points <- list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y)
   labels <- names(variables)
-  note <- join_notes(others_note(fit, labels), far_note(grid))
-  draw <- function(look) draw_regions(fit, picture$sides, prob, points, labels, spec$label, note, look)
-  list(name = spec$label, data = data, draw = draw, sketch = list(
-    kind = "regions", fit = fit, data = data, points = points, labels = labels, name = spec$label, note = note
-  ))
+  panel_of(fit, list(
+    data = data, sides = picture$sides, prob = vapply(picture$z, as.vector, numeric(length(picture$z[[1L]]))),
+    points = if (!is_counts(fit)) list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y),
+    labels = labels, name = spec$label, note = join_notes(
+      others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability"
+    )
+  ), draw_regions, gg_regions)
 }
 
-draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
+draw_regions <- function(fit, panel, look) {
+  prob <- panel$prob
+  sides <- panel$sides
   colours <- class_colours(fit, look)
   near <- !is.na(prob[, 1L])
   best <- max.col(ifelse(is.na(prob), 0, prob), ties.method = "first")
@@ -192,8 +196,8 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
   strength <- 0.75 * (highest - 1 / ncol(prob)) / (1 - 1 / ncol(prob))
   rgb <- t(grDevices::col2rgb(colours))[best, ]
   mixed <- ifelse(near, grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255), NA)
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), labels[1L], labels[2L], name, note, look,
-    right = key_room(response_levels(fit)), tight = TRUE)
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), panel$labels[1L], panel$labels[2L], panel$name, panel$note,
+    look, right = key_room(response_levels(fit)), tight = TRUE)
   draw_picture(matrix(mixed, length(sides[[1L]])), sides)
   for (k in seq_along(colours)) {
     z <- matrix(prob[, k], length(sides[[1L]]))
@@ -204,13 +208,15 @@ draw_regions <- function(fit, sides, prob, points, labels, name, note, look) {
     ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
     draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
   }
-  points <- inside_panel(points)
-  which <- points$class + 1L
   shapes <- class_shapes(length(colours))
-  graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
-    cex = point_size(length(points$x)), xpd = NA)
+  if (!is.null(panel$points)) {
+    points <- inside_panel(panel$points)
+    which <- points$class + 1L
+    graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
+      cex = point_size(length(points$x)), xpd = NA)
+  }
   graphics::box()
-  margin_key(response_levels(fit), "grey30", pch = shapes, pt.bg = colours)
+  margin_key(response_levels(fit), "grey30", pch = if (is.null(panel$points)) 22 else shapes, pt.bg = colours)
 }
 
 darken <- function(colour) grDevices::rgb(t(0.65 * grDevices::col2rgb(colour)), maxColorValue = 255)

@@ -1,42 +1,62 @@
-# Effects: each panel is list(name, data, draw, sketch), computed first and drawn afterwards. A sketch is what there
-# is to draw, for others than base graphics: its kind, data, points, labels, and the fit that knows its classes.
+# Effects: each panel is list(name, data, draw, gg), computed first and drawn afterwards. Its drawings in base graphics
+# and in ggplot2 (R/autoplot-effects.R) are functions of the fit, which knows its classes, and of what there is to draw.
 
-#' @return list(data: a named list with a data frame per panel, draw: a list of functions, sketches)
+#' @return list(data: a named list with a data frame per panel, panels)
 #' @noRd
-effect_panels <- function(fit, labels, settings) {
-  if (is_distributional(fit)) return(panels_of_both(fit, labels, settings))
+effect_panels <- function(fit, settings) {
+  if (is_distributional(fit)) return(panels_of_both(fit, settings))
+  labels <- settings$terms
   known <- fit$design$labels
   if (!is.null(labels)) for (label in labels) check_choice(label, known, "terms")
   chosen <- if (is.null(labels)) seq_along(known) else match(labels, known)
   panels <- lapply(fit$design$specs[chosen], function(spec) term_type(spec)$panels(fit, spec, settings))
   panels <- unlist(panels, recursive = FALSE)
   if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
-  names(panels) <- make.unique(vapply(panels, `[[`, "", "name"))
+  list_panels(panels_of(panels, settings$what))
+}
+
+#' The panels of means or sds alone, where these were asked for
+#' @noRd
+panels_of <- function(panels, what) {
+  if (is.null(what)) return(panels)
+  panels <- Filter(function(panel) panel$what %in% what, panels)
+  if (length(panels)) return(panels)
+  stop_galvi("argument", paste(
+    "`what = \"sd\"` is for images and maps: terms of two numbers, spde(), and regions with a `map`. Of other effects",
+    "draw the \"mean\", with its credible band or interval."
+  ))
+}
+
+list_panels <- function(panels) {
+  names <- make.unique(vapply(panels, `[[`, "", "name"))
+  list(data = stats::setNames(lapply(panels, `[[`, "data"), names), panels = panels)
+}
+
+#' A panel of these two drawings
+#' @noRd
+panel_of <- function(fit, panel, draw, gg) {
   list(
-    data = lapply(panels, `[[`, "data"), draw = unname(lapply(panels, `[[`, "draw")),
-    sketches = lapply(panels, `[[`, "sketch")
+    name = panel$name, data = panel$data, what = or_else(panel$what, "mean"),
+    draw = function(look) draw(fit, panel, look), gg = function() gg(fit, panel)
   )
 }
 
 #' Panels of each predictor's terms, on its link or on the scale of its parameter
 #' @noRd
-panels_of_both <- function(fit, labels, settings) {
+panels_of_both <- function(fit, settings) {
   if (settings$scale == "auto") settings$scale <- "link"
+  labels <- settings$terms
   views <- lapply(1:2, function(k) predictor_view(fit, k))
   known <- lapply(views, function(view) setdiff(view$design$labels, empty_terms(view)))
   if (!is.null(labels)) for (label in labels) check_choice(label, unlist(known), "terms")
   panels <- Map(function(view, known) {
-    chosen <- if (is.null(labels)) known else intersect(known, labels)
+    settings$terms <- if (is.null(labels)) known else intersect(known, labels)
     if (link_has(view$family, "same_units")) settings$scale <- "link"
-    if (length(chosen)) effect_panels(view, chosen, settings)
+    if (length(settings$terms)) effect_panels(view, settings)$panels
   }, views, known)
-  panels <- list(
-    data = do.call(c, lapply(panels, `[[`, "data")), draw = do.call(c, lapply(panels, `[[`, "draw")),
-    sketches = do.call(c, lapply(panels, `[[`, "sketches"))
-  )
-  if (!length(panels$draw)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
-  names(panels$data) <- names(panels$sketches) <- make.unique(names(panels$data))
-  panels
+  panels <- unlist(panels, recursive = FALSE)
+  if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
+  list_panels(panels)
 }
 
 #' Fixed effects that are an intercept alone have no panel
@@ -67,7 +87,9 @@ input_panels <- function(fit, spec, settings) {
   reach <- drawn_range(unlist(lapply(panels, function(panel) c(panel$data$lwr, panel$data$upr))))
   lapply(panels, function(panel) {
     draw <- panel$draw
+    gg <- panel$gg
     panel$draw <- function(look) draw(look, reach)
+    panel$gg <- function() gg(reach)
     panel
   })
 }
@@ -268,10 +290,10 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
         if (along) points$y[is_along(points$x, grid)])
     )
   )
-  kind <- if (!along) "levels" else if (identical(draw, draw_classes)) "classes" else "curve"
+  twin <- if (!along) gg_levels else if (identical(draw, draw_classes)) gg_classes else gg_curve
   list(
-    name = name, data = data, draw = function(look, reach = NULL) draw(fit, panel, look, reach),
-    sketch = c(list(kind = kind, fit = fit), panel)
+    name = name, data = data, what = "mean", draw = function(look, reach = NULL) draw(fit, panel, look, reach),
+    gg = function(reach = NULL) twin(fit, panel, reach)
   )
 }
 
@@ -290,21 +312,27 @@ series_legend <- function(panel, look, ...) {
   margin_key(names, series_colours(length(names), look), panel$key, ...)
 }
 
-draw_curve <- function(fit, panel, look, reach = NULL) {
+#' What the vertical axis shows: bands, zero of what is positive, most points, thresholds
+#' @param reach What panels beside it show, or NULL.
+#' @noRd
+curve_reach <- function(fit, panel, reach) {
   data <- panel$data
-  series <- split_series(data)
-  ordinal <- is_ordinal(fit)
-  if (is.null(reach)) {
-    reach <- drawn_range(data$lwr, data$upr, if (length(series) == 1L) c(data$y_lwr, data$y_upr))
-  }
+  one <- length(split_series(data)) == 1L
+  if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, if (one) c(data$y_lwr, data$y_upr))
   positive <- panel$scale == "response" && all(data$lwr >= 0, na.rm = TRUE)
   if (positive && !is.null(reach)) reach <- range(reach, 0)
   if (identical(panel$points$kind, "numbers")) {
     reach <- reach_of_points(reach, panel$points$y[is_along(panel$points$x, data[[1L]])])
   }
-  if (ordinal) {
-    reach <- range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
-  }
+  if (!is_ordinal(fit)) return(reach)
+  range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
+}
+
+draw_curve <- function(fit, panel, look, reach = NULL) {
+  data <- panel$data
+  series <- split_series(data)
+  ordinal <- is_ordinal(fit)
+  reach <- curve_reach(fit, panel, reach)
   names <- if (ordinal) response_levels(fit) else if (length(series) > 1L) levels(data$series)
   open_panel(range(data[[1L]]), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
     right = key_room(c(names, panel$key)))
@@ -327,6 +355,16 @@ draw_curve <- function(fit, panel, look, reach = NULL) {
   series_legend(panel, look, lwd = 2)
 }
 
+levels_reach <- function(fit, panel, reach) {
+  data <- panel$data
+  if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, data$y_lwr, data$y_upr)
+  if (has_cells(fit, panel)) range(reach, thresholds(fit)) else reach
+}
+
+#' Are there thresholds of an ordinal response across the panel?
+#' @noRd
+has_cells <- function(fit, panel) is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
+
 #' Intervals side by side: levels of a factor, or coefficients
 #' @noRd
 draw_levels <- function(fit, panel, look, reach = NULL) {
@@ -337,9 +375,8 @@ draw_levels <- function(fit, panel, look, reach = NULL) {
   at <- match(as.character(data[[1L]]), levels) + (series - (k + 1) / 2) * 0.6 / k
   of_classes <- has_classes(fit) && panel$scale == "response"
   colour <- (if (of_classes) class_colours(fit, look) else series_colours(k, look))[series]
-  ordinal <- is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
-  if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, data$y_lwr, data$y_upr)
-  if (ordinal) reach <- range(reach, thresholds(fit))
+  ordinal <- has_cells(fit, panel)
+  reach <- levels_reach(fit, panel, reach)
   names <- if (k > 1L) c(levels(data$series), panel$key) else if (ordinal) response_levels(fit)
   open_panel(c(0.5, length(levels) + 0.5), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note,
     look, right = key_room(names), columns = levels)
@@ -377,7 +414,9 @@ coefficient_panels <- function(fit, spec, settings) {
   data <- do.call(rbind, data)
   panel <- list(data = data, labels = c("", in_units("coefficient", fit)),
     name = "Fixed effects", scale = "link", coefficients = TRUE, note = left_out_note(data$lwr, data$upr))
-  list(list(name = spec$label, data = data, draw = function(look) {
-    draw_levels(fit, panel, look, drawn_range(0, data$lwr, data$upr))
-  }, sketch = c(list(kind = "levels", fit = fit), panel)))
+  reach <- drawn_range(0, data$lwr, data$upr)
+  list(list(
+    name = spec$label, data = data, what = "mean", draw = function(look) draw_levels(fit, panel, look, reach),
+    gg = function() gg_levels(fit, panel, reach)
+  ))
 }

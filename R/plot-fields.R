@@ -20,14 +20,14 @@ group_panels <- function(fit, spec, settings) {
       if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k])
     )
     map <- term_map(fit, spec, effects$level[own], settings$map)
-    draw <- if (is.null(map)) draw_dots else function(...) draw_map(..., map)
-    sketch <- list(
-      kind = if (is.null(map)) "dots" else "map", fit = fit, data = data, map = map, name = name,
-      labels = c(in_units("effect", fit), "")
-    )
-    list(name = name, data = data, draw = function(look) draw(fit, data, name, look), sketch = sketch)
+    panel <- list(data = data, map = map, name = name, labels = c(in_units("effect", fit), ""))
+    if (is.null(map)) return(list(panel_of(fit, panel, draw_dots, gg_dots)))
+    panel$colours <- around_zero
+    c(list(panel_of(fit, panel, draw_map, gg_map)), if ("sd" %in% settings$what) {
+      list(panel_of(fit, sd_of_map(fit, panel, sd), draw_map, gg_map))
+    })
   }))
-  unlist(panels, recursive = FALSE)
+  unlist(unlist(panels, recursive = FALSE), recursive = FALSE)
 }
 
 #' A caterpillar plot of each effect that varies by group
@@ -42,11 +42,8 @@ slope_panels <- function(fit, spec, settings) {
     data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
     names(data)[1L] <- variable_name(spec$inputs[[1L]])
     name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
-    sketch <- list(
-      kind = "dots", fit = fit, data = data, name = name, labels = c(in_units(effect_words(column), fit), "")
-    )
-    list(name = name, data = data, draw = function(look) draw_dots(fit, data, name, look, effect_words(column)),
-      sketch = sketch)
+    panel <- list(data = data, name = name, labels = c(in_units(effect_words(column), fit), ""))
+    panel_of(fit, panel, draw_dots, gg_dots)
   }))
   unlist(panels, recursive = FALSE)
 }
@@ -56,13 +53,14 @@ effect_words <- function(column) if (column == "(Intercept)") "effect" else past
 
 #' Intervals in the order of their middles; of many levels some, evenly through that order
 #' @noRd
-draw_dots <- function(fit, data, name, look, words = "effect") {
+draw_dots <- function(fit, panel, look) {
+  data <- panel$data
   shown <- order(data$fit)
   all <- length(shown)
   most <- min(most_dots, most_rows())
   if (all > most) shown <- shown[round(seq(1, all, length.out = most))]
   data <- data[shown, ]
-  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), in_units(words, fit), "", name,
+  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), panel$labels[1L], "", panel$name,
     join_notes(if (all > most) sprintf(
       "%d of %s levels, evenly through their order", most, format(all, big.mark = ",")
     ), left_out_note(data$lwr, data$upr)), look, rows = as.character(data[[1L]]))

@@ -251,10 +251,11 @@ draw_heads <- function(heads) {
 tick_text <- function(range, log) {
   if (log) return(format_ticks(log_ticks(range)))
   ticks <- pretty(range)
-  or_else(attr(ticks, "labels"), format(ticks))
+  # a zero that is not quite one would be long
+  or_else(attr(ticks, "labels"), format(if (is.numeric(ticks)) zapsmall(ticks, 12L) else ticks))
 }
 
-#' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are two or more
+#' An axis of numbers or dates, on a log scale with ticks at powers of ten where there are three or more
 #' @return Where the ticks are.
 #' @noRd
 number_axis <- function(side, range, log, whole = FALSE) {
@@ -267,7 +268,7 @@ number_axis <- function(side, range, log, whole = FALSE) {
 log_ticks <- function(range) {
   range <- sort(log10(as.numeric(range)))
   powers <- seq(ceiling(range[1L] - 0.05), floor(range[2L] + 0.05))
-  if (diff(range) < 1 || length(powers) < 2L) return(grDevices::axisTicks(range, log = TRUE, nint = 4))
+  if (length(powers) < 3L) return(grDevices::axisTicks(range, log = TRUE, nint = 4))
   10^powers[(powers - powers[1L]) %% ceiling(length(powers) / 6) == 0]
 }
 

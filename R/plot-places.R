@@ -59,40 +59,26 @@ field_panels <- function(fit, spec, settings, picture, k) {
   t <- match(spec$label, fit$design$labels)
   sd <- sqrt(field$variance[, t, k])
   z <- stats::qnorm(tails(settings$level))
-  mean <- if (settings$scale == "response") {
+  response <- settings$scale == "response"
+  mean <- if (response) {
     response_at(fit, picture, settings, k)
   } else {
     data.frame(fit = field$mean[, t, k], lwr = field$mean[, t, k] + z[1L] * sd, upr = field$mean[, t, k] + z[2L] * sd)
   }
-  blank <- !picture$shown
-  own <- cbind(picture$values, mean, far = blank)
-  spread <- cbind(picture$values, fit = sd, far = blank)
-  response <- settings$scale == "response"
-  colours <- if (response) {
-    sequence_of("Viridis")
-  } else {
-    # the same distance from zero in the same strength
-    function(z, look) {
-      list(reach = c(-1, 1) * max(abs(z), 1e-9, na.rm = TRUE), palette = look_palette(look, "Blue-Red 3"))
-    }
-  }
-  title <- if (response) effect_axis(fit, "response") else in_units("effect", fit)
   notes <- if (response) c(others_note(fit, picture$names), offset_note(fit, "response"))
-  note <- join_notes(notes, picture$note)
+  blank <- !picture$shown
   list(
-    list(name = name, data = own, draw = function(look) {
-      draw_places(picture, own$fit, name, note, colours, title, look, function() {
-        draw_image_contours(picture, own$fit)
-        draw_sites(picture$x)
-      })
-    }),
-    list(name = paste0("sd of ", name), data = spread, draw = function(look) {
-      draw_places(picture, spread$fit, paste0("sd of ", name), picture$note, sequence_of("Purple-Yellow"),
-        in_units("sd of the effect", fit), look, function() {
-          draw_mesh(spec$mesh, fade("grey20", 0.35), 0.3)
-          draw_sites(picture$x)
-        })
-    })
+    panel_of(fit, list(
+      data = cbind(picture$values, mean, far = blank), picture = picture, name = name,
+      colours = if (response) sequence_of("Viridis") else around_zero, points = picture$x,
+      key = if (response) effect_axis(fit, "response") else in_units("effect", fit),
+      note = join_notes(notes, picture$note)
+    ), draw_places, gg_places),
+    panel_of(fit, list(
+      data = cbind(picture$values, fit = sd, far = blank), picture = picture, what = "sd", mesh = spec$mesh,
+      name = paste0("sd of ", name), colours = sequence_of(sd_palette), points = picture$x,
+      key = in_units("posterior sd of the effect", fit), note = picture$note
+    ), draw_places, gg_places)
   )
 }
 
@@ -102,43 +88,69 @@ response_at <- function(fit, picture, settings, k) {
   data[c("fit", "lwr", "upr")]
 }
 
-sequence_of <- function(name) {
-  function(z, look) {
-    reach <- range(z, na.rm = TRUE)
-    list(reach = reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach))), palette = look_palette(look, name))
-  }
+# A panel of places has its picture, data, colours (a function of the values and of `look`), points, and the mesh where
+# that is drawn instead of contours.
+
+#' Values of a raster, its first index along x; NA where it is blank
+#' @noRd
+raster_values <- function(panel) {
+  values <- panel$data$fit
+  values[panel$data$far | !can_draw(values)] <- NA
+  matrix(values, length(panel$picture$sides[[1L]]))
 }
 
-#' @param colours A function of the values and of `look`: list(reach, palette).
-#' @param over Draws what stands above the image.
-#' @noRd
-draw_places <- function(picture, values, name, note, colours, title, look, over) {
-  values[!picture$shown | !can_draw(values)] <- NA
-  z <- matrix(values, length(picture$sides[[1L]]))
-  if (all(is.na(z))) z[1L] <- 0
-  colours <- colours(z, look)
+draw_places <- function(fit, panel, look) {
+  picture <- panel$picture
+  z <- raster_values(panel)
+  colours <- panel$colours(z, look)
   ends <- lapply(picture$sides, range)
-  open_panel(ends[[1L]], ends[[2L]], picture$names[1L], picture$names[2L], name, note, look,
+  open_panel(ends[[1L]], ends[[2L]], picture$names[1L], picture$names[2L], panel$name, panel$note, look,
     right = strip_room(colours), tight = TRUE, asp = 1)
   draw_picture(matrix(colour_of(z, colours), nrow(z)), picture$sides)
   usr <- graphics::par("usr")
   graphics::clip(usr[1L], usr[2L], usr[3L], usr[4L])
-  over()
+  if (is.null(panel$mesh)) draw_image_contours(picture$sides, z) else draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
+  draw_sites(panel$points, or_else(panel$points_col, fade("black", 0.6)))
   if (!is.null(picture$rings)) draw_window(picture$rings, border = "grey20", lwd = 0.8)
   do.call(graphics::clip, as.list(usr))
   graphics::box()
-  colour_key(colours, title)
+  colour_key(colours, panel$key)
 }
 
-draw_image_contours <- function(picture, values) {
-  values[!picture$shown | !can_draw(values)] <- NA
-  if (all(is.na(values)) || diff(range(values, na.rm = TRUE)) == 0) return(invisible())
-  z <- matrix(values, length(picture$sides[[1L]]))
-  draw_contours(picture$sides, z, pretty(range(z, na.rm = TRUE), 8), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
+gg_places <- function(fit, panel) {
+  picture <- panel$picture
+  z <- raster_values(panel)
+  ends <- lapply(picture$sides, range)
+  plot <- gg_image(picture$sides, z, panel$colours(z, list()), panel$key)
+  if (is.null(panel$mesh)) {
+    plot <- plot + gg_contours(picture$sides, z, place_breaks(z), fade("grey10", 0.6))
+  } else {
+    plot <- plot + ggplot2::geom_segment(columns(x = "x", y = "y", xend = "xend", yend = "yend"),
+      mesh_segments(panel$mesh), colour = fade("grey20", 0.35), linewidth = 0.15, inherit.aes = FALSE)
+  }
+  points <- data.frame(x = panel$points[[1L]], y = panel$points[[2L]])
+  window <- do.call(rbind, lapply(seq_along(picture$rings), function(i) {
+    data.frame(x = picture$rings[[i]][, 1L], y = picture$rings[[i]][, 2L], ring = i)
+  }))
+  plot + gg_points(columns(x = "x", y = "y"), points, colour = or_else(panel$points_col, fade("black", 0.6)),
+    size = 0.8 / sqrt(1 + nrow(points) / 500)) +
+    (if (!is.null(window)) ggplot2::geom_polygon(columns(x = "x", y = "y", group = "ring"), window, fill = NA,
+      colour = "grey20", linewidth = 0.3, inherit.aes = FALSE)) +
+    ggplot2::coord_fixed(xlim = ends[[1L]], ylim = ends[[2L]], expand = FALSE) +
+    gg_labels(panel, x = picture$names[1L], y = picture$names[2L])
 }
 
-draw_sites <- function(x) {
-  graphics::points(x[[1L]], x[[2L]], pch = 20, col = fade("black", 0.6), cex = 0.5 * point_size(length(x[[1L]])))
+place_breaks <- function(z) {
+  if (all(is.na(z)) || diff(range(z, na.rm = TRUE)) == 0) return(numeric())
+  pretty(range(z, na.rm = TRUE), 8)
+}
+
+draw_image_contours <- function(sides, z) {
+  draw_contours(sides, z, place_breaks(z), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
+}
+
+draw_sites <- function(x, colour) {
+  graphics::points(x[[1L]], x[[2L]], pch = 20, col = colour, cex = 0.5 * point_size(length(x[[1L]])))
 }
 
 #' The intensity of a Cox process on its window, with the points
@@ -154,12 +166,10 @@ intensity_panel <- function(fit, rings, at, points_col) {
   settings <- list(scale = "response", level = 0.95, n = 101L, too_far = Inf, map = list(rings = rings))
   picture <- place_picture(fit, spec, settings)
   data <- cbind(picture$values, response_at(fit, picture, settings, 1L), far = !picture$shown)
-  note <- others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
-  draw <- function(look) {
-    points <- function() {
-      graphics::points(at[, 1L], at[, 2L], pch = 20, col = points_col, cex = 0.6 * point_size(nrow(at)))
-    }
-    draw_places(picture, data$fit, "Intensity", note, sequence_of("Viridis"), "points per unit of area", look, points)
-  }
-  list(data = data, draw = draw)
+  panel <- list(
+    data = data, picture = picture, name = "Intensity", colours = sequence_of("Viridis"),
+    points = list(at[, 1L], at[, 2L]), points_col = points_col, key = "points per unit of area",
+    note = others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
+  )
+  panel_of(fit, panel, draw_places, gg_places)
 }

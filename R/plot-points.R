@@ -7,7 +7,7 @@
 #'   is theirs). `note`: what to say of them, or NULL.
 #' @noRd
 data_points <- function(fit, variable, splits, settings) {
-  if (is_counts(fit)) return(NULL)
+  if (is_counts(fit) || !is.null(fit$parameter)) return(NULL)
   x <- get_variable(fit$data, variable)
   own <- lapply(splits, function(split) get_variable(fit$data, split$variable))
   places <- Map(function(split, x) match(as.character(x), as.character(split$values)), splits, own)
@@ -18,7 +18,7 @@ data_points <- function(fit, variable, splits, settings) {
     return(list(kind = "classes", x = x[shown], class = fit$model$y[shown], in_cells = in_cells,
       note = if (in_cells) "points: observations, at any height in the cell of their level"))
   }
-  if (n_latents(fit) > 1L || !is.null(fit$parameter)) return(NULL)
+  if (n_latents(fit) > 1L) return(NULL)
   frame <- set_variable(typical_frame(fit, nrow(fit$data)), variable, x)
   for (i in seq_along(splits)) frame <- set_variable(frame, splits[[i]]$variable, own[[i]])
   y <- partial_residuals(fit, frame, settings$scale)

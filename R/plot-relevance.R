@@ -1,9 +1,13 @@
-relevance_panels <- function(fit) {
+relevance_panels <- function(fit, settings) {
   # of two linear predictors that of the response
   fit <- predictor_view(fit, 1L)
   data <- relevance_table(fit)
   if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")
-  list(data = data, draw = list(function(look) draw_relevance(fit, data, look)))
+  panel <- list(
+    name = "Relative importance", draw = function(look) draw_relevance(fit, data, look),
+    gg = function() gg_relevance(fit, data)
+  )
+  list(data = data, panels = list(panel))
 }
 
 #' Relevance of every variable, term (if there are several) and kernel part; defined in ?plot.galvi
@@ -102,4 +106,15 @@ draw_relevance <- function(fit, data, look) {
   at <- seq_along(keep)
   graphics::segments(0, at, data$relevance[keep], at, col = colours, lwd = 2)
   graphics::points(data$relevance[keep], at, pch = 19, col = colours)
+}
+
+gg_relevance <- function(fit, data) {
+  data <- data[utils::head(order(-data$relevance), 30L), ]
+  names <- ifelse(data$kind == "input", data$name, paste(data$kind, data$name))
+  data$label <- factor(names, rev(names))
+  gg(data, "relevance", "label", colour = "kind") + ggplot2::expand_limits(x = 0) +
+    ggplot2::geom_segment(columns(xend = "relevance", yend = "label"), x = 0) + ggplot2::geom_point(size = 2) +
+    ggplot2::scale_colour_manual(values = stats::setNames(plot_colours[1:3], c("input", "term", "part")),
+      guide = "none") +
+    ggplot2::labs(x = in_units("SD of the contribution", fit), y = NULL, title = "Relative importance")
 }

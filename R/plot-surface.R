@@ -3,10 +3,13 @@
 surface_panels <- function(fit, spec, variables, settings) {
   settings$scale <- panel_scale(fit, settings, names(variables))
   grid <- surface_grid(fit, variables, settings)
-  if (has_classes(fit) && settings$scale == "response") {
-    return(list(region_panel(fit, spec, variables, settings, grid)))
-  }
-  lapply(seq_len(n_latents(fit)), function(k) surface_panel(fit, spec, variables, settings, grid, k))
+  of_classes <- has_classes(fit) && settings$scale == "response"
+  c(
+    if (of_classes) list(region_panel(fit, spec, variables, settings, grid)) else {
+      lapply(seq_len(n_latents(fit)), function(k) surface_panel(fit, spec, variables, settings, grid, k))
+    },
+    if ("sd" %in% settings$what) sd_panels(fit, spec, variables, settings, grid)
+  )
 }
 
 surface_grid <- function(fit, variables, settings) {
@@ -71,25 +74,46 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   if (!is.null(data$series)) data <- data[data$series == latent_names(fit)[latent], ]
   data <- cbind(grid$values, data, far = grid$far)
   points <- surface_points(fit, grid$x, variables, settings$scale)
-  name <- paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
-  picture <- fine_picture(grid, list(data$fit))
   inducing <- inducing_at(fit, spec, names(variables))
   note <- join_notes(
     others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
     left_out_note(data$fit), inducing_note(inducing), two_classes_note(fit, points)
   )
-  surface <- list(
-    sides = picture$sides, z = picture$z[[1L]], labels = names(variables), name = name, note = note
-  )
-  draw <- function(look) draw_surface(fit, surface, points, inducing, settings$scale, look)
-  list(name = name, data = data, draw = draw, sketch = list(
-    kind = "surface", fit = fit, data = data, points = points, inducing = inducing, labels = names(variables),
-    name = name, note = note, key = effect_axis(fit, settings$scale), scale = settings$scale
-  ))
+  panel_of(fit, list(
+    data = data, picture = fine_picture(grid, list(data$fit)), points = points, inducing = inducing,
+    labels = names(variables), key = effect_axis(fit, settings$scale), scale = settings$scale, note = note,
+    name = paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
+  ), draw_surface, gg_surface)
+}
+
+#' Posterior standard deviations: of the linear predictors, of the mean response or of each class's probability, with
+#' the places of the observations
+#' @noRd
+sd_panels <- function(fit, spec, variables, settings, grid) {
+  marginals <- frame_marginals(fit, grid$frame)
+  response <- settings$scale == "response"
+  sd <- if (!response) sqrt(marginals$variance) else {
+    as.matrix(if (has_classes(fit)) class_moments(fit, marginals)$sd else response_sd(fit, marginals))
+  }
+  of <- if (has_classes(fit) && response) response_levels(fit) else if (ncol(sd) > 1L) latent_names(fit)
+  inducing <- inducing_at(fit, spec, names(variables))
+  lapply(seq_len(ncol(sd)), function(k) {
+    data <- cbind(grid$values, fit = sd[, k], far = grid$far)
+    panel_of(fit, list(
+      data = data, picture = fine_picture(grid, list(data$fit)), what = "sd", scale = settings$scale,
+      points = list(kind = "places", x = grid$x[[1L]], y = grid$x[[2L]]), inducing = inducing,
+      labels = names(variables), key = paste("posterior sd of the", effect_axis(fit, settings$scale)),
+      name = paste0("sd of ", spec$label, if (!is.null(of)) paste0(": ", of[k])),
+      note = join_notes(
+        others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
+        left_out_note(data$fit), inducing_note(inducing), "points: where the observations are"
+      )
+    ), draw_surface, gg_surface)
+  })
 }
 
 surface_points <- function(fit, x, variables, scale) {
-  if (n_latents(fit) > 1L) return(NULL)
+  if (n_latents(fit) > 1L || !is.null(fit$parameter)) return(NULL)
   if (has_classes(fit) || has_two_classes(fit)) {
     return(list(kind = "classes", x = x[[1L]], y = x[[2L]], class = fit$model$y))
   }
@@ -98,24 +122,32 @@ surface_points <- function(fit, x, variables, scale) {
   list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(fit, frame, scale))
 }
 
-draw_surface <- function(fit, surface, points, inducing, scale, look) {
-  colours <- surface_colours(fit, surface$z, scale, look)
-  sides <- surface$sides
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), surface$labels[1L], surface$labels[2L], surface$name,
-    surface$note, look, right = strip_room(colours), tight = TRUE)
-  draw_picture(matrix(colour_of(surface$z, colours), nrow(surface$z)), sides)
-  if (is_ordinal(fit)) {
-    draw_contours(sides, surface$z, thresholds(fit), col = "white", lwd = 1.4, labcex = 0.7)
-  } else {
-    draw_contours(sides, surface$z, pretty(colours$reach, 10), col = fade("grey10", 0.7), lwd = 0.8,
-      labcex = 0.7)
-  }
-  draw_surface_points(fit, points, colours)
-  if (!is.null(inducing)) draw_inducing(inducing[[1L]], inducing[[2L]])
+draw_surface <- function(fit, panel, look) {
+  z <- panel$picture$z[[1L]]
+  sides <- panel$picture$sides
+  colours <- surface_colours(fit, z, panel, look)
+  lines <- surface_lines(fit, panel, colours)
+  open_panel(range(sides[[1L]]), range(sides[[2L]]), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
+    right = strip_room(colours), tight = TRUE)
+  draw_picture(matrix(colour_of(z, colours), nrow(z)), sides)
+  draw_contours(sides, z, lines$at, col = lines$colour, lwd = lines$width, labcex = 0.7)
+  draw_surface_points(fit, panel$points, colours)
+  if (!is.null(panel$inducing)) draw_inducing(panel$inducing[[1L]], panel$inducing[[2L]])
   graphics::box()
-  if (is_ordinal(fit)) colours$breaks <- thresholds(fit)
-  colour_key(colours, effect_axis(fit, scale))
+  if (lines$thresholds) colours$breaks <- lines$at
+  colour_key(colours, panel$key)
 }
+
+#' Contours; of an ordinal response where one level gives way to the next
+#' @noRd
+surface_lines <- function(fit, panel, colours) {
+  if (is_ordinal(fit) && !is_sd(panel)) {
+    return(list(at = thresholds(fit), colour = "white", width = 1.4, thresholds = TRUE))
+  }
+  list(at = pretty(colours$reach, 10), colour = fade("grey10", 0.7), width = 0.8, thresholds = FALSE)
+}
+
+is_sd <- function(panel) identical(panel$what, "sd")
 
 #' A matrix of colours, its first index along x; each is the middle of its cell. NA is blank.
 #' @noRd
@@ -127,11 +159,16 @@ draw_picture <- function(picture, sides) {
   graphics::rasterImage(picture, ends[1L, 1L], ends[1L, 2L], ends[2L, 1L], ends[2L, 2L], interpolate = TRUE)
 }
 
+# Standard deviations have a palette of their own, as they are easily taken for the effect.
+sd_palette <- "Purple-Yellow"
+
 #' For two classes two colours that meet where both are equally probable; else a sequence over the values
 #' @noRd
-surface_colours <- function(fit, z, scale, look) {
+surface_colours <- function(fit, z, panel, look) {
+  scale <- panel$scale
   # All of it may be blank.
   if (all(is.na(z))) z <- 0
+  if (is_sd(panel)) return(sequence_of(sd_palette)(z, look))
   if (is.null(response_levels(fit)) || has_classes(fit)) {
     reach <- range(z, thresholds(fit), na.rm = TRUE)
     # A flat surface still needs a range.
@@ -141,6 +178,23 @@ surface_colours <- function(fit, z, scale, look) {
   even <- if (scale == "response") 0.5 else 0
   reach <- if (scale == "response") c(0, 1) else even + max(abs(z - even), 1e-9, na.rm = TRUE) * c(-1, 1)
   list(reach = reach, palette = look_palette(look, "Blue-Red 3"))
+}
+
+#' A sequence of colours over the values: a function of them and of `look`
+#' @noRd
+sequence_of <- function(palette) {
+  function(z, look) {
+    if (all(is.na(z))) z <- 0
+    reach <- range(z, na.rm = TRUE)
+    # A flat surface still needs a range.
+    list(reach = reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach))), palette = look_palette(look, palette))
+  }
+}
+
+#' Colours that are white at zero, the same distance from it in the same strength
+#' @noRd
+around_zero <- function(z, look) {
+  list(reach = c(-1, 1) * max(abs(drawn_range(z, 1e-9))), palette = look_palette(look, "Blue-Red 3"))
 }
 
 #' Smaller where there are many, and in a small panel
@@ -154,6 +208,10 @@ draw_surface_points <- function(fit, points, colours) {
   if (is.null(points)) return(invisible())
   points <- inside_panel(points)
   cex <- point_size(length(points$x))
+  if (points$kind == "places") {
+    graphics::points(points$x, points$y, pch = 20, col = fade("black", 0.6), cex = 0.6 * cex, xpd = NA)
+    return(invisible())
+  }
   ordinal <- is_ordinal(fit)
   if (points$kind == "values" || ordinal) {
     value <- if (ordinal) cell_middles(fit, colours$reach)[points$class + 1L] else points$value

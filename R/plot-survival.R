@@ -1,7 +1,11 @@
 # Survival curves: P(Y > t) of new responses, one curve for each row of `newdata` or one at typical values.
 
-survival_panels <- function(fit, newdata, settings) {
-  check_no_classes(fit, "`which = \"survival\"`")
+survival_panels <- function(fit, settings) {
+  newdata <- settings$newdata
+  if (has_classes(fit) || is_mixed(fit$family)) {
+    numbers <- "`which = \"survival\"` is for responses that are numbers: use \"effects\" or \"predictive\"."
+    stop_galvi("argument", numbers)
+  }
   target <- if (is.null(newdata)) typical_target(fit) else new_target(fit, newdata)
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
   reach <- settings$xlim
@@ -19,7 +23,13 @@ survival_panels <- function(fit, newdata, settings) {
     sprintf("bands: %g%% credible intervals", 100 * settings$level),
     if (is.null(newdata)) "variables at typical values", if (is.null(newdata) && has_offset(fit)) "offset 0"
   )
-  list(data = data, draw = list(function(look) draw_survival(fit, data, note, look)))
+  panel <- list(
+    data = data, name = "Survival", note = note, key = NULL,
+    labels = c(if (is_censored(fit)) "time" else fit$design$response$name, "probability of a longer time")
+  )
+  list(data = data, panels = list(list(
+    name = panel$name, draw = function(look) draw_survival(panel, look), gg = function() gg_survival(panel)
+  )))
 }
 
 is_positive <- function(fit) !link_has(fit$family, "same_units")
@@ -45,16 +55,25 @@ curve_names <- function(newdata, target) {
   if (is.null(words) || anyDuplicated(words)) target$names[rows] else words
 }
 
-draw_survival <- function(fit, data, note, look) {
+draw_survival <- function(panel, look) {
+  data <- panel$data
   series <- split_series(data)
   names <- if (length(series) > 1L) levels(data$series)
   colours <- series_colours(length(series), look)
-  xlab <- if (is_censored(fit)) "time" else fit$design$response$name
-  open_panel(range(data$time), c(0, 1), xlab, "probability of a longer time", "Survival", note, look,
+  open_panel(range(data$time), c(0, 1), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
     right = key_room(names))
   for (k in seq_along(series)) {
     draw_band(series[[k]]$time, series[[k]]$lwr, series[[k]]$upr, colours[k])
     graphics::lines(series[[k]]$time, series[[k]]$fit, col = colours[k], lwd = 2)
   }
   if (length(names)) margin_key(names, colours, lwd = 2)
+}
+
+gg_survival <- function(panel) {
+  data <- panel$data
+  if (is.null(data$series)) data$series <- factor("")
+  gg(data, "time", "fit", colour = "series", fill = "series") +
+    ggplot2::geom_ribbon(columns(ymin = "lwr", ymax = "upr"), alpha = 0.2, colour = NA) + ggplot2::geom_line() +
+    gg_series(nlevels(data$series)) + ggplot2::coord_cartesian(ylim = 0:1) +
+    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }

@@ -214,18 +214,3 @@ warn_large_loadings <- function(fit) {
     "was seen too rarely. Give loadings a prior: loadings = normal(0, 3)."
   ), quote_names(spec$items[large], "\"", 5L), format(max(size), digits = 3L)), call = fit$call)
 }
-
-#' Units along the first two factors, beside the other terms' effects
-#' @noRd
-rr_panels <- function(fit, spec, settings) {
-  if (spec$d < 2L) {
-    W <- sort(fit$factors$loadings[, 1L])
-    draw <- function(look, ...) graphics::dotchart(W, main = spec$label, xlab = "loading")
-    return(list(list(name = spec$label, data = data.frame(item = names(W), loading = unname(W)), draw = draw)))
-  }
-  W <- fit$factors$loadings
-  list(list(
-    name = spec$label, data = data.frame(item = rownames(W), unname(W)),
-    draw = function(look, ...) biplot.galvi(fit, main = spec$label)
-  ))
-}

@@ -176,3 +176,15 @@ lattice_of <- function(n, names = NULL) {
   dimnames(graph) <- if (!is.null(names)) list(names, names)
   graph
 }
+
+# What fit_panels() is given where the user gives nothing
+formals_of_plots <- function() {
+  own <- plot_arguments()
+  c(lapply(formals(plot.galvi)[own], eval), list(xlim = NULL, ylim = NULL))
+}
+
+# density() with its default bandwidth
+density_at <- function(y, at) {
+  fine <- stats::density(y, n = 4096, cut = 8)
+  stats::approx(fine$x, fine$y, at)$y
+}

@@ -57,6 +57,11 @@ test_that("maps, traces, relevance, calibration and survival are drawn", {
   weibull <- family_fit("weibull")
   expect_builds(ggplot2::autoplot(weibull, "survival"))
   expect_builds(ggplot2::autoplot(weibull, "survival", newdata = data.frame(x = c(-1, 1))))
+  expect_builds(ggplot2::autoplot(field, map = map, what = c("mean", "sd")))
+  expect_builds(ggplot2::autoplot(picture_fit("places"), what = c("mean", "sd"), n = 5))
+  expect_builds(ggplot2::autoplot(picture_fit("factors")))
+  one <- scale(log(USArrests))
+  expect_builds(ggplot2::autoplot(galvi(responses(one) ~ factors(1))))
 })
 
 test_that("a comparison is drawn, and wrong arguments are refused", {

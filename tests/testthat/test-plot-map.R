@@ -39,10 +39,10 @@ test_that("germany_map is the map of germany_graph, with names of one's own too"
   expect_length(calls_of(drawn(fit, terms = "iid(region)", map = named), "C_path"), 544L)
 })
 
-test_that("regions without an effect are blank, nodes without a region an error", {
+test_that("regions without an effect are grey, nodes without a region an error", {
   fit <- chain_fit(c("a", "b", "c"), formula = y ~ iid(g))
   map <- stats::setNames(squares(4), c("a", "b", "x", "c"))
-  expect_identical(sum(is.na(filled(fit, map = map)$colour)), 1L)
+  expect_identical(sum(filled(fit, map = map)$colour == no_effect), 1L)
   field <- chain_fit(c("a", "b", "c"))
   expect_no_error(drawn(field, map = map))
   expect_error(drawn(field, map = map[1:2]), "a", class = "galvi_error_argument")

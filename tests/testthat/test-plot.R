@@ -97,7 +97,7 @@ test_that("plots refuse in words", {
   expect_error_snapshot({
     plot(fit, which = "effect")
     plot(fit, terms = "gp(sped)")
-    plot(fit, what = "trace")
+    plot(fit, kind = "trace")
     plot(fit, "calibration", newdata = data.frame(speed = 3))
   })
   expect_error(plot(galvi(dist ~ 1, data = cars, hyper = "fixed")), class = "galvi_error_argument")
@@ -322,6 +322,12 @@ test_that("titles, limits and colours of the user arrive in every kind of panel"
     list(small_fit("gaussian"), "trace"), list(small_fit("binary"), "trace"),
     list(small_fit("binary"), "relevance"), list(small_fit("binary"), "calibration"),
     list(small_fit("counts"), "calibration"), list(fit(kind ~ gp(wt), categorical()), "calibration"),
+    list(small_fit("flat"), "coefficients"), list(small_fit("flat"), "coefficients", exponentiate = TRUE),
+    list(small_fit("gaussian"), "residuals"), list(small_fit("gaussian"), "worm"),
+    list(small_fit("gaussian"), "predictive"), list(small_fit("counts"), "predictive"),
+    list(small_fit("binary"), "predictive"),
+    list(picture_fit("factors")), list(picture_fit("survival"), "survival"),
+    list(picture_fit("surface"), what = "sd"), list(picture_fit("field"), map = squares(4), what = "sd"),
     list(galvi_compare(am ~ wt, data = mtcars, family = binomial(), methods = c("newton", "laplace")))
   )
   for (i in seq_along(own)) {
