@@ -5,7 +5,7 @@ RSCRIPT ?= Rscript
 # One BLAS thread: small factorisations on shared cores are faster, and timings mean something.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test fuzz prose check bench docs install sanitize clean
+.PHONY: help demo test fuzz prose check bench docs site install sanitize clean
 
 help:
 	@echo "make demo      classify the ionosphere data: progress, summary, bound, test scores, two plots"
@@ -15,6 +15,7 @@ help:
 	@echo "make check     the same, then R CMD build and R CMD check --as-cran --no-manual (needs pandoc for the vignettes)"
 	@echo "make bench     run the measurements in bench/ (FILES=\"a.R b.R\" for some of them)"
 	@echo "make docs      rewrite help pages, NAMESPACE, RcppExports and Makevars"
+	@echo "make site      build the web site in site/ and check its links (needs pandoc; five to ten minutes)"
 	@echo "make install   build and install galvi and what it needs"
 	@echo "make sanitize  run the tests of a build with Eigen's assertions on"
 	@echo "make clean     remove what building left in the tree"
@@ -49,6 +50,10 @@ bench:
 docs:
 	@$(RSCRIPT) tools/docs.R
 
+site:
+	@$(RSCRIPT) tools/install.R
+	@$(ONE_THREAD) $(RSCRIPT) tools/site.R
+
 install:
 	@$(RSCRIPT) tools/install.R
 
@@ -57,4 +62,4 @@ sanitize:
 
 clean:
 	find src tests/probes '(' -name '*.o' -o -name '*.so' -o -name '*.dll' ')' -delete
-	rm -rf src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output
+	rm -rf src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output site
