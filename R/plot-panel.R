@@ -276,7 +276,7 @@ format_ticks <- function(ticks) {
   power <- log10(ticks)
   far <- max(abs(power)) >= 4 && all(abs(power - round(power)) < 1e-9)
   if (far) as.expression(lapply(round(power), function(p) bquote(10^.(p)))) else {
-    formatC(ticks, format = "g", digits = 2L)
+    vapply(signif(ticks, 2L), format, "", scientific = 5L)
   }
 }
 

@@ -218,7 +218,7 @@ kaplan_meier <- function(y, event, entry, weights) {
 draw_predictive_lines <- function(fit, panel, look) {
   data <- panel$data
   height <- data[[3L]]
-  keys <- c("observed", "drawn")
+  keys <- c("observed", "predicted")
   open_panel(range(data$value), c(0, max(height)), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
     right = key_room(keys))
   colour <- look_colours(look, plot_colours[1L])
@@ -234,7 +234,7 @@ draw_predictive_lines <- function(fit, panel, look) {
 gg_predictive_lines <- function(fit, panel) {
   data <- panel$data
   names(data)[3L] <- "height"
-  data$series <- factor(ifelse(data$draw == 0L, "observed", "drawn"), c("observed", "drawn"))
+  data$series <- factor(ifelse(data$draw == 0L, "observed", "predicted"), c("observed", "predicted"))
   data$draw <- factor(data$draw, rev(unique(data$draw)))
   geom <- if (panel$step) ggplot2::geom_step else ggplot2::geom_line
   gg(data, "value", "height", group = "draw", colour = "series", linewidth = "series", alpha = "series") + geom() +
@@ -262,7 +262,7 @@ bar_places <- function(panel) {
 draw_predictive_bars <- function(fit, panel, look) {
   data <- panel$data
   at <- bar_places(panel)
-  keys <- c("observed", "drawn")
+  keys <- c("observed", "predicted")
   open_panel(range(at$from, at$to), c(0, max(data$observed, data$upr)), panel$labels[1L], panel$labels[2L], panel$name,
     panel$note, look, right = key_room(keys), columns = panel$columns)
   colour <- look_colours(look, plot_colours[1L])
@@ -276,7 +276,7 @@ gg_predictive_bars <- function(fit, panel) {
   data <- panel$data
   data[c("at", "from", "to")] <- bar_places(panel)
   data$bar <- "observed"
-  data$interval <- "drawn"
+  data$interval <- "predicted"
   plot <- ggplot2::ggplot(data) +
     ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "observed", fill = "bar"), ymin = 0, alpha = 0.45) +
     ggplot2::geom_pointrange(columns(x = "at", y = "fit", ymin = "lwr", ymax = "upr", colour = "interval"),
