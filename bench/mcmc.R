@@ -55,7 +55,7 @@ summarise <- function(chains, data) {
 }
 
 set.seed(1)
-sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else 1e6
+sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else 4e5
 out <- do.call(rbind, lapply(names(models), function(name) {
   seconds <- cpu_seconds(function() drawn <<- chains(models[[name]], sweeps))
   cat(sprintf("%s: %.0f seconds\n", name, seconds))
