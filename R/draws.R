@@ -23,7 +23,8 @@
 #' @param object,x A fit of [galvi()].
 #' @param transform Apply the inverse link? FALSE by default.
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
-#'   stands for the observations.
+#'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
+#'   of all units before the second.
 #' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
 #' @param re_formula,dpar As in [predict()][predict.galvi].
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
@@ -189,6 +190,7 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE) {
   kept <- kept_effects(fit$design, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
+  if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)
 }
 
@@ -253,10 +255,14 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
         eta <- if (is_coupled(view)) coupled_draws(view, at$rows, length(own)) else {
           draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
         }
-        eta <- vapply(seq_along(eta), function(k) as.vector(eta[[k]] + target$offset[, k]), numeric(n * length(own)))
-        values <- f(view, repeat_rows(target, length(own)), matrix(eta, n * length(own)))
-        values <- aperm(array(values, c(n, length(own), width)), c(2L, 1L, 3L))
-        out[own, used, ] <- values[, kept[used], , drop = FALSE]
+        # some draws at a time, which needs less memory
+        for (part in split(seq_along(own), (seq_along(own) - 1L) %/% max(1L, 1e6 %/% n))) {
+          count <- length(part)
+          some <- lapply(seq_along(eta), function(k) as.vector(eta[[k]][, part] + target$offset[, k]))
+          values <- f(view, repeat_rows(target, count), do.call(cbind, some))
+          values <- aperm(array(values, c(n, count, width)), c(2L, 1L, 3L))
+          out[own[part], used, ] <- values[, kept[used], , drop = FALSE]
+        }
       }
     })
   }

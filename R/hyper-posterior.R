@@ -174,3 +174,22 @@ hyper_at_level <- function(fit, level) {
   fit$hyper[c("lwr", "upr")] <- list(limits[shown, 1L], limits[shown, 2L])
   fit$hyper
 }
+
+#' Why learned hyperparameters have no limits: a sentence, or none
+#' @noRd
+missing_limits <- function(fit) {
+  lacking <- fit$hyper$status == "learned" & is.na(fit$hyper$lwr)
+  at_end <- fit$hyper$status == "at bound"
+  said <- function(which, text) if (any(which)) sprintf(text, quote_names(fit$hyper$name[which], "", 5L))
+  table <- fit$model$hyper
+  c(
+    said(at_end, "No interval for %s: at the limit of its range."),
+    if (sum(table$learned & !in_array(table)) > most_intervals) {
+      sprintf("No intervals of hyperparameters: more than %d were learned.", most_intervals)
+    } else if (is.null(fit$hyper_posterior)) {
+      if (any(lacking)) if (fit$convergence$converged) {
+        "No intervals of hyperparameters: their Hessian could not be computed."
+      } else "No intervals of hyperparameters: learning has not converged."
+    } else said(lacking, "No interval for %s: data and prior hardly determine it.")
+  )
+}

@@ -1,8 +1,8 @@
-# Are coefficients' standard deviations of categorical() those of long MCMC, and what do predictions gain?
+# Are coefficients' standard deviations of categorical() those of the exact posterior?
 #
 # The reference: importance sampling of 100,000 draws from a wide t distribution about the fit, with galvi's priors;
-# `ess` is what they are worth, k the shape of the weights' tail (below 0.5: the sds are right to 1 %). `optimum`: is the
-# fit at the best coupled Gaussian? A fixed point by 8,000 draws instead of quadrature, ten half steps.
+# `ess` is what they are worth, k the shape of the weights' tail (below 0.5: sds are right to 1 %). `optimum`: is the fit
+# at the best coupled Gaussian? A fixed point by 8,000 draws instead of quadrature, ten half steps.
 #
 # Answer (12 CPU seconds; sds as ratios to the reference; 2026):
 #                                     factorised q     coupled posterior                     k     ess
@@ -12,8 +12,6 @@
 # 0.87 to 0.92. Their posteriors have skewnesses of 0.3 to 0.4, and no Gaussian that minimises KL[q, p] has their sds:
 # it avoids the side on which the density falls steeply.
 source("bench/_helper.R")
-
-log_softmax <- function(eta) eta - log(rowSums(exp(eta)))  # linear predictors below 700
 
 posterior_of <- function(fit) {
   W <- galvi:::all_columns(fit$model$designs)
@@ -87,7 +85,8 @@ for (case in list(list(Species ~ Sepal.Width, iris, "setosa"), list(type ~ RI + 
   sd <- sqrt(diag(vcov(fit)))
   truth <- reference(p, mean, vcov(fit))
   off <- abs(sd / truth$sd - 1) > 0.05
-  cat(deparse1(case[[1]]), sprintf("\n  reference: k %.2f, ess %.0f", truth$k, truth$ess), "\n  factorised / reference:",
+  cat(deparse1(case[[1]]), sprintf("\n  reference: k %.2f, ess %.0f", truth$k, truth$ess),
+    "\n  factorised / reference:",
     format(range(sqrt(diag(vcov(galvi:::factorised_view(fit)))) / truth$sd), digits = 3), "\n  coupled / reference:   ",
     format(range(sd / truth$sd), digits = 3), "\n  coupled / optimum:     ",
     format(range(sd / best_sds(p, mean, vcov(fit))), digits = 4), "\n  means, in sds off:",

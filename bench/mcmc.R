@@ -3,8 +3,8 @@
 #   Rscript bench/mcmc.R            writes vignettes/uncertainty-mcmc.csv (TIME)
 #
 # bacteria: MASS::bacteria, a random intercept for each of 50 children; discoveries: datasets::discoveries, a process
-# over 100 years. Priors are those of the vignette. The sampler is bench/mcmc.cpp. Two chains each, from different
-# random numbers: the standard errors `mcse` of the means come from batches of both.
+# over 100 years. Priors are those of the vignette. The sampler is bench/mcmc.cpp. Two chains each: the
+# standard errors `mcse` of the means come from batches of both.
 #
 # Answer: RESULT
 source("bench/_helper.R")
@@ -25,17 +25,16 @@ models <- list(
   )
 )
 
-# Chains of a model: b on its own scale, hyperparameters, eta.
-chains <- function(model, sweeps, thin = 20) {
+# A chain: b on its own scale, hyperparameters, eta.
+chain <- function(model, sweeps, seed, thin = 20) {
+  set.seed(seed)
   q <- ncol(model$X)
-  lapply(1:2, function(chain) {
-    draws <- with(model, sample_posterior(X * prior, y, binary, group, squares, mean, sd, step, sweeps, thin))
-    draws[, seq_len(q)] <- draws[, seq_len(q)] * model$prior
-    own <- q + seq_along(model$mean)
-    draws[, own] <- exp(draws[, own])
-    colnames(draws) <- c(model$names, paste0("eta", seq_along(model$y)))
-    draws
-  })
+  draws <- with(model, sample_posterior(X * prior, y, binary, group, squares, mean, sd, step, sweeps, thin))
+  draws[, seq_len(q)] <- draws[, seq_len(q)] * model$prior
+  own <- q + seq_along(model$mean)
+  draws[, own] <- exp(draws[, own])
+  colnames(draws) <- c(model$names, paste0("eta", seq_along(model$y)))
+  draws
 }
 
 # mcse: Monte Carlo standard error of the mean, by fifty batches of each chain.   chains_off: the difference of the
@@ -54,13 +53,12 @@ summarise <- function(chains, data) {
   )
 }
 
-set.seed(1)
-sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else 4e5
-out <- do.call(rbind, lapply(names(models), function(name) {
-  seconds <- cpu_seconds(function() drawn <<- chains(models[[name]], sweeps))
-  cat(sprintf("%s: %.0f seconds\n", name, seconds))
-  summarise(drawn, name)
-}))
+sweeps <- if (length(commandArgs(TRUE))) as.numeric(commandArgs(TRUE)[1]) else 3e5
+jobs <- expand.grid(seed = 1:2, model = names(models), stringsAsFactors = FALSE)
+drawn <- parallel::mclapply(seq_len(nrow(jobs)), function(i) {
+  chain(models[[jobs$model[i]]], sweeps, jobs$seed[i])
+}, mc.cores = 4)
+out <- do.call(rbind, lapply(names(models), function(name) summarise(drawn[jobs$model == name], name)))
 cat(sprintf("largest mcse in sds: %.3f; largest difference of chains: %.1f standard errors\n",
   max(out$mcse / out$sd), max(abs(out$chains_off))))
 out$chains_off <- NULL
