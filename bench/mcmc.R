@@ -1,12 +1,13 @@
 # What would sampling say? Long chains for two real data sets, which the vignette "Uncertainty" compares with.
 #
-#   Rscript bench/mcmc.R            writes vignettes/uncertainty-mcmc.csv (TIME)
+#   Rscript bench/mcmc.R            writes vignettes/uncertainty-mcmc.csv (three CPU minutes; a number as argument: sweeps)
 #
 # bacteria: MASS::bacteria, a random intercept for each of 50 children; discoveries: datasets::discoveries, a process
 # over 100 years. Priors are those of the vignette. The sampler is bench/mcmc.cpp. Two chains each: the
 # standard errors `mcse` of the means come from batches of both.
 #
-# Answer: RESULT
+# Answer (2026): the largest standard error of a mean is 0.05 posterior sds (the lengthscale of discoveries, whose posterior
+# has a long tail; bacteria: 0.036), the largest difference between two chains 2.1 standard errors.
 source("bench/_helper.R")
 Rcpp::sourceCpp("bench/mcmc.cpp")
 
