@@ -23,7 +23,8 @@
 #' @param object,x A fit of [galvi()].
 #' @param transform Apply the inverse link? FALSE by default.
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
-#'   stands for the observations.
+#'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
+#'   of all units before the second.
 #' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
 #' @param re_formula,dpar As in [predict()][predict.galvi].
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
@@ -189,44 +190,42 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE) {
   kept <- kept_effects(fit$design, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
+  if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)
 }
 
 #' Where the draws come from: which state, and the values of all hyperparameters
 #'
-#' The points of a design are few: hyperparameters are drawn from the distribution that these stand for, and the states
-#' go to the draws that are nearest, as many to each as it weighs.
+#' The states are few: hyperparameters are drawn from the density that interpolates them, and the states go to the
+#' draws that are nearest, as many to each as it weighs.
 #' @return list(state: n numbers, hyper: n x H).
 #' @noRd
 draw_plan <- function(fit, n) {
   posterior <- fit$hyper_posterior
   values <- fit$posterior$hyper
-  states <- length(fit_states(fit))
-  if (is.null(posterior)) {
-    return(list(state = rep(1L, n), hyper = matrix(values, n, length(values), byrow = TRUE)))
-  }
-  m <- length(posterior$free)
-  points <- hyper_points(posterior, matrix(stats::runif(n * (m + 1L)), n))
-  state <- points$state
-  if (is.null(state)) {
-    state <- rep(1L, n)
-    if (states > 1L) state <- nearest_states(points$z, posterior)
-  }
-  list(state = state, hyper = natural_hyper(fit$model, values, points$x))
+  state <- rep(1L, n)
+  if (is.null(posterior)) return(list(state = state, hyper = matrix(values, n, length(values), byrow = TRUE)))
+  resampled <- !is.null(posterior$design)
+  count <- if (resampled) min(max(20L * n, 2000L), 50000L) else n
+  points <- hyper_points(posterior, matrix(stats::runif(count * length(posterior$free)), count))
+  drawn <- if (resampled) sample.int(count, n, TRUE, points$weight) else seq_len(n)
+  if (length(fit_states(fit)) > 1L) state <- nearest_states(points$z[drawn, , drop = FALSE], posterior)
+  list(state = state, hyper = natural_hyper(fit$model, values, points$x[drawn, , drop = FALSE]))
 }
 
 #' A state for each row of z: as many of each as a draw by the weights gives, those far from the centre first
 #' @noRd
 nearest_states <- function(z, posterior) {
   n <- nrow(z)
-  count <- tabulate(sample.int(length(posterior$weight), n, TRUE, posterior$weight), length(posterior$weight))
+  states <- length(posterior$weight)
+  count <- tabulate(sample.int(states, n, TRUE, posterior$weight), states)
   at <- stretch(posterior$z, posterior)
-  state <- rep(1L, n)
+  state <- integer(n)
   left <- seq_len(n)
-  others <- setdiff(which(count > 0L), 1L)
-  for (s in others[sample.int(length(others))]) {
-    direction <- drop(z[left, , drop = FALSE] %*% at[s, ])
-    taken <- left[order(-direction)[seq_len(count[s])]]
+  for (s in order(-rowSums(posterior$z^2), stats::runif(states))) {
+    if (count[s] == 0L) next
+    away <- colSums((t(z[left, , drop = FALSE]) - at[s, ])^2)
+    taken <- left[order(away)[seq_len(count[s])]]
     state[taken] <- s
     left <- setdiff(left, taken)
   }
@@ -256,10 +255,14 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
         eta <- if (is_coupled(view)) coupled_draws(view, at$rows, length(own)) else {
           draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
         }
-        eta <- vapply(seq_along(eta), function(k) as.vector(eta[[k]] + target$offset[, k]), numeric(n * length(own)))
-        values <- f(view, repeat_rows(target, length(own)), matrix(eta, n * length(own)))
-        values <- aperm(array(values, c(n, length(own), width)), c(2L, 1L, 3L))
-        out[own, used, ] <- values[, kept[used], , drop = FALSE]
+        # some draws at a time, which needs less memory
+        for (part in split(seq_along(own), (seq_along(own) - 1L) %/% max(1L, 1e6 %/% n))) {
+          count <- length(part)
+          some <- lapply(seq_along(eta), function(k) as.vector(eta[[k]][, part] + target$offset[, k]))
+          values <- f(view, repeat_rows(target, count), do.call(cbind, some))
+          values <- aperm(array(values, c(n, count, width)), c(2L, 1L, 3L))
+          out[own[part], used, ] <- values[, kept[used], , drop = FALSE]
+        }
       }
     })
   }

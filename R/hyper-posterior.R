@@ -1,5 +1,6 @@
 # The posterior of the learned hyperparameters on the scale where the optimiser moves (logarithms of what is
-# positive), around its mode: a normal distribution by the Hessian there, or the points of R/integrate.R.
+# positive), around its mode: a normal distribution by the Hessian there, or a density through the points of
+# R/integrate.R.
 
 # Beyond that many a Hessian says little and costs much.
 most_intervals <- 30L
@@ -38,58 +39,86 @@ hyper_shape <- function(internal, at_bound) {
   )
 }
 
-#' Points of the hyperparameters' posterior from uniform numbers
+#' Weighted points of the hyperparameters' posterior from uniform numbers
 #'
-#' @param U S x (m + 1) numbers in (0, 1): the first column chooses among the points of a grid.
-#' @return list(x: S x learned; state: which point of a grid each belongs to, or NULL).
+#' @param U S x m numbers in (0, 1).
+#' @return list(x: S x learned; z: S x m; weight: S numbers, not normalised).
 #' @noRd
 hyper_points <- function(posterior, U) {
-  m <- length(posterior$free)
-  u <- U[, 1L + seq_len(m), drop = FALSE]
-  state <- NULL
-  z <- switch(if (is.null(posterior$design)) "normal" else posterior$design,
-    normal = stats::qnorm(u),
-    grid = {
-      # anywhere in the point's cell
-      state <- findInterval(U[, 1L], cumsum(posterior$weight), rightmost.closed = TRUE) + 1L
-      state <- pmin(state, length(posterior$weight))
-      stretch(posterior$z[state, , drop = FALSE] + posterior$step * (u - 0.5), posterior)
-    },
-    ccd = design_normals(posterior, u)
-  )
+  v <- stats::qnorm(U)
+  if (is.null(posterior$design)) {
+    z <- v
+    log_weight <- numeric(nrow(U))
+  } else {
+    # a density with the sides of the axes, wider: tails may be heavier than a normal's
+    z <- stretch(v * proposal_width(ncol(v)), posterior)
+    log_weight <- log_density(posterior, z) + rowSums(v^2) / 2 + rowSums(log(side_of(z, posterior)))
+  }
   x <- matrix(posterior$value, nrow(U), length(posterior$value), byrow = TRUE)
   x[, posterior$free] <- x[, posterior$free] + z %*% t(posterior$axes)
   # directions that nothing determines stay
   x[, posterior$free[posterior$flat]] <- rep(posterior$value[posterior$free[posterior$flat]], each = nrow(U))
-  list(x = x, state = state, z = z)
+  if (!is.null(posterior$design)) {
+    inside <- colSums(t(x) < posterior$lower | t(x) > posterior$upper) == 0
+    log_weight[!inside] <- -Inf
+  }
+  list(x = x, z = z, weight = exp(log_weight - max(log_weight)), scale = max(log_weight))
 }
 
-#' Split normals along the axes with the mean and variance that the design's points have (section 6.5 of Rue,
-#' Martino and Chopin 2009 and Martins et al. 2013, whose marginals have the modes' own)
+proposal_width <- function(m) min(1.5, 1 + 1.5 / m)
+
+#' log of the integral of the density, whose value at the mode is one, over the unconstrained hyperparameters
 #' @noRd
-design_normals <- function(posterior, u) {
-  points <- stretch(posterior$z, posterior)
-  centre <- colSums(posterior$weight * points)
-  sd <- sqrt(colSums(posterior$weight * sweep(points, 2L, centre)^2))
-  for (j in seq_len(ncol(u))) {
-    a <- posterior$below[j]
-    b <- posterior$above[j]
-    share <- a / (a + b)
-    low <- u[, j] < share
-    z <- ifelse(low, a * stats::qnorm(pmin(u[, j] / (2 * share), 0.5)),
-      b * stats::qnorm(pmax(0.5 + (u[, j] - share) / (2 * (1 - share)), 0.5)))
-    # moments of the split normal
-    mean <- (b - a) * sqrt(2 / pi)
-    variance <- (1 - 2 / pi) * (b - a)^2 + a * b
-    u[, j] <- centre[j] + (z - mean) * sd[j] / sqrt(variance)
-  }
-  u
+log_volume <- function(posterior) {
+  m <- length(posterior$free)
+  points <- hyper_points(posterior, even_points(8192L, m))
+  points$scale + log(mean(points$weight)) + m * (log(2 * pi) / 2 + log(proposal_width(m))) +
+    as.numeric(determinant(posterior$axes)$modulus)
+}
+
+#' What a density is interpolated from: z, n x m, and by how much the log density has fallen there
+#' @noRd
+known_density <- function(posterior, fall, sides) {
+  m <- length(posterior$free)
+  known <- list(
+    z = rbind(stretch(posterior$z, posterior), -sqrt(2) * diag(m), sqrt(2) * diag(m)),
+    fall = c(fall, sides[1L, ], sides[2L, ])
+  )
+  # where there is no mass a cliff would bend the interpolant elsewhere
+  kept <- !is.na(known$fall) & known$fall < 20 & !duplicated(round(known$z, 6L))
+  list(z = known$z[kept, , drop = FALSE], fall = known$fall[kept])
+}
+
+#' Log density at z, up to a constant: the normal's and a spline with kernel |distance|^3 through what this misses
+#'
+#' The spline grows as distance, so that the normal's tails win.
+#' @noRd
+log_density <- function(posterior, z) {
+  at <- posterior$known$z
+  normal <- -rowSums(z^2) / 2
+  missed <- rowSums(at^2) / 2 - posterior$known$fall
+  linear <- cbind(1, at)
+  q <- ncol(linear)
+  if (qr(linear)$rank < q) return(normal)
+  system <- rbind(cbind(cubed_distances(at, at), linear), cbind(t(linear), matrix(0, q, q)))
+  coefficients <- solve(system, c(missed, numeric(q)), tol = 0)
+  normal + drop(cbind(cubed_distances(z, at), 1, z) %*% coefficients)
+}
+
+cubed_distances <- function(x, y) {
+  squares <- outer(rowSums(x^2), rowSums(y^2), `+`) - 2 * tcrossprod(x, y)
+  pmax(squares, 0)^1.5
 }
 
 #' z in units of the axes -> with each side's own length
 #' @noRd
-stretch <- function(z, posterior) {
-  for (j in seq_len(ncol(z))) z[, j] <- z[, j] * ifelse(z[, j] < 0, posterior$below[j], posterior$above[j])
+stretch <- function(z, posterior) z * side_of(z, posterior)
+
+# The length of the side on which each element of z lies: that of their mean at zero.
+side_of <- function(z, posterior) {
+  below <- rep(posterior$below, each = nrow(z))
+  above <- rep(posterior$above, each = nrow(z))
+  z[] <- ifelse(z < 0, below, ifelse(z > 0, above, (below + above) / 2))
   z
 }
 
@@ -114,9 +143,9 @@ hyper_quantiles <- function(posterior, core, values, probs) {
   if (!length(rows)) return(out)
   sums <- !moves_alone(posterior, core, values)[known] | !is.null(posterior$design)
   if (any(sums)) {
-    sample <- hyper_points(posterior, even_points(8192L, length(posterior$free) + 1L))
+    sample <- hyper_points(posterior, even_points(8192L, length(posterior$free)))
     theta <- natural_hyper(core, values, sample$x)[, rows[sums], drop = FALSE]
-    out[rows[sums], ] <- t(apply(theta, 2L, stats::quantile, probs, names = FALSE))
+    out[rows[sums], ] <- weighted_quantiles(t(theta), rep(1, ncol(theta)) %o% sample$weight, probs)
   }
   if (all(sums)) return(out)
   # monotone in one coordinate each
@@ -144,4 +173,23 @@ hyper_at_level <- function(fit, level) {
   shown <- which(!in_array(fit$model$hyper))
   fit$hyper[c("lwr", "upr")] <- list(limits[shown, 1L], limits[shown, 2L])
   fit$hyper
+}
+
+#' Why learned hyperparameters have no limits: a sentence, or none
+#' @noRd
+missing_limits <- function(fit) {
+  lacking <- fit$hyper$status == "learned" & is.na(fit$hyper$lwr)
+  at_end <- fit$hyper$status == "at bound"
+  said <- function(which, text) if (any(which)) sprintf(text, quote_names(fit$hyper$name[which], "", 5L))
+  table <- fit$model$hyper
+  c(
+    said(at_end, "No interval for %s: at the limit of its range."),
+    if (sum(table$learned & !in_array(table)) > most_intervals) {
+      sprintf("No intervals of hyperparameters: more than %d were learned.", most_intervals)
+    } else if (is.null(fit$hyper_posterior)) {
+      if (any(lacking)) if (fit$convergence$converged) {
+        "No intervals of hyperparameters: their Hessian could not be computed."
+      } else "No intervals of hyperparameters: learning has not converged."
+    } else said(lacking, "No interval for %s: data and prior hardly determine it.")
+  )
 }

@@ -257,21 +257,23 @@ limits_of <- function(fit, marginals, level, f) {
     sd <- sqrt(state$variance[, 1L])
     vapply(z, function(z) f(view, state$mean[, 1L] + sd * z), numeric(length(sd)))
   }, views, states)
-  weighted_limits(values, lapply(states, function(state) outer(rep_len(state$weight, nrow(eta)), share)), level)
+  weights <- lapply(states, function(state) outer(rep_len(state$weight, nrow(eta)), share))
+  weighted_quantiles(matrix(unlist(values), nrow(eta)), matrix(unlist(weights), nrow(eta)), tails(level))
 }
 
-#' Quantiles of weighted values.   values, weights: lists of N x Z matrices
+#' Quantiles of weighted values, by linear interpolation of the middles of their steps
+#'
+#' @param values,weights N x Z.
+#' @return N x length(probs).
 #' @noRd
-weighted_limits <- function(values, weights, level) {
-  n <- nrow(weights[[1L]])
-  values <- matrix(unlist(values), n)
-  weights <- matrix(unlist(weights), n)
-  t(vapply(seq_len(n), function(i) {
+weighted_quantiles <- function(values, weights, probs) {
+  out <- vapply(seq_len(nrow(values)), function(i) {
     sorted <- order(values[i, ])
     below <- cumsum(weights[i, sorted])
     middle <- below - weights[i, sorted] / 2
-    stats::approx(middle / below[length(below)], values[i, sorted], tails(level), rule = 2L, ties = "ordered")$y
-  }, numeric(2L)))
+    stats::approx(middle / below[length(below)], values[i, sorted], probs, rule = 2L, ties = "ordered")$y
+  }, numeric(length(probs)))
+  matrix(out, nrow(values), length(probs), byrow = TRUE)
 }
 
 #' The fit with other values of the hyperparameters, for what its likelihood says of given eta

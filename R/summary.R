@@ -16,7 +16,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
       nobs = nobs.galvi(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object),
-      hyper = with_roots(hyper_at_level(object, level)), random = of_random_effects(object),
+      hyper = with_roots(hyper_at_level(object, level)), missing_limits = missing_limits(object),
+      random = of_random_effects(object),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       note = if (!is.null(coefficients)) dependence_note(object),
@@ -37,6 +38,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_wrapped(sprintf(
     "Method: %s; expectations: %s; %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
+  for (line in x$missing_limits) print_wrapped(line)
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
   }

@@ -99,13 +99,13 @@ place_values <- function(spec, frame) {
     as.numeric(x)
   })
   structure(
-    do.call(cbind, columns), names = names, anywhere = isTRUE(attr(frame, "anywhere")), mesh = attr(frame, "mesh")
+    do.call(cbind, columns), variables = names, anywhere = isTRUE(attr(frame, "anywhere")), mesh = attr(frame, "mesh")
   )
 }
 
 learn_places <- function(spec, x, name) {
   at <- matrix(x, ncol = 2L)
-  inform_degrees(at, attr(x, "names"))
+  inform_degrees(at, attr(x, "variables"))
   spec$diagonal <- diagonal_of(at)
   if (is.null(spec$mesh)) spec$mesh <- attr(x, "mesh")
   if (!is.null(spec$mesh)) {

@@ -57,12 +57,9 @@ predict.galvi_wide <- function(object, newdata,
   grid <- wide_grid(object, newdata, responses)
   cells <- entry_numbers(entries, grid$units, wide$items)
   fit <- grid$fit
-  at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
-  frame <- long_frame(grid$rows, at, grid$units, wide$items)
-  levels(frame[[wide_names[["unit"]]]]) <- grid$labels
-  if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  frame <- entry_frame(grid, cells, wide$items)
   interval <- first_choice(interval, c("none", "credible", "prediction"), "interval")
-  predicted <- by_part(fit, fit$model_part[at$item], function(view, rows) {
+  predicted <- by_part(fit, fit$model_part[(cells - 1L) %/% grid$n + 1L], function(view, rows) {
     out <- predict.galvi(view, frame[rows, , drop = FALSE], type = type, se.fit = se.fit, interval = interval,
       level = level, probs = probs, q = q, re_formula = re_formula)
     if (is_mixed(fit$family) && has_classes(view) && is.matrix(out)) drop(out %*% seq_len(ncol(out))) else out
@@ -138,6 +135,24 @@ wide_grid <- function(object, newdata, responses) {
   grid
 }
 
+#' The long form of some entries of a grid, by their numbers
+#' @noRd
+entry_frame <- function(grid, cells, items) {
+  at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
+  frame <- long_frame(grid$rows, at, grid$units, items)
+  levels(frame[[wide_names[["unit"]]]]) <- grid$labels
+  if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  frame
+}
+
+#' The long form of all entries of new units
+#' @noRd
+new_entries <- function(object, newdata) {
+  grid <- wide_grid(object, newdata, NULL)
+  items <- object$design$wide$items
+  entry_frame(grid, seq_len(grid$n * length(items)), items)
+}
+
 new_responses <- function(responses, items, name) {
   if (is.vector(responses) && is.numeric(responses)) responses <- t(responses)
   Y <- if (is.matrix(responses) || is.data.frame(responses)) responses else {
@@ -179,9 +194,7 @@ given_responses <- function(fit, grid, Y) {
   at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
   families <- list(family = fit$family, part = if (is_mixed(fit$family)) seq_along(wide$items))
   read <- read_columns(Y, families, at, cells, NULL, fit$design$response$levels)
-  frame <- long_frame(grid$rows, at, grid$units, wide$items)
-  levels(frame[[wide_names[["unit"]]]]) <- grid$labels
-  if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  frame <- entry_frame(grid, cells, wide$items)
   t <- which(term_can(fit$design$specs, "units"))
   alone <- length(fit$design$specs) == 1L
   fit$design$specs[[t]]$units <- c(if (!alone) fit$design$specs[[t]]$units, grid$labels)

@@ -68,6 +68,42 @@ test_that("1,000 draws of a smooth function at 1,000 close points are finite", {
   expect_lt(max(abs(f[, 501:1000] - f[, 501])), 1e-5)
 })
 
+test_that("one row, no rows, one draw and duplicated rows have draws, in all kinds of fits", {
+  d <- field_data()
+  d$u <- runif(40)
+  d$v <- runif(40)
+  mesh <- galvi_mesh(d[c("u", "v")], 0.2)
+  fits <- list(
+    galvi(y ~ gp(x) + iid(g), rbind(d, d), poisson(), hyper = "fixed"),
+    galvi(w ~ gp(x, inducing = 40), rbind(d, d), hyper = "fixed"),
+    galvi(y ~ rw2(t) + x, d, poisson(), hyper = "fixed"),
+    suppressWarnings(galvi(y ~ spde(u, v, mesh = mesh), d, poisson(), hyper = "fixed")),
+    galvi(k ~ gp(x), d, categorical(), hyper = "fixed"), galvi(k ~ x, d, categorical()),
+    galvi(list(w ~ gp(x), sigma ~ x), d, hyper = "fixed")
+  )
+  for (fit in fits) {
+    for (f in list(posterior_linpred.galvi, posterior_epred.galvi, posterior_predict.galvi)) {
+      expect_identical(dim(f(fit, newdata = d[7, ], ndraws = 2))[1:2], c(2L, 1L))
+      expect_identical(dim(f(fit, newdata = d[0, ], ndraws = 2))[1:2], c(2L, 0L))
+      again <- f(fit, newdata = d[rep(1:9, 30), ], ndraws = 1)
+      expect_identical(dim(again)[1:2], c(1L, 270L))
+      expect_false(anyNA(again))
+    }
+  }
+})
+
+test_that("new units of a table of responses have draws of their entries", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(30))
+  d$Y <- matrix(rpois(90, 3), 30)
+  fit <- galvi(responses(Y) ~ x + factors(1), d, poisson())
+  new <- data.frame(x = c(-1, 1))
+  draws <- posterior_epred.galvi(fit, newdata = new, ndraws = 4000)
+  expect_identical(dim(draws), c(4000L, 6L))
+  off <- (colMeans(draws) - as.vector(predict(fit, new))) / apply(draws, 2, sd) * sqrt(4000)
+  expect_lt(max(abs(off)), draw_limit)
+})
+
 test_that("set.seed() reproduces draws, and rows with missing values keep their places", {
   d <- field_data()
   fit <- galvi(y ~ x + iid(g), d, poisson())
