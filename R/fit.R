@@ -238,15 +238,13 @@ was_stopped <- function(result) {
 
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
-  if (!length(reason) || !nzchar(reason)) reason <- "the maximum number of steps was reached"
+  if (!length(reason) || !nzchar(reason)) reason <- "the maximum number of steps was reached; raise max_iterations in galvi_control()"
   warn_galvi(
     "convergence",
     paste0(
       "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. ",
-      if (isTRUE(fit$stopped)) "update() continues from this fit." else paste(
-        "Try a larger max_iterations or hyper_iterations in galvi_control(), another `method`, or start = fit to",
-        "continue from this fit; plot(fit, which = \"trace\") shows the path."
-      )
+      if (isTRUE(fit$stopped)) "update(fit)" else "update(fit, start = fit)", " continues from this fit; ",
+      "plot(fit, which = \"trace\") shows the path."
     ),
     call = fit$call
   )

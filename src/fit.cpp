@@ -31,9 +31,10 @@ std::string message_of(const Fit& fit, const InferenceControl& control) {
     const double reached = fit.inference.stationarity.measure();
     out = "inference stopped " +
           (fit.inference.iterations >= control.max_iterations ? "at max_iterations" : fit.inference.stop) +
-          " with a " +
-          (std::isnan(fit.inference.stationarity.certificate) ? "stationarity measure" : "certificate") +
-          " of " + digits(reached) + " nats; raise max_iterations or tol, or try another method";
+          (std::isnan(fit.inference.stationarity.certificate)
+               ? " with a stationarity measure of " + digits(reached)
+               : ", up to " + digits(reached) + " below the maximum of the bound") +
+          "; raise max_iterations or tol, or try another method";
   }
   if (!fit.inference.note.empty()) out += (out.empty() ? "" : "; ") + fit.inference.note;
   if (!fit.hyper_message.empty()) out += (out.empty() ? "" : "; ") + fit.hyper_message;
