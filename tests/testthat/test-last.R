@@ -61,10 +61,10 @@ test_that("an interrupt leaves a loop, and the fit so far", {
   skip_on_os("windows")
   done <- value_in_time({
     set.seed(1)
-    n <- 1500
+    n <- 2000
     d <- data.frame(x = runif(n, 0, 10), z = runif(n))
     d$y <- rbinom(n, 1, plogis(3 * sin(d$x) + d$z))
-    system(sprintf("(sleep 4; kill -INT %d) &", Sys.getpid()))
+    system(sprintf("(sleep 5; kill -INT %d) &", Sys.getpid()))
     said <- tryCatch({
       for (i in 1:2) galvi(y ~ gp(x, z, kernel = matern32(ard = TRUE)), d, binomial(), verbose = FALSE)
       "finished"
