@@ -19,7 +19,7 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
 
 read_wide <- function(formulas, data, family, args, na.action) {
   if (length(formulas) > 1L) {
-    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column, and takes no second formula.")
+    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column and no second formula.")
   }
   if (is_row_source(data)) {
     stop_galvi("data", "`data`: responses() needs all rows in memory, as does rr().")

@@ -159,7 +159,7 @@ check_not_text <- function(expr, arg) {
   if (!is.character(expr)) return(invisible())
   example <- if (arg == "subset") "subset = x > 2" else sprintf("%s = n", arg)
   stop_galvi("argument", sprintf(
-    "`%s` must be a column or an expression in columns, without quotes, as in %s; not %s.", arg, example,
+    "`%s` must be a column or an expression of columns, without quotes, as in %s; not %s.", arg, example,
     describe(expr)
   ))
 }

@@ -15,9 +15,9 @@
 #'   (N x h, from 1, 0 for none), `weight` (N, or N x h); `item` (N x 1, from 1), whose unit is `node`.
 #' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and the parts of its
 #'   prior (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a name.
-#'   `design`: the position of its design. `latents`: the columns of eta with this prior; each has a posterior of its own.
-#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in the
-#'   piecewise bound. `averaged`: does the likelihood average over the extra variance of inducing points?
+#'   `design`: the position of its design. `latents`: the columns of eta with this prior, each with its own posterior.
+#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in
+#'   the piecewise bound. `averaged`: does the likelihood average over the extra variance of inducing points?
 #' * `hyper`: the table of hyperparameters (R/hyper-registry.R).
 #' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
 #'   source of the rows if the model has none (src/border/r_sources.h).

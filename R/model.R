@@ -146,10 +146,10 @@ check_proper <- function(priors, model, design) {
   what <- if (is_full(model)) {
     "cannot be combined with a full gp()"
   } else if (length(design$latents) && length(design$latents) == length(design$levels)) {
-    "is improper with one latent value per class, because only their differences are identified: name a `refcat`"
+    "is improper with one latent value per class and no `refcat`, because only their differences are identified"
   }
   if (is.null(what)) return(invisible())
   stop_galvi("prior", sprintf(
-    "%s: a flat prior (sd = Inf) %s, or use a large sd.", quote_names(names(priors)[flat]), what
+    "%s: a flat prior (sd = Inf) %s. Use a large sd instead.", quote_names(names(priors)[flat]), what
   ))
 }
