@@ -191,14 +191,17 @@ graph_of_edges <- function(graph) {
 
 is_neighbour_list <- function(x) {
   is.list(x) && length(x) && (inherits(x, "nb") || is.null(attr(x, "class"))) &&
-    all(vapply(x, function(v) is.numeric(v) || is.null(v), NA))
+    all(vapply(x, function(v) is.numeric(v) || is.character(v) || is.null(v), NA))
 }
 
 # spdep writes 0 for "no neighbours".
 graph_of_neighbours <- function(graph) {
   n <- length(graph)
-  j <- as.numeric(unlist(graph, use.names = FALSE))
+  names <- attr(graph, "region.id")
+  if (is.null(names)) names <- names(graph)
   i <- rep(seq_len(n), lengths(graph))
+  j <- unlist(graph, use.names = FALSE)
+  j <- if (is.character(j)) named_neighbours(i, j, names) else as.numeric(j)
   i <- i[is.na(j) | j != 0]
   j <- j[is.na(j) | j != 0]
   bad <- which(is.na(j) | j < 1 | j > n | j != round(j))
@@ -209,11 +212,18 @@ graph_of_neighbours <- function(graph) {
     ))
   }
   twice <- duplicated(i * n + j)
-  names <- attr(graph, "region.id")
-  list(
-    n = n, names = if (is.null(names)) names(graph) else names, i = i[!twice], j = j[!twice],
-    weight = rep(1, sum(!twice))
-  )
+  list(n = n, names = names, i = i[!twice], j = j[!twice], weight = rep(1, sum(!twice)))
+}
+
+# Numbers of the nodes that are given by name.
+named_neighbours <- function(i, j, names) {
+  at <- match(j, names)
+  bad <- which(is.na(at))[1L]
+  if (is.na(bad)) return(at)
+  stop_galvi("argument", sprintf(
+    "`graph`: element %d has the neighbour \"%s\", which is not the name of an element.%s", i[bad], j[bad],
+    did_you_mean(paste(j[bad]), names)
+  ))
 }
 
 # Polygons that share a point are neighbours. Overlaps, as sloppy borders have them, count too.

@@ -63,7 +63,7 @@ likelihood_choices <- function(one_optimum = TRUE) {
   }))
 }
 
-# Every deterministic method, "auto" first, on a model: what it reached, or how it failed.
+# The applicable methods, "auto" first, on a model: what each reached, or how it failed.
 methods_on <- function(model, start = NULL) {
   do.call(rbind, lapply(c("auto", applicable_methods(model)), function(method) {
     fit <- tryCatch(fit_at(model, method, quiet_control(tol = 1e-7), start), error = function(e) {

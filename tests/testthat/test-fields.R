@@ -446,7 +446,7 @@ test_that("ranef() has a row per node, copy and class", {
   d$v <- stats::runif(60)
   fit <- held(y ~ x + iid(g, by = f) + rw1(t, by = v), d)
   effects <- nlme::ranef(fit)
-  expect_named(effects, c("iid(g, by = f)", "rw1(t, by = v)"))
+  expect_named(effects, c("g", "rw1(t, by = v)"))
   expect_identical(rownames(effects[[1]]), c(paste0(letters[1:6], ":u"), paste0(letters[1:6], ":v")))
   terms <- predict(fit, type = "terms", se.fit = TRUE)
   at <- match(paste(d$g, d$f, sep = ":"), rownames(effects[[1]]))

@@ -490,7 +490,9 @@ test_that("names, priors and predictions of a second predictor have its name", {
   expect_false("gaussian.variance" %in% fit$hyper$name)
   expect_identical(fit$prior[["sigma_x"]], normal(0, 1))
   expect_identical(fit$prior[["sigma_(Intercept)"]], normal(0, 2))
-  expect_identical(names(ranef(fit)), "iid(g)")
+  expect_identical(names(ranef(fit)), "g")
+  both <- galvi(list(y ~ x + iid(g), sigma ~ iid(g)), d, gaussian(), hyper = "fixed")
+  expect_identical(names(ranef(both)), c("g", "sigma.iid(g)"))
   expect_output(print(fit), "sigma ~ gp(x) + x", fixed = TRUE)
   expect_output(print(summary(fit)), "sigma: log link", fixed = TRUE)
   new <- d[c(3, 40), ]
