@@ -89,7 +89,7 @@ check_evaluates <- function(expr, arg, what = "argument", words = character()) {
     unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
     if (length(unknown)) {
       stop_galvi(what, sprintf(
-        "`%s`: there is no function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
+        "`%s`: could not find the function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
       ))
     }
     if (length(unused)) {

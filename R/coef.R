@@ -83,7 +83,8 @@ ranef.galvi <- function(object, condVar = FALSE, ...) {
   lapply(effects, effects_frame)
 }
 
-# Names of ranef(): labels of terms. For a grouping factor that only one term has, the factor; specs: of the response.
+# Names of the elements of ranef(): the grouping factor if only one term has it, else the term's label.
+# specs: the terms of the response's predictor.
 effect_names <- function(labels, specs) {
   specs <- specs[term_can(specs, "grouped")]
   groups <- vapply(specs, effect_group, "")

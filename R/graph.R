@@ -36,12 +36,12 @@ check_node_names <- function(names) {
   bad <- c(which(is.na(names) | !nzchar(names)), which(duplicated(names)))
   if (!length(bad)) return(invisible())
   stop_galvi("argument", sprintf(
-    "`graph`: every node needs a name of its own; node %d has %s.", bad[1L],
+    "`graph`: every node needs a unique name; node %d has %s.", bad[1L],
     if (names[bad[1L]] %in% c("", NA)) "none" else paste0("\"", names[bad[1L]], "\" again")
   ))
 }
 
-# Every edge of an undirected graph comes as (i, j) and as (j, i), with one weight; zeros are no edges.
+# Every edge of an undirected graph must be there as (i, j) and as (j, i), with one weight. Zeros are not edges.
 # -> list(i, j, weight) with i > j
 check_edges <- function(parts) {
   node <- function(k) {
@@ -162,7 +162,7 @@ graph_of_sparse <- function(graph) {
   )
 }
 
-# Two columns; two rows as well make an adjacency matrix if it can be one.
+# A matrix or data frame of two columns. A 2 x 2 matrix that can be an adjacency matrix is one.
 is_edge_list <- function(x) {
   if (is.data.frame(x)) return(ncol(x) == 2L)
   if (!is.matrix(x) || !is.atomic(x) || ncol(x) != 2L) return(FALSE)
@@ -226,7 +226,7 @@ named_neighbours <- function(i, j, names) {
   ))
 }
 
-# Polygons that share a point are neighbours. Overlaps, as sloppy borders have them, count too.
+# Polygons that share a point are neighbours. Inaccurate borders may overlap, which counts too.
 graph_of_polygons <- function(graph) {
   if (!requireNamespace("sf", quietly = TRUE)) {
     stop_galvi("argument", paste(

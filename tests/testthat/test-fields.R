@@ -390,7 +390,7 @@ test_that("new levels have the prior, regions without data their neighbours", {
   expect_equal(both[1, 3], both[1, 1])
   expect_equal(both[1, 2], both[1, 1] - 0.7)
   both <- held(y ~ g + iid(g), d)
-  expect_error(predict(both, data.frame(g = "new")), "not seen", class = "galvi_error_newdata")
+  expect_error(predict(both, data.frame(g = "new")), "was not in the data", class = "galvi_error_newdata")
   graph <- path(8)
   few <- data.frame(y = c(1, 3, 2), r = c(1, 3, 4))
   # under a finite prior of the intercept the constant that is removed would pull a little

@@ -563,7 +563,7 @@ test_that("a formula of brms is read for what it says", {
   fit <- galvi(bf, data = d, family = gaussian())
   expect_identical(fit$elbo, galvi(list(y ~ x, sigma ~ x), d, gaussian())$elbo)
   bf$pfix <- list(sigma = 1)
-  expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it by the family", class = "galvi_error_formula")
+  expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it in the family", class = "galvi_error_formula")
 })
 
 test_that("formulas that do not fit the family say so", {

@@ -159,7 +159,7 @@ test_that("correlations go to partial ones and back, and no others are taken", {
   refused(c(1, 0, 0))
   fit <- galvi(y ~ (1 + x + z | g), d)
   start <- stats::setNames(c(0.9, 0.9, -0.9), grep("cor", fit$hyper$name, value = TRUE))
-  expect_error(update(fit, start = start), "correlations of one matrix", class = "galvi_error_argument")
+  expect_error(update(fit, start = start), "valid correlation matrix", class = "galvi_error_argument")
   again <- update(fit, start = fit)
   expect_close(again$elbo, fit$elbo, tol$gradient)
 })
