@@ -211,7 +211,7 @@ graph_of_neighbours <- function(graph) {
       i[bad[1L]], format(j[bad[1L]])
     ))
   }
-  twice <- duplicated(i * n + j)
+  twice <- duplicated(as.numeric(i) * n + j)
   list(n = n, names = names, i = i[!twice], j = j[!twice], weight = rep(1, sum(!twice)))
 }
 

@@ -64,6 +64,12 @@ test_that("names come from rows, region.id, list names and edges", {
   expect_identical(as_graph(by_name), as_graph(A))
   expect_identical(as_graph(replace(by_name, 7L, list(NULL))), as_graph(A))
   expect_identical(as_graph(structure(unname(by_name), region.id = names, class = "nb")), as_graph(A))
+  # numbers of pairs of nodes are beyond integers
+  n <- 50000L
+  names <- paste0("n", seq_len(n))
+  path <- stats::setNames(lapply(seq_len(n), function(k) setdiff(k + c(-1L, 1L), c(0L, n + 1L))), names)
+  expect_length(as_graph(path)$i, n - 1L)
+  expect_identical(as_graph(lapply(path, function(v) names[v])), as_graph(path))
   # numbers in their order
   expect_identical(as_graph(cbind(c(10, 9), c(9, 2)))$names, c("2", "9", "10"))
   expect_identical(as_graph(data.frame(a = factor(c("x", "y")), b = c("y", "z")))$names, c("x", "y", "z"))
