@@ -30,7 +30,7 @@ quote_names <- function(x, mark = "`", max = 12L) {
   paste0(paste(words, collapse = ", "), if (more) sprintf(" and %d more", length(x) - max))
 }
 
-# What a value looks like to its owner: `-3`, `"a"`, `a character vector of length 2`.
+# A value in words, for messages: `-3`, `"a"`, `a data frame of 3 x 2`.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
@@ -59,11 +59,11 @@ deparse_one <- function(x) {
   paste(trimws(deparse(x, width.cutoff = 500L)), collapse = " ")
 }
 
-# The accepted name closest to `name`, NULL if nothing is near.
+# The accepted name closest to `name`, NULL if none is similar.
 nearest_name <- function(name, known) {
   if (!length(known) || !nzchar(name)) return(NULL)
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
-  # a start of a long name is near too: "iter" for "iterations", "tolerance" for "tol"
+  # one name may be the start of the other: "iter" for "iterations", "tolerance" for "tol"
   starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
   best <- if (any(starts)) which(starts)[which.min(distance[starts])] else which.min(distance)
   # two fifths of the longer name may differ, but not all of it
@@ -79,8 +79,8 @@ did_you_mean <- function(name, known) {
 
 # ---- checks; each returns its (tidied) value ----
 
-# An argument's value. R's own errors on the way to it (a misspelt function, an object that is not there)
-# become errors about the argument; `words` are the functions that could have been meant.
+# An argument's value. R's errors while it is evaluated (a misspelt function, a missing object) become errors about
+# the argument; `words` are the functions that the user may have meant.
 check_evaluates <- function(expr, arg, what = "argument", words = character()) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
@@ -89,25 +89,25 @@ check_evaluates <- function(expr, arg, what = "argument", words = character()) {
     unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
     if (length(unknown)) {
       stop_galvi(what, sprintf(
-        "`%s`: R finds no function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
+        "`%s`: could not find the function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
       ))
     }
     if (length(unused)) {
       known <- unlist(lapply(words, function(word) names(formals(word))))
       stop_galvi(what, sprintf(
-        "`%s`: no argument is called `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
+        "`%s`: there is no argument `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
       ))
     }
     stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.", arg, message))
   })
 }
 
-# What the parenthesis of a pattern matches, character(0) if the pattern does not.
+# The part of x that the pattern's group matches; character(0) without a match.
 matched <- function(pattern, x) if (grepl(pattern, x)) sub(pattern, "\\1", x) else character()
 
 unknown_function <- function(message) matched(".*could not find function \"(.*)\".*", message)
 
-# A function of a data frame: na.omit, "na.omit", NULL for no action.
+# `na.action` as a function of a data frame. Accepts na.omit, "na.omit", and NULL for no action.
 check_na_action <- function(x) {
   if (is.null(x)) return(stats::na.pass)
   if (is.function(x)) return(x)
@@ -144,7 +144,7 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open_lower = FALSE, 
   stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
 }
 
-# What C++ can count, unless `upper` says less.
+# A whole number that fits into an int of C++, and is at most `upper`.
 check_whole <- function(x, arg, lower = 1, upper = Inf, what = "argument") {
   ok <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= lower &&
     x <= min(upper, .Machine$integer.max)
@@ -171,26 +171,26 @@ check_no_dots <- function(dots, known, where) {
   bad <- given[nzchar(given)][1L]
   if (is.na(bad)) {
     stop_galvi("argument", sprintf(
-      "%s got %d argument%s without a name that it has no place for; it takes %s.",
+      "%s has %d unnamed argument%s too many. Its arguments are %s.",
       where, length(dots), if (length(dots) > 1L) "s" else "", quote_names(known, max = 30L)
     ))
   }
   stop_galvi("argument", sprintf(
     "%s has no argument `%s`.%s", where, bad,
-    if (is.null(nearest_name(bad, known))) paste0(" It takes ", quote_names(known, max = 30L), ".") else {
+    if (is.null(nearest_name(bad, known))) paste0(" Its arguments are ", quote_names(known, max = 30L), ".") else {
       did_you_mean(bad, known)
     }
   ))
 }
 
-# What a method got in `...` and has no argument for. method: the function itself; callers: arguments that the
-# generic's usual callers pass and that change nothing here.
+# Stops if a method was given arguments in `...` that it does not have. method: the function itself; callers:
+# arguments that usual callers of the generic pass, and that have no effect here.
 refuse_dots <- function(dots, method, where, callers = character()) {
   if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
   check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)
 }
 
-# print() of a list hands the layout arguments of print.default() to the methods of its elements.
+# print() of a list passes the layout arguments of print.default() to the methods of its elements.
 refuse_print_dots <- function(dots, method) {
   refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
 }

@@ -1,6 +1,6 @@
-# Rows that the processes of a cluster hold: galvi_control(cluster = ). Each worker is sent consecutive parts
-# of the rows once and then answers passes; sums come back as subtrees of the tree over the parts (src/rows/
-# partition.h), so that they are the same to the last bit whoever has taken them.
+# Rows distributed over the processes of a cluster: galvi_control(cluster = ). Each worker receives consecutive parts of
+# the rows once and then computes their sums in every pass. It returns them as subtrees of the tree over the parts
+# (src/rows/partition.h), so the totals are the same to the last bit however the parts are distributed.
 
 check_cluster <- function(cluster) {
   if (is.null(cluster) || inherits(cluster, "cluster") && length(cluster)) return(cluster)
@@ -10,7 +10,7 @@ check_cluster <- function(cluster) {
   ))
 }
 
-#' The method, where rows are with workers: one of full passes
+#' The method with a cluster: it must need only sums over all rows
 #' @noRd
 cluster_method <- function(method, cluster) {
   if (is.null(cluster)) return(method)
@@ -23,7 +23,7 @@ cluster_method <- function(method, cluster) {
   ))
 }
 
-#' Stops where sums over rows do not suffice. what: what asks for them, such as "`cluster`".
+#' Stops if the model cannot be fitted from sums over rows. what: the argument that requires this, such as "`cluster`".
 #' @noRd
 check_sums <- function(model, what) {
   facts <- solver_facts()
@@ -32,18 +32,17 @@ check_sums <- function(model, what) {
     columns <- vapply(predictor$terms, function(term) is.null(term$field) && !is_full_term(term), NA)
     term <- predictor$terms[[which(!columns)[1L]]]
     stop_galvi("method", sprintf(
-      "%s serves models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s",
+      "%s is for models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s",
       what, term$label, if (is.null(term$field)) {
         sprintf("Give it inducing points: %s.", with_inducing(term$label))
       } else {
-        "A gp() with `inducing` may stand for it."
+        "A gp() with `inducing` may replace it."
       }
     ))
   }
 }
 
-#' fit_model() with the rows of `model` at workers, and one last pass over them here: what fit_model() gives
-#' without a cluster
+#' The result of fit_model(), with the rows distributed over workers. A last pass takes place in this process.
 #' @noRd
 fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) {
   check_sums(model, "`cluster`")
@@ -64,7 +63,7 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
   out
 }
 
-#' The same where the rows are in a source: each worker reads its own
+#' The same for a row source: each worker reads its own rows
 #' @noRd
 fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, control, report) {
   check_sums(model, "`cluster`")
@@ -83,7 +82,7 @@ fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, c
   fit_away(model, rows, pilot, method, hyper, control, NULL, report)
 }
 
-# rows: list(number, of: function(from, to) -> a block of rows from, .., to or how they are read).
+# rows: list(number; of: function(from, to) -> a block with rows from, .., to, or a description of how to read them).
 fit_away <- function(model, rows, pilot, method, hyper, control, start, report) {
   team <- new_team(control$cluster, model, rows, galvi_backend(control$backend))
   on.exit(team$dismiss())
@@ -95,12 +94,11 @@ fit_away <- function(model, rows, pilot, method, hyper, control, start, report) 
 
 # ---- the workers' side ----
 
-# What this process holds for fits elsewhere: by fit, a list of external pointers, one for each share of its
-# rows.
+# The shares that this process keeps for fits of other processes: by fit, a list of an external pointer for each share.
 held_shares <- new.env(parent = emptyenv())
 
-# A share: parts `first`, .. of the rows; `least` rows are the first of them. -> what is asked of that one,
-# which all processes must answer alike.
+# Keeps a share: the parts of the rows from part `first` on, of which part `first` itself has `least` rows. -> the sums
+# of that part, which must be equal in all processes.
 hold_share <- function(fit, share, model, block, rows, first, least, backend) {
   block <- rows_here(block)
   worker <- new_worker(model, block, rows, first, 1L, backend)
@@ -110,17 +108,17 @@ hold_share <- function(fit, share, model, block, rows, first, least, backend) {
 
 rows_here <- function(block) if (inherits(block, "galvi_unread")) read_share(block) else block
 
-# block: of part `first` alone.
+# The sums of part `first`, whose rows are `block`.
 first_answer <- function(model, block, rows, first, backend) {
   ask_worker(new_worker(model, block, rows, first, 1L, backend), starting_question(model))
 }
 
-# kind: of Question::Kind (src/global/row_source.h), where inference begins
+# The question at the start of inference; kind: Question::Kind (src/global/row_source.h)
 starting_question <- function(model) {
   list(kind = 2L, hyper = model$hyper$value, joint = FALSE, gradient = FALSE)
 }
 
-# The answers of those of these shares that are here, by share.
+# The answers of the shares in this process, among these, by share.
 answer_shares <- function(fit, shares, question) {
   held <- held_shares[[fit]]
   lapply(held[intersect(shares, names(held))], ask_worker, question)
@@ -130,12 +128,12 @@ drop_shares <- function(fit) if (!is.null(held_shares[[fit]])) rm(list = fit, en
 
 # ---- the master's side ----
 
-#' Workers that hold all rows of a model between them
+#' Workers that together have all rows of a model
 #'
-#' Which of them has which share is known to themselves alone: in some clusters a call goes to any process
-#' that is free. A share that nobody answers for is sent again.
+#' Only the workers know which shares they have: some clusters send a call to any free process. A share that
+#' no worker answers for is sent again.
 #' @param rows As in fit_away().
-#' @return list(ask: question -> subtrees, in order; dismiss: lets go of the rows)
+#' @return list(ask: question -> subtrees, in order; dismiss: releases the rows)
 #' @noRd
 new_team <- function(cluster, model, rows, backend) {
   fit <- basename(tempfile("fit"))
@@ -152,7 +150,7 @@ new_team <- function(cluster, model, rows, backend) {
     block <- rows$of(begin + 1, bounds[cuts[s + 1] + 1])
     list(fit, share, bare, block, rows$number, cuts[s], bounds[cuts[s] + 2] - begin, backend)
   }
-  # What hold_share() gives for this share, from this process.
+  # The result of hold_share() for this share, computed in this process.
   own_answer <- function(share) {
     part <- cuts[as.integer(share)]
     block <- rows$of(bounds[part + 1] + 1, bounds[part + 2])
@@ -164,13 +162,13 @@ new_team <- function(cluster, model, rows, backend) {
     for (j in at[vapply(out, is.null, NA)]) {
       lost[j] <<- TRUE
       warn_galvi("cluster", sprintf(paste(
-        "Worker %d of the cluster does not answer any more. Its rows go to where there is room; the result is",
+        "Worker %d of `cluster` no longer answers. The other processes take over its rows; the result is",
         "the same."
       ), j))
     }
     out
   }
-  # Sends shares, one to each living worker at a time; where none is left, they stay here.
+  # Sends shares, one to each living worker at a time. If no worker is left, this process keeps them.
   place <- function(wanted) {
     while (length(wanted)) {
       at <- utils::head(which(!lost), length(wanted))
@@ -211,59 +209,59 @@ new_team <- function(cluster, model, rows, backend) {
   list(ask = ask, dismiss = dismiss)
 }
 
-#' Which workers do not answer? Stops where none does, or where one has not this version of galvi.
+#' Which workers do not answer? Stops if none does, or if one has another version of galvi.
 #' @noRd
 greet <- function(cluster) {
   versions <- call_workers(cluster, seq_along(cluster), version_there, function(i) list())
   lost <- vapply(versions, is.null, NA)
   if (all(lost)) {
     stop_galvi("cluster", paste(
-      "No worker of `cluster` answers: it has been stopped, or its processes are gone. Make a new one, as by",
-      "parallel::makeCluster()."
+      "No worker of `cluster` answers: the cluster was stopped, or its processes have ended. Start a new one, for",
+      "example with parallel::makeCluster()."
     ))
   }
   for (j in which(lost)) {
-    warn_galvi("cluster", sprintf("Worker %d of `cluster` does not answer: the others take the rows.", j))
+    warn_galvi("cluster", sprintf("Worker %d of `cluster` does not answer: the others take its rows.", j))
   }
   ours <- as.character(utils::packageVersion("galvi"))
   found <- vapply(versions[!lost], function(version) version[[1L]], "")
   other <- which(found != ours)[1L]
   if (is.na(other)) return(lost)
   stop_galvi("cluster", sprintf(paste(
-    "Worker %d of `cluster` has %s, and this process has galvi %s: install it there, or say where it is, as by",
-    "parallel::clusterCall(cluster, .libPaths, .libPaths())."
+    "Worker %d of `cluster` has %s, and this process has galvi %s. Install that version there, or set the worker's",
+    "library: parallel::clusterCall(cluster, .libPaths, .libPaths())."
   ), which(!lost)[other], if (nzchar(found[other])) paste("galvi", found[other]) else "no galvi", ours))
 }
 
 version_there <- function() {
   if (requireNamespace("galvi", quietly = TRUE)) as.character(utils::packageVersion("galvi")) else ""
 }
-# sent without the namespace, which may not be there
+# is sent without galvi's namespace, which the worker may not have
 environment(version_there) <- baseenv()
 
-#' The same sums from a worker and from this process: to the last bit where BLAS and processor are the same
+#' Compares the sums of a worker with those of this process: equal to the last bit if BLAS and processor are the same
 #' @noRd
 compare_sums <- function(theirs, ours, j) {
   if (identical(theirs, ours)) return(invisible())
-  what <- "Worker %d of `cluster` and this process get sums of the same rows that differ"
+  what <- "The sums of the same rows from worker %d of `cluster` and from this process differ"
   if (!isTRUE(all.equal(theirs, ours, tolerance = 1e-6))) {
     stop_galvi("cluster", sprintf(
-      paste0(what, " in more than last digits. Its installation of galvi or of BLAS is not right."), j
+      paste0(what, " by more than rounding errors. Check the worker's installation of galvi and BLAS."), j
     ))
   }
   warn_galvi("cluster", sprintf(paste0(what, paste(
-    " in their last digits, as another BLAS, another number of its threads or another kind of processor makes",
-    "them. The fit is as good, but not the same to the last bit as without a cluster, or if a worker is lost."
+    " in the last digits, because of another BLAS, another number of BLAS threads or another processor. The fit is",
+    "as accurate, but not identical to the last bit to one without a cluster, or to one that loses a worker."
   )), j))
 }
 
 # ---- messages ----
 
 #' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each,
-#' NULL where it does not answer
+#' NULL if it does not answer
 #'
-#' What parallel exports speaks to all workers at once, and one that died would take the others' answers with
-#' it. Whatever interrupts this, no answer stays behind to be taken for that to a later call.
+#' The exported functions of parallel call all workers at once; if one has died, the answers of the others are lost.
+#' If this call is interrupted, it still receives all answers, so that none is mistaken for the answer to a later call.
 #' @noRd
 call_workers <- function(cluster, at, f, arguments) {
   send <- get("sendCall", envir = asNamespace("parallel"))
@@ -280,7 +278,7 @@ call_workers <- function(cluster, at, f, arguments) {
     answer <- take(j)
     waiting <<- setdiff(waiting, j)
     if (!inherits(answer[[1L]], "try-error")) return(answer)
-    # an error there has a message, a lost connection (of mirai) a number
+    # an error in the worker is a message, a lost connection (of mirai) a number
     if (!is.character(answer[[1L]])) return(NULL)
     stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", j, trimws(answer[[1L]])))
   })

@@ -33,10 +33,11 @@
 #'   for several classes a matrix, classes x columns.
 #' * `vcov()`: a square matrix; for several classes its names are `class:column`.
 #' * `confint()`: a matrix with a row per coefficient and two columns of limits.
-#' * `ranef()`: a named list with a data frame per term. Its columns are `mean` and `sd` (for several effects or
-#'   classes, a pair of columns for each), its rows the levels, regions, times or coefficients, those without
-#'   observations included; with a factor `by` rows are named `level:by`. For [gp()] terms use [predict.galvi()] with
-#'   `type = "terms"`.
+#' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
+#'   the term otherwise. If several terms have the same grouping factor, or the term belongs to a second linear
+#'   predictor, its name is the term too. Columns are `mean` and `sd` (for several effects or classes, a pair of columns
+#'   for each), rows the levels, regions, times or coefficients, those without observations included; with a factor `by`
+#'   rows are named `level:by`. For [gp()] terms use [predict.galvi()] with `type = "terms"`.
 #' * `ranef(condVar = TRUE)`: a list named by grouping factors, with data frames of posterior means, levels x effects.
 #'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
 #' @section Errors:
@@ -51,7 +52,7 @@
 #'
 #' # random intercepts, with partial pooling
 #' fit <- galvi(count ~ (1 | spray), data = InsectSprays, family = poisson())
-#' ranef(fit)
+#' ranef(fit)$spray
 #' @export
 coef.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
@@ -77,7 +78,19 @@ fixef.galvi <- function(object, ...) {
 ranef.galvi <- function(object, condVar = FALSE, ...) {
   refuse_dots(list(...), ranef.galvi, "ranef()")
   if (check_flag(condVar, "condVar")) return(group_effects(object))
-  lapply(random_effects(object), effects_frame)
+  effects <- random_effects(object)
+  names(effects) <- effect_names(names(effects), object$design$specs)
+  lapply(effects, effects_frame)
+}
+
+# Names of the elements of ranef(): the grouping factor if only one term has it, else the term's label.
+# specs: the terms of the response's predictor.
+effect_names <- function(labels, specs) {
+  specs <- specs[term_can(specs, "grouped")]
+  groups <- vapply(specs, effect_group, "")
+  alone <- !groups %in% groups[duplicated(groups)]
+  at <- match(labels, vapply(specs[alone], `[[`, "", "label"))
+  ifelse(is.na(at), labels, groups[alone][at])
 }
 
 #' Random effects as lme4 has them: a data frame for each grouping, a row per level and a column per effect, with

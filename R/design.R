@@ -1,4 +1,4 @@
-# Formula + data -> design: what the formula says, met with the data. R/model.R makes a model of it.
+# Formula + data -> design: the parsed formula with the data. R/model.R makes a model of it.
 
 #' What galvi_design() returns, from the user's expressions of weights, offset and subset
 #' @noRd
@@ -19,10 +19,10 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
 
 read_wide <- function(formulas, data, family, args, na.action) {
   if (length(formulas) > 1L) {
-    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column, and no second formula.")
+    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column and no second formula.")
   }
   if (is_row_source(data)) {
-    stop_galvi("data", "`data`: responses() needs all rows in memory; rr() does, too.")
+    stop_galvi("data", "`data`: responses() needs all rows in memory, as does rr().")
   }
   words <- c(family_words(), "galvi_family")
   family <- check_evaluates(family, "family", "family", words)
@@ -32,7 +32,7 @@ read_wide <- function(formulas, data, family, args, na.action) {
 design_of_data <- function(formulas, data, family, args, na.action) {
   parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
   frame <- model_frame(frame_terms(parts), data, args, na.action)
-  # of a quadrature scheme
+  # the mesh of a quadrature scheme
   attr(frame, "mesh") <- attr(data, "mesh")
   response <- family_response(
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
@@ -52,7 +52,7 @@ design_of_data <- function(formulas, data, family, args, na.action) {
   ))
 }
 
-# The second predictor's formula is parsed as if its parameter were the response, which is in neither.
+# In the second formula the parameter has the place of the response; the response itself is in neither right side.
 parse_formulas <- function(formulas, data, family, elsewhere) {
   parts <- parse_formula(formulas[[1L]], data, elsewhere)
   formula <- second_formula(formulas, family)
@@ -77,7 +77,7 @@ check_data <- function(data) {
   data
 }
 
-#' A design whose numbers may have been changed: those are checked as if they had come from the user's data
+#' Checks the numbers of a design like the user's data, as the user may have changed them
 #' @noRd
 check_design <- function(design) {
   check_step(design, "galvi_design", "design")
@@ -105,9 +105,9 @@ check_design <- function(design) {
   design
 }
 
-#' How rows of new data become rows of the model: the frame's terms, factor levels, each term's facts. Nothing
-#' in it grows with N.
-#' @param built,second From build_terms(): of the response's predictor and, or NULL, of a second parameter's.
+#' What is needed to turn new data into rows of the model: the frame's terms, factor levels, each term's spec. Its size
+#' does not depend on N.
+#' @param built,second From build_terms(), for the predictor of the response and that of a second parameter, or NULL.
 #' @noRd
 row_design <- function(design, built, second = NULL) {
   parts <- design$parts
@@ -131,7 +131,7 @@ row_design <- function(design, built, second = NULL) {
   out
 }
 
-# What one predictor's terms have.
+# The part of it that belongs to one predictor.
 own_design <- function(parts, built) {
   list(
     terms = parts$fixed, assign = built$fixed$spec$assign, contrasts = built$fixed$spec$contrasts,
@@ -139,7 +139,7 @@ own_design <- function(parts, built) {
   )
 }
 
-# Levels that new data must keep to, by variable. What open terms alone read may have others.
+# Levels that are allowed in new data, by variable. Variables that only open terms use may have others.
 known_levels <- function(frame, parsed) {
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
   specs <- all_specs(parsed)
@@ -149,7 +149,7 @@ known_levels <- function(frame, parsed) {
   levels[setdiff(names(levels), setdiff(input_names(specs[open]), closed))]
 }
 
-# delete.response() wants the `factors` that our frame's terms do not have.
+# delete.response() needs the attribute `factors`, which our frame's terms do not have.
 without_response <- function(terms) {
   drop_first <- function(x) if (is.null(x)) NULL else x[-2L]
   attr(terms, "variables") <- drop_first(attr(terms, "variables"))

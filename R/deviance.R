@@ -1,21 +1,21 @@
 # Unit deviances: w times 2 (l_saturated - l), without the dispersion.
 
-#' The function(y, mean, w) of the deviance; NULL where the family has none
-#' @return list(logs, deviance): `mean` is a list of `mu` and, if `logs` names them, of its logarithm
-#'   `log_mean` and that of 1 - mu, `log_rest`, which are right where mu overflows or is nearly 0 or 1.
+#' The unit deviance of a family, NULL if it has none
+#' @return list(logs; deviance: function(y, mean, w)). `mean` is a list of `mu` and, if `logs` names them, `log_mean` =
+#'   log(mu) and `log_rest` = log(1 - mu), which are accurate if mu overflows or is close to 0 or 1.
 #' @noRd
 unit_deviance <- function(fit) {
   if (is_custom(fit$family)) return(NULL)
   own <- unit_deviances()[[fit$family$family]]
   if (!is.null(own)) return(list(logs = own$logs, deviance = own$deviance(fit)))
   theirs <- fit$family$dev.resids
-  # of the name's family in base R
+  # that of the family of the same name in base R
   base <- get0(fit$family$family, envir = asNamespace("stats"), mode = "function", inherits = FALSE)
   if (is.null(theirs) && !is.null(base)) theirs <- base()$dev.resids
   if (!is.null(theirs)) list(deviance = function(y, mean, w) theirs(y, mean$mu, w))
 }
 
-#' An entry per family, with a function(fit) that gives the deviance
+#' An entry per family, with a function(fit) that returns the deviance function
 #' @noRd
 unit_deviances <- function() {
   entry <- function(deviance, logs = character()) list(logs = logs, deviance = deviance)
@@ -84,8 +84,8 @@ unit_deviances <- function() {
   )
 }
 
-#' The logit of the mean that makes y most probable: logit(y) = digamma(mu precision) - digamma((1 - mu)
-#' precision), whose right side rises with mu
+#' The logit of the mean mu that maximises the density of y. It solves logit(y) = digamma(mu precision) -
+#' digamma((1 - mu) precision), whose right side increases with mu.
 #' @noRd
 beta_mode <- function(y, precision) {
   low <- high <- stats::qlogis(y)

@@ -1,4 +1,4 @@
-# Responses that are classes: of two, of several, in order.
+# Responses that are classes: two, several, ordered.
 
 # ---- two classes, or successes of trials ----
 
@@ -22,7 +22,7 @@ two_classes <- function(y, name, levels) {
   }
   if (nlevels(y) > 2L) y <- droplevels(y)
   all_levels <- levels(y)
-  # with one level the other class is not known, even in a single row
+  # with a single level the other class is unknown
   if (length(all_levels) < 2L) one_class_error(name, all_levels)
   if (length(all_levels) > 2L) {
     response_error(name, sprintf(
@@ -41,20 +41,20 @@ check_known_classes <- function(y, name, levels) {
   unknown <- setdiff(as.character(y), c(levels, NA))
   if (length(unknown)) {
     stop_galvi("newdata", sprintf(
-      "The response `%s` in `newdata` has the level %s; the fit knows %s.", name,
+      "The response `%s` in `newdata` has the level %s; in the fit its levels were %s.", name,
       quote_names(unknown[1L], "\""), quote_names(levels, "\"")
     ))
   }
 }
 
-# A single row can only have one class.
+# Both classes must occur, unless there is a single row.
 check_both_classes <- function(y, name, levels, names = c("0", "1")) {
   if (!is.null(levels) || length(y) < 2L || length(unique(y)) > 1L) return(invisible())
   one_class_error(name, names[y[1L] + 1L])
 }
 
 one_class_error <- function(name, class) {
-  response_error(name, sprintf("has one class only (%s): two are needed", dQuote(class, FALSE)))
+  response_error(name, sprintf("has only one class (%s): two are needed", dQuote(class, FALSE)))
 }
 
 successes_failures <- function(y, weights, name) {
@@ -70,7 +70,7 @@ successes_failures <- function(y, weights, name) {
   with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
 }
 
-# As in glm: a proportion's weights are its trials.
+# As in glm(), the weights of proportions are numbers of trials.
 proportion_of_trials <- function(y, weights, name) {
   must <- "must be 0 and 1, a factor of two levels, cbind(successes, failures) or proportions from 0 to 1"
   check_response(y, y >= 0 & y <= 1, name, must)
@@ -78,14 +78,14 @@ proportion_of_trials <- function(y, weights, name) {
   bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
   if (length(bad)) {
     response_error(name, sprintf(
-      "is a proportion, so `weights` must be the trials and %s x trials whole: row %d has %s of %s", name,
+      "is a proportion, so `weights` must be numbers of trials and %s x trials whole: row %d has %s of %s", name,
       bad[1L], format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
     ))
   }
   with_trials(round(count), weights, rep(1, length(y)))
 }
 
-# A row without trials has no information: it stays, with weight zero.
+# A row without trials has no information: it is kept with weight zero.
 with_trials <- function(y, size, weights) {
   none <- size == 0
   weights[none] <- 0
@@ -106,7 +106,7 @@ class_response <- function(y, weights, name, levels, family) {
   list(y = as.numeric(y) - 1, levels = levels(y))
 }
 
-# A matrix has a column of counts for each class; each row has as many trials as its sum.
+# A matrix has a column of counts for each class; the number of trials of a row is its sum.
 class_or_counts_response <- function(y, weights, name, levels, family) {
   if (!is.matrix(y) || ncol(y) == 1L) return(class_response(y, weights, name, levels, family))
   if (!is.numeric(y)) {
@@ -118,7 +118,7 @@ class_or_counts_response <- function(y, weights, name, levels, family) {
   if (anyDuplicated(known)) response_error(name, sprintf("has two columns named %s", known[anyDuplicated(known)]))
   if (length(levels) && !identical(known, levels)) {
     stop_galvi("newdata", sprintf(
-      "The response `%s` in `newdata` has the columns %s; the fit knows %s.", name, quote_names(known, "\""),
+      "The response `%s` in `newdata` has the columns %s; in the fit it had %s.", name, quote_names(known, "\""),
       quote_names(levels, "\"")
     ))
   }
@@ -134,7 +134,7 @@ class_or_counts_response <- function(y, weights, name, levels, family) {
     empty <- known[colSums(weights * counts) == 0]
     if (length(empty)) {
       response_error(name, sprintf(
-        "has no count of the class%s %s, which %s cannot learn: leave the column out",
+        "has no counts of the class%s %s, but %s needs counts of each class: drop the column",
         if (length(empty) > 1L) "es" else "", quote_names(empty, "\"", 6L), the_family(family)
       ))
     }
@@ -144,7 +144,7 @@ class_or_counts_response <- function(y, weights, name, levels, family) {
   own
 }
 
-# Numbers are ordered, and so are FALSE and TRUE. Classes between fixed thresholds need no rows.
+# Numbers are ordered, and so are FALSE and TRUE. If thresholds are fixed, classes need no observations.
 ordered_response <- function(y, weights, name, levels, family) {
   if (!is.null(levels)) return(known_classes(y, name, levels))
   check_one_class_per_row(y, name, family)
@@ -153,7 +153,7 @@ ordered_response <- function(y, weights, name, levels, family) {
     response_error(name, sprintf(
       paste(
         "must be an ordered factor for %s, not %s:",
-        "write factor(%s, levels = c(%s), ordered = TRUE) with the levels in their order"
+        "write factor(%s, levels = c(%s), ordered = TRUE) with the levels in increasing order"
       ), the_family(family), if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text", name,
       paste(c(dQuote(utils::head(words, 4L), FALSE), if (length(words) > 4L) "..."), collapse = ", ")
     ))
@@ -190,7 +190,7 @@ check_codes <- function(y, name, family) {
   round(y)
 }
 
-# Weight of every class. y: codes from 0
+# Total weight of each class. y: codes from 0
 class_weights <- function(y, levels, weights) {
   as.numeric(tapply(weights, factor(y, seq_along(levels) - 1), sum, default = 0))
 }
@@ -203,7 +203,7 @@ check_classes_have_rows <- function(y, weights, name, family, all = TRUE) {
   empty <- levels(y)[total == 0]
   if (all && length(empty)) {
     response_error(name, sprintf(
-      "has no row of the level%s %s, which %s cannot learn: droplevels(), after any subset, leaves %s out",
+      "has no rows of the level%s %s, but %s needs rows of each level: droplevels(), after any subset, removes %s",
       if (length(empty) > 1L) "s" else "", quote_names(empty, "\"", 6L), the_family(family),
       if (length(empty) > 1L) "them" else "it"
     ))

@@ -1,9 +1,9 @@
-# Parameters of families: what users may give, starting values, and their rows of the hyperparameter table.
+# Parameters of families: checks of the user's values, starting values, and entries in the hyperparameter table.
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y, weights) -> start, lower and upper; default: that of the constructor, a
-# number (the value with hyper = "fixed") or fixed(); NULL for the start.
+# One positive number. range: function(y, weights) -> start, lower and upper; default: the constructor's default, which
+# is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
@@ -40,9 +40,9 @@ check_in_order <- function(parameter, value, name) {
 
 # ---- rows of the table ----
 
-#' The family's part of the model: the likelihood as the border takes it; its parameters are added to the registry
+#' The family's part of the model: the likelihood as the core reads it. Its parameters are added to the registry.
 #'
-#' @param held Are all hyperparameters fixed? Then those that were not given have their defaults.
+#' @param held Are all hyperparameters fixed? Then those that were not given are fixed at their defaults.
 #' @param second Does the family's second parameter have a linear predictor?
 #' @noRd
 family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
@@ -76,7 +76,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   registry$add(family$family, name, value, range$lower, range$upper)
 }
 
-# The first as it is, the others by their distance from the previous one, so that they stay ordered.
+# The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
 add_in_order <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   levels <- response$levels
@@ -97,14 +97,14 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
   }, 1L)
 }
 
-# fixed(x) and x are both x.
+# fixed(x) -> x, x -> x
 plain_numbers <- function(value) if (is_fixed(value)) value$value else value
 
 has_held_thresholds <- function(family) is_fixed(family$parameters$thresholds)
 
-# ---- starts from the data ----
-# y: the response, proportions for counts of trials. Half of the variance is attributed to the noise, half to the
-# function. The ranges leave room on both sides.
+# ---- starting values from the data ----
+# y: the response; proportions for counts of trials. Half of the variance is attributed to the noise, half to the
+# latent function. Ranges are wide on both sides.
 
 noise_variance <- function(y, weights) {
   total <- response_variance(y, weights)
@@ -124,7 +124,7 @@ shape_start <- function(y, weights) {
   list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
 }
 
-# Half of the variance of log y is that of sigma Z, or of a logistic or Gumbel variable divided by the shape.
+# Half of the variance of log y is attributed to sigma Z, or to a logistic or Gumbel variable divided by the shape.
 log_spread_start <- function(y, weights) {
   sigma <- sqrt(response_variance(log(y), weights) / 2)
   list(start = clamp(sigma, 1e-2, 10), lower = 1e-4, upper = 1e2)
@@ -138,7 +138,7 @@ shape_of_spread <- function(standard, y, weights) {
   list(start = clamp(standard / log_spread_start(y, weights)$start, 0.1, 1e2), lower = 1e-2, upper = 1e4)
 }
 
-# var(y) = mean + mean^2 / size; for underdispersed counts it would be infinite.
+# var(y) = mean + mean^2 / size; for underdispersed counts the size would be infinite.
 size_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   excess <- (response_variance(y, weights) - mean) / 2
@@ -146,7 +146,7 @@ size_start <- function(y, weights) {
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
 }
 
-# var(log y) is about dispersion times the mean; the dispersion has the inverse units of the response.
+# var(log y) is approximately dispersion x mean; the unit of the dispersion is the inverse of the response's.
 inverse_gaussian_start <- function(y, weights) {
   size <- exp(clamp(weighted_mean(log(y), weights), -200, 200))
   start <- clamp(response_variance(log(y), weights) / 2, 1e-3, 10)
@@ -167,17 +167,17 @@ precision_start <- function(y, weights) {
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
-# y: proportions of trials, whose number is not known here.
+# y: proportions; the numbers of trials are not known here.
 binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
 
-# The start from the responses that are not zero.
+# The starting value from the responses that are not zero.
 positive_part <- function(start) {
   function(y, weights) if (any(y > 0)) start(y[y > 0], weights[y > 0]) else start(rep(1, length(y)), weights)
 }
 
 clamp <- function(x, lower, upper) min(max(x, lower), upper)
 
-# The thresholds at which a model without terms has the observed proportions of the classes.
+# The thresholds for which a model without terms gives the observed proportions of the classes.
 threshold_starts <- function(response, family) {
   rows <- class_weights(response$y, response$levels, response$weights)
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
@@ -189,14 +189,14 @@ check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quanti
 
 check_power <- function(power) number_between(power, 1, 2, 1.5, "power")
 
-# The time at which cumulative hazards are exp(eta); NA for the latest.
+# The time at which cumulative hazards are exp(eta); NA for the latest time.
 check_reference <- function(reference) {
   if (is.null(reference) || identical(reference, NA)) return(NA_real_)
   if (is.numeric(reference) && length(reference) == 1L && isTRUE(reference > 0 && reference < Inf)) {
     return(as.numeric(reference))
   }
   stop_galvi("family", sprintf(
-    "`reference` must be a positive time, or NULL for the latest of the data, not %s.", describe(reference)
+    "`reference` must be a positive time, or NULL for the latest time in the data, not %s.", describe(reference)
   ))
 }
 
@@ -220,13 +220,13 @@ number_between <- function(x, lower, upper, default, name) {
   if (identical(x, NA)) return(default)
   if (is.numeric(x) && length(x) == 1L && isTRUE(x > lower && x < upper)) return(as.numeric(x))
   stop_galvi("family", sprintf(
-    "`%s` must be a number between %g and %g, which is not learned: not %s.", name, lower, upper, describe(x)
+    "`%s` must be a number between %g and %g, not %s; it is not learned.", name, lower, upper, describe(x)
   ))
 }
 
 # ---- categorical ----
 
-# NA: none. NULL: the first level, as other packages have it. Else the level's name.
+# NA: no reference. NULL: the first level, as in other packages. Else the name of a level.
 check_refcat <- function(refcat) {
   if (is.null(refcat)) return(1L)
   if (is.atomic(refcat) && length(refcat) == 1L) return(if (is.na(refcat)) NA else as.character(refcat))

@@ -1,7 +1,7 @@
-# Responses: the response of the model frame -> what the core takes, or an error that says what is wrong.
+# Responses: checks the response of the model frame and converts it for the core.
 
 # response(y, weights, name, levels, family) -> list(y, size, weights, levels). For new data `levels` are those of the
-# fit, character() where it has none; a single class is then not an error.
+# fit, character() if it has none; then a single class is not an error.
 
 family_response <- function(family, y, weights, name, levels = NULL) {
   n <- NROW(y)
@@ -23,7 +23,7 @@ response_error <- function(name, text) {
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
 
-# all: are these the weights of all rows, so that one must be positive?
+# all: are these the weights of all rows? Then one must be positive.
 check_weights <- function(weights, n, all = TRUE) {
   if (is.null(weights)) return(rep(1, n))
   if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
@@ -36,7 +36,7 @@ check_weights <- function(weights, n, all = TRUE) {
       "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
     ))
   }
-  if (all && n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no row is left to learn from.")
+  if (all && n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no rows are left to fit.")
   weights
 }
 
@@ -46,7 +46,7 @@ check_numbers <- function(y, name, family) {
     response_error(name, sprintf(
       "must be numbers for %s, not %s. For two classes use family = binomial()%s", the_family(family),
       if (is.factor(y)) sprintf("a factor of %d levels", nlevels(y)) else "text",
-      if (length(unique(y)) > 2L) ", for more categorical() or cumulative()" else ""
+      if (length(unique(y)) > 2L) ", for more classes categorical() or cumulative()" else ""
     ))
   }
   if (!is.numeric(y) && !is.logical(y)) {
@@ -99,19 +99,19 @@ fraction_response <- function(y, weights, name, levels, family) {
   bad <- which(y == 0 | y == 1)
   if (length(bad)) {
     response_error(name, sprintf(
-      "%s; %s. Squeeze it, as in (%s * (n - 1) + 0.5) / n with n = %d", range, found_in_rows(y, bad), name,
+      "%s; %s. Move it inside, as in (%s * (n - 1) + 0.5) / n with n = %d", range, found_in_rows(y, bad), name,
       length(y)
     ))
   }
   list(y = y)
 }
 
-# A y of 0 is legal: its likelihood grows as the variance falls, which the prior limits. If all are zero, the variance
-# is not determined.
+# A value of 0 is allowed: its likelihood increases as the variance decreases, but the prior limits that. If all values
+# are zero, the variance cannot be estimated.
 volatility_response <- function(y, weights, name, levels, family) {
   y <- check_numbers(y, name, family)
   if (is.null(levels) && all(y[weights > 0] == 0)) {
-    response_error(name, sprintf("is 0 in every row: %s has no variance to find", the_family(family)))
+    response_error(name, sprintf("is 0 in every row, so the variance of %s cannot be estimated", the_family(family)))
   }
   list(y = y)
 }

@@ -1,9 +1,9 @@
-# Families of other packages: which of ours they are, with the parameters that they fix, or why they are refused.
+# Families of other packages: the corresponding family of ours, with the parameters that they fix, or why there is none.
 
 # ---- the table ----
 
-# pattern: of their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the object.
-# link: ours, where theirs has another name.
+# pattern: matches their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the
+# object. link: ours, if theirs has another name.
 family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
@@ -34,18 +34,18 @@ family_translations <- function() {
 # Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- function() {
   c(
-    "^quasibinomial$" = "a quasi family has no likelihood, and the bound is on one; use binomial()",
-    "^quasipoisson$" = "a quasi family has no likelihood, and the bound is on one; use poisson()",
-    "^quasi" = "a quasi family has no likelihood, and the bound is on one",
-    "^tw$|^tweedie" = "the power is not learned; use tweedie(power = 1.5)",
-    "^frechet" = "its likelihood is not among galvi's; use Gamma(\"log\") for y > 0",
-    "^asym_laplace" = "the quantile is not learned; use asymmetric_laplace(quantile = 0.5)",
-    "zero.inflated.|^zip" = "its likelihood is not among galvi's; use zero_inflated()",
-    "^hurdle_|^truncated" = "its likelihood is not among galvi's; use hurdle()",
-    "^com_poisson|^genpois" = "its likelihood is not among galvi's; use negbinomial()",
-    "^zero_one_inflated" = "its likelihood is not among galvi's; use binomial()",
-    "^sratio$|^cratio$|^acat$" = "its likelihood is not among galvi's; use cumulative()",
-    "^dirichlet" = "its likelihood is not among galvi's"
+    "^quasibinomial$" = "a quasi family has no likelihood, which variational inference needs; use binomial()",
+    "^quasipoisson$" = "a quasi family has no likelihood, which variational inference needs; use poisson()",
+    "^quasi" = "a quasi family has no likelihood, which variational inference needs",
+    "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
+    "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
+    "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
+    "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
+    "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
+    "^com_poisson|^genpois" = "galvi does not have its likelihood; use negbinomial()",
+    "^zero_one_inflated" = "galvi does not have its likelihood; use binomial()",
+    "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
+    "^dirichlet" = "galvi does not have its likelihood"
   )
 }
 
@@ -73,7 +73,7 @@ refuse_family <- function(name, arg) {
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   available <- family_words()
   if (length(hit)) {
-    stop_galvi("family", sprintf("The %s family is refused: %s.", name, refused[[hit[1L]]]))
+    stop_galvi("family", sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
   }
   stop_galvi("family", sprintf(
     "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 30L), name,
@@ -103,16 +103,16 @@ carry_thresholds <- function(x) {
   list(thresholds = if (!is.null(known) && known$held) fixed(known$value))
 }
 
-# Thresholds that are not free have no counterpart.
+# Equidistant and other constrained thresholds have no counterpart.
 carry_flexible <- function(x) {
   if (is.null(x$threshold) || identical(x$threshold, "flexible")) return(list())
   stop_galvi("family", sprintf(
-    "cumulative() with threshold = \"%s\" is refused: use cumulative(), whose thresholds are free.",
+    "cumulative() with threshold = \"%s\" is not available: use cumulative(), whose thresholds are free.",
     x$threshold
   ))
 }
 
-# The others learn the degrees of freedom unless told not to.
+# Other packages learn the degrees of freedom unless they are fixed.
 carry_student <- function(x) {
   known <- mgcv_parameters(x)
   if (is.null(known) || !known$held) return(list(df = 4))

@@ -1,5 +1,5 @@
-# Markov fields as C++ reads them: sparse precisions over the nodes, with what an intrinsic field needs
-# besides. Shapes: a copy of a field has `size` nodes, and `more` that only new data ask for.
+# Markov fields as C++ reads them: sparse precision matrices over the nodes, and for intrinsic fields the constraints
+# and the basis of the null space. A copy of a field has `size` nodes, and `more` nodes that only new data use.
 
 #' A sparse symmetric matrix by the entries of its lower triangle
 #' @noRd
@@ -43,7 +43,7 @@ add_up <- function(i, j, x) {
 # ---- structures: one copy of a field ----
 
 # list(model; size, more; precision: list of triplets; constraints: triplets with as many columns as pins;
-# pins; basis: (size + more) x r, directions of the null space that have a prior of their own)
+# pins; basis: (size + more) x r, directions of the null space with their own prior)
 
 iid_structure <- function(n, more = 0L) {
   list(model = "iid", size = n, more = more, precision = list(diagonal_triplets(rep(1, n + more))))
@@ -66,11 +66,11 @@ slope_blocks <- function(n, q, correlated) {
   )
 }
 
-#' Neighbours in a graph. Components of two nodes and more are intrinsic, a node alone is N(0, variance).
+#' The intrinsic CAR field of a graph. A node without neighbours is N(0, variance).
 #'
 #' @param scaling One number per component, which multiplies its part of the precision.
-#' @param constrain Without it the constants come back as a basis.
-#' @return The precision D - A, with ones for the nodes alone, and the constraints.
+#' @param constrain If FALSE, the constants of the components are added as a basis.
+#' @return The precision D - A, with ones for the nodes without neighbours, and the constraints.
 #' @noRd
 neighbour_structure <- function(graph, scaling = 1, constrain = TRUE) {
   n <- graph$n
@@ -94,7 +94,7 @@ neighbour_structure <- function(graph, scaling = 1, constrain = TRUE) {
 
 is_alone <- function(graph) tabulate(graph$component)[graph$component] == 1L
 
-#' Independent effects on nodes 1 .. n beside neighbours on n + 1 .. 2 n; a row touches both
+#' Independent effects on nodes 1 .. n and the intrinsic CAR field on nodes n + 1 .. 2 n; each row uses both
 #' @noRd
 bym2_structure <- function(graph, scaling, constrain = TRUE) {
   n <- graph$n
@@ -111,7 +111,7 @@ bym2_structure <- function(graph, scaling, constrain = TRUE) {
   out
 }
 
-#' D - dependence A; a node alone has D = 1
+#' D - dependence A; D is 1 for a node without neighbours
 #' @noRd
 proper_structure <- function(graph) {
   degree <- node_sums(c(graph$i, graph$j), rep(graph$weight, 2L), graph$n)
@@ -122,8 +122,8 @@ proper_structure <- function(graph) {
   )
 }
 
-#' What a walk is made of: the nodes of the times first - before, ..., first, ..., last, ..., last + after,
-#' where those of new data come after all others
+#' The nodes of the times first - before, ..., first, ..., last, ..., last + after of a walk. Nodes of new times are
+#' numbered after all others.
 #' @noRd
 walk_nodes <- function(size, before = 0L, after = 0L) {
   c(rev(seq_len(before)) + size + after, seq_len(size), seq_len(after) + size)
@@ -164,8 +164,8 @@ walk_structure <- function(order, size, before = 0L, after = 0L, cyclic = FALSE,
   out
 }
 
-#' Precision (I + correlation^2 inner - correlation neighbours) / (variance (1 - correlation^2)); inner is the
-#' number of neighbours less one: 1, at the ends 0, and -1 of a time alone
+#' Precision (I + correlation^2 inner - correlation neighbours) / (variance (1 - correlation^2)); `inner` is the
+#' number of neighbours minus one: 1, at the ends 0, and -1 for a single time
 #' @noRd
 ar1_structure <- function(size, before = 0L, after = 0L) {
   nodes <- walk_nodes(size, before, after)
@@ -190,10 +190,11 @@ copied_node <- function(k, copy, size, more, copies) {
   ifelse(k <= size, (copy - 1L) * size + k, copies * size + (copy - 1L) * more + k - size)
 }
 
-#' The border's list of a field
+#' A field as the list that C++ reads
 #'
-#' @param structure One copy.
-#' @param hyper Positions of its hyperparameters: of all copies, or one for each copy, which then has its own parts.
+#' @param structure The structure of one copy.
+#' @param hyper Positions of its hyperparameters: shared by all copies, or one for each copy, which then has its own
+#'   parts.
 #' @noRd
 field_list <- function(structure, hyper, copies = 1L) {
   size <- structure$size
@@ -235,7 +236,7 @@ field_list <- function(structure, hyper, copies = 1L) {
 
 # ---- scale = TRUE ----
 
-#' What makes the geometric mean of the marginal variances 1, per component (Riebler et al. 2016)
+#' The factors that make the geometric mean of the marginal variances 1, per component (Riebler et al. 2016)
 #' @noRd
 unit_scaling <- function(structure, component) {
   structure$basis <- NULL

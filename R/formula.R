@@ -1,13 +1,13 @@
-# A formula -> its parts: response, fixed effects, terms, offsets. Nothing is evaluated in `data` here; only
-# names are compared with its columns, to expand dots.
+# A formula -> its parts: response, fixed effects, terms, offsets. Nothing is evaluated in `data`; its column names are
+# used only to expand dots.
 
 # ---- the tables ----
 
-# One line per term. parse(call, env): what the user wrote -> spec; design(spec, frame, context): spec and
-# training frame -> facts, columns and hyperparameters; newdata(spec, frame): any frame -> rows;
-# panels(fit, spec, settings): its effects as plots. open: may new data have levels of its variable that the
-# observations have not? steps: is every level of it one, with observations or without? grouped: are these effects
-# of groups, which predictions for the population leave out? Fields have more, see R/term-field.R.
+# One line per term. parse(call, env): the call in the formula -> spec; design(spec, frame, context): spec and training
+# frame -> completed spec, columns and hyperparameters; newdata(spec, frame): any frame -> rows; panels(fit, spec,
+# settings): plots of its effects. open: may new data have levels of its variable that are not in the observations?
+# steps: is each level a time step, with or without observations? grouped: are these random effects of groups, which
+# predictions for the population leave out? Fields have more entries, see R/term-field.R.
 term_types <- function() {
   list(
     gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
@@ -15,13 +15,13 @@ term_types <- function() {
   )
 }
 
-# Terms that are written as calls of functions.
+# Terms that are written as function calls.
 term_words <- function() setdiff(names(term_types()), bars)
 
-# The entry of a term; fixed effects are a term that formulas do not name.
+# The entry of a term. Fixed effects are a term too, but have no name in formulas.
 term_type <- function(spec) if (spec$type == fixed_label) fixed_type() else term_types()[[spec$type]]
 
-# Have terms a capability that entries without it leave out?
+# Which terms have a capability? Entries without it do not mention it.
 term_can <- function(specs, what) vapply(specs, function(spec) isTRUE(term_type(spec)[[what]]), NA)
 
 # Terms of other packages, and what to write here.
@@ -35,12 +35,12 @@ foreign_terms <- function() {
 
 # ---- small helpers on expressions ----
 
-# As model.frame() names a variable.
+# The name that model.frame() gives a variable.
 variable_name <- function(expr) {
   paste(deparse(expr, width.cutoff = 500L, backtick = !is.symbol(expr) && is.language(expr)), collapse = " ")
 }
 
-# Name of the function that a call calls, `galvi::gp` and `gp` alike; "" if it has none.
+# The name of a call's function, "gp" for gp() and galvi::gp(); "" if it has none.
 head_name <- function(expr) {
   if (!is.call(expr)) return("")
   head <- expr[[1L]]
@@ -51,8 +51,8 @@ head_name <- function(expr) {
   if (is.symbol(head)) as.character(head) else ""
 }
 
-# Names that evaluating `expr` looks up; all.vars() would also give the w of d$w and the arguments of
-# functions in it. Operands of a long sum are taken along its left spine.
+# The variables that are needed to evaluate `expr`. all.vars() would also give the w of d$w and the arguments of
+# functions in it. The operands of a long sum are collected in a loop, because their calls are nested to the left.
 looked_up <- function(expr) {
   out <- character()
   while (is.call(expr)) {
@@ -70,8 +70,8 @@ is_dot <- function(expr) identical(expr, quote(.))
 
 formula_operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(", "|", "||")
 
-# The summands of a right-hand side with their signs, in order. Loops along the left spine: a formula of
-# thousands of columns is nested that deep.
+# The summands of a right-hand side with their signs, in order. This is a loop over the left operands, because a formula
+# with thousands of variables is nested too deeply for recursion.
 summands <- function(expr, sign = 1) {
   out <- list()
   repeat {
@@ -90,7 +90,7 @@ summands <- function(expr, sign = 1) {
   }
 }
 
-# The first call in `expr` that is a term of ours, NULL if there is none.
+# The first call in `expr` that is a term of galvi, NULL if there is none.
 find_term <- function(expr) {
   if (!is.call(expr)) return(NULL)
   if (head_name(expr) %in% term_words()) return(expr)
@@ -101,10 +101,10 @@ find_term <- function(expr) {
   NULL
 }
 
-# ---- looking up galvi's words ----
+# ---- looking up galvi's functions ----
 
-# What galvi's formulas and terms may call: kernels, values and priors. A call of one of these names means
-# ours, and so does the bare name where nothing else in the formula's environment has it.
+# The functions that terms may call: kernels, values and priors. A call of one of these names always means galvi's
+# function; the bare name does so unless the formula's environment has another object of this name.
 galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior_names())
 
 eval_galvi <- function(expr, env) {
@@ -118,7 +118,7 @@ eval_galvi <- function(expr, env) {
     head <- head_name(e)
     if (!is.call(e) || head %in% c("function", "::", ":::")) return(e)
     parts <- as.list(e)[-1L]
-    # the se of kernels$se is no word of ours
+    # the se of kernels$se is not galvi's se()
     swapped <- if (head %in% c("$", "@")) 1L else seq_along(parts)
     parts[swapped] <- lapply(parts[swapped], function(part) if (missing(part)) part else swap(part))
     # `+` and `*` between kernels find their methods through the class.
@@ -130,7 +130,7 @@ eval_galvi <- function(expr, env) {
 
 # ---- parsing ----
 
-# elsewhere: names used in weights, offset and subset, which dots leave out.
+# elsewhere: variables in weights, offset and subset, which a dot does not include.
 parse_formula <- function(formula, data, elsewhere = character()) {
   env <- environment(formula)
   if (length(formula) != 3L) {
@@ -163,7 +163,7 @@ sort_summands <- function(pieces, env) {
     if (bar || head %in% term_words()) {
       if (piece$sign < 0) {
         stop_galvi("formula", sprintf(
-          "`- %s`: a term can be left out, but not subtracted.", deparse_one(expr)
+          "`- %s`: terms cannot be subtracted; leave the term out.", deparse_one(expr)
         ))
       }
       for (call in if (bar) random_terms(expr[[2L]]) else list(expr)) {
@@ -182,7 +182,7 @@ sort_summands <- function(pieces, env) {
   out
 }
 
-# Fixed effects are what R's formulas know; anything else is named with the way to write it here.
+# Fixed effects are those of R's formulas. For terms of other packages the error says what to write instead.
 check_fixed <- function(expr) {
   head <- head_name(expr)
   foreign <- foreign_terms()
@@ -206,10 +206,10 @@ check_fixed <- function(expr) {
   invisible()
 }
 
-# Arguments of a function that have no default.
+# The number of arguments without a default.
 count_required <- function(f) sum(vapply(formals(f), identical, NA, quote(expr = )))
 
-# s(x, by = g) -> gp(x, by = g): their variables in our term, where it is one.
+# s(x, by = g) -> gp(x, by = g): our term with the variables of theirs, if that is possible.
 translated_term <- function(expr, ours) {
   own <- sub("\\(.*", "", ours)
   arguments <- as.list(expr)[-1L]
@@ -224,7 +224,7 @@ translated_term <- function(expr, ours) {
   sprintf("%s(%s%s)", own, variables, paste0(by, ""))
 }
 
-# Terms add. What a product with a term may have meant is its `by`.
+# Terms can only be added. A product with a term probably meant its argument `by`.
 check_no_term_inside <- function(expr) {
   inner <- find_term(with_iid(expr))
   if (is.null(inner)) return(invisible())
@@ -232,7 +232,7 @@ check_no_term_inside <- function(expr) {
   operands <- as.list(with_iid(expr))[-1L]
   others <- operands[vapply(operands, function(x) is.null(find_term(x)), NA)]
   stop_galvi("formula", sprintf(
-    "`%s`: a term cannot be inside `%s`. Terms add%s.", deparse_one(expr), head,
+    "`%s`: a term cannot be inside `%s`. Terms can only be added%s.", deparse_one(expr), head,
     if (head %in% c(":", "*", "/", "%in%") && length(others) == 1L) {
       sprintf("; for an effect that varies with %s write %s", deparse_one(others[[1L]]),
         with_by(inner, others[[1L]]))
@@ -253,7 +253,7 @@ with_by <- function(term, variable) {
   sprintf("%s, if both are factors, or %s, if both are numbers", factors, deparse_one(term))
 }
 
-# (1 | g) inside an expression is iid(g) there too.
+# Replaces (1 | g) by iid(g) inside an expression.
 with_iid <- function(expr) {
   if (!is.call(expr)) return(expr)
   bar <- if (head_name(expr) == "(") expr[[2L]]
@@ -264,7 +264,7 @@ with_iid <- function(expr) {
 
 # ---- dots ----
 
-# Columns of `data` that a dot inside a term stands for: those the formula does not name.
+# The columns of `data` that a dot inside a term stands for: those that the formula does not name.
 dot_columns <- function(data, named, specs) {
   if (!any(vapply(specs, spec_has_dot, NA))) return(NULL)
   if (is.null(data)) {
@@ -277,7 +277,7 @@ dot_columns <- function(data, named, specs) {
   lapply(columns, as.name)
 }
 
-# Columns that the formula does not name. Only names tell columns apart.
+# The columns that the formula does not name. Their names must be unique.
 unnamed_columns <- function(data, named) {
   columns <- names(data)[!names(data) %in% named]
   bad <- c(which(is.na(columns) | !nzchar(columns)), which(duplicated(columns)))
@@ -303,19 +303,19 @@ expand_dot <- function(spec, columns) {
   written <- vapply(spec$inputs, deparse_one, "")
   spread <- lapply(spec$inputs, function(e) if (is_dot(e)) columns else list(e))
   spec$inputs <- unlist(spread, recursive = FALSE)
-  # A short list of columns is named in the label, a long one stays a dot.
+  # the label names up to three columns; with more it keeps the dot
   if (length(columns) > 3L) spec$shown <- written
   spec$variables <- c(spec$inputs, spec$by)
   spec
 }
 
-# The fixed effects' terms object, dots expanded as lm() does, without the columns that response, terms,
-# weights, offsets and subset use.
+# The terms object of the fixed effects. Dots are expanded as in lm(), without the variables of the response, terms,
+# weights, offsets and subset.
 fixed_terms <- function(pieces, data, named, env) {
   rhs <- if (length(pieces)) Reduce(function(a, b) {
     if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
   }, pieces, accumulate = FALSE) else 1
-  # call() above would nest a first negative piece as it is, which is what `~ -1` means.
+  # a first piece with a minus is kept as it is, as in ~ -1
   f <- stats::as.formula(call("~", rhs), env = env)
   uses_dot <- "." %in% all.vars(rhs)
   if (uses_dot && is.null(data)) {
@@ -331,8 +331,7 @@ fixed_terms <- function(pieces, data, named, env) {
 
 # ---- labels ----
 
-# gp(x1, x2); with by =, gp(x1, by = g); where two terms would share a name their kernels tell them apart,
-# then numbers.
+# gp(x1, x2); with `by`, gp(x1, by = g). If two terms have the same label their kernels are added, then numbers.
 label_specs <- function(specs) {
   if (!length(specs)) return(specs)
   labels <- vapply(specs, spec_label, "")

@@ -36,12 +36,12 @@ check_node_names <- function(names) {
   bad <- c(which(is.na(names) | !nzchar(names)), which(duplicated(names)))
   if (!length(bad)) return(invisible())
   stop_galvi("argument", sprintf(
-    "`graph`: every node needs a name of its own; node %d has %s.", bad[1L],
+    "`graph`: every node needs a unique name; node %d has %s.", bad[1L],
     if (names[bad[1L]] %in% c("", NA)) "none" else paste0("\"", names[bad[1L]], "\" again")
   ))
 }
 
-# Every edge of an undirected graph comes as (i, j) and as (j, i), with one weight; zeros are no edges.
+# Every edge of an undirected graph must be there as (i, j) and as (j, i), with one weight. Zeros are not edges.
 # -> list(i, j, weight) with i > j
 check_edges <- function(parts) {
   node <- function(k) {
@@ -162,7 +162,7 @@ graph_of_sparse <- function(graph) {
   )
 }
 
-# Two columns; two rows as well make an adjacency matrix if it can be one.
+# A matrix or data frame of two columns. A 2 x 2 matrix that can be an adjacency matrix is one.
 is_edge_list <- function(x) {
   if (is.data.frame(x)) return(ncol(x) == 2L)
   if (!is.matrix(x) || !is.atomic(x) || ncol(x) != 2L) return(FALSE)
@@ -191,14 +191,17 @@ graph_of_edges <- function(graph) {
 
 is_neighbour_list <- function(x) {
   is.list(x) && length(x) && (inherits(x, "nb") || is.null(attr(x, "class"))) &&
-    all(vapply(x, function(v) is.numeric(v) || is.null(v), NA))
+    all(vapply(x, function(v) is.numeric(v) || is.character(v) || is.null(v), NA))
 }
 
 # spdep writes 0 for "no neighbours".
 graph_of_neighbours <- function(graph) {
   n <- length(graph)
-  j <- as.numeric(unlist(graph, use.names = FALSE))
+  names <- attr(graph, "region.id")
+  if (is.null(names)) names <- names(graph)
   i <- rep(seq_len(n), lengths(graph))
+  j <- unlist(graph, use.names = FALSE)
+  j <- if (is.character(j)) named_neighbours(i, j, names) else as.numeric(j)
   i <- i[is.na(j) | j != 0]
   j <- j[is.na(j) | j != 0]
   bad <- which(is.na(j) | j < 1 | j > n | j != round(j))
@@ -208,15 +211,22 @@ graph_of_neighbours <- function(graph) {
       i[bad[1L]], format(j[bad[1L]])
     ))
   }
-  twice <- duplicated(i * n + j)
-  names <- attr(graph, "region.id")
-  list(
-    n = n, names = if (is.null(names)) names(graph) else names, i = i[!twice], j = j[!twice],
-    weight = rep(1, sum(!twice))
-  )
+  twice <- duplicated(as.numeric(i) * n + j)
+  list(n = n, names = names, i = i[!twice], j = j[!twice], weight = rep(1, sum(!twice)))
 }
 
-# Polygons that share a point are neighbours. Overlaps, as sloppy borders have them, count too.
+# Numbers of the nodes that are given by name.
+named_neighbours <- function(i, j, names) {
+  at <- match(j, names)
+  bad <- which(is.na(at))[1L]
+  if (is.na(bad)) return(at)
+  stop_galvi("argument", sprintf(
+    "`graph`: element %d has the neighbour \"%s\", which is not the name of an element.%s", i[bad], j[bad],
+    did_you_mean(paste(j[bad]), names)
+  ))
+}
+
+# Polygons that share a point are neighbours. Inaccurate borders may overlap, which counts too.
 graph_of_polygons <- function(graph) {
   if (!requireNamespace("sf", quietly = TRUE)) {
     stop_galvi("argument", paste(

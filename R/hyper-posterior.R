@@ -1,8 +1,7 @@
-# The posterior of the learned hyperparameters on the scale where the optimiser moves (logarithms of what is
-# positive), around its mode: a normal distribution by the Hessian there, or a density through the points of
-# R/integrate.R.
+# The posterior of the learned hyperparameters around its mode, on the optimiser's scale (logarithms of positive
+# parameters): a normal distribution from the Hessian, or a density interpolated between the points of R/integrate.R.
 
-# Beyond that many a Hessian says little and costs much.
+# With more hyperparameters the Hessian is expensive and of little use.
 most_intervals <- 30L
 
 #' Positions of the hyperparameters that get an interval: learned numbers, unless there are too many; no arrays
@@ -12,14 +11,14 @@ interval_positions <- function(hyper) {
   if (length(at) > most_intervals) integer() else at
 }
 
-#' What is known of the hyperparameters' posterior from its Hessian
+#' The normal approximation of the hyperparameters' posterior from its Hessian
 #'
-#' @param internal What fit_model() returns of that name.
-#' @param at_bound Of the whole table: those at the end of their range have no curvature to speak of; the others
-#'   are given them.
+#' @param internal The element of that name of a result of fit_model().
+#' @param at_bound For the whole table: is a hyperparameter at the end of its range? Its curvature means nothing there;
+#'   the posterior of the others is conditional on it.
 #' @return NULL without a Hessian, else a list: `at`, positions of the learned ones in the table, and `value`,
-#'   `lower`, `upper`, their mode and range; `free`, which of these the posterior is about (m); `axes` (m x m): x =
-#'   mode + axes z, z standard normal but for what the points say; `flat`, which of the free ones the data and
+#'   `lower`, `upper`, their mode and range; `free`, which of these have a posterior (m); `axes` (m x m): x = mode +
+#'   axes z, with z standard normal unless the density is interpolated; `flat`, which of the free ones the data and
 #'   priors do not determine.
 #' @noRd
 hyper_shape <- function(internal, at_bound) {
@@ -31,7 +30,7 @@ hyper_shape <- function(internal, at_bound) {
   least <- 0.01
   flat <- rowSums(system$vectors[, system$values < least, drop = FALSE]^2) > 0.01
   axes <- system$vectors %*% diag(1 / sqrt(pmax(system$values, least)), length(kept))
-  # columns as near to the coordinates as can be, so that points do not depend on the signs that eigen() chooses
+  # the largest element of each column is positive, so that points do not depend on the signs that eigen() chooses
   signs <- apply(axes, 2L, function(a) sign(a[which.max(abs(a))]))
   list(
     at = internal$at, value = internal$value, lower = internal$lower, upper = internal$upper,
@@ -50,13 +49,13 @@ hyper_points <- function(posterior, U) {
     z <- v
     log_weight <- numeric(nrow(U))
   } else {
-    # a density with the sides of the axes, wider: tails may be heavier than a normal's
+    # the proposal has the lengths of the axes' sides, but is wider: tails may be heavier than a normal's
     z <- stretch(v * proposal_width(ncol(v)), posterior)
     log_weight <- log_density(posterior, z) + rowSums(v^2) / 2 + rowSums(log(side_of(z, posterior)))
   }
   x <- matrix(posterior$value, nrow(U), length(posterior$value), byrow = TRUE)
   x[, posterior$free] <- x[, posterior$free] + z %*% t(posterior$axes)
-  # directions that nothing determines stay
+  # hyperparameters that data and priors do not determine stay at the mode
   x[, posterior$free[posterior$flat]] <- rep(posterior$value[posterior$free[posterior$flat]], each = nrow(U))
   if (!is.null(posterior$design)) {
     inside <- colSums(t(x) < posterior$lower | t(x) > posterior$upper) == 0
@@ -76,7 +75,7 @@ log_volume <- function(posterior) {
     as.numeric(determinant(posterior$axes)$modulus)
 }
 
-#' What a density is interpolated from: z, n x m, and by how much the log density has fallen there
+#' The points that a density is interpolated from: z, n x m, and the decrease of the log density from the mode
 #' @noRd
 known_density <- function(posterior, fall, sides) {
   m <- length(posterior$free)
@@ -84,14 +83,14 @@ known_density <- function(posterior, fall, sides) {
     z = rbind(stretch(posterior$z, posterior), -sqrt(2) * diag(m), sqrt(2) * diag(m)),
     fall = c(fall, sides[1L, ], sides[2L, ])
   )
-  # where there is no mass a cliff would bend the interpolant elsewhere
+  # points far down would distort the interpolant elsewhere
   kept <- !is.na(known$fall) & known$fall < 20 & !duplicated(round(known$z, 6L))
   list(z = known$z[kept, , drop = FALSE], fall = known$fall[kept])
 }
 
-#' Log density at z, up to a constant: the normal's and a spline with kernel |distance|^3 through what this misses
+#' Log density at z, up to a constant: the normal's and a spline with kernel |distance|^3 through the differences
 #'
-#' The spline grows as distance, so that the normal's tails win.
+#' The spline grows linearly with distance, so the normal's tails dominate.
 #' @noRd
 log_density <- function(posterior, z) {
   at <- posterior$known$z

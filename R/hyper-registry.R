@@ -2,16 +2,16 @@
 
 #' The hyperparameter table, which terms fill while they are built
 #'
-#' A hyperparameter is a number or an array: one block with one name, of which only the shape says that it has
-#' many numbers. A closure, because kernels register by callback; only its table leaves.
+#' A hyperparameter is a number or an array: one block with one name, whose shape tells how many numbers it has.
+#' The registry is a closure, because kernels register by callback; the model keeps only its table.
 #' @return list(add, for_term, table)
 #' @noRd
 new_registry <- function() {
   blocks <- list()
   count <- 0L
-  # Adds a block -> the positions of its numbers, in its shape. owner: whose parameter it is in its name, such
-  # as `x1` in x1.sd; term: the label of the term it belongs to; value: list(value, learned, prior), where
-  # `learned` and the range may be one for all numbers of an array, as the prior is.
+  # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
+  # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
+  # may share `learned` and the range.
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner) {
     size <- length(value$value)
     blocks[[length(blocks) + 1L]] <<- list(
@@ -24,7 +24,7 @@ new_registry <- function() {
     count <<- count + size
     if (is.null(dim(value$value))) positions else array(positions, dim(value$value))
   }
-  # what kernel_spec() calls; see R/kernel.R. owner: the term, and the class where each has its own
+  # the argument `register` of kernel_spec(). owner: the term, and the class if each class has its own kernel
   for_term <- function(label, owner = label) {
     function(parameter, value, default, lower, upper, variance, learned) {
       shown <- paste0(owner, ".", parameter)
@@ -56,16 +56,16 @@ expand_blocks <- function(blocks) {
   ))
 }
 
-#' Which numbers of the table are parts of an array? Users see these where they belong, as fit$inducing.
+#' Which numbers of the table are parts of an array? Users see these elsewhere, for example as fit$inducing.
 #' @noRd
 in_array <- function(hyper) hyper$name %in% names(hyper$shape)
 
-# Does a number depend on those before it: ordered ones, correlations of a matrix? Its range is then of what the
-# transform acts on, its distance from the number before or its partial correlation.
+# Does the transform of a number depend on the numbers before it, as for ordered numbers and correlations of a matrix?
+# Its range is then that of the transform's argument: the distance from the number before, or the partial correlation.
 is_relative <- function(hyper) fact(transform_facts(), hyper$transform, "relative")
 
-# Ranges have the starts well inside: half way to the ends of the transform's interval; where that has no
-# upper end a factor of ten away, without any end a distance of ten.
+# Widens ranges so that starting values are well inside. A range reaches at least half way to the ends of the
+# transform's interval; if that has no upper end, a factor of ten from the start; if it has no ends, a distance of ten.
 widen_ranges <- function(hyper) {
   x <- transform_arguments(hyper$transform, hyper$value)
   for (transform in unique(hyper$transform[hyper$learned])) {
@@ -85,29 +85,29 @@ widen_ranges <- function(hyper) {
   hyper
 }
 
-# `start =`: a fit or named numbers. Held values stay held.
+# The argument `start`: a fit or named numbers. Fixed values stay fixed.
 apply_start <- function(hyper, start) {
   if (is.null(start)) return(hyper)
   from_fit <- inherits(start, "galvi")
   values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
-  # the arrays of a fit have been taken over as they were made (R/inducing.R)
+  # arrays start at those of the fit already (R/inducing.R)
   shown <- hyper$name[!in_array(hyper)]
   known <- names(values) %in% shown
   if (!all(known) && !from_fit) {
     name <- names(values)[!known][1L]
     stop_galvi("argument", sprintf(
-      "`start` names `%s`, which is no hyperparameter of this model.%s The names are %s.", name,
+      "`start` names `%s`, which is not a hyperparameter of this model.%s The names are %s.", name,
       did_you_mean(name, shown), quote_names(shown)
     ))
   }
   if (from_fit && length(shown) && !any(known)) {
     stop_galvi("argument", sprintf(
-      "`start`: the fit has no hyperparameter of this model. It has %s; the model has %s.",
+      "`start`: the fit and this model have no hyperparameter in common. The fit has %s; the model has %s.",
       quote_names(names(values)), quote_names(shown)
     ))
   }
   at <- match(hyper$name, names(values))
-  # thresholds between other classes than the fit's are of no use, nor correlations of other effects
+  # thresholds and correlations of the fit are used only if it has all of them
   relative <- which(is_relative(hyper))
   together <- union(relative, relative - 1L)
   if (from_fit && anyNA(at[together])) at[together] <- NA
@@ -117,8 +117,8 @@ apply_start <- function(hyper, start) {
   widen_ranges(hyper)
 }
 
-# Numbers outside of where their transform acts are no values; held ones may be at its ends. arg: where they
-# come from.
+# Values must be inside the interval of their transform; fixed values may also be at its ends. arg: the argument that
+# they come from.
 check_values <- function(hyper, at, arg) {
   argument <- transform_arguments(hyper$transform, hyper$value)
   low <- fact(transform_facts(), hyper$transform, "lower")
@@ -140,12 +140,12 @@ check_values <- function(hyper, at, arg) {
   }
   bad <- which(relative & !inside)[1L]
   if (is.na(bad)) return(invisible())
-  # distances have no upper end, partial correlations have
+  # distances have no upper limit, partial correlations have one
   stop_galvi("argument", if (is.finite(high[bad])) {
-    sprintf("`%s` must be correlations of one matrix, which `%s` = %s is not with those before it.", arg,
+    sprintf("`%s` must be a valid correlation matrix: `%s` = %s contradicts the correlations before it.", arg,
       hyper$name[bad], format(hyper$value[bad]))
   } else {
-    sprintf("`%s` must leave `%s` (%s) below `%s` (%s).", arg, hyper$name[bad - 1L],
+    sprintf("`%s` must be increasing: `%s` (%s) is not below `%s` (%s).", arg, hyper$name[bad - 1L],
       format(hyper$value[bad - 1L]), hyper$name[bad], format(hyper$value[bad]))
   })
 }

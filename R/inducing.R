@@ -1,5 +1,5 @@
-# Inducing points of a sparse gp(): how they are chosen, their rows in the hyperparameter table, and what of them
-# the fit shows.
+# Inducing points of a sparse gp(): how they are chosen, their entries in the hyperparameter table, and what the fit
+# shows.
 
 # ---- how they are chosen ----
 
@@ -79,7 +79,7 @@ point_levels <- function(x, name, levels) {
   ))
 }
 
-# k-means reads at most so many rows: more would hardly change the centres.
+# The maximum number of rows for k-means: more would hardly change the centres.
 kmeans_rows <- function(count) max(2000L, 10L * count)
 
 # The centres of `count` clusters by k-means, the best of three starts, with distances in units of `scale`.
@@ -107,7 +107,7 @@ cluster_centres <- function(x, count, scale, kept, label) {
   unique(unname(points))
 }
 
-# k-means from these centres. stats::kmeans() would read a single one as a number of centres to draw.
+# k-means from these centres. stats::kmeans() would take a single one for the number of centres.
 clusters_from <- function(x, centres) {
   if (nrow(centres) == 1L) {
     return(list(centers = t(colMeans(x)), cluster = rep(1L, nrow(x)), tot.withinss = 0))

@@ -1,12 +1,12 @@
-# A kernel meets data: starts, bounds and positions of its hyperparameters, and the list that C++ reads.
+# A kernel with its data: starting values, bounds and positions of its hyperparameters, and the list that C++ reads.
 
-#' The border's list of a kernel over the inputs of a term
+#' A kernel over the inputs of a term, as the list that C++ reads
 #'
-#' @param inputs list(matrix = N x p, variable = the variable that each column belongs to, names = of
-#'   variables, weights = how many rows each counts as)
+#' @param inputs list(matrix = N x p, variable = the variable of each column, names = those of the variables, weights =
+#'   of the rows)
 #' @param register function(parameter, value, default, lower, upper, variance, learned) that adds an entry to
-#'   the hyperparameter table and returns its position. `value` is what the user gave, NULL if nothing; then
-#'   learning starts at `default`, or the entry is held there if `learned` is FALSE. `variance`: is it one?
+#'   the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
+#'   `default`, or the entry is fixed there if `learned` is FALSE. `variance`: is the parameter a variance?
 #' @return list(type, columns, hyper, constants, parts) and, of a custom kernel, its functions
 #' @noRd
 kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
@@ -62,7 +62,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
   hyper <- lapply(stats::setNames(nm = facts$parameters$name), function(name) {
     parameter <- parameter_of(kernel, name)
     given <- kernel$settings[[name]]
-    # one period serves all variables unless one for each was given
+    # one period applies to all variables, unless each has its own
     shared <- parameter$role == "period" && length(setting_elements(given)) == 1L
     per_variable <- kernel$ard && parameter$per_column && !shared
     count <- if (per_variable) length(used) else 1L
@@ -83,7 +83,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
   )
 }
 
-# The columns of the input matrix behind each variable that a kernel uses: a list named by variable.
+# The columns of the input matrix for each variable that a kernel uses: a list named by variable.
 kernel_variables <- function(kernel, inputs) {
   all <- split(seq_along(inputs$variable), factor(inputs$variable, seq_along(inputs$names)))
   names(all) <- inputs$names
@@ -106,7 +106,7 @@ kernel_variables <- function(kernel, inputs) {
   all[found]
 }
 
-# What was given, one element per value to register.
+# The user's setting as a list with one element per value to register.
 split_setting <- function(value, count, parameter, kernel) {
   if (is.null(value)) return(vector("list", count))
   values <- setting_elements(value)
@@ -122,17 +122,17 @@ split_setting <- function(value, count, parameter, kernel) {
 
 # ---- starts and bounds ----
 
-# Where learning starts without a word from the user. `count`: variables that share the kernel's variance.
+# The default starting value. `count`: number of variables that share the kernel's variance.
 parameter_start <- function(parameter, value, kernel, x, weights, variance, count) {
   switch(parameter$role,
     lengthscale = median_distance(kernel_space(kernel, x), weights),
     variance = variance / average_variance(kernel, x, weights) / count,
-    # required, or with a default of their own in the constructor
+    # required arguments, or those with a default in the constructor
     known_start(value)
   )
 }
 
-# The inputs where the kernel takes its distances: those of a period are on a circle.
+# The inputs in the space where the kernel computes distances: for periodic kernels, points on a circle.
 kernel_space <- function(kernel, x) {
   period <- parameters_in_role(kernel, "period")
   if (!length(period)) return(x)
@@ -158,15 +158,15 @@ average_variance <- function(kernel, x, weights) {
   if (is.finite(average) && average > 0) average else 1
 }
 
-# The number in a setting: itself, what is held, or the centre of a prior. NULL without one.
+# The starting value in a setting: a number, the value of fixed(), or the centre of a prior. NULL without a setting.
 known_start <- function(value) {
   if (is.null(value)) return(NULL)
   one <- setting_elements(value)[[1L]]
   if (is_value(one)) as_parameter(one, "value", what = "kernel")$value else one
 }
 
-# The range of a shape is a matter of its own, that of other parameters one of where they start. A number of
-# the user's widens it, but for periods, which only the user can name.
+# The range of a shape parameter is absolute, that of other parameters relative to the starting value. A number given by
+# the user widens it, except for periods, whose starting value is always the user's.
 register_parameter <- function(register, parameter, name, value, start, learned) {
   unit <- if (parameter$role == "shape") 1 else start
   bounds <- unit * c(parameter$lower, parameter$upper)
@@ -191,14 +191,14 @@ median_distance <- function(x, weights) {
   pairs <- pairs[lower.tri(pairs)]
   usable <- is.finite(distances) & distances > 0
   if (any(usable)) return(weighted_median(distances[usable], pairs[usable]))
-  # rows that differ may have been skipped
+  # the rows that differ may not be among those taken
   span <- sqrt(sum(apply(x, 2L, function(column) diff(range(column)))^2))
   if (is.finite(span) && span > 0) span else 1
 }
 
 # ---- kernels that are a finite set of columns ----
 
-# Sums of linear and constant kernels and their products, as long as no product takes columns times columns.
+# Sums and products of linear and constant kernels, if each product has at most one factor with input columns.
 is_finite_kernel <- function(kernel) {
   if (!length(kernel$parts)) return(facts_of_kernel(kernel)$features != "none")
   all(vapply(kernel$parts, is_finite_kernel, NA)) &&
@@ -212,8 +212,8 @@ has_input_features <- function(kernel) {
 
 #' A finite kernel as columns W with independent coefficients
 #'
-#' @return list(inputs = per column the input columns whose product it is (none: 1), factors = q x r positions
-#'   whose product is the variance of the coefficient (0: none), names = q)
+#' @return list(inputs: for each column, the input columns that it is the product of (none: 1); factors: q x r positions
+#'   of hyperparameters whose product is the coefficient's variance (0: none); names: q)
 #' @noRd
 finite_columns <- function(kernel, inputs, register, default_variance = 1) {
   columns <- expand_columns(kernel_spec(kernel, inputs, register, default_variance))
@@ -251,7 +251,7 @@ expand_columns <- function(spec) {
   )
 }
 
-# A factor's columns are told apart by number.
+# The columns of a factor are numbered.
 column_names <- function(inputs) {
   width <- tabulate(inputs$variable, length(inputs$names))
   index <- stats::ave(inputs$variable, inputs$variable, FUN = seq_along)

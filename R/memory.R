@@ -1,12 +1,13 @@
-# Memory. What a computation needs is compared with what is free before it begins; what runs out on the way
-# is an error of the same kind, never a bare std::bad_alloc. The figures are measured (bench/memory.R).
+# Memory. The memory that a computation needs is compared with the free memory before it begins. If memory runs out
+# during the computation, the error is of the same class instead of a bare std::bad_alloc. bench/memory.R measures the
+# figures.
 
-# ---- what is needed ----
+# ---- memory that is needed ----
 
-#' What a computation needs
+#' The memory that a computation needs
 #'
-#' @param bytes What it needs beyond what is in use, about.
-#' @param rows,what Whose number is too large, and for what: "12,000 rows are too many for ...".
+#' @param bytes Approximate number of bytes, beyond those in use.
+#' @param rows,what For the message "12,000 rows are too many for ...": the number of rows, and the computation.
 #' @param advice A sentence: what to do instead.
 #' @noRd
 new_size <- function(bytes, rows, what, advice) {
@@ -38,7 +39,7 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   )
 }
 
-#' A full process over this many rows takes minutes or hours: its user is told before it begins.
+#' Informs the user before a full Gaussian process that takes minutes or hours.
 #' @noRd
 slow_rows <- 5000
 
@@ -102,7 +103,7 @@ states_size <- function(model) {
   new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point", "Use hyper = \"optimise\".")
 }
 
-#' Draws of functions at n rows; where the latent vector is as long as the data, by their joint covariance
+#' Draws of functions at n rows; if the latent vector is as long as the data, from their joint covariance
 #' @noRd
 draws_size <- function(fit, n, draws) {
   k <- n_latents(fit)
@@ -110,20 +111,20 @@ draws_size <- function(fit, n, draws) {
   new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
 }
 
-# ---- what is free ----
+# ---- memory that is free ----
 
-# Where the system does not tell: three matrices of 20,000 x 20,000.
+# Assumed if the system does not tell: three matrices of 20,000 x 20,000.
 assumed_memory <- 9.6e9
 
-# Address space that threads reserve: OpenBLAS takes 128 MiB for every one that calls it, and waits for ever
-# where there is none; every thread but the first takes 8 MiB for its stack and 64 MiB to allocate from.
+# Address space that threads reserve: OpenBLAS takes 128 MiB for every thread that calls it, and waits for ever if there
+# is none; every thread but the first takes 8 MiB for its stack and 64 MiB for its heap.
 reserved_space <- function(threads) (128 * threads + 72 * (threads - 1)) * 2^20
 
 #' Bytes that are free without swapping, NA where the system does not tell: the least of what the system,
 #' the limits of the process and those of its control groups leave
 #'
-#' @param threads How many are going to be used.
-#' @param root Where /proc and /sys are.
+#' @param threads Number of threads that will be used.
+#' @param root The folder of /proc and /sys.
 #' @noRd
 available_memory <- function(threads = 1L, root = "") {
   free <- c(system_memory(root), process_memory(root, threads), group_memory(root))
@@ -196,10 +197,10 @@ named_number <- function(lines, name) {
 
 # ---- refusals ----
 
-# What is not worth a look at what is free, which takes a millisecond or two.
+# Below this size the free memory is not looked up, which takes a millisecond or two.
 small_size <- 2^24
 
-#' Evaluate what the core does, if memory suffices
+#' Evaluates a computation of the core if there is enough memory
 #' @noRd
 with_memory <- function(size, expr, threads = 1L) {
   if (size$bytes >= small_size && !fits_memory(size, available <- available_memory(threads))) {
@@ -221,7 +222,7 @@ check_size <- function(size, available) {
   )))
 }
 
-#' Memory ran out although it looked sufficient, or where nobody asked (NULL)
+#' Memory ran out although it seemed sufficient, or without a check (size = NULL)
 #' @noRd
 stop_out_of_memory <- function(size) {
   if (is.null(size)) {
@@ -233,7 +234,7 @@ stop_out_of_memory <- function(size) {
   )))
 }
 
-#' Is an error one of memory, of C++ or of R's own?
+#' Did memory run out, in C++ or in R?
 #' @noRd
 is_out_of_memory <- function(error) {
   if (inherits(error, "std::bad_alloc")) return(TRUE)

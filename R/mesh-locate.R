@@ -1,9 +1,9 @@
 # Where points are in a mesh.
 
-#' The triangles that points are in: list(node: n x 3, from 1; weight: n x 3, barycentric), NA outside of the mesh
+#' The triangles that contain points: list(node: n x 3, from 1; weight: n x 3, barycentric), NA outside the mesh
 #'
-#' Triangles are binned by their bounding boxes in a lattice of cells, those of about one size in one lattice, so that
-#' a point meets a few of each size, whatever the mesh.
+#' Triangles are assigned to the cells of a lattice by their bounding boxes. There is a lattice for each size of
+#' triangles (within a factor of two), so a point has few candidates of each size, for any mesh.
 #' @noRd
 locate_in_mesh <- function(mesh, at) {
   corner <- function(k) mesh$nodes[mesh$triangles[, k], , drop = FALSE]
@@ -23,7 +23,7 @@ locate_in_mesh <- function(mesh, at) {
     triangle <- own[pairs$box]
     weight <- barycentric(a, b, c, triangle, at[pairs$point, , drop = FALSE])
     least <- pmin(weight[, 1L], weight[, 2L], weight[, 3L])
-    # of several the one that the point is deepest in is written last
+    # if several contain the point, the one in which it is farthest from the edges is written last
     found <- which(least >= best$least[pairs$point])
     found <- found[order(least[found])]
     point <- pairs$point[found]
@@ -31,14 +31,14 @@ locate_in_mesh <- function(mesh, at) {
     best$least[point] <- least[found]
     best$weight[point, ] <- weight[found, ]
   }
-  # on an edge or a node: zero is zero
+  # exact zeros on edges and nodes
   best$weight[best$weight < mesh_tolerance] <- 0
   list(
     node = mesh$triangles[best$triangle, , drop = FALSE], weight = best$weight / rowSums(best$weight)
   )
 }
 
-# How far outside of a triangle, in shares of its heights, rounding may see a point on its edge.
+# How far a point on an edge may be outside the triangle by rounding, in units of its heights.
 mesh_tolerance <- 1e-9
 
 barycentric <- function(a, b, c, t, p) {
@@ -51,7 +51,7 @@ barycentric <- function(a, b, c, t, p) {
   cbind(1 - second - third, second, third)
 }
 
-#' Which boxes have a cell in common with which points, as pairs of numbers
+#' Pairs of boxes and points that share a cell, by their numbers
 #' @noRd
 box_pairs <- function(low, high, cell, at) {
   origin <- apply(low, 2L, min) - cell
@@ -59,7 +59,7 @@ box_pairs <- function(low, high, cell, at) {
   first <- floor(sweep(low - slack, 2L, origin) / cell)
   last <- floor(sweep(high + slack, 2L, origin) / cell)
   across <- max(last[, 2L]) + 2
-  # a box is no longer than a cell and meets three of them at most, by its slack
+  # a box is not larger than a cell, and with the slack it overlaps at most three of them in each direction
   steps <- as.matrix(expand.grid(0:2, 0:2))
   boxes <- lapply(seq_len(nrow(steps)), function(s) {
     place <- sweep(first, 2L, steps[s, ], `+`)

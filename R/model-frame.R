@@ -1,7 +1,7 @@
 # Formula parts + data -> the model frame: all variables, rows with missing values left out, the offset.
 
-# One frame with all variables: response, fixed effects, terms, offsets; weights and offset= as model.frame()
-# has them. Variables go in as they are: terms() would read x^2 or x1:x2 in a gp() as formula algebra.
+# One frame with all variables: response, fixed effects, terms and offsets, and the arguments weights and offset as in
+# model.frame(). Variables are added unchanged, because terms() would read x^2 or x1:x2 in a gp() as formula algebra.
 frame_terms <- function(parsed) {
   fixed <- unlist(lapply(list(parsed$fixed, parsed$second$fixed), function(terms) {
     as.list(attr(terms, "variables"))[-1L]
@@ -24,14 +24,14 @@ frame_terms <- function(parsed) {
   )
 }
 
-# Variables that keep levels without observations: times of walks, where each level is a step.
+# Variables that keep levels without observations: times of random walks, because each level is a step.
 step_factors <- function(parsed) {
   specs <- all_specs(parsed)
   walks <- term_can(specs, "steps")
   setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
 }
 
-# Of both predictors.
+# The terms of both predictors.
 all_specs <- function(parsed) c(parsed$specs, parsed$second$specs)
 
 input_names <- function(specs) {
@@ -43,8 +43,8 @@ fixed_names <- function(parsed) {
   vapply(unlist(lapply(variables, function(v) as.list(v)[-1L])), variable_name, "")
 }
 
-# args: the user's expressions for weights, offset and subset. Missing values are dealt with here, once the
-# frame is known to have any: na.omit() would copy every column.
+# args: the user's expressions for weights, offset and subset. na.action is called only if there are missing values,
+# because na.omit() copies every column.
 model_frame <- function(terms, data, args, na.action) {
   check_variables(terms, data, args)
   call <- as.call(c(
@@ -59,19 +59,19 @@ model_frame <- function(terms, data, args, na.action) {
   frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
-      "`data` is empty: no row is left%s.",
+      "`data` has no rows left%s.",
       if (length(attr(frame, "na.action"))) " without missing values" else ""
     ))
   }
   frame
 }
 
-# model.frame()'s own words, but for the cases that users meet.
+# An error of model.frame() in our words for the common cases, else in its own.
 unreadable <- function(message, where, data = NULL) {
   unknown <- unknown_function(message)
   if (length(unknown)) {
     return(sprintf(
-      "`%s()` in the formula is neither a term nor a function that R can find.%s", unknown,
+      "`%s()` in the formula is neither a term nor a known function.%s", unknown,
       did_you_mean(unknown, c(term_words(), galvi_words(), "offset"))
     ))
   }
@@ -84,11 +84,11 @@ unreadable <- function(message, where, data = NULL) {
   sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
 }
 
-# kind: R's word for what a variable is instead of a vector. Geometries of package sf are lists.
+# kind: R's type of a variable that is not a vector. Geometries of package sf are lists.
 wrong_kind <- function(kind, name, where, data) {
   if (inherits(data[[name]], "sfc")) {
     return(sprintf(paste(
-      "`%s` has geometries, which are no numbers. For a process over places take their coordinates,",
+      "`%s` has geometries, which are not numbers. For a Gaussian process over places take their coordinates,",
       "d <- cbind(sf::st_drop_geometry(d), sf::st_coordinates(sf::st_centroid(d$%s))) with d your `%s`, and",
       "write gp(X, Y); for regions and their neighbours write gmrf(g, graph = d)."
     ), name, name, where))
@@ -98,7 +98,7 @@ wrong_kind <- function(kind, name, where, data) {
   sprintf("`%s` is %s: a variable of the formula must be a vector, a factor or a matrix.", name, what)
 }
 
-# The response keeps its levels: one row of a factor of two says which of them it is.
+# The response keeps unused levels: a single row of a two-level factor is still a valid response.
 drop_unused_levels <- function(frame, keep = character()) {
   for (j in setdiff(which(vapply(unclass(frame), is.factor, NA) & !names(frame) %in% keep), 1L)) {
     x <- frame[[j]]
@@ -106,7 +106,7 @@ drop_unused_levels <- function(frame, keep = character()) {
     frame[[j]] <- x[, drop = TRUE]
     if (is.null(attr(x, "contrasts"))) next
     warn_galvi("data", sprintf(
-      "`%s` has levels without rows. They are left out, and with them the contrasts that it has.",
+      "`%s` has levels without rows. They are dropped, and so are the contrasts of the factor.",
       names(frame)[j]
     ))
   }
@@ -120,7 +120,7 @@ handle_missing <- function(frame, na.action) {
   if (!any(missing)) return(frame)
   if (identical(na.action, stats::na.fail)) {
     stop_galvi("data", sprintf(
-      "Missing values in %s, and `na.action` is na.fail; na.omit leaves their rows out.",
+      "Missing values in %s, and `na.action` is na.fail; na.omit drops their rows.",
       quote_names(names(frame)[missing])
     ))
   }
@@ -128,7 +128,7 @@ handle_missing <- function(frame, na.action) {
   missing <- has_missing(frame)
   if (any(missing)) {
     stop_galvi("data", sprintf(
-      "Missing values in %s: the model needs every value. na.action = na.omit leaves their rows out.",
+      "Missing values in %s; na.action = na.omit drops their rows.",
       quote_names(names(frame)[missing])
     ))
   }
@@ -142,7 +142,7 @@ check_variables <- function(terms, data, args) {
     for (v in setdiff(looked_up(expr), known)) {
       if (exists(v, envir = env)) next
       stop_galvi("data", sprintf(
-        "`%s`, used in %s, is not a column of `data` nor found where the formula was written.%s", v, arg,
+        "`%s`, used in %s, is neither a column of `data` nor a variable in the formula's environment.%s", v, arg,
         did_you_mean(v, known)
       ))
     }
@@ -154,18 +154,18 @@ check_variables <- function(terms, data, args) {
   }
 }
 
-# weights = "n" is a name in quotes, subset = "x > 2" an expression.
+# Catches weights = "n" and subset = "x > 2", which are text instead of names and expressions.
 check_not_text <- function(expr, arg) {
   if (!is.character(expr)) return(invisible())
   example <- if (arg == "subset") "subset = x > 2" else sprintf("%s = n", arg)
   stop_galvi("argument", sprintf(
-    "`%s` must be a column or an expression in columns, without quotes, as in %s; not %s.", arg, example,
+    "`%s` must be a column or an expression of columns, without quotes, as in %s; not %s.", arg, example,
     describe(expr)
   ))
 }
 
-# The sum of all offsets, N x K: one column is added to every latent value. latents: their names, NULL for
-# one. Where a second parameter has a predictor, both have their own; `offset =` is the response's.
+# The sum of all offsets, N x K. An offset of one column is added to every latent value. latents: their names, NULL for
+# one. With two linear predictors each has its own offsets, and the argument `offset` belongs to that of the response.
 frame_offset <- function(frame, latents = NULL, distributional = FALSE) {
   if (distributional) {
     own <- frame
@@ -195,7 +195,7 @@ offset_columns <- function(offset, latents, k) {
       "`offset` must be finite; row %d has %s.", (bad[1L] - 1L) %% NROW(offset) + 1L, format(offset[bad[1L]])
     ))
   }
-  # columns that are named like the latent values go where they belong
+  # columns that are named like the latent values are matched by name
   if (NCOL(offset) > 1L && setequal(colnames(offset), latents)) offset <- offset[, latents, drop = FALSE]
   matrix(as.numeric(offset), NROW(offset), k)
 }

@@ -1,4 +1,4 @@
-# The model list: what R tells the core. It is made here, checked here and read through the functions below;
+# The model list, which R passes to the core. It is made and checked here, and R reads it through the functions below;
 # src/border/model_from_list.cpp reads the same fields.
 
 #' The model list
@@ -6,22 +6,21 @@
 #' With N rows and K latent values per row:
 #' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
-#' * `censoring`: NULL, or N x 3 of a survival object (R/family-survival.R), whose `y` is for pictures alone.
+#' * `censoring`: NULL, or N x 3 for a survival object (R/family-survival.R); then `y` is used in plots only.
 #' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
-#' * `counts`: NULL, or N x classes, where responses count trials of classes; `size` has their sum and `y` the class
-#'   that has most.
-#' * `designs`: what the terms of a prior see of the rows. A design is a list with one entry per term, each a
-#'   list of what that term reads: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
+#' * `counts`: NULL, or N x classes if responses count trials in classes; then `size` is their sum and `y` the most
+#'   frequent class.
+#' * `designs`: the rows as the terms of a prior read them. A design is a list with one entry per term, each a
+#'   list of what that term uses: `inputs` (N x p), `by` (N), `group` (N, from 1); `W` (N x q); `node`
 #'   (N x h, from 1, 0 for none), `weight` (N, or N x h); `item` (N x 1, from 1), whose unit is `node`.
-#' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and what its
-#'   prior is made of (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a
-#'   name. `design`: the position of its design. `latents`: which columns of eta have this prior, each its own
-#'   posterior.
-#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: of the
-#'   piecewise bound. `averaged`: is the extra variance of inducing points the likelihood's to average over?
+#' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and the parts of its
+#'   prior (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a name.
+#'   `design`: the position of its design. `latents`: the columns of eta with this prior, each with its own posterior.
+#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in
+#'   the piecewise bound. `averaged`: does the likelihood average over the extra variance of inducing points?
 #' * `hyper`: the table of hyperparameters (R/hyper-registry.R).
-#' * For `fit_model()` alone: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`,
-#'   who has the rows where the model has none (src/border/r_sources.h).
+#' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
+#'   source of the rows if the model has none (src/border/r_sources.h).
 #' @noRd
 new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
                            pieces = 20L) {
@@ -31,7 +30,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   ), Filter(Negate(is.null), response[c("censoring", "counts", "part", "shares")])))
 }
 
-#' Stops where the list is not what is written above, which users may have changed (?modular)
+#' Stops if the list is not as described above; users may have changed it (?modular)
 #' @noRd
 check_model <- function(model) {
   n <- length(model$y)
@@ -62,23 +61,23 @@ check_model <- function(model) {
     "hyper's learned must be TRUE or FALSE" = is.logical(hyper$learned) && !anyNA(hyper$learned)
   )
   if (all(right)) return(model)
-  stop_galvi("argument", sprintf("`model` is not what it should be: %s.", names(right)[!right][1L]))
+  stop_galvi("argument", sprintf("`model` is invalid: %s.", names(right)[!right][1L]))
 }
 
 #' The predictor that latent value k belongs to
 #' @noRd
 predictor_of <- function(model, k = 1L) {
   if (is.null(model$predictors)) {
-    stop_galvi("data", "This fit was made by an earlier version of galvi: fit it again, as update(fit) does.")
+    stop_galvi("data", "This fit was made by an earlier version of galvi: refit it with update(fit).")
   }
   Find(function(predictor) k %in% predictor$latents, model$predictors)
 }
 
-#' Is latent value k's posterior computed with N x N matrices?
+#' Does the posterior of latent value k need N x N matrices?
 #' @noRd
 is_full <- function(model, k = 1L) fact(solver_facts(), predictor_of(model, k)$solver, "full")
 
-#' Has a term a covariance of all rows with each other?
+#' Does a term need the covariance between all rows?
 #' @noRd
 is_full_term <- function(term) fact(term_facts(), term$type, "full")
 
@@ -86,11 +85,12 @@ is_full_term <- function(term) fact(term_facts(), term$type, "full")
 #' @noRd
 prior_terms <- function(model, k = 1L) predictor_of(model, k)$terms
 
-#' What these terms see of the observations: a list per term
+#' The rows as these terms read them: a list per term
 #' @noRd
 term_rows <- function(model, k = 1L) model$designs[[predictor_of(model, k)$design]]
 
-#' The model with every term changed: `change(term, t)` for term t of a predictor, which have as many terms
+#' The model with every term changed by `change(term, t)`, for term t of each predictor; all have the same number of
+#' terms
 #' @noRd
 change_terms <- function(model, change) {
   model$predictors <- lapply(model$predictors, function(predictor) {
@@ -100,10 +100,10 @@ change_terms <- function(model, change) {
   model
 }
 
-# What the model list has for each row, beside the designs.
+# The elements of the model list with an entry for each row, apart from the designs.
 row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts", "part")
 
-#' The model of some rows alone
+#' The model of some of its rows
 #' @noRd
 model_of_rows <- function(model, at) {
   own <- intersect(row_numbers, names(model))
@@ -112,7 +112,7 @@ model_of_rows <- function(model, at) {
   model
 }
 
-#' The model without its rows, which are read, or with workers
+#' The model without rows, for when these are read from a source or are in the workers of a cluster
 #' @noRd
 without_rows <- function(model) model_of_rows(model, integer())
 
@@ -122,7 +122,7 @@ subset_rows <- function(design, at) {
   lapply(design, function(term) lapply(Filter(Negate(is.null), term), take_rows_of, at))
 }
 
-#' Blocks of rows, or their designs, as one: the rows of one after those of the other
+#' Concatenates blocks of rows, or their designs
 #' @noRd
 bind_blocks <- function(blocks) {
   first <- blocks[[1L]]
@@ -133,18 +133,18 @@ bind_blocks <- function(blocks) {
 
 take_rows_of <- function(x, at) if (is.null(x)) NULL else if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
 
-#' About `count` of n rows, evenly spread over them but out of step with any period of the data: multiples of
-#' an irrational number, of which `turn` chooses one. No random numbers, so that a fit can be repeated.
+#' About `count` of n rows, spread evenly but following no period of the data: they are at multiples of an irrational
+#' number (mod 1), which `turn` selects. There are no random numbers, so that fits can be reproduced.
 #' @noRd
 spread_over <- function(n, count, turn = 1L) {
   step <- c(0.6180339887, 0.4142135624, 0.7320508076)[turn]
   unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
 }
 
-#' The model of part of its rows, from which learning starts, or inference of a bound that may have several
-#' optima (with several predictors): NULL where neither is wanted, or with few rows
+#' The model of part of the rows, on which learning starts, and with several predictors inference too, because their
+#' bound may have several optima. NULL if neither is needed, or if there are few rows.
 #' @param learn Will hyperparameters be learned?
-#' @param all How many rows will be learned from; the model may have a sample of them.
+#' @param all Number of rows of the data; the model may have only a sample of them.
 #' @noRd
 pilot_model <- function(model, learn, all = length(model$y)) {
   points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))

@@ -1,7 +1,7 @@
 # Design -> model: the terms' priors, the hyperparameters and the likelihood.
 
 #' What galvi_model() returns
-#' @param treatment Of the hyperparameters: the argument `hyper` of galvi().
+#' @param treatment How to treat the hyperparameters: the argument `hyper` of galvi().
 #' @noRd
 build_model <- function(design, prior, start, expectation, treatment, control) {
   held <- treatment == "fixed"
@@ -14,7 +14,8 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   factors <- factor_specs(c(parts$specs, parts$second$specs))
   if (!is.null(second_name) && length(factors)) {
     stop_galvi("formula", sprintf(
-      "`%s` is for families with one linear predictor; that of %s is a second one.", factors[[1L]]$label, second_name
+      "`%s` is for families with one linear predictor; this model has a second one, of %s.", factors[[1L]]$label,
+      second_name
     ))
   }
   own_prior <- prior[setdiff(names(prior), second_name)]
@@ -54,8 +55,8 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
 }
 
 #' The terms of one predictor
-#' @return list(fixed, from design_fixed(); specs: of all terms, with what they have learned from the data;
-#'   terms: as term designs have them; rows, priors: of all terms).
+#' @return list(fixed: from design_fixed(); specs of all terms, completed from the data; terms: their designs; rows and
+#'   priors of all terms).
 #' @noRd
 build_terms <- function(parts, design, context) {
   context$alone <- !length(parts$specs)
@@ -68,7 +69,7 @@ build_terms <- function(parts, design, context) {
   check_prior_names(all_priors, c(fixed$known, unlist(lapply(parts$specs, own_prior_names))))
   if (length(factor_specs(parts$specs)) > 1L) {
     stop_galvi("formula", sprintf(
-      "`%s` has two terms rr(): give one of them more factors (`d`).", deparse_one(parts$formula)
+      "`%s` has two rr() terms: use one, with more factors (`d`).", deparse_one(parts$formula)
     ))
   }
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
@@ -76,7 +77,7 @@ build_terms <- function(parts, design, context) {
   }))
   if (!length(built)) {
     stop_galvi("formula", sprintf(
-      "`%s` has no term: add an intercept, a column or gp().", deparse_one(parts$formula)
+      "`%s` has no terms: add an intercept, a variable or gp().", deparse_one(parts$formula)
     ))
   }
   list(
@@ -85,7 +86,7 @@ build_terms <- function(parts, design, context) {
   )
 }
 
-# One prior that all K latent values share, or one for each where a kernel is per_class().
+# One prior that all K latent values share, or one for each if a kernel is per_class().
 class_predictors <- function(built, K) {
   solver <- prior_solver(lapply(built, `[[`, "term"))
   count <- max(lengths(lapply(built, `[[`, "per_class")), 1L)
@@ -97,21 +98,21 @@ class_predictors <- function(built, K) {
   })
 }
 
-# Terms without a common solver are refused.
+# The solver for these terms; an error if they have none in common.
 prior_solver <- function(terms) {
   full <- Find(is_full_term, terms)
   sparse <- Find(function(term) !is.null(term$inducing), terms)
   if (!is.null(full) && !is.null(sparse)) {
     stop_galvi("formula", sprintf(
-      "`%s` has `inducing` and `%s` has not: a full Gaussian process is N x N whatever stands beside it. %s",
-      sparse$label, full$label, "Give `inducing` to all of them or to none."
+      "`%s` has `inducing` and `%s` does not: a full Gaussian process needs N x N matrices, so `inducing` saves %s",
+      sparse$label, full$label, "nothing beside it. Give `inducing` to all of them or to none."
     ))
   }
   choose_solver(vapply(terms, `[[`, "", "type"))
 }
 
-# What terms may know of the response: location and spread for default priors, default variance for kernels,
-# how many rows each row counts as, the names of several latent values.
+# What terms may know about the response: location and scale for default priors, the default variance for kernels, the
+# weights of rows, and the names of several latent values.
 model_context <- function(design, registry) {
   type <- family_type(design$family)
   same_units <- link_has(design$family, "same_units")
@@ -131,7 +132,7 @@ model_context <- function(design, registry) {
   )
 }
 
-# The same of a second parameter, whose link is no identity.
+# The same for a second parameter. Its link is never the identity, so its scale is 1.
 parameter_context <- function(name, design, registry) {
   list(
     registry = registry, weights = row_counts(design$weights), default_variance = 1, centre = 0, spread = 1,
@@ -143,12 +144,12 @@ check_proper <- function(priors, model, design) {
   flat <- vapply(priors, function(p) identical(p$sd, Inf), NA)
   if (!any(flat)) return(invisible())
   what <- if (is_full(model)) {
-    "does not go with a full gp()"
+    "cannot be combined with a full gp()"
   } else if (length(design$latents) && length(design$latents) == length(design$levels)) {
-    "does not go with one latent value per class, of which only differences count: name a `refcat`"
+    "is improper with one latent value per class and no `refcat`, because only their differences are identified"
   }
   if (is.null(what)) return(invisible())
   stop_galvi("prior", sprintf(
-    "%s: a flat prior (sd = Inf) %s. Give a large sd instead.", quote_names(names(priors)[flat]), what
+    "%s: a flat prior (sd = Inf) %s. Use a large sd instead.", quote_names(names(priors)[flat]), what
   ))
 }

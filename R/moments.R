@@ -1,16 +1,15 @@
-# Location and spread of data whose rows have weights: a row of weight 2 is two rows, one of weight 0 is none.
+# Location and scale of data with weights: a row of weight 2 counts as two rows, a row of weight 0 is ignored.
 
-#' Weights as numbers of rows; all are one where they sum to 1 or less and so do not determine how many there
-#' are
+#' Weights as numbers of rows. If they sum to 1 or less they do not determine the number of rows, and all are set to 1.
 #' @noRd
 row_counts <- function(weights) if (sum(weights) > 1) weights else rep(1, length(weights))
 
-# Every row once.
+# A weight of 1 for each row.
 one_each <- function(x) rep(1, NROW(x))
 
 weighted_mean <- function(x, weights) sum(weights * x) / sum(weights)
 
-#' var() of rows repeated as often as their weights say; 0 for a single one
+#' var() of rows repeated by their weights; 0 for a single row
 #' @noRd
 weighted_variance <- function(x, weights) {
   count <- sum(weights)
@@ -18,35 +17,35 @@ weighted_variance <- function(x, weights) {
   sum(weights * (x - weighted_mean(x, weights))^2) / (count - 1)
 }
 
-#' median() of rows repeated as often as their weights say
+#' median() of rows repeated by their weights
 #' @noRd
 weighted_median <- function(x, weights) {
   x <- x[weights > 0]
   at <- order(x)
   below <- cumsum(weights[weights > 0][at])
   share <- below / below[length(below)]
-  # the middle lies between two rows where half of the weight is on either side
+  # the median is between two rows if half of the weight is on either side
   tiny <- 1e-12
   (x[at[which(share >= 0.5 - tiny)[1L]]] + x[at[which(share > 0.5 + tiny)[1L]]]) / 2
 }
 
-#' mad() of rows repeated as often as their weights say
+#' mad() of rows repeated by their weights
 #' @noRd
 weighted_mad <- function(x, weights) {
   1.4826 * weighted_median(abs(x - weighted_median(x, weights)), weights)
 }
 
-# var(y), 1 where y does not vary.
+# var(y); 1 if y is constant.
 response_variance <- function(y, weights = one_each(y)) {
   y <- as.numeric(y)
   v <- weighted_variance(y, weights)
   if (is.finite(v) && v > 1e-24 * weighted_mean(y, weights)^2 && v > 0) v else 1
 }
 
-#' A spread in units of y that a few wild values do not move, 1 where y does not vary
+#' A scale of y that is robust to outliers; 1 if y is constant
 #'
-#' The median absolute deviation. Where more than half of y is one value it is that of the others, or sd(y)
-#' where this is less.
+#' The median absolute deviation. If more than half of the values are equal, it is that of the other values or sd(y),
+#' whichever is smaller.
 #' @noRd
 robust_spread <- function(y, weights = one_each(y)) {
   centre <- weighted_median(y, weights)
@@ -58,11 +57,11 @@ robust_spread <- function(y, weights = one_each(y)) {
   min(1.4826 * weighted_median(deviation[differs], weights[differs]), sqrt(response_variance(y, weights)))
 }
 
-# Column by column: x - mean(x) of all columns at once would copy the table.
+# Computed column by column, because x - mean(x) for all columns at once would copy the table.
 column_sds <- function(x, weights = one_each(x)) {
   vapply(seq_len(ncol(x)), function(j) {
     sd <- sqrt(weighted_variance(x[, j], weights))
-    # rounding leaves a constant column a tiny spread
+    # rounding gives a constant column a tiny sd
     if (sd > 1e-12 * abs(weighted_mean(x[, j], weights))) sd else 0
   }, 0)
 }
@@ -71,9 +70,9 @@ unit_if_zero <- function(x) ifelse(x > 0, x, 1)
 
 column_means <- function(x, weights = one_each(x)) as.vector(crossprod(x, weights)) / sum(weights)
 
-#' The rows that differ, sorted, each with the weight of all that are like it
+#' The distinct rows, sorted, each with the total weight of all rows equal to it
 #'
-#' What is read off them does not depend on the order of the rows.
+#' Results computed from them do not depend on the order of the rows.
 #' @return list(x, weights), without rows of weight 0
 #' @noRd
 distinct_rows <- function(x, weights = one_each(x)) {

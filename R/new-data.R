@@ -5,10 +5,10 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 
 #' Rows of the model for new data
 #'
-#' @param na.action Rows with missing predictors are left out here and counted in `omitted`; with na.fail they
-#'   are an error. What becomes of them in predictions is the caller's.
+#' @param na.action Rows with missing predictors are left out and listed in `omitted`; with na.fail they are an error.
+#'   The caller decides what is predicted for them.
 #' @param response Read the response too (for log densities).
-#' @param kept From kept_effects(): variables that only effects without a place in it need may be missing.
+#' @param kept From kept_effects(): variables that only excluded effects need may be missing.
 #' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights, censoring, counts:
 #'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
@@ -57,7 +57,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   out
 }
 
-# The terms of every design.
+# The terms of each linear predictor.
 predictor_specs <- function(design) {
   c(list(design$specs), if (!is.null(design$second)) list(design$second$specs))
 }
@@ -70,7 +70,7 @@ as_new_data <- function(newdata) {
   newdata
 }
 
-# Likelihoods are made for one kind of response.
+# The likelihood was built for a survival object of one type, or for none.
 check_survival <- function(type, response) {
   if (identical(type, response$survival)) return(invisible())
   words <- function(type) {
@@ -80,7 +80,7 @@ check_survival <- function(type, response) {
     words(type), words(response$survival)))
 }
 
-# What is wrong with new rows is an error about newdata.
+# Errors about data or the response become errors about newdata.
 as_newdata_error <- function(expr) {
   tryCatch(expr, galvi_error = function(e) {
     if (inherits(e, c("galvi_error_data", "galvi_error_response", "galvi_error_argument"))) {
@@ -90,8 +90,8 @@ as_newdata_error <- function(expr) {
   })
 }
 
-# A variable that came from `data` must be in `newdata`; others are looked up where the formula was written,
-# as then.
+# A variable that was a column of `data` must be in `newdata`; others are looked up in the formula's environment, as in
+# the fit.
 check_new_columns <- function(design, terms, newdata) {
   needed <- intersect(looked_up(attr(terms, "variables")), design$columns)
   missing <- setdiff(needed, names(newdata))
@@ -101,7 +101,7 @@ check_new_columns <- function(design, terms, newdata) {
   ))
 }
 
-# offset = and (for densities) weights = again, now of newdata.
+# The arguments offset and (for densities) weights, evaluated in newdata.
 new_data_args <- function(design, newdata, response) {
   args <- list(offset = design$offset, weights = if (response) design$weights)
   args <- args[!vapply(args, is.null, NA)]
@@ -113,7 +113,7 @@ new_data_args <- function(design, newdata, response) {
       next
     }
     stop_galvi("newdata", sprintf(
-      "The fit has `offset = %s`, which gives no value per row of `newdata`: it needs the columns %s.",
+      "The fit has `offset = %s`, which cannot be evaluated for the rows of `newdata`: it needs the columns %s.",
       deparse_one(args[[arg]]), quote_names(all.vars(args[[arg]]))
     ))
   }
@@ -121,7 +121,7 @@ new_data_args <- function(design, newdata, response) {
 }
 
 new_frame <- function(terms, newdata, args, xlevels) {
-  # rows must be counted even where the formula has no variable
+  # model.frame() cannot count rows if the formula has no variable
   if (length(attr(terms, "variables")) == 1L) {
     frame <- newdata[, 0L, drop = FALSE]
     for (arg in names(args)) {
@@ -153,7 +153,7 @@ match_classes <- function(frame, classes, xlevels) {
       unknown <- setdiff(as.character(x), c(known, NA))
       if (length(unknown)) {
         stop_galvi("newdata", sprintf(
-          "`%s` has the level %s in `newdata`, which the fit has not seen; its levels are %s.", v,
+          "`%s` has the level %s in `newdata`, which was not in the data; its levels are %s.", v,
           quote_names(unknown[1L], "\""), quote_names(known, "\"")
         ))
       }
@@ -166,14 +166,14 @@ match_classes <- function(frame, classes, xlevels) {
     } else if (is.numeric(x) && classes[[v]] == "logical") {
       stop_galvi("newdata", sprintf("`%s` must be TRUE or FALSE in `newdata`, as it was in the fit.", v))
     } else if (is.logical(x) && classes[[v]] == "numeric") {
-      # a column of nothing but NA
+      # all values are NA
       frame[[v]][] <- as.numeric(x)
     }
   }
   frame
 }
 
-# Class "nmatrix.2" is R's word for two columns of numbers.
+# The data class "nmatrix.2" means two columns of numbers.
 check_width <- function(x, name, class) {
   width <- if (grepl("^nmatrix[.]", class)) as.integer(sub("^nmatrix[.]", "", class)) else 1L
   if (class == "other" || NCOL(x) == width) return(invisible())

@@ -1,8 +1,8 @@
-# Predictions and residuals at rows that are not in memory: chunk by chunk.
+# Predictions and residuals for rows that are not in memory, computed chunk by chunk.
 
-#' @param into NULL, or a function of what `of(chunk)` gives for each chunk.
-#' @param of function(data frame) -> a vector, matrix or array with a row per row, or a list of such.
-#' @return All of them as one, or nothing where `into` took them.
+#' @param into NULL, or a function that is called with the result of each chunk.
+#' @param of function(data frame) -> a vector, matrix or array with an entry per row, or a list of these.
+#' @return The combined results of all chunks; nothing with `into`.
 #' @noRd
 by_chunks <- function(fit, source, into, of) {
   if (!is.null(into) && !is.function(into)) {
@@ -33,7 +33,7 @@ bind_predictions <- function(parts) {
   if (length(shape) == 2L) {
     out <- do.call(rbind, parts)
   } else {
-    # rows last, so that one array follows the other
+    # transposed, so that rows are the last index and arrays can be concatenated
     names <- unlist(lapply(parts, function(x) dimnames(x)[[1L]]))
     out <- aperm(array(
       unlist(lapply(parts, aperm)), c(rev(shape[-1L]), length(names)),
@@ -46,5 +46,5 @@ bind_predictions <- function(parts) {
 
 check_no_into <- function(into) {
   if (is.null(into)) return(invisible())
-  stop_galvi("argument", "`into` is for `newdata` from a row source: a data frame is all in memory.")
+  stop_galvi("argument", "`into` is only for `newdata` from a row source.")
 }

@@ -1,9 +1,9 @@
-# How a fit tells the user where it is. The core reports (stage, iteration, elbo, gap, of) at most ten times a
-# second, where `of` is the number of iterations if it is known, else 0. On a terminal that becomes one line that
-# rewrites itself, in a log a line every two seconds.
+# Progress of a fit. The core reports (stage, iteration, elbo, gap, of) at most ten times a second, where `of` is the
+# number of iterations if it is known, else 0. A terminal shows one line that is updated, a log one line every two
+# seconds.
 
-# Calls run(report): `report` is what fit_model() hands to the core, NULL for a silent fit. A document that is knitted
-# has no reader yet.
+# Calls run(report): `report` is the function that fit_model() passes to the core, NULL for a silent fit. Fits are
+# silent while a document is knitted.
 with_progress <- function(verbose, run) {
   if (!isTRUE(verbose) || isTRUE(getOption("knitr.in.progress"))) return(run(NULL))
   if (!cli::is_dynamic_tty()) return(run(progress_lines()))
@@ -44,13 +44,13 @@ in_words <- function(seconds) {
   paste(signif(seconds / 3600, 1L), "h")
 }
 
-#' How long a stage will still take: function(stage, iteration, elbo, of, now), in seconds, NA while there is too
-#' little to tell
+#' Estimates the remaining time of a stage: function(stage, iteration, elbo, of, now), in seconds, NA as long as it
+#' cannot be estimated
 #'
-#' Where the number of iterations is known, those that are left take as long as those before. Else the best bound so
-#' far is taken to approach its maximum geometrically. If it rose by r1 in the third quarter of the time until now and
-#' by r2 in the fourth, q = r2 / r1 < 1, then r2 q / (1 - q) is left to gain, which shrinks by q in every further
-#' quarter, until it is below `enough` nats.
+#' If the number of iterations is known, the remaining ones are assumed to take as long as those before. Otherwise the
+#' best bound so far is assumed to approach its maximum geometrically. If it rose by r1 in the third quarter of the time
+#' until now and by r2 in the fourth, q = r2 / r1 < 1, then r2 q / (1 - q) is left to gain. This decreases by the
+#' factor q in every further quarter, until it is below `enough` nats.
 #' @noRd
 time_left <- function(enough = 1e-3, at_least = 3) {
   stage_now <- ""

@@ -1,8 +1,8 @@
-# Which random effects a prediction has: the argument `re_formula`, as brms has it.
+# The argument `re_formula`, as in brms: the random effects that a prediction includes.
 
 #' @param re_formula NULL for all, NA for none, or a one-sided formula of random effects.
-#' @return NULL where all effects stay; else a list like predictor_specs(): for each term TRUE, or which of its
-#'   effects stay.
+#' @return NULL if all effects are included; else a list like predictor_specs(): for each term TRUE, or which of its
+#'   effects are included.
 #' @noRd
 kept_effects <- function(design, re_formula) {
   if (is.null(re_formula)) return(NULL)
@@ -18,7 +18,7 @@ kept_effects <- function(design, re_formula) {
   specs <- predictor_specs(design)
   for (term in wanted) check_has_effects(term, unlist(specs, recursive = FALSE))
   lapply(specs, lapply, function(spec) {
-    if (isTRUE(term_type(spec)$units)) return(FALSE) # scores are random, whatever is named
+    if (isTRUE(term_type(spec)$units)) return(FALSE) # scores are never included
     if (!isTRUE(term_type(spec)$grouped)) return(TRUE)
     own <- spec_effects(spec)
     named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
@@ -33,7 +33,7 @@ wanted_effects <- function(formula) {
   other <- Filter(function(spec) !isTRUE(term_type(spec)$grouped), parts$specs)
   if (length(fixed) || length(other) || length(parts$offsets)) {
     stop_galvi("argument", sprintf(
-      "`re_formula` must have random effects alone, as in ~ (1 | g), not %s.", deparse_one(formula)
+      "`re_formula` must have only random effects, as in ~ (1 | g), not %s.", deparse_one(formula)
     ))
   }
   lapply(parts$specs, function(spec) {
@@ -46,7 +46,7 @@ term_effects <- function(terms) {
   c(if (attr(terms, "intercept")) "(Intercept)", attr(terms, "term.labels"))
 }
 
-#' The effects of a grouped term by the terms that they come from, an element for each column
+#' The effects of a grouped term, an element for each column: the labels of their terms in (x + z | g)
 #' @noRd
 spec_effects <- function(spec) {
   if (spec$type %in% bars) return(c("(Intercept)", attr(spec$effects, "term.labels"))[spec$assign + 1L])
@@ -82,7 +82,7 @@ without_effects <- function(rows, kept, n) {
   rows
 }
 
-#' The terms object of a frame without the variables that only terms without any effect read
+#' The terms object of a frame without the variables that only excluded terms use
 #' @noRd
 without_unread <- function(design, terms, kept) {
   if (is.null(kept)) return(terms)

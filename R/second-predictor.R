@@ -1,9 +1,9 @@
-# Two linear predictors: that of the response, and that of a second parameter of its distribution, which is a
-# formula of its own on the way in and a fit with one predictor on the way out.
+# Two linear predictors: one of the response, and one of a second parameter of its distribution. The second parameter
+# has its own formula, and methods see its predictor as a fit with one predictor.
 
 # ---- formulas ----
 
-#' What the user wrote -> a list of formulas, the first that of the response
+#' The argument `formula` -> a list of formulas, the first that of the response
 #' @noRd
 as_formulas <- function(formula) {
   if (inherits(formula, "formula")) return(list(formula))
@@ -28,7 +28,7 @@ brms_formulas <- function(x) {
   }
   if (length(x$pfix)) {
     stop_galvi("formula", sprintf(
-      "`formula` fixes `%s`: fix it by the family, as in galvi_family(\"gaussian\", variance = fixed(1)).",
+      "`formula` fixes `%s`: fix it in the family instead, as in galvi_family(\"gaussian\", variance = fixed(1)).",
       names(x$pfix)[1L]
     ))
   }
@@ -43,8 +43,7 @@ check_formula <- function(formula) {
 
 is_formulas <- function(x) inherits(x, c("formula", "brmsformula")) || is.list(x) && !is.data.frame(x)
 
-#' The formula of the second parameter: the one that was written, or an intercept where the family needs one;
-#' NULL for a single predictor
+#' The formula of the second parameter: the user's, or an intercept if the family needs one; NULL for a single predictor
 #' @noRd
 second_formula <- function(formulas, family) {
   second <- family_type(family)$second
@@ -57,7 +56,7 @@ second_formula <- function(formulas, family) {
     replaced <- intersect(second$replaces, names(family$parameters))
     if (length(replaced)) {
       stop_galvi("family", sprintf(
-        "`%s` of the %s family is given as a number and `%s` by a formula: leave one of them out.", replaced,
+        "`%s` of the %s family is given as a number and `%s` by a formula: give only one of them.", replaced,
         family$family, second$name
       ))
     }
@@ -83,22 +82,22 @@ check_left_side <- function(formula, second, family) {
   stop_galvi("formula", sprintf(
     "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name,
     known_parameters(second, family), if (name %in% c("zi", "hu")) {
-      sprintf(" Zeros of another kind are in the families %s.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
+      sprintf(" Use %s for that.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
     } else ""
   ))
 }
 
-# What a family has that a formula, or a number, may say.
+# The parameters of a family that a formula, or a number, can set, in words.
 known_parameters <- function(second, family) {
   numbers <- setdiff(names(family_type(family)$parameters), second$replaces)
   held <- if (length(numbers)) sprintf("; %s %s given to the family as a number", quote_names(numbers),
     if (length(numbers) > 1L) "are" else "is")
-  paste0(if (is.null(second)) "it has that of the response alone" else sprintf("it has one of `%s`", second$name), held)
+  paste0(if (is.null(second)) "it has only that of the response" else sprintf("it has one of `%s`", second$name), held)
 }
 
 # ---- names ----
 
-#' Of the second predictor's terms, of its hyperparameters; of its coefficients
+#' Prefixes of the names of the second predictor's terms and hyperparameters, and of its coefficients
 #' @noRd
 second_prefix <- function(name) paste0(name, ".")
 coefficient_prefix <- function(name) paste0(name, "_")
@@ -111,7 +110,7 @@ is_distributional <- function(fit) !is.null(fit$design$second)
 #' @noRd
 predictor_names <- function(fit) c("mu", fit$design$second$name)
 
-#' Which predictor is asked for
+#' The position of the predictor that `dpar` names; NULL for a single predictor
 #' @noRd
 check_dpar <- function(fit, dpar) {
   if (is.null(dpar)) return(NULL)
@@ -119,14 +118,14 @@ check_dpar <- function(fit, dpar) {
   if (is_distributional(fit)) return(match(check_choice(dpar, names, "dpar"), names))
   if (identical(dpar, "mu")) return(NULL)
   stop_galvi("argument", sprintf(
-    "`dpar` must be a parameter with a linear predictor, not %s: this fit has that of the response alone.",
+    "`dpar` must be a parameter with a linear predictor, not %s: this fit has only that of the response.",
     describe(dpar)
   ))
 }
 
-#' The fit as one of its linear predictors has it: K = 1, its own terms, coefficients and rows, and its parameter
-#' in place of the response: a positive number has the moments of a count's mean, a probability those of a
-#' binary response.
+#' One linear predictor of a fit as a fit with K = 1, with its own terms, coefficients and rows. Its parameter takes the
+#' place of the response: moments of a positive parameter are computed like those of the mean of a count, moments of a
+#' probability like those of a binary response.
 #' @noRd
 predictor_view <- function(fit, k) {
   if (!is_distributional(fit)) return(fit)
@@ -174,7 +173,7 @@ posterior_view <- function(posterior, k) {
   posterior
 }
 
-#' The target of predictions as predictor k has it
+#' The target of predictions, for predictor k alone
 #' @noRd
 target_view <- function(target, k) {
   if (!is.null(target$rows)) target$rows <- target$rows[k]
@@ -183,7 +182,7 @@ target_view <- function(target, k) {
   target
 }
 
-#' f() of every predictor, the second's names with its prefix
+#' f() of each predictor; the names of the second have its prefix
 #' @noRd
 by_predictor <- function(fit, f, rename) {
   if (!is_distributional(fit)) return(list(f(fit)))
@@ -191,9 +190,9 @@ by_predictor <- function(fit, f, rename) {
   list(f(predictor_view(fit, 1L)), rename(f(predictor_view(fit, 2L)), prefix))
 }
 
-# ---- a parameter's predictions ----
+# ---- predictions of a parameter ----
 
-#' E of the parameter, its sd and limits; the inverse link rises
+#' Posterior mean, sd and credible limits of the parameter; the inverse link is increasing
 #' @noRd
 predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
@@ -206,9 +205,10 @@ predict_parameter <- function(view, target, options) {
   result
 }
 
-#' Limits of E[y | eta]: where it does not depend on the second predictor it rises with the first; with zeros of
-#' another kind it is a product, whose distribution function is a mean over the predictor of the zeros; that of
-#' times depends on both
+#' Credible limits of E[y | eta]
+#'
+#' If it does not depend on the second predictor, it increases with the first. With excess zeros it is a product, whose
+#' distribution function is a mean over the predictor of the zeros. For times it depends on both predictors.
 #' @noRd
 limits_of_both <- function(fit, marginals, level) {
   at <- function(view, eta, second) {
@@ -229,7 +229,7 @@ limits_of_both <- function(fit, marginals, level) {
       m <- state$mean[n, ]
       sd <- sqrt(state$variance[n, ])
       share <- stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE)
-      # the first predictor at which the mean is `value` for each share, by its log, which rises
+      # for each share, the first predictor at which log(mean) + share is `log_value`, by interpolation on the grid
       grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
       log_mean <- log(at(at_hyper(fit, state$hyper), grid, rep(-1e3, length(grid))))
       cdf <- function(log_value) {
@@ -248,7 +248,7 @@ limits_of_both <- function(fit, marginals, level) {
   t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
 }
 
-#' Limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
+#' Credible limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
 #' @noRd
 tail_limits_of_both <- function(fit, tail, target, marginals, options) {
   columns <- lapply(options$at, function(t) {
@@ -264,11 +264,12 @@ tail_limits_of_both <- function(fit, tail, target, marginals, options) {
   lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
 }
 
-#' Limits of a function of both predictors that is monotone in the first
+#' Credible limits of a function of both predictors that is monotone in the first
 #'
-#' Its distribution function is a mean over the second predictor of that of the first, whose value is found between
-#' those on a grid.
-#' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is nearly a line in eta.
+#' Its distribution function is that for a fixed second predictor, averaged over the second predictor. The function is
+#' interpolated on a grid of the first.
+#' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is
+#'   nearly linear in eta.
 #' @return N* x 2.
 #' @noRd
 limits_over_both <- function(fit, marginals, level, value) {
@@ -298,13 +299,13 @@ limits_over_both <- function(fit, marginals, level, value) {
 
 #' The distribution function of a mixture of monotone functions of a standard normal variable
 #'
-#' @param V Values at z, equidistant and symmetric about 0: a column for each function, between the values a line.
-#'   One that is infinite, or constant, is a step.
-#' @param weights Of the columns.
+#' @param V Values of the functions at z, a column for each; z is equidistant and symmetric about 0. Functions are
+#'   interpolated linearly. The distribution of one that is constant, or finite at one point at most, is a step.
+#' @param weights Weights of the columns.
 #' @noRd
 mixture_below <- function(V, z, weights) {
   columns <- seq_len(ncol(V))
-  # a falling function of z is a rising one of -z
+  # a decreasing function of z is an increasing function of -z
   falls <- V[1L, ] > V[nrow(V), ]
   V[, falls] <- V[rev(seq_along(z)), falls]
   known <- is.finite(V)

@@ -1,15 +1,15 @@
-# Passes over a row source that the core asks for: chunks of rows become blocks of the model's rows.
+# The passes over a row source that the core requests: chunks of data become blocks of the model's rows.
 
-# Rows of a block, about: whole parts of the core's partition. Not what is read at a time, on which no result
-# may depend.
+# Approximate number of rows of a block, which consists of whole parts of the core's partition. It does not depend on
+# how many rows are read at a time, so neither do results.
 block_rows <- 65536
 
-#' Rows of the model, block by block, as src/border/r_sources.h wants them
+#' Rows of the model, block by block, as src/border/r_sources.h expects them
 #'
 #' @param stream From scan_source(), with `rows`, their number, from count_rows().
 #' @param design How new data become rows of the model, from row_design().
-#' @return list(rows, open; close: ends a pass that was left, by an error or an interrupt; failure: the error
-#'   that ended a pass, or NULL).
+#' @return list(rows, open; close: ends a pass that an error or an interrupt has stopped; failure: the error that ended
+#'   a pass, or NULL).
 #' @noRd
 source_passes <- function(stream, design, chunk_rows) {
   reader <- NULL
@@ -19,7 +19,7 @@ source_passes <- function(stream, design, chunk_rows) {
     if (!is.null(reader)) reader$close()
     reader <<- NULL
   }
-  # The core gets what went wrong as a value, so that it can end in order.
+  # Errors are passed to the core as values, so that it can finish properly.
   open <- function(bounds) {
     following <- as_condition(open_pass(bounds))
     if (inherits(following, "condition")) following else function() as_condition(following())
@@ -30,7 +30,7 @@ source_passes <- function(stream, design, chunk_rows) {
     reader <<- read_blocks(stream, design, chunk_rows)
     sizes <- diff(bounds[block_bounds(bounds)])
     at <- 0L
-    waiting <- NULL  # rows that were read and not handed over
+    waiting <- NULL  # rows that were read, but not yet returned
     function() {
       if (at == length(sizes)) {
         while (!block_size(waiting) && !is.null(waiting <<- reader$read())) NULL
@@ -61,12 +61,12 @@ source_passes <- function(stream, design, chunk_rows) {
 
 stop_other_rows <- function(stream) {
   stop_galvi("data", sprintf(paste(
-    "The rows of %s are not those of the first pass: it must give the same rows in the same order each time.",
-    "A query keeps its order by ORDER BY."
+    "The rows of %s differ from those of the first pass: every pass must give the same rows in the same order.",
+    "For a query, add ORDER BY."
   ), stream$source$label))
 }
 
-# Which of the bounds are those of blocks: as many whole parts as block_rows has, one at least.
+# Positions of the bounds of blocks. A block has as many whole parts as fit in block_rows, at least one.
 block_bounds <- function(bounds) {
   out <- 1L
   while (out[length(out)] < length(bounds)) {
@@ -78,7 +78,7 @@ block_bounds <- function(bounds) {
 
 block_size <- function(block) length(block$y)
 
-# What tells a block from one of other rows, or of the same in another order.
+# Sums that differ if a block has other rows, or the same rows in another order.
 block_sums <- function(block) {
   terms <- unlist(block$designs, recursive = FALSE)
   place <- seq_along(block$y)
@@ -90,15 +90,15 @@ block_sums <- function(block) {
 
 is_streamed <- function(model) !is.null(model$stream)
 
-# Of the model that galvi_model() returns.
+# Number of rows of the model that galvi_model() returns.
 all_rows <- function(model) {
   if (!is_streamed(model)) return(length(model$y))
   rows <- model$stream$rows
   if (rows <= .Machine$integer.max) as.integer(rows) else rows
 }
 
-#' The stream with the number of its rows, `rows`, and of those left out, `omitted`; stops where a model needs
-#' its rows in memory
+#' The stream with the number of its rows, `rows`, and of those left out, `omitted`. Stops if the model needs
+#' its rows in memory.
 #' @noRd
 counted_stream <- function(stream, model, control) {
   needing <- Find(function(term) is_full_term(term) || !is.null(term$field), prior_terms(model))
@@ -115,7 +115,7 @@ counted_stream <- function(stream, model, control) {
   c(stream, as_galvi_error(count_rows(stream, model$design, control$chunk_rows)))
 }
 
-#' What the core is given: the model without rows, and who reads them
+#' The core's input: the model without rows, and the functions that read them
 #' @noRd
 streamed_model <- function(core, passes) {
   c(without_rows(core), list(source = passes[c("rows", "open")]))
@@ -129,9 +129,9 @@ sample_marginals <- function(core, posterior, control) {
   list(mean = latent$mean + core$offset, variance = latent$variance)
 }
 
-#' How many rows the model has; reads and checks them all
-#' @return list(rows, omitted): numbers of those used and of those left out for missing values. places: rows of
-#'   the source that come before some of the chunks, and how many of them are used.
+#' Reads, checks and counts all rows
+#' @return list(rows, omitted): how many are used, and how many are left out because of missing values. places: for some
+#'   of the chunks, how many rows of the source come before it and how many of these are used.
 #' @noRd
 count_rows <- function(stream, design, chunk_rows) {
   apart <- 10000
@@ -149,7 +149,7 @@ count_rows <- function(stream, design, chunk_rows) {
   list(rows = rows, omitted = omitted, places = do.call(rbind, places))
 }
 
-#' The block that `unread` describes: rows from, .., to of those used
+#' Reads the block that `unread` describes: the used rows from, .., to
 #' @noRd
 read_share <- function(unread) {
   stream <- unread$stream
@@ -169,7 +169,7 @@ read_share <- function(unread) {
 }
 
 #' Chunks of a source as blocks of the model's rows: list(y, size, weights, offset, designs)
-#' @param skip Rows before the first chunk that is wanted.
+#' @param skip Number of rows before the first chunk to return.
 #' @noRd
 read_blocks <- function(stream, design, chunk_rows, skip = 0) {
   reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
@@ -185,7 +185,7 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0) {
   )
 }
 
-#' A chunk as a block. What is wrong with it is an error that names the row.
+#' A chunk as a block. An error names the row that caused it.
 #' @noRd
 checked_block <- function(chunk, stream, design) {
   tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
@@ -197,7 +197,7 @@ checked_block <- function(chunk, stream, design) {
   })
 }
 
-# By bisection: the first row with which the rows up to it are no block.
+# The first row that cannot be converted, found by bisection.
 first_bad_row <- function(chunk, stream, design) {
   good <- 0L
   bad <- nrow(chunk)
@@ -212,7 +212,7 @@ first_bad_row <- function(chunk, stream, design) {
   bad
 }
 
-# An error about a single row of new data, in words about that row of the source.
+# The message of an error about a single row of new data, reworded for that row of the source.
 in_source_row <- function(message, number) {
   message <- gsub("`newdata`", "`data`", sub("^In `newdata`: ", "", message))
   named <- sub("\\brow 1\\b", paste("row", number), message)
@@ -225,7 +225,7 @@ as_block <- function(chunk, stream, design) {
   rows <- design_rows(design, chunk, response = TRUE)
   if (length(rows$omitted) && !omits_rows(stream$na.action)) {
     stop_galvi("data", sprintf(
-      "Missing values in row %d: na.action = na.omit leaves such rows out.", rows$omitted[1L]
+      "Missing values in row %d; na.action = na.omit drops such rows.", rows$omitted[1L]
     ))
   }
   if (!is.null(design$weights) && is.null(rows$frame[["(weights)"]])) {
@@ -237,7 +237,7 @@ as_block <- function(chunk, stream, design) {
   )
 }
 
-# na.omit and na.exclude
+# TRUE for na.omit and na.exclude
 omits_rows <- function(na.action) {
   probe <- tryCatch(na.action(data.frame(x = c(1, NA))), error = function(e) NULL)
   identical(nrow(probe), 1L)

@@ -1,9 +1,9 @@
 # The first pass over a row source: levels, types and a sample of its rows.
 
-# Rows that are sampled at most, and read at a time unless galvi_control(chunk_rows = ) says so.
+# Maximum size of the sample; also the number of rows read at a time, unless galvi_control(chunk_rows = ) is given.
 sample_rows <- 50000L
 
-#' The design of a source's sample. `stream` is how all rows are read, where the sample has not got them.
+#' The design of a source's sample. `stream` describes how to read all rows, if the sample does not contain them.
 #' @noRd
 design_of_source <- function(formulas, source, family, args, na.action, chunk_rows) {
   read <- scan_source(source, formulas, args, na.action, chunk_rows)
@@ -15,8 +15,8 @@ design_of_source <- function(formulas, source, family, args, na.action, chunk_ro
 #' Reads all rows once
 #'
 #' @param args The user's expressions for weights, offset and subset.
-#' @return list(sample: a data frame; numbers: of those of its rows that `subset` and missing values leave;
-#'   stream: how all rows are read again, NULL where the sample has them all).
+#' @return list(sample: a data frame; numbers: row numbers, in the source, of its rows that are used; stream: how to
+#'   read all rows again, NULL if the sample contains them all).
 #' @noRd
 scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   stream <- list(
@@ -47,19 +47,19 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
 
 rows_at_a_time <- function(chunk_rows) if (identical(chunk_rows, "auto")) sample_rows else chunk_rows
 
-# Columns that the formula and the arguments name; all where there is a dot.
+# The columns that the formula and the arguments name; all columns if the formula has a dot.
 needed_columns <- function(source, formulas, args) {
   named <- unlist(lapply(c(formulas, args), all.vars))
   if ("." %in% named) source$columns else columns_among(source, named)
 }
 
-# Rows are counted by a column even where none is named.
+# At least one column is read, to count the rows.
 columns_among <- function(source, names) {
   used <- intersect(source$columns, names)
   if (length(used)) used else source$columns[1L]
 }
 
-#' Rows that `subset` chooses and that are complete
+#' Which rows are in `subset` and complete?
 #' @noRd
 is_used <- function(chunk, stream) in_subset(chunk, stream) & stats::complete.cases(chunk[stream$columns])
 
@@ -74,7 +74,7 @@ in_subset <- function(chunk, stream) {
   ))
 }
 
-#' Rows that between them have every level and both ends of every number
+#' Rows that together contain all levels of factors, and the minimum and maximum of all numbers
 #' @noRd
 landmarks <- function(frame, columns) {
   at <- lapply(frame[columns], function(x) {
@@ -89,11 +89,11 @@ with_landmarks <- function(rows, landmarks) {
   all[order(all$.galvi_row), , drop = FALSE]
 }
 
-#' A sample that is spread over rows whose number is not known beforehand
+#' A sample that is spread evenly over rows whose number is not known beforehand
 #'
-#' Row n has the place n phi (mod 1), which is out of step with any period of the data; the rows below a share
-#' are kept, and the share is halved when they are too many. What is chosen depends on no random numbers and
-#' not on how rows are read.
+#' Row n has the place n phi (mod 1), where phi is the golden ratio, so the sample follows no period of the data. Rows
+#' whose place is below a threshold are kept; the threshold is halved when there are too many. The sample depends
+#' neither on random numbers nor on the size of chunks.
 #' @noRd
 new_sample <- function(most = sample_rows) {
   share <- 1
@@ -119,9 +119,10 @@ new_sample <- function(most = sample_rows) {
 
 stack_frames <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.call(rbind, frames)
 
-#' What kind of variable every column is, the same in all chunks, and the levels of its factors
+#' The kind of each column, which must be the same in all chunks, and the levels of factors
 #'
-#' @return list(add: sees a chunk; apply: gives a data frame's factors all levels that were seen).
+#' @return list(add: records the kinds and levels of a chunk; apply: sets the levels of a data frame's factors to all
+#'   recorded ones).
 #' @noRd
 new_column_kinds <- function(label) {
   kinds <- list()
@@ -155,7 +156,7 @@ new_column_kinds <- function(label) {
         if (!one_order[[name]]) {
           if (ordered) {
             stop_galvi("data", sprintf(
-              "The ordered factor `%s` of %s has other levels in some rows.", name, label
+              "The ordered factor `%s` of %s has different levels in different chunks.", name, label
             ))
           }
           all <- sort(all)
@@ -169,7 +170,7 @@ new_column_kinds <- function(label) {
   )
 }
 
-# In words; NULL of a column of NA alone, which can be anything.
+# The kind of a column in words; NULL if all its values are NA.
 column_kind <- function(x) {
   if (is.ordered(x)) return("an ordered factor")
   if (is.factor(x) || is.character(x)) return("text")
@@ -178,13 +179,13 @@ column_kind <- function(x) {
   paste("of class", class(x)[1L])
 }
 
-#' Errors about rows of a sample that is the data of a design, in numbers of the source's rows
+#' Evaluates expr; row numbers in its errors become those of the source, if the design's data are a sample
 #' @noRd
 in_sampled_rows <- function(design, expr) {
   if (is.null(design$stream)) expr else in_numbered_rows(as.numeric(row.names(design$data)), expr)
 }
 
-#' @param numbers Of the rows of the model frame.
+#' @param numbers Row numbers, in the source, of the rows of the model frame.
 #' @noRd
 in_numbered_rows <- function(numbers, expr) {
   tryCatch(expr, galvi_error = function(e) {

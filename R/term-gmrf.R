@@ -31,7 +31,7 @@
 #' `graph` is evaluated in the environment of the formula. It can be
 #' * a square symmetric adjacency matrix with a zero diagonal, of base R or package Matrix; nonzero entries are weights
 #'   and must be positive;
-#' * a list of neighbours, such as class `nb` of package spdep: for each node the numbers of its neighbours;
+#' * a list of neighbours, such as class `nb` of package spdep: for each node the numbers or names of its neighbours;
 #' * polygons of class `sf` or `sfc`: those that share a point are neighbours. [plot()][plot.galvi] then draws a map;
 #'   for other graphs its argument `map` takes the polygons;
 #' * an edge list: a matrix or data frame of two columns with a row per edge. It cannot have nodes without neighbours.

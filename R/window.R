@@ -1,6 +1,6 @@
-# Windows and places: polygons and coordinates in the classes that users have them in.
+# Windows and places: polygons and coordinates of the classes that users have.
 
-#' Coordinates that the user gave -> N x 2 matrix with column names
+#' The user's coordinates -> N x 2 matrix with column names
 #' @noRd
 as_places <- function(x, arg) {
   at <- if (inherits(x, c("sf", "sfc"))) {
@@ -47,7 +47,7 @@ places_of_features <- function(x, arg) {
 inform_longlat <- function(shapes, arg) {
   if (!isTRUE(sf::st_is_longlat(shapes))) return(invisible())
   inform_galvi("coordinates", sprintf(paste(
-    "`%s` is in degrees, which are taken for coordinates in a plane: project it first with sf::st_transform()."
+    "`%s` is in degrees, which are treated as coordinates in a plane: project it first with sf::st_transform()."
   ), arg))
 }
 
@@ -58,7 +58,7 @@ need_sf <- function(arg) {
   ))
 }
 
-#' A window that the user gave -> its rings, a list of matrices of two columns: the even-odd rule says what is inside
+#' The user's window -> its rings, a list of matrices of two columns; the even-odd rule tells what is inside
 #' @noRd
 as_window <- function(x, arg = "window") {
   rings <- if (inherits(x, "owin")) {
@@ -105,7 +105,7 @@ check_sides <- function(x, side, arg) {
 rings_of_owin <- function(x, arg) {
   if (x$type == "mask") {
     if (!requireNamespace("spatstat.geom", quietly = TRUE)) {
-      stop_galvi("argument", sprintf("`%s` is an owin of pixels, which needs the package spatstat.geom.", arg))
+      stop_galvi("argument", sprintf("`%s` is an owin of pixels: install the package spatstat.geom.", arg))
     }
     x <- spatstat.geom::as.polygonal(x)
   }
@@ -127,7 +127,7 @@ check_ring <- function(ring, arg) {
   stop_galvi("argument", sprintf("`%s`: a polygon needs three vertices or more, all finite.", arg))
 }
 
-#' Areas of rings, those of holes negative
+#' Areas of rings; those of holes are negative
 #' @noRd
 ring_areas <- function(rings) {
   vapply(seq_along(rings), function(k) {
@@ -140,7 +140,7 @@ ring_areas <- function(rings) {
   }, 0)
 }
 
-#' Which places are in a window? Its boundary belongs to it.
+#' Which places are in a window or on its boundary?
 #' @noRd
 in_window <- function(at, rings) inside_rings(at, rings, 1e-9 * diagonal_of(do.call(rbind, rings)))
 

@@ -1,4 +1,4 @@
-# Second predictors, zeros and survival times against mgcv, glmmTMB and survival, and how soon?
+# Do second predictors, excess zeros and survival times agree with mgcv, glmmTMB and survival, and how fast?
 #
 #   Rscript bench/classics.R      (half a minute; glmmTMB and mgcv only where they are installed)
 #
@@ -10,7 +10,7 @@ suppressPackageStartupMessages(library(survival))
 options(galvi.threads = 1, width = 120)
 installed <- function(package) requireNamespace(package, quietly = TRUE)
 timed <- function(f) {
-  fit <- f()  # what is set up at a first call is on nobody's bill
+  fit <- f()  # the set-up of a first call is not counted
   list(fit = fit, seconds = cpu_seconds(f))
 }
 machine()

@@ -1,4 +1,4 @@
-# How far do workers carry a pass over the rows, and where do they stop paying?
+# How much do workers speed up a pass over the rows, and at what number do further workers stop helping?
 #
 #   Rscript bench/cluster.R      (two minutes)
 #
@@ -19,9 +19,9 @@
 # M 500          , N 1e+06     21.1   2052    4.5 ms     8 /    8   13 /   45    2 /   86        32
 # M 500          , N 1e+08   2115.0   2052    4.5 ms     8 /    8   62 /   64  143 /  488       318
 #
-# A star stops paying at the number of workers in the last column: with 25,000 rows each of a million, with
+# A star stops gaining at the number of workers in the last column: with 25,000 rows each of a million, with
 # 250,000 each of 1e8. Up to 8 workers it loses nothing, and a tree would gain nothing; from 64 workers on a
-# tree would be worth its code.
+# tree would be useful.
 #
 # A fit of 2e5 rows with 81 points, by the clock on two quiet cores: one thread 1.7 s, two threads 0.9 s, two
 # workers 1.6 s: a fit so short is mostly the rows' way to the workers and the last pass, which is the master's.

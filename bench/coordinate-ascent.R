@@ -105,7 +105,7 @@ target("sweeps on glass", max(table$sweeps[table$data == "glass"]), 20)
 #     units                                          32-45 30      877-4386   99-102 35-48   -
 #
 # (Where log sigma = -1 the start, one step of the natural gradient and m for it, is near enough.) With eq. 16
-# as it stands, the row's mean held, and from V = Sigma, it took 2 to 4 sweeps where log sigma <= 1 and 11 or
+# as it stands, with the row's mean fixed, and from V = Sigma, it took 2 to 4 sweeps where log sigma <= 1 and 11 or
 # 12 where the prior's variance is exp(6), as one variance and its mean waited for each other; that the mean
 # follows brings these to 7, the start to 5. A dash: Opper and Archambeau's variables do not get within 1e-3
 # nats in 1000 iterations at one of the settings (glass: at either). newton is as cheap or up to five times

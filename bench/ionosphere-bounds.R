@@ -2,7 +2,7 @@
 #
 # Ionosphere, 351 rows, inputs standardised, zero mean, se() kernel with log s and log sigma in {-1, 1, 3} (s
 # = lengthscale^2, sigma^2 = variance), logit link: how far the optimum with each bound lies below the one
-# with exact expectations, in nats. "taylor" is no bound: its loss may be negative.
+# with exact expectations, in nats. "taylor" is not a bound: its loss may be negative.
 source("bench/_helper.R")
 
 data <- read.csv("tests/testthat/fixtures/ionosphere351.csv.gz")

@@ -1,4 +1,4 @@
-# What does one inference cost over the whole range of hyperparameters, and is its optimum right?
+# What does one inference cost over the whole range of hyperparameters, and does it find the optimum?
 #
 # Ionosphere, 351 rows, inputs standardised, zero mean, se() kernel with log s and log sigma in {-1, 1, 3} (s
 # = lengthscale^2, sigma^2 = variance), logit and probit link, default settings. "gold": distance to the

@@ -84,5 +84,5 @@ compare(2000, 2, kernels)
 #
 # Without AVX2 (the portable code): se() 1.11 and 0.81 at n = 281, 0.28 and 0.17 at n = 2000. Without R around
 # it the core takes 0.34 ms (gram) and 0.44 ms (gradient) for se() at n = 281, 10 and 17 ms at n = 2000. A
-# logarithm per pair makes rational_quadratic the dearest at n = 2000; 33 sines and cosines per row and tile,
+# logarithm per pair makes rational_quadratic the slowest at n = 2000; 33 sines and cosines per row and tile,
 # periodic at n = 281.

@@ -1,9 +1,9 @@
-# Besag + iid on lattices, poisson: time and memory from 10^3 to 10^5 nodes, precisions held and learned.
+# Besag + iid on lattices, poisson: time and memory from 10^3 to 10^5 nodes, precisions fixed and learned.
 #
 #   Rscript bench/lattices.R          (a few minutes)
 #
-# Every size runs in an R of its own, for its peak memory (above that of the smallest lattice). The graph
-# is a sparse matrix; "graph" are the seconds to read it and the formula, "fit" the whole call at held
+# Every size runs in a separate R process, to measure its peak memory (above that of the smallest lattice). The graph
+# is a sparse matrix; "graph" is the time to read it and the formula in seconds, "fit" the whole call at fixed
 # precisions.
 source("bench/_helper.R")
 
@@ -69,12 +69,12 @@ target("Besag + iid, 10^5 nodes, precisions held", tail(table$held, 1), 10, "s")
 
 # Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread), CPU seconds of the whole call:
 #
-#    nodes    held   factorisations   learned   factorisations   peak MiB
+#    nodes   fixed   factorisations   learned   factorisations   peak MiB
 #     1024    0.04          8           0.10         50             230
 #     3136    0.08          9           0.24         36             241
 #    10000    0.24          9           0.98         42             277
 #    31684    0.82          9           4.1          48             343
 #    99856    3.1           9          25            73             566
 #
-# Time grows as nodes^1.05 (held) and nodes^1.34 (learned), memory as nodes^0.96; 10^5 nodes at held
+# Time grows as nodes^1.05 (fixed) and nodes^1.34 (learned), memory as nodes^0.96; 10^5 nodes at fixed
 # precisions take 3.1 s, a third of what is allowed.

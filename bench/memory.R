@@ -2,9 +2,9 @@
 #
 #   Rscript bench/memory.R      (two minutes, Linux)
 #
-# Each case runs in an R of its own on one thread. "taken" is the growth of the process's peak address space
-# from the call of the core on, "rss" that of its resident memory, "expected" what fit_size() or
-# prediction_size() says (16 MiB of it for any fit). MiB; 2 x86-64 cores, R 4.2.2, OpenBLAS:
+# Each case runs in a separate R process on one thread. "taken" is the growth of the process's peak address space
+# after the call of the core, "rss" that of its resident memory, "expected" the estimate of fit_size() or
+# prediction_size() (16 MiB of it for any fit). MiB; 2 x86-64 cores, R 4.2.2, OpenBLAS:
 #
 #                                       expected     taken       rss
 #   full gp, gaussian                        222       137       115

@@ -1,4 +1,4 @@
-# Are the fixed effects of models with random intercepts those of lme4, glmmTMB and mgcv, and how soon?
+# Do the fixed effects of models with random intercepts agree with lme4, glmmTMB and mgcv, and how fast?
 #
 #   Rscript bench/mixed-models.R      (half a minute; lme4 and glmmTMB only where they are installed)
 #
@@ -59,7 +59,7 @@ compare <- function(name) {
   case <- cases[[name]]
   timed <- function(f) {
     fit <- NULL
-    f(case)  # what is set up at a first call is on nobody's bill
+    f(case)  # the set-up of a first call is not counted
     seconds <- cpu_seconds(function() fit <<- suppressWarnings(f(case)))
     c(fit, seconds = seconds)
   }

@@ -1,4 +1,4 @@
-# Does newton reach its certificate whatever the prior's width, and in how many factorisations?
+# Does newton reach its certificate for any width of the prior, and in how many factorisations?
 #
 # Twenty random problems: 60 to 400 rows, one to five inputs, prior variance log-uniform from 1 to 1e4 (every
 # fifth problem has 1e4), lengthscales from short to long, the ten log-concave likelihoods with one latent

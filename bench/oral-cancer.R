@@ -55,7 +55,7 @@ show_table(table)
 target("oral cancer, both precisions learned", table$chol[2], 18, "chol(544)")
 
 # Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): 9.6 chol(544), 0.035 s and 39
-# factorisations, with gamma(1, 0.01) priors, 13.9 without; at held precisions 3.0, most of which is the
+# factorisations, with gamma(1, 0.01) priors, 13.9 without; at fixed precisions 3.0, most of which is the
 # formula and the graph. gam() with the structured part alone and 100 coefficients takes 99.
 #
 #                                    structured    iid   sd

@@ -1,6 +1,6 @@
 # After a fit with n = 5000: what do predictions with variances cost, and what memory did the fit take?
 #
-# Two inputs, binary data, hyperparameters held; 1,250 new points. Memory: growth of the process's peak
+# Two inputs, binary data, hyperparameters fixed; 1,250 new points. Memory: growth of the process's peak
 # during the fit (Linux), in n x n matrices of doubles; measured first, on the untouched process.
 source("bench/_helper.R")
 
@@ -24,7 +24,7 @@ memory <- function(field) {
   as.numeric(gsub("[^0-9]", "", line)) / 1024
 }
 
-# the libraries' own memory is no part of the fit
+# the memory of the libraries is not part of the fit
 invisible(galvi(y ~ 0 + gp(x1, x2), train[1:100, ], binomial(), hyper = "fixed"))
 base <- memory("VmRSS")
 fit_seconds <- cpu_seconds(function() plain <<- infer(FALSE))

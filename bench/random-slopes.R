@@ -1,4 +1,4 @@
-# Are random slopes those of lme4 and glmmTMB, and how soon?
+# Do random slopes agree with lme4 and glmmTMB, and how fast?
 #
 #   Rscript bench/random-slopes.R      (a minute; lme4 and glmmTMB only where they are installed)
 #
@@ -22,7 +22,7 @@ cases <- list(
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 milliseconds <- function(f, times) {
-  quietly(f())  # what is set up at a first call is on nobody's bill
+  quietly(f())  # the set-up of a first call is not counted
   spent <- system.time(for (i in seq_len(times)) quietly(f()))
   1000 * (spent[["user.self"]] + spent[["sys.self"]]) / times
 }

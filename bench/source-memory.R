@@ -1,5 +1,5 @@
 # How much memory and time does a fit take whose rows are in a data frame, a function, Parquet files or a
-# database? 8 inputs, 100 inducing points, hyperparameters held. Each in a process of its own, whose peak memory
+# database? 8 inputs, 100 inducing points, hyperparameters fixed. Each in a separate process, whose peak memory
 # Linux knows.
 #
 #   Rscript bench/source-memory.R [rows]   (two minutes for 1e6 rows, half an hour for 1e7)

@@ -2,8 +2,8 @@
 #
 #   Rscript bench/source-rates.R [rows]   (three minutes; packages that are not installed are left out)
 #
-# A pass of a fit with 8 inputs and 100 inducing points, hyperparameters held: what five more passes take. And
-# what reading the same rows alone takes.
+# The time of a pass of a fit with 8 inputs and 100 inducing points, hyperparameters fixed, from five extra passes; and
+# the time to read the same rows.
 source("bench/_helper.R")
 options(galvi.threads = 1)
 

@@ -45,9 +45,9 @@ target("N = 20,000, M = 100, learned end to end", rounds$galvi[1] / bam, 1, "bam
 target("its log loss above the best", rounds$loss[1] - best, 0.001)
 target("the worst of 20 starts", max(rounds$loss) - best, 0.001)
 
-# A fit at held hyperparameters is one pass over the rows (the variances that the points leave open) and two
-# for every step, each with the kernel, a triangular product and one more; against the product of N x M numbers
-# alone.
+# A fit at fixed hyperparameters takes one pass over the rows (the variances that the points do not explain) and two
+# for each step. Each pass computes the kernel, a triangular product and one more; it is compared with the product of
+# N x M numbers alone.
 W <- matrix(rnorm(20000 * 100), 20000)
 product <- cpu_seconds(function() crossprod(W), 20)
 fit <- fit_ours(data, hyper = "fixed")
@@ -55,7 +55,7 @@ points <- fit$inducing[[1]]
 seconds <- cpu_seconds(function() fit_ours(data, points, hyper = "fixed"), 5)
 target("one pass", seconds / (2 * nrow(fit$trace) + 1) / product, 3, "crossprod()")
 
-# Linear in N, at held hyperparameters.
+# Linear in N, at fixed hyperparameters.
 sizes <- if (nzchar(Sys.getenv("LARGE"))) c(1e4, 1e5, 1e6) else c(1e4, 1e5)
 seconds <- vapply(sizes, function(n) {
   rows <- sample_rows(n)

@@ -121,4 +121,4 @@ if (requireNamespace("TMB", quietly = TRUE)) {
 #
 # Numbers take TMB 130 times as long; counts 72 times as long as method = "laplace", which is the same approximation.
 # The largest difference of an estimate is 4e-6 of it. With mesh_of(data, 2000) TMB had not ended after more than two
-# minutes of CPU time and held 1.4 GB, where galvi took 0.3 s.
+# minutes of CPU time and used 1.4 GB, where galvi took 0.3 s.

@@ -6,7 +6,7 @@
 # a function drawn from a Gaussian process of two inputs; R^2 on the rows left out.
 # Classification: the Jaakkola and Taylor methods (003, section 2.3) and KLSp (002), labels by the same
 # function; log density of the rows left out.
-# Then 003's alternating schedule, a few steps of q and a few of the hyperparameters with the sites held,
+# Then 003's alternating schedule, a few steps of q and a few of the hyperparameters with the sites fixed,
 # against whole inferences and their envelope gradient.
 source("bench/_helper.R")
 source("tools/probes.R")
@@ -79,7 +79,7 @@ classification <- function(data, formula) {
   )
 }
 
-# 003, section 2.3: `q_steps` of the fixed point, then `hyper_steps` of L-BFGS-B with the sites held.
+# 003, section 2.3: `q_steps` of the fixed point, then `hyper_steps` of L-BFGS-B with the sites fixed.
 alternating <- function(model, q_steps, hyper_steps, wanted, rounds = 300) {
   control <- unclass(galvi_control(threads = 1, max_iterations = q_steps))
   learned <- which(model$hyper$learned)

@@ -1,4 +1,4 @@
-# Runs the measurements in bench/, each in an R of its own, and keeps what they print in bench/output/.
+# Runs the measurements in bench/, each in a separate R process, and writes their output to bench/output/.
 #   Rscript tools/bench.R [file ...]
 files <- commandArgs(TRUE)
 if (!length(files)) files <- list.files("bench", pattern = "^[^_].*\\.R$")

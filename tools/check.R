@@ -10,6 +10,6 @@ source("tools/prose.R")
 unlink(c(list.files(pattern = "^galvi_.*\\.tar\\.gz$"), "galvi.Rcheck"), recursive = TRUE)
 r_cmd(c("build", "."), env = "MAKEFLAGS=-j2")
 tarball <- list.files(pattern = "^galvi_.*\\.tar\\.gz$")
-# What a submission to CRAN would add (is the package new? do links answer?) says nothing about the code.
+# The extra checks of a CRAN submission (is the package new? do links work?) are not about the code.
 r_cmd(c("check", "--as-cran", "--no-manual", tarball),
       env = c("MAKEFLAGS=-j2", "_R_CHECK_CRAN_INCOMING_=false", "_R_CHECK_SYSTEM_CLOCK_=false"))

@@ -1,4 +1,4 @@
-# Random models, each of them checked in a process with a time limit; ends with counts of what became of them.
+# Random models, each checked in a process with a time limit; prints counts of the outcomes at the end.
 #   Rscript tools/fuzz.R [--models 2000] [--seed 1] [--workers 1] [--limit 20] [--output results.csv]
 #   Rscript tools/fuzz.R --seed 1234     shows that model as R code, fits it here and says what is wrong
 # The models and the checks are in tests/testthat/helper-fuzz-*.R.

@@ -1,6 +1,6 @@
-# Writes what make needs to know of src/: Makevars, Makevars.win, and a file for each folder in src/build/ that
-# includes all of the folder's, so that headers are read ten times and not a hundred. Those of tests/probes/src, which
-# is linked with the same objects, too.
+# Writes Makevars, Makevars.win, and for each folder of src/ a file in src/build/ that includes all files of the folder,
+# so that headers are read ten times instead of a hundred. Writes the same for tests/probes/src, which is linked with
+# the same objects.
 #   Rscript tools/makevars.R          writes them
 #   Rscript tools/makevars.R --check  exits 1 when a committed one is stale
 # Run it from the top of the source tree after adding or removing a file under src/ or tests/probes/src/.
@@ -16,7 +16,7 @@ continued <- function(name, values) {
   paste0(name, " = \\\n", paste0("  ", values, collapse = " \\\n"), "\n")
 }
 
-# Files that are compiled alone: instructions that not every machine has.
+# Files that are compiled separately, because they use instructions that not every machine has.
 alone <- function(files) grepl("_avx2\\.cpp$", files)
 
 # Those that are compiled together, by folder; the entry points at the top of src/ are the border's.

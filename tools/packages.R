@@ -1,4 +1,4 @@
-# Installing R packages on a machine about which nothing is known. Sourced by the other scripts here.
+# Installs R packages on any machine. Sourced by the other scripts here.
 source("tools/libuv.R")
 
 # The first writable library that is not R's own; the user's library, created, if there is none.

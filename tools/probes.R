@@ -1,5 +1,6 @@
 # Builds and attaches the entry points into the core that only tests and measurements call: the package tests/probes,
-# linked with the objects that installing galvi left in src/. Sourced by the other scripts; compiles what is new.
+# linked with the objects that the installation of galvi left in src/. Sourced by the other scripts; compiles only what
+# has changed.
 source("tools/packages.R")
 
 local({

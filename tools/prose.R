@@ -1,5 +1,5 @@
-# Reads what users read, help pages, vignettes, README, NEWS and messages, and lists words that no dictionary has and
-# phrases that nobody says; of comments in the sources, the phrases alone.   Rscript tools/prose.R
+# Checks the text that users read: help pages, vignettes, README, NEWS and messages. Lists unknown words and awkward
+# phrases; in comments of the sources, only the phrases.   Rscript tools/prose.R
 #
 # Words of the field, British spellings and names are in inst/WORDLIST, one a line.
 
@@ -25,7 +25,7 @@ phrases <- c(
   "\\bwhatever (it|they) (is|are)\\b" = "say it plainly"
 )
 
-# ---- what is read ----
+# ---- the text of files ----
 
 # Markdown without code, formulas, links and the header.
 markdown_text <- function(file) {
@@ -54,7 +54,7 @@ help_text <- function(file) {
   as.character(rd)
 }
 
-# Strings of some words, as messages are, where they stand in the source.
+# Strings of several words, as messages have, at their lines of the source.
 message_text <- function(strings, lines, n) {
   out <- rep("", n)
   prose <- grepl("[A-Za-z]+ [A-Za-z]+ [a-z]+", strings)
@@ -99,7 +99,7 @@ read_by_engineers <- c(
   read_by(comment_text, c(r_files, cpp_files))
 )
 
-# ---- what is found ----
+# ---- findings ----
 
 known <- readLines("inst/WORDLIST", encoding = "UTF-8")
 

@@ -1,5 +1,5 @@
 # Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a
-# library of its own, and runs the tests with it. Slower than `make test` by a factor of ten or so.
+# separate library, and runs the tests with it. About ten times slower than `make test`.
 source("tools/packages.R")
 suggested <- described("Suggests")
 install_missing(c(described(c("Imports", "LinkingTo")),

@@ -1,4 +1,4 @@
-# Workers, and what a fit must give to the last bit wherever its rows are.
+# Workers, and the results of a fit that must be identical to the last bit wherever its rows are.
 
 # Workers that stop when the test ends.
 local_cluster <- function(workers = 2, env = parent.frame()) {
@@ -6,14 +6,14 @@ local_cluster <- function(workers = 2, env = parent.frame()) {
   cluster <- parallel::makePSOCKcluster(workers)
   stop <- function() for (j in seq_along(cluster)) {
     try(parallel::stopCluster(cluster[j]), silent = TRUE)
-    try(close(cluster[[j]]$con), silent = TRUE)  # of a process that is gone
+    try(close(cluster[[j]]$con), silent = TRUE)  # the process may have ended
   }
   do.call(on.exit, list(call("suppressWarnings", as.call(list(stop))), add = TRUE), envir = env)
   parallel::clusterCall(cluster, .libPaths, .libPaths())
   cluster
 }
 
-# What is the same, to the last bit.
+# The results that must be identical.
 bits_of <- function(fit) {
   fit[c("elbo", "hyper", "posterior", "method", "convergence", "log_prior", "inducing", "nobs")]
 }

@@ -13,7 +13,7 @@ last_column_code <- function(lines) {
   gsub("`", "", unlist(Map(`[`, code, last)))
 }
 
-# All that the tables name.
+# All objects that the tables name.
 table_data <- function() {
   set.seed(1)
   n <- 60L

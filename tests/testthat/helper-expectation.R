@@ -78,7 +78,7 @@ reference_of <- function(type, i) {
   }
 }
 
-# Where log p(y | eta) bends so sharply that integrate() must be told.
+# Points where log p(y | eta) bends so sharply that integrate() must be split there.
 bends_of <- function(type, y) if (type %in% c("laplace", "asymmetric_laplace", "student")) y else 0
 
 # d^k f / dx^k, k = 1..4, of f = log plogis and f = log pnorm. Left of -5 phi / Phi = t + d, t = -x, by its

@@ -1,17 +1,17 @@
-# What the fuzzer makes of one model: an outcome. A fit is asked what users ask of fits (fuzz_questions),
-# where the answers must be finite, and some of what must hold of any fit (fuzz_invariants).
+# The fuzzer's check of one model, which ends with an outcome. The methods that users call on a fit must return finite
+# numbers (fuzz_questions), and some of the invariants of all fits are checked (fuzz_invariants).
 
 # From the worst to the best; the first are failures.
 fuzz_outcomes <- c("crash", "hang", "slow", "unclear error", "late error", "not finite", "broken invariant",
                    "unclear warning", "clear error", "ok with warning", "ok")
 fuzz_failures <- utils::head(fuzz_outcomes, -3L)
 
-# One seed -> list(outcome, where, detail). `at(where)` hears of every step before it is taken.
+# One seed -> list(outcome, where, detail). `at(where)` is called before every step.
 fuzz_seed <- function(seed, at = function(where) NULL) {
   tryCatch(examine(fuzz_model(seed), at), fuzz_finding = function(f) f[c("outcome", "where", "detail")])
 }
 
-# Ends the examination. Not an error, so that no handler of errors on the way takes it.
+# Ends the check. It is not an error, so that error handlers do not catch it.
 found <- function(outcome, where, detail) {
   signalCondition(structure(
     list(message = detail, call = NULL, outcome = outcome, where = where, detail = detail),
@@ -57,8 +57,8 @@ run_model <- function(model, changes = list(), data = model$env$d) {
 # The rows of the data that a fit has used, as data for predictions.
 rows_of <- function(fit, data) data[match(row.names(fit$data), row.names(data)), , drop = FALSE]
 
-# Evaluates; ends the examination at an error, or at a warning that is not galvi's. Once there is a fit, an
-# error about an argument is a refusal, and any other comes too late.
+# Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
+# argument is a refusal; any other error should have come before the fit.
 observe <- function(case, where, expr) {
   case$at(where)
   withCallingHandlers(
@@ -82,10 +82,10 @@ observe <- function(case, where, expr) {
   )
 }
 
-# More than a word: a message quotes what it is about, or names a method, call or option.
+# Is a message specific? It must quote its subject, or name a method, call or option.
 names_something <- function(message) nchar(message) > 20 && grepl("[`\"(=]", message)
 
-# Does the fit itself say that it is as good as can be?
+# Does the fit report that it has converged?
 is_trusted <- function(case) {
   state <- case$fit$convergence
   state$converged && !nzchar(state$message) && state$jitter == 0 && !length(case$warned)
@@ -93,11 +93,11 @@ is_trusted <- function(case) {
 
 # ---- questions ----
 
-# A log density of -Inf is a number, that of what cannot be.
+# A log density of -Inf is legal: that of an impossible value.
 or_impossible <- function(x) pmax(x, -.Machine$double.xmax)
 
-# Each gives numbers that must be finite, unless a message or warning says that there are none: a mean may
-# overflow, a row may be without a prediction.
+# Each returns numbers that must be finite, unless a message or warning explains why not: a mean may overflow, a row may
+# have no prediction.
 fuzz_questions <- list(
   elbo = function(fit, rows) fit$elbo,
   hyper = function(fit, rows) fit$hyper$estimate[fit$hyper$status != "fixed"],
@@ -155,13 +155,13 @@ ask <- function(case, question) {
 
 holds <- function(ok, ...) if (isTRUE(ok)) TRUE else sprintf(...)
 
-# The largest difference as a share of what is allowed, element by element.
+# The largest difference relative to the tolerance, element by element.
 worst_ratio <- function(a, b, allowed) max(0, abs(as.vector(a) - as.vector(b)) / as.vector(allowed))
 
-# What two ways to the same link prediction may differ by: a share of its sds, and rounding of its means.
+# The tolerance for the same link prediction computed in two ways: a share of its sds, and rounding of its means.
 prediction_tolerance <- function(p) tol$fuzz_prediction * p$se.fit + tol$fuzz_rounding * (1 + max(abs(p$fit)))
 
-# The most that means and sds of two predictions of the link differ, as a share of what is allowed.
+# The largest difference between means and sds of two link predictions, relative to the tolerance.
 link_distance <- function(a, b) {
   allowed <- prediction_tolerance(a)
   c(mean = worst_ratio(a$fit, b$fit, allowed), sd = worst_ratio(a$se.fit, b$se.fit, allowed))
@@ -211,12 +211,12 @@ bound_tolerance <- function(fit) {
   if (is_fixed(fit)) max(tol$fuzz_bound, 10 * fit$control$tol) else tol$fuzz_learned
 }
 
-# Has the model one optimum, which does not depend on where learning ends?
+# Does the model have one optimum, which does not depend on where learning ends?
 has_one_optimum <- function(case) {
   case$trusted && is_fixed(case$fit) && is_bound(case$fit) && is_log_concave(case$fit)
 }
 
-# A method that serves the model and seeks what its own does; NULL where there is none.
+# Another method for the model with the same optimum; NULL if there is none.
 other_method <- function(fit) {
   of_their_own <- c("ep", "laplace", "mean_field")
   refusals <- galvi:::inference_refusals(fit$model)
@@ -225,7 +225,7 @@ other_method <- function(fit) {
 }
 
 # A response in other units: the family has a scale for them, and no number was given in the old ones. One
-# that does not vary has no units of its own.
+# that is constant has no units.
 scales_with_response <- function(case) {
   family <- case$fit$family
   case$model$plain && family$link == "identity" && length(galvi:::family_type(family)$parameters) > 0 &&
@@ -385,12 +385,12 @@ fuzz_invariants <- list(
     same_bound(case$fit, again(case, data = d[sample(nrow(d)), , drop = FALSE]))
   },
   `a row of weight 2 is two rows` = function(case) {
-    # poly() makes columns of length one, whatever the number of rows
+    # poly() makes columns of length one for any number of rows
     counts_rows <- !case$fit$method %in% c("ep", "mean_field") && !has_word(case, "size") &&
       !has_word(case, "poly")
     if (!has_one_optimum(case) || has_chosen_points(case) || !counts_rows) return(NULL)
     d <- case$model$env$d
-    # weights that sum to one or less say nothing of how many rows there are (?galvi)
+    # weights that sum to one or less do not determine the number of rows (?galvi)
     if (!is.null(d$w) && 2 * sum(d$w, na.rm = TRUE) <= 1) return(NULL)
     weighted <- d
     weighted$w <- 2 * if (is.null(d$w)) rep(1, nrow(d)) else d$w

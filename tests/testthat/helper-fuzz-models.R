@@ -200,7 +200,7 @@ fuzz_responses <- list(
   )
 )
 
-# One that the family accepts; sometimes any.
+# A response that the family accepts; sometimes any response.
 draw_response <- function(family) {
   if (chance(0.02)) return(pick(fuzz_responses))
   accepted <- Filter(function(kind) accepts(family, kind), fuzz_responses)
@@ -214,7 +214,7 @@ accepts <- function(family, kind) {
   response <- tryCatch(
     galvi:::family_response(family, read(kind$name), read(kind$weights), "y"), galvi_error = function(e) NULL
   )
-  # counts can be classes, but of hundreds nobody would expect a fit within seconds
+  # counts can be classes, but a fit with hundreds of classes takes longer than seconds
   !is.null(response) && length(response$levels) <= 4L
 }
 
@@ -259,7 +259,8 @@ draw_control <- function(plain) {
   call_text("galvi_control", c(Filter(Negate(is.null), args), list(threads = "1", backend = backend)))
 }
 
-# The call with an expectation and a method that serve the model; a model that cannot be built is left alone.
+# The call with an expectation and a method that are possible for the model; a model that cannot be built is returned
+# unchanged.
 draw_method <- function(model) {
   call <- model$call
   built <- if (chance(0.7)) tryCatch(built_model(model), error = function(e) NULL)
@@ -275,7 +276,7 @@ draw_method <- function(model) {
   call
 }
 
-# What galvi() would hand to the core.
+# The model list that galvi() would pass to the core.
 built_model <- function(model) {
   args <- as.list(model$call)[-1L]
   value <- function(name) eval(args[[name]], model$env)

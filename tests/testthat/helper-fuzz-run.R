@@ -1,10 +1,9 @@
-# The fuzzer's processes. A worker takes one seed after the other and writes a line for each step that it
-# takes and one for each seed that is done; who watches sees from its file which seed it is at, and since when
-# it has been silent.
+# The fuzzer's processes. A worker takes one seed after the other. It writes a line for each step and one for each
+# finished seed, so its file shows which seed it is working on and how long it has been silent.
 
 # One row per seed: seed, outcome, where, detail, seconds. `limit`: seconds that one step may take.
-# `examiner`: name of what the workers call, a function of a seed and of `at`, which it tells where it is;
-# `sources`: files that define it. `report(row)` sees each result as it comes.
+# `examiner`: name of the function that the workers call, with a seed and `at`, which it calls before each step;
+# `sources`: files that define it. `report(row)` is called with each result.
 fuzz <- function(seeds, workers = 1, limit = 20, examiner = "fuzz_seed", sources = fuzz_sources(),
                  report = function(row) NULL) {
   shares <- split(seeds, rep_len(seq_len(min(workers, length(seeds))), length(seeds)))
@@ -32,7 +31,7 @@ fuzz_sources <- function(dir = testthat::test_path()) {
 
 # ---- workers ----
 
-# A process at work on `seeds`; in a folder of its own its script, what it writes, and its last words.
+# A process that works on `seeds`. Its folder has its script, its output and its error messages.
 hire <- function(seeds, examiner, sources) {
   folder <- tempfile("fuzz")
   dir.create(folder)
@@ -89,8 +88,8 @@ fuzz_row <- function(seed, outcome, where, detail, seconds = NA) {
   )
 }
 
-# What is new of a worker: list(worker, rows). One that is silent is interrupted, and goes on with the next
-# seed if it hears that; one that does not or is dead is replaced by one for the seeds behind.
+# New results of a worker: list(worker, rows). A silent worker is interrupted and continues with the next seed. One that
+# does not react, or is dead, is replaced by a new one for the remaining seeds.
 watch <- function(worker, limit) {
   if (!length(worker$seeds)) return(list(worker = worker))
   alive <- worker$process$is_alive()
@@ -123,7 +122,7 @@ watch <- function(worker, limit) {
 
 fuzz_failed <- function(table) table[table$outcome %in% fuzz_failures, ]
 
-# Kinds of findings: what they say without the numbers, with the seeds that they came of. The worst first.
+# Kinds of findings: their messages without the numbers, with the seeds that caused them. The worst come first.
 fuzz_kinds <- function(table) {
   if (!nrow(table)) return(table)
   text <- gsub("`[^`]*`|\"[^\"]*\"", "`.`", table$detail)

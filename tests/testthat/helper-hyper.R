@@ -61,7 +61,7 @@ kernel_model <- function(name, likelihood, n = 12) {
   new_model(y, list(kernel_term(X, case[[1]])), hyper, likelihood)
 }
 
-# A table entry that no term reads, with a prior: its log prior is all that moves with it.
+# A table entry that no term uses, with a prior: only its log prior depends on it.
 prior_only_model <- function(prior, transform = "log", value = 1, lower = 1e-300, upper = 1e300) {
   entry <- list(prior = prior, transform = transform, lower = lower, upper = upper)
   new_model(1, list(columns_term(matrix(1), 1)), c(sd = 1, free = value), "binomial_logit",

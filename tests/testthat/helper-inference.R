@@ -1,4 +1,4 @@
-# What an inference must satisfy, whatever its method.
+# Conditions that an inference must satisfy with any method.
 
 # These find the optimum of every model that they accept; the others may run out of iterations, and say so.
 sure_methods <- c("exact", "newton", "fixed_point")

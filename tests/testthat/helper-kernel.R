@@ -41,7 +41,7 @@ reference_covariance <- function(spec, hyper, X, Z = X) {
   out
 }
 
-# A register() for kernel_spec() that keeps the table: number -> start, fixed() -> held, NULL -> default.
+# A register() for kernel_spec() that keeps the table: number -> start, fixed() -> fixed, NULL -> default.
 new_register <- function() {
   table <- data.frame()
   list(

@@ -163,7 +163,7 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   model
 }
 
-# The expectations that serve a likelihood.
+# The expectations that are possible for a likelihood.
 served_expectations <- function(type) {
   set.seed(1)
   likelihood <- likelihood_model(type, "gp", 3)$likelihood

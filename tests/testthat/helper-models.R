@@ -31,7 +31,8 @@ new_model <- function(y, terms, hyper, likelihood = "binomial_logit", size = rep
   ), terms)
 }
 
-# What galvi() hands to the core, and what it keeps besides. held: at their defaults, but marked as learned.
+# The model that galvi() passes to the core, and what the fit keeps. held: hyperparameters are at their defaults, but
+# marked as learned.
 prepare_model <- function(formula, data, family = gaussian(), args = list(),
                           na.action = default_na_action(), prior = NULL, expectation = "auto", start = NULL,
                           control = galvi_control(), held = FALSE) {
@@ -165,12 +166,12 @@ fit_at <- function(model, method = "auto", control = quiet_control(), start = NU
 
 applicable_methods <- function(model) {
   refusals <- inference_refusals(model)
-  # what they are after is not the best Gaussian posterior: they have tests of their own
+  # these do not look for the best Gaussian posterior: they have their own tests
   others <- c("ep", "mean_field", if (model$expectation != "taylor") "laplace")
   setdiff(names(refusals)[refusals == ""], others)
 }
 
-# `check(seed)` for every seed, whose number leads each failure's message.
+# `check(seed)` for every seed; messages of failures begin with the seed.
 for_seeds <- function(seeds, check) {
   for (seed in seeds) {
     set.seed(seed)

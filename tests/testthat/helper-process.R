@@ -1,4 +1,4 @@
-# What may hang is run in an R process of its own, with a time limit.
+# Code that may hang runs in a separate R process, with a time limit.
 
 # Runs the code, a block of expressions, in a fresh process with galvi attached. status is "result", "error",
 # "time-out" or "crash"; value the last expression's value or the error's message.

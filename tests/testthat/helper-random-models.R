@@ -1,4 +1,4 @@
-# Random models of every likelihood, expectation and kind of prior, and what the methods make of them.
+# Random models of every likelihood, expectation and kind of prior, and the results of all methods.
 
 # One case of the helpers' kernels (sums and products among them), its parameters moved; `after` other
 # hyperparameters in the table.
@@ -15,8 +15,8 @@ moved_positions <- function(spec, by) {
   spec
 }
 
-# Points fewer than the rows, for a kernel with one lengthscale per input. What they leave of a prior variance
-# stays in the posterior: E exp(eta) of hundreds is no model of counts.
+# Fewer inducing points than rows, for a kernel with one lengthscale per input. The prior variance that they do not
+# explain stays in the posterior, and counts with an E exp(eta) of hundreds are not a sensible model.
 random_sparse_prior <- function(n, variance) {
   X <- matrix(rnorm(2 * n), n)
   Z <- matrix(rnorm(2 * sample(3:8, 1)), ncol = 2)
@@ -63,7 +63,7 @@ likelihood_choices <- function(one_optimum = TRUE) {
   }))
 }
 
-# Every method that is no estimate, "auto" first, on a model: what it reached, or how it failed.
+# The applicable methods, "auto" first, on a model: what each reached, or how it failed.
 methods_on <- function(model, start = NULL) {
   do.call(rbind, lapply(c("auto", applicable_methods(model)), function(method) {
     fit <- tryCatch(fit_at(model, method, quiet_control(tol = 1e-7), start), error = function(e) {

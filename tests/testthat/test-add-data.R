@@ -147,7 +147,7 @@ test_that("what cannot be added is refused with the reason", {
   wrong(add_data(fit, new[0, ]), "no rows", "galvi_error_newdata")
   wrong(add_data(fit, new[c("z", "g", "e")]), "no column `won`", "galvi_error_newdata")
   wrong(add_data(fit, new[c("z", "g", "won")]), "weights = e", "galvi_error_newdata")
-  wrong(add_data(fit, transform(new, g = "c")), "which the fit has not seen", "galvi_error_newdata")
+  wrong(add_data(fit, transform(new, g = "c")), "which was not in the data", "galvi_error_newdata")
   wrong(add_data(fit, transform(new, won = 2)), "newdata", "galvi_error_newdata")
   wrong(add_data(fit, new, inducing = line(3)), "no gp\\(\\) with inducing", "galvi_error_argument")
   wrong(add_data(fit, new, inducin = line(3)), "inducing", "galvi_error_argument")

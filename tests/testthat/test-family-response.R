@@ -39,9 +39,9 @@ test_that("bad binomial, count and gaussian responses are errors of class respon
   bad_response(c(1, 1, 1), binomial())
   bad_response(factor(c("a", "a"), c("a", "b")), binomial())
   # one level does not tell what the other class is, in a single row too
-  bad_response("a", binomial(), "one class only \\(\"a\"\\)")
-  bad_response(factor("a"), binomial(), "one class only \\(\"a\"\\)")
-  bad_response(factor("b", c("a", "b", "c")), binomial(), "one class only \\(\"b\"\\)")
+  bad_response("a", binomial(), "only one class \\(\"a\"\\)")
+  bad_response(factor("a"), binomial(), "only one class \\(\"a\"\\)")
+  bad_response(factor("b", c("a", "b", "c")), binomial(), "only one class \\(\"b\"\\)")
   expect_identical(respond(factor("b", c("a", "b")))[c("y", "levels")], list(y = 1, levels = c("a", "b")))
   bad_response(factor(c("a", "b", "c")), binomial())
   bad_response(c(-1, 1), binomial())
@@ -87,7 +87,7 @@ test_that("numbers outside the support are named with their row", {
     expect_equal(respond(c(1, 2), family)$y, c(1, 2))
   }
   bad_response(c(0.5, 1.5), beta_family(), "between 0 and 1, both excluded.*row 2 has 1.5")
-  bad_response(c(0.5, 0, 1), beta_family(), "row 2 has 0, and 1 more row. Squeeze it.*n = 3")
+  bad_response(c(0.5, 0, 1), beta_family(), "row 2 has 0, and 1 more row. Move it inside.*n = 3")
   expect_equal(respond(c(0.5, 0.1), beta_family())$y, c(0.5, 0.1))
 })
 
@@ -114,8 +114,8 @@ test_that("classes are factors, text, logical or whole numbers", {
     codes <- respond(c(10, 2, 7), family)
     expect_equal(codes[c("y", "levels")], list(y = c(2, 0, 1), levels = c("2", "7", "10")))
     bad_response(c(1, 1.5), family, "whole numbers; row 2 has 1.5")
-    bad_response(c("a", "a"), family, "one class only \\(\"a\"\\)")
-    bad_response("a", family, "one class only \\(\"a\"\\)")
+    bad_response(c("a", "a"), family, "only one class \\(\"a\"\\)")
+    bad_response("a", family, "only one class \\(\"a\"\\)")
     bad_response(factor(c("a", "b"), c("a", "b", "c", "d")), family, "levels \"c\", \"d\".*droplevels\\(\\)")
     bad_response(c("a", "b", "c"), family, "level \"b\"", weights = c(1, 0, 1))
     if (family$family == "stick_breaking") bad_response(cbind(c(1, 0), c(0, 1)), family, "`weights`")
@@ -137,12 +137,12 @@ test_that("ordered classes are ordered factors or whole numbers", {
   bad_response(letters[1:6], cumulative(), "not text.*\"d\", \\.\\.\\.\\)")
   bad_response(c(1, 2.5), cumulative(), "row 2 has 2.5")
   bad_response(cbind(1:3, 3:1), cumulative(), "a class per row")
-  bad_response(grades[c(1, 1)], cumulative(), "one class only")
+  bad_response(grades[c(1, 1)], cumulative(), "only one class")
   bad_response(grades[1:2], cumulative(), "level \"high\".*droplevels")
   # held thresholds need no rows to learn from
   held <- cumulative(thresholds = fixed(c(0, 1)))
   expect_equal(respond(grades[c(1, 1)], held)$y, c(1, 1))
-  bad_response(factor(c("a", "a"), ordered = TRUE), held, "one class only")
+  bad_response(factor(c("a", "a"), ordered = TRUE), held, "only one class")
   # any way to write a class will do in new data
   expect_equal(respond(c("low", "mid"), cumulative(), levels = levels(grades))$y, c(0, 1))
 })

@@ -55,7 +55,7 @@ test_that("a term with a `by` of its own is told what goes with the types of bot
   said <- message_of_error(galvi(y ~ iid(g, by = x):z, d))
   expect_match(said, "iid(g, by = x * z), if both are numbers", fixed = TRUE)
   expect_error(galvi(y ~ iid(g, by = x * z), d, hyper = "fixed"), NA)
-  expect_match(message_of_error(galvi(y ~ log(gp(x)), d)), "Terms add[.]$")
+  expect_match(message_of_error(galvi(y ~ log(gp(x)), d)), "Terms can only be added[.]$")
 })
 
 test_that("families that a refused one is told to use exist", {

@@ -262,7 +262,7 @@ test_that("a source that changes says so", {
   )
   for (change in other_rows) {
     expect_error(
-      held_fit(changing(change, 5), y ~ z), "not those of the first pass", class = "galvi_error_data"
+      held_fit(changing(change, 5), y ~ z), "differ from those of the first pass", class = "galvi_error_data"
     )
   }
   level <- function(d) transform(d, g = replace(g, 50001, "new"))

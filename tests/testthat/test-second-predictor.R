@@ -490,7 +490,9 @@ test_that("names, priors and predictions of a second predictor have its name", {
   expect_false("gaussian.variance" %in% fit$hyper$name)
   expect_identical(fit$prior[["sigma_x"]], normal(0, 1))
   expect_identical(fit$prior[["sigma_(Intercept)"]], normal(0, 2))
-  expect_identical(names(ranef(fit)), "iid(g)")
+  expect_identical(names(ranef(fit)), "g")
+  both <- galvi(list(y ~ x + iid(g), sigma ~ iid(g)), d, gaussian(), hyper = "fixed")
+  expect_identical(names(ranef(both)), c("g", "sigma.iid(g)"))
   expect_output(print(fit), "sigma ~ gp(x) + x", fixed = TRUE)
   expect_output(print(summary(fit)), "sigma: log link", fixed = TRUE)
   new <- d[c(3, 40), ]
@@ -561,7 +563,7 @@ test_that("a formula of brms is read for what it says", {
   fit <- galvi(bf, data = d, family = gaussian())
   expect_identical(fit$elbo, galvi(list(y ~ x, sigma ~ x), d, gaussian())$elbo)
   bf$pfix <- list(sigma = 1)
-  expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it by the family", class = "galvi_error_formula")
+  expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it in the family", class = "galvi_error_formula")
 })
 
 test_that("formulas that do not fit the family say so", {

@@ -159,7 +159,7 @@ test_that("correlations go to partial ones and back, and no others are taken", {
   refused(c(1, 0, 0))
   fit <- galvi(y ~ (1 + x + z | g), d)
   start <- stats::setNames(c(0.9, 0.9, -0.9), grep("cor", fit$hyper$name, value = TRUE))
-  expect_error(update(fit, start = start), "correlations of one matrix", class = "galvi_error_argument")
+  expect_error(update(fit, start = start), "valid correlation matrix", class = "galvi_error_argument")
   again <- update(fit, start = fit)
   expect_close(again$elbo, fit$elbo, tol$gradient)
 })
@@ -207,12 +207,17 @@ test_that("VarCorr() and ranef() have lme4's shape", {
   B <- S %*% t(X) %*% solve(Vy)
   fixed <- solve(18 * t(X) %*% solve(Vy, X))
   expect_close(V[, , 1], S - B %*% X %*% S + B %*% X %*% fixed %*% t(X) %*% t(B), tol$solve)
-  plain <- ranef(fit)[[1]]
+  plain <- ranef(fit)$Subject
   expect_close(plain$mean.Days, effects$Days, tol$solve)
   expect_close(plain$sd.Days^2, V[2, 2, ], tol$solve)
   nested <- galvi(y ~ iid(g) + iid(g, by = x), some_groups())
   expect_named(VarCorr(nested), c("g", "g.1"))
   expect_named(ranef(nested, condVar = TRUE), c("g", "g.1"))
+  # two terms of one factor keep their labels
+  expect_named(ranef(nested), c("iid(g)", "iid(g, by = x)"))
+  crossed <- galvi(y ~ (1 | g) + (1 | f), some_groups())
+  expect_named(ranef(crossed), c("g", "f"))
+  expect_named(ranef(crossed, condVar = TRUE), c("g", "f"))
   expect_error(VarCorr(galvi(y ~ x, some_groups())), "no random effects", class = "galvi_error_argument")
 })
 

@@ -307,7 +307,7 @@ test_that("inducing points are no effects", {
   d <- sparse_data(40)
   expect_length(ranef(held(real ~ gp(x, inducing = 4), d)), 0)
   found <- ranef(held(real ~ gp(x, inducing = 4) + iid(g), d))
-  expect_named(found, "iid(g)")
+  expect_named(found, "g")
 })
 
 test_that("Laplace with FITC averages the likelihood over what is open, and its slope is right", {

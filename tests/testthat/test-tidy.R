@@ -45,7 +45,7 @@ test_that("tidy has broom.mixed's kinds of effects, with a status for what was l
   vals <- tidy.galvi(fit, effects = "ran_vals", conf.int = TRUE)
   expect_identical(names(vals),
     c("effect", "group", "level", "term", "estimate", "std.error", "conf.low", "conf.high"))
-  effects <- ranef(fit)[["iid(gear)"]]
+  effects <- ranef(fit)$gear
   expect_identical(vals$level, rownames(effects))
   expect_identical(unique(vals$group), "iid(gear)")
   expect_identical(unique(vals$term), "(Intercept)")
