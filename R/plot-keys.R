@@ -1,0 +1,87 @@
+# Keys right of a panel: names with their marks, or a strip of colours.
+
+#' Inches that a key of these names wants
+#' @noRd
+key_room <- function(names, mark = 0.35) {
+  if (is.null(names)) return(0.15)
+  min(max(text_width(names, 0.85)) + mark, 0.35 * graphics::par("fin")[1L])
+}
+
+#' Names with their marks, smaller where there are many; at last some are left out
+#' @noRd
+margin_key <- function(names, colours, title = NULL, ...) {
+  marks <- list(...)
+  rows <- length(names) + 0.5 + length(title)
+  room <- graphics::par("mai")[4L]
+  fits <- c((room - 0.3) / max(text_width(names)), graphics::par("pin")[2L] / (1.05 * rows * line_inches()))
+  cex <- min(0.85, max(0.55, min(fits)))
+  most <- max(2, floor(graphics::par("pin")[2L] / (cex * line_inches()) - 0.5 - length(title)))
+  if (length(names) > most) {
+    shown <- unique(round(seq(1, length(names), length.out = most)))
+    names <- names[shown]
+    colours <- colours[shown]
+    marks <- lapply(marks, function(mark) if (length(mark) > 1L) mark[shown] else mark)
+  }
+  names <- fit_text(names, room - 0.3, cex)
+  corner <- panel_corner()
+  if (!is.null(title)) title <- fit_text(title, room - 0.1, cex)
+  do.call(graphics::legend, c(list(
+    corner$right, corner$top, names, col = colours, bty = "n", cex = cex, xpd = NA, xjust = 0, yjust = 1,
+    x.intersp = 0.7, seg.len = 1, title = title, title.adj = 0.1
+  ), marks))
+}
+
+#' The upper right corner of the panel in the axes' units
+#' @noRd
+panel_corner <- function() {
+  usr <- graphics::par("usr")
+  list(
+    right = if (graphics::par("xlog")) 10^usr[2L] else usr[2L],
+    top = if (graphics::par("ylog")) 10^usr[4L] else usr[4L]
+  )
+}
+
+# A strip of colours, its numbers and its title, in inches from the panel.
+key_strip <- list(gap = 0.1, wide = 0.14, numbers = 0.06, title = 0.08)
+
+strip_ticks <- function(colours) {
+  ticks <- pretty(colours$reach, 5)
+  ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]
+  list(at = ticks, text = format(ticks))
+}
+
+strip_room <- function(colours) {
+  numbers <- max(text_width(strip_ticks(colours)$text, 0.8))
+  key_strip$gap + key_strip$wide + key_strip$numbers + numbers + key_strip$title + 1.4 * line_inches()
+}
+
+#' A strip of colours with its scale, right of the panel; `breaks` are drawn across it
+#' @noRd
+colour_key <- function(colours, title) {
+  usr <- graphics::par("usr")
+  inch <- (usr[2L] - usr[1L]) / graphics::par("pin")[1L]
+  left <- usr[2L] + key_strip$gap * inch
+  right <- left + key_strip$wide * inch
+  graphics::rasterImage(
+    as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA
+  )
+  graphics::rect(left, usr[3L], right, usr[4L], border = "grey30", xpd = NA)
+  height_of <- function(value) {
+    usr[3L] + (value - colours$reach[1L]) / diff(colours$reach) * (usr[4L] - usr[3L])
+  }
+  if (!is.null(colours$breaks)) {
+    graphics::segments(left, height_of(colours$breaks), right, height_of(colours$breaks), col = "white",
+      lwd = 1.4, xpd = NA)
+  }
+  ticks <- strip_ticks(colours)
+  beside <- right + key_strip$numbers * inch
+  graphics::text(beside, height_of(ticks$at), ticks$text, adj = c(0, 0.5), cex = 0.8, xpd = NA)
+  wide <- max(text_width(ticks$text, 0.8)) + key_strip$title + 0.5 * line_inches()
+  graphics::text(beside + wide * inch, mean(usr[3:4]), fit_text(title, graphics::par("fin")[2L] - 0.2, 0.9),
+    srt = 90, cex = 0.9, xpd = NA)
+}
+
+colour_of <- function(value, colours) {
+  share <- pmin(pmax((value - colours$reach[1L]) / diff(colours$reach), 0), 1)
+  colours$palette[1L + round(100 * share)]
+}
