@@ -113,6 +113,7 @@ long_view <- function(object) {
   class(object) <- "galvi"
   object
 }
+
 #' @rdname predict.galvi_wide
 #' @export
 fitted.galvi_wide <- function(object, type = c("response", "link"), ...) {
