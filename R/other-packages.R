@@ -15,15 +15,16 @@
 #'   `hypotheses()` is about coefficients and uses their Gaussian posterior.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()` for families with a [glm()] twin. Other terms are
 #'   averaged over the data.
-#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()`, by the posterior mean and covariance (Wald tests).
+#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()`, by the posterior mean and covariance (Wald
+#'   tests).
 #' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` warns.
 #'
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi].
 #' * **insight**, **parameters**: formulas, data, `model_parameters()`, with the standard deviations of random effects.
 #'   `z` is the posterior mean in posterior standard deviations.
-#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"` and
-#'   `"eff"` (`"pred"` draws no intervals).
+#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"`
+#'   and `"eff"` (`"pred"` draws no intervals).
 #' * **knitr** prints fits and summaries as the console does.
 #'
 #' @section Checks:
@@ -199,7 +200,9 @@ getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", 
       "groups out by `simulateREs = \"user-specified\", re_formula = NA`."
     ))
   }
-  if (type != "normal") stop_galvi("argument", "simulateResiduals() cannot refit a fit of galvi(): use `refit = FALSE`.")
+  if (type != "normal") {
+    stop_galvi("argument", "simulateResiduals() cannot refit a fit of galvi(): use `refit = FALSE`.")
+  }
   check_not_counts(object, "simulateResiduals()")
   target <- draws_target(object, NULL, re_formula)
   t(unname(over_draws(object, target, check_whole(nsim, "nsim"), draw_response)))

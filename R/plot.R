@@ -5,11 +5,11 @@
 #'
 #' | `which` | what is drawn | arguments |
 #' |:--|:--|:--|
-#' | `"effects"` | the linear predictor or the mean response along the inputs of each term | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
+#' | `"effects"` | each term along its inputs | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
 #' | `"coefficients"` | a forest plot of the fixed effects; odds ratios and rate ratios | `level`, `exponentiate` |
 #' | `"residuals"` | a QQ plot of the quantile residuals | `newdata`, `by`, `level` |
 #' | `"worm"` | the same detrended: a worm plot | `newdata`, `by`, `level` |
-#' | `"predictive"` | a posterior predictive check: the response beside responses drawn from the fit | `newdata`, `ndraws`, `level` |
+#' | `"predictive"` | a posterior predictive check: observed beside predicted responses | `newdata`, `ndraws`, `level` |
 #' | `"calibration"` | observed frequencies against predicted probabilities, or the PIT histogram | `newdata`, `bins` |
 #' | `"survival"` | P(Y > t) along t | `newdata`, `level`, `n` |
 #' | `"relevance"` | how much the linear predictor depends on each variable | |

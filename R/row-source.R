@@ -1,5 +1,5 @@
-# Sources of rows that are not in memory. R/source-scan.R reads them for the first time,
-# R/source-passes.R again and again.
+# Sources of rows that are not in memory; those of databases and files are in R/row-source-database.R and
+# R/row-source-files.R. R/source-scan.R reads them for the first time, R/source-passes.R again and again.
 
 #' Data that are not in memory: databases, files, functions
 #'

@@ -36,7 +36,8 @@ waic.galvi <- function(x, ...) {
   rownames(pointwise) <- row.names(x$data)
   structure(
     list(
-      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, family = family_label(x), formula = x$formula
+      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, family = family_label(x),
+      formula = x$formula
     ),
     yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_waic", "waic", "loo")
   )
