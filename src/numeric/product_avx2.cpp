@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-// Not on Windows, where GCC does not align the stack for wide registers (its bug 54412).
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
-#define GALVI_HAS_AVX2_CODE
-#include <immintrin.h>
-#endif
+#include "numeric/avx2.h"
 
 namespace galvi {
 
