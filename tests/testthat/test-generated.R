@@ -47,3 +47,22 @@ test_that("no two functions of R/ have one name", {
   names <- regmatches(lines, regexpr("^[[:alpha:].][[:alnum:]._]*(?= <- function)", lines, perl = TRUE))
   expect_identical(names[duplicated(names)], character())
 })
+
+test_that("files that the pages for developers and comments name exist", {
+  here <- setwd(source_tree())
+  on.exit(setwd(here))
+  pages <- c("ARCHITECTURE.md", "CONTRIBUTING.md")
+  code <- list.files(c("R", "src"), "\\.(R|h|cpp)$", recursive = TRUE, full.names = TRUE)
+  # from the root or from src/; `*` and <name> stand for anything; on the pages also files without a folder
+  places <- c("", "src/", "src/*/", "tests/testthat/")
+  exists <- function(path) length(Sys.glob(paste0(places, gsub("<[a-z]+>", "*", path)))) > 0L
+  named_in <- function(files, pattern) {
+    lines <- unlist(lapply(files, readLines, encoding = "UTF-8"))
+    unique(unlist(regmatches(lines, gregexpr(pattern, lines, perl = TRUE))))
+  }
+  on_pages <- named_in(pages, "(?<![\\w.*/<>-])[\\w.*/<>-]+(\\.(R|Rmd|h|cpp|md|yml)\\b|/(?=`))")
+  in_code <- named_in(code, "(?<![\\w./])(R|tools|tests/\\w+)/[\\w.-]+\\.R\\b|(?<![\\w./])src/[\\w./-]+\\.(h|cpp)\\b")
+  expect_gt(length(on_pages), 80L)
+  expect_gt(length(in_code), 25L)
+  expect_identical(Filter(Negate(exists), c(on_pages, in_code)), character())
+})
