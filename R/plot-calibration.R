@@ -2,22 +2,16 @@
 # probability integral transform.
 
 calibration_panels <- function(fit, settings) {
-  newdata <- settings$newdata
   if (is_mixed(fit$family)) {
     stop_galvi("argument", paste(
       "`which = \"calibration\"` is for one family, and the columns of this fit have their own: use \"residuals\" or",
       "\"predictive\"."
     ))
   }
-  if (is.null(newdata)) {
-    check_has_rows(fit, "give `newdata`, a data frame with the response")
-    # cavities are those of the factorised posterior, as in loo()
-    fit <- factorised_view(fit)
-  }
-  target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
-  if (is.null(target$y)) stop_galvi("newdata", "`which = \"calibration\"` needs the response in `newdata`.")
-  if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
-  panel <- calibration_heads(fit, newdata, target$n)
+  plotted <- plotted_rows(fit, settings$newdata, "calibration")
+  fit <- plotted$fit
+  target <- plotted$target
+  panel <- calibration_heads(fit, settings$newdata, target$n)
   panel$fit <- fit
   if (has_two_classes(fit)) {
     p <- response_moment(fit, latent_marginals(fit, target), "mean")
@@ -36,6 +30,25 @@ calibration_panels <- function(fit, settings) {
     name = panel$name, draw = function(look) (if (pit) draw_pit else draw_reliability)(panel, look),
     gg = function() (if (pit) gg_pit else gg_reliability)(panel)
   )))
+}
+
+#' Rows with their responses that predictions are compared with: new ones, or those of the fit
+#'
+#' @param left_out Is each row of the fit predicted from the others?
+#' @return list(fit: whose posterior predicts them, target)
+#' @noRd
+plotted_rows <- function(fit, newdata, which, left_out = TRUE) {
+  if (is.null(newdata)) {
+    check_has_rows(fit, "give `newdata`, a data frame with the response")
+    # cavities are those of the factorised posterior, as in loo()
+    if (left_out) fit <- factorised_view(fit)
+  }
+  target <- if (!is.null(newdata)) {
+    new_target(fit, newdata, response = TRUE)
+  } else if (left_out) loo_target(fit) else training_target(fit)
+  if (is.null(target$y)) stop_galvi("newdata", sprintf("`which = \"%s\"` needs the response in `newdata`.", which))
+  if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
+  list(fit = fit, target = target)
 }
 
 no_rows_words <- function(newdata) {

@@ -7,14 +7,10 @@ most_dots <- 50L
 #' @noRd
 group_panels <- function(fit, spec, settings) {
   effects <- field_posterior(fit, spec)
-  z <- stats::qnorm(tails(settings$level))
   copies <- if (is.null(effects$by)) list(NULL) else as.list(spec$by_levels)
   panels <- lapply(copies, function(copy) lapply(seq_len(n_latents(fit)), function(k) {
     own <- if (is.null(copy)) seq_along(effects$level) else which(effects$by == copy)
-    mean <- effects$mean[own, k]
-    sd <- effects$sd[own, k]
-    data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
-    names(data)[1L] <- variable_name(spec$inputs[[1L]])
+    data <- level_intervals(spec, effects, own, k, settings$level)
     name <- paste0(
       spec$label, if (!is.null(copy)) paste0(", ", variable_name(spec$by), " = ", copy),
       if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k])
@@ -24,23 +20,30 @@ group_panels <- function(fit, spec, settings) {
     if (is.null(map)) return(list(panel_of(fit, panel, draw_dots, gg_dots)))
     panel$colours <- around_zero
     c(list(panel_of(fit, panel, draw_map, gg_map)), if ("sd" %in% settings$what) {
-      list(panel_of(fit, sd_of_map(fit, panel, sd), draw_map, gg_map))
+      list(panel_of(fit, sd_of_map(fit, panel, effects$sd[own, k]), draw_map, gg_map))
     })
   }))
   unlist(unlist(panels, recursive = FALSE), recursive = FALSE)
+}
+
+#' Effects of latent k with their credible intervals, a row for each level
+#' @param own Which of the effects.
+#' @noRd
+level_intervals <- function(spec, effects, own, k, level) {
+  z <- stats::qnorm(tails(level))
+  mean <- effects$mean[own, k]
+  sd <- effects$sd[own, k]
+  data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
+  stats::setNames(data, c(variable_name(spec$inputs[[1L]]), "fit", "lwr", "upr"))
 }
 
 #' A caterpillar plot of each effect that varies by group
 #' @noRd
 slope_panels <- function(fit, spec, settings) {
   effects <- term_type(spec)$posterior(fit, spec)
-  z <- stats::qnorm(tails(settings$level))
   panels <- lapply(spec$columns, function(column) lapply(seq_len(n_latents(fit)), function(k) {
     own <- effects$effect == column
-    mean <- effects$mean[own, k]
-    sd <- effects$sd[own, k]
-    data <- data.frame(effects$level[own], fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd)
-    names(data)[1L] <- variable_name(spec$inputs[[1L]])
+    data <- level_intervals(spec, effects, own, k, settings$level)
     name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
     panel <- list(data = data, name = name, labels = c(in_units(effect_words(column), fit), ""))
     panel_of(fit, panel, draw_dots, gg_dots)

@@ -5,11 +5,7 @@ most_bars <- 40L
 
 predictive_panels <- function(fit, settings) {
   own <- as_long(fit)
-  newdata <- settings$newdata
-  if (is.null(newdata)) check_has_rows(own, "give `newdata`, a data frame with the response")
-  target <- if (is.null(newdata)) training_target(own) else new_target(own, newdata, response = TRUE)
-  if (is.null(target$y)) stop_galvi("newdata", "`which = \"predictive\"` needs the response in `newdata`.")
-  if (target$n == 0L) stop_galvi("newdata", "`newdata` has no complete rows.")
+  target <- plotted_rows(own, settings$newdata, "predictive", left_out = FALSE)$target
   check_right_censored(target)
   rows <- predictive_rows(target)
   if (!length(rows$row)) stop_galvi("argument", "`which = \"predictive\"` needs a row whose weight is not zero.")

@@ -52,14 +52,9 @@ plotted_residuals <- function(fit, newdata, which) {
       "\"calibration\" or \"predictive\"."
     ), what))
   }
-  fit <- as_long(fit)
-  if (is.null(newdata)) {
-    check_has_rows(fit, "give `newdata`, a data frame with the response")
-    fit <- factorised_view(fit)
-  }
-  target <- if (is.null(newdata)) loo_target(fit) else new_target(fit, newdata, response = TRUE)
-  if (is.null(target$y)) stop_galvi("newdata", sprintf("%s needs the response in `newdata`.", what))
-  if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
+  plotted <- plotted_rows(as_long(fit), newdata, which)
+  fit <- plotted$fit
+  target <- plotted$target
   names <- if (is.null(target$omitted)) target$names else target$names[-target$omitted]
   target$marginals <- latent_marginals(fit, target)
   weights <- if (is.null(newdata)) fit$model$weights[match(names, row.names(fit$data))] else target$weights
