@@ -1,6 +1,7 @@
 // The border: what the core's registries have, as R reads it. R asks what a thing can, never for its name.
 #include <Rcpp/Lightest>
 
+#include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "expectation/expectation.h"
 #include "numeric/backend.h"
