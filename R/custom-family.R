@@ -166,7 +166,7 @@ density_callbacks <- function(functions) {
       parameters = functions$parameters, reference = as.numeric(functions$reference)
     ),
     if (!is.null(functions$derivatives)) {
-      list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, eta, owner))
+      list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, owner))
     }
   )
 }
@@ -204,7 +204,7 @@ check_log_density <- function(l, y, eta, p, functions, owner) {
   l
 }
 
-check_derivatives <- function(d, y, eta, owner) {
+check_derivatives <- function(d, y, owner) {
   right <- is.list(d) && length(d) == 2L && all(vapply(d, is.numeric, NA)) && all(lengths(d) == length(y))
   if (!right) {
     stop_galvi("callback", sprintf(

@@ -167,7 +167,7 @@ in_cells <- function(class, edges) {
 
 #' The most probable class everywhere, in stronger colour where it is surer, and its probability's contours
 #' @noRd
-region_panel <- function(fit, spec, variables, settings, grid) {
+region_panel <- function(fit, spec, variables, grid) {
   prob <- class_probabilities(fit, frame_marginals(fit, grid$frame))
   levels <- response_levels(fit)
   data <- data.frame(

@@ -15,7 +15,7 @@ group_panels <- function(fit, spec, settings) {
       spec$label, if (!is.null(copy)) paste0(", ", variable_name(spec$by), " = ", copy),
       if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k])
     )
-    map <- term_map(fit, spec, effects$level[own], settings$map)
+    map <- term_map(spec, effects$level[own], settings$map)
     panel <- list(data = data, map = map, name = name, labels = c(in_units("effect", fit), ""))
     if (is.null(map)) return(list(panel_of(fit, panel, draw_dots, gg_dots)))
     panel$colours <- around_zero

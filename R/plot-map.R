@@ -39,7 +39,7 @@ as_simple_features <- function(map) {
 #' Regions are found by a column of the map that is called as the term's variable, by the map's names, or in
 #' the order of the graph.
 #' @noRd
-term_map <- function(fit, spec, levels, map) {
+term_map <- function(spec, levels, map) {
   if (is.null(map)) return(spec$outlines)
   variable <- variable_name(spec$inputs[[1L]])
   keys <- list(map$table[[variable]], map$names, as.character(seq_along(map$rings)))

@@ -188,7 +188,7 @@ gg_qq <- function(fit, panel) {
 draw_worm <- function(fit, panel, look) {
   data <- panel$data
   data$deviation <- data$residual - data$theoretical
-  band <- worm_band(panel, data)
+  band <- worm_band(panel)
   open_panel(range(data$theoretical), worm_reach(data, band), panel$labels[1L], "deviation", panel$name, panel$note,
     look)
   draw_band(band$at, band$lower, band$upper, "grey40")
@@ -203,7 +203,7 @@ gg_worm <- function(fit, panel) {
   data <- panel$data
   data$deviation <- data$residual - data$theoretical
   curve <- worm_curve(data)
-  band <- worm_band(panel, data)
+  band <- worm_band(panel)
   reach <- worm_reach(data, band)
   data <- thinned(data)
   data$outside <- is_outside(data)
@@ -214,7 +214,7 @@ gg_worm <- function(fit, panel) {
     ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = "deviation")
 }
 
-worm_band <- function(panel, data) {
+worm_band <- function(panel) {
   band <- panel$band
   band[c("lower", "upper")] <- band[c("lower", "upper")] - band$at
   band

@@ -5,7 +5,7 @@ surface_panels <- function(fit, spec, variables, settings) {
   grid <- surface_grid(fit, variables, settings)
   of_classes <- has_classes(fit) && settings$scale == "response"
   c(
-    if (of_classes) list(region_panel(fit, spec, variables, settings, grid)) else {
+    if (of_classes) list(region_panel(fit, spec, variables, grid)) else {
       lapply(seq_len(n_latents(fit)), function(k) surface_panel(fit, spec, variables, settings, grid, k))
     },
     if ("sd" %in% settings$what) sd_panels(fit, spec, variables, settings, grid)

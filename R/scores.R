@@ -123,7 +123,6 @@ screeplot.galvi <- function(x, d = NULL, main = "", ...) {
   if (is.null(d)) d <- seq_len(min(most, max(5L, own + 1L)))
   bad <- !is.numeric(d) || !length(d) || !all(d %in% seq_len(most))
   if (bad) stop_galvi("argument", sprintf("`d` must be whole numbers between 1 and %d, not %s.", most, describe(d)))
-  call <- x$call
   frame <- parent.frame()
   fits <- lapply(d, function(k) {
     if (k == own && !...length()) return(x)

@@ -194,7 +194,6 @@ row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]
 #' @param f f(x, at): values at x of the functions with numbers `at`.
 #' @noRd
 rising_root <- function(f, lower, upper, tolerance = 1e-9) {
-  n <- length(lower)
   at <- which(upper > lower)
   out <- lower
   if (!length(at)) return(out)
