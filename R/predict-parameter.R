@@ -1,0 +1,133 @@
+# Predictions of the second parameter, on its own scale.
+
+#' Posterior mean, sd and credible limits of the parameter; the inverse link is increasing
+#' @noRd
+predict_parameter <- function(view, target, options) {
+  marginals <- latent_marginals(view, target)
+  result <- list(fit = response_moment(view, marginals, "mean"))
+  if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
+  if (options$interval == "credible") {
+    limits <- view$family$linkinv(credible_limits(marginals, options$level))
+    result$fit <- with_limits(result$fit, limits)
+  }
+  result
+}
+
+#' Credible limits of E[y | eta]
+#'
+#' If it does not depend on the second predictor, it increases with the first. With excess zeros it is a product, whose
+#' distribution function is a mean over the predictor of the zeros. For times it depends on both predictors.
+#' @noRd
+limits_of_both <- function(fit, marginals, level) {
+  at <- function(view, eta, second) {
+    response_moment(view, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
+  }
+  if (family_type(fit$family)$times) {
+    return(exp(limits_over_both(fit, marginals, level, function(view, row, eta, second) log(at(view, eta, second)))))
+  }
+  if (!isTRUE(family_type(fit$family)$second$always)) {
+    second <- marginals$mean[, 2L]
+    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, second)))
+  }
+  nodes <- seq(-6, 6, by = 0.2)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  states <- marginal_states(fit, marginals)
+  limits_of_row <- function(n) {
+    parts <- lapply(states, function(state) {
+      m <- state$mean[n, ]
+      sd <- sqrt(state$variance[n, ])
+      share <- stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE)
+      # for each share, the first predictor at which log(mean) + share is `log_value`, by interpolation on the grid
+      grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
+      log_mean <- log(at(at_hyper(fit, state$hyper), grid, rep(-1e3, length(grid))))
+      cdf <- function(log_value) {
+        eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
+        sum(weights * stats::pnorm(eta, m[1L], max(sd[1L], 1e-12)))
+      }
+      weight <- if (length(state$weight) > 1L) state$weight[n] else state$weight
+      list(weight = weight, cdf = cdf, range = c(min(log_mean) + min(share), max(log_mean) + max(share)))
+    })
+    range <- range(vapply(parts, `[[`, numeric(2L), "range"))
+    cdf <- function(x) sum(vapply(parts, function(part) part$weight * part$cdf(x), 0))
+    vapply(tails(level), function(p) {
+      exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
+    }, 0)
+  }
+  t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
+}
+
+#' Credible limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
+#' @noRd
+tail_limits_of_both <- function(fit, tail, target, marginals, options) {
+  columns <- lapply(options$at, function(t) {
+    log_odds <- function(view, row, eta, second) {
+      given <- list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
+      part <- function(what) {
+        log(response_moment(view, given, what, rep(target$size[row], length(eta)), rep(t, length(eta))))
+      }
+      if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
+    }
+    stats::plogis(limits_over_both(fit, marginals, options$level, log_odds))
+  })
+  lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
+}
+
+#' Credible limits of a function of both predictors that is monotone in the first
+#'
+#' Its distribution function is that for a fixed second predictor, averaged over the second predictor. The function is
+#' interpolated on a grid of the first.
+#' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is
+#'   nearly linear in eta.
+#' @return N* x 2.
+#' @noRd
+limits_over_both <- function(fit, marginals, level, value) {
+  z <- seq(-7, 7, by = 0.35)
+  nodes <- seq(-6, 6, by = 0.25)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  states <- marginal_states(fit, marginals)
+  of_state <- function(n, state) {
+    m <- state$mean[n, ]
+    sd <- sqrt(state$variance[n, ])
+    V <- matrix(value(at_hyper(fit, state$hyper), n, rep(m[1L] + sd[1L] * z, length(nodes)),
+      rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
+    list(below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
+  }
+  of_row <- function(n) {
+    parts <- lapply(states, function(state) of_state(n, state))
+    below <- function(x) sum(vapply(parts, function(part) part$weight * part$below(x), 0))
+    finite <- range(vapply(parts, `[[`, numeric(2L), "finite"))
+    vapply(tails(level), function(p) {
+      if (below(finite[2L]) < p) return(Inf)
+      if (below(finite[1L]) > p) return(-Inf)
+      stats::uniroot(function(x) below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
+    }, 0)
+  }
+  t(vapply(seq_len(nrow(marginals$mean)), of_row, numeric(2L)))
+}
+
+#' The distribution function of a mixture of monotone functions of a standard normal variable
+#'
+#' @param V Values of the functions at z, a column for each; z is equidistant and symmetric about 0. Functions are
+#'   interpolated linearly. The distribution of one that is constant, or finite at one point at most, is a step.
+#' @param weights Weights of the columns.
+#' @noRd
+mixture_below <- function(V, z, weights) {
+  columns <- seq_len(ncol(V))
+  # a decreasing function of z is an increasing function of -z
+  falls <- V[1L, ] > V[nrow(V), ]
+  V[, falls] <- V[rev(seq_along(z)), falls]
+  known <- is.finite(V)
+  first <- max.col(t(known), "first")
+  last <- max.col(t(known), "last")
+  ends <- function(at) V[cbind(at, columns)]
+  step <- colSums(known) < 2L | ends(first) == ends(last)
+  at_step <- V[(nrow(V) + 1L) / 2L, ]
+  function(x) {
+    k <- pmax(pmin(colSums(V <= x), last - 1L), first, 1L)
+    low <- ends(k)
+    share <- (x - low) / (ends(pmin(k + 1L, nrow(V))) - low)
+    share[is.nan(share)] <- 0
+    at <- pmin(pmax(z[k] + share * (z[2L] - z[1L]), z[first]), z[last])
+    sum(weights * ifelse(step, at_step <= x, stats::pnorm(at)))
+  }
+}
