@@ -238,7 +238,9 @@ was_stopped <- function(result) {
 
 warn_not_converged <- function(fit) {
   reason <- fit$convergence$message
-  if (!length(reason) || !nzchar(reason)) reason <- "the maximum number of steps was reached; raise max_iterations in galvi_control()"
+  if (!length(reason) || !nzchar(reason)) {
+    reason <- "the maximum number of steps was reached; raise max_iterations in galvi_control()"
+  }
   warn_galvi(
     "convergence",
     paste0(

@@ -35,7 +35,6 @@ spec_has_dot <- function(spec) any(vapply(spec$inputs, is_dot, NA))
 
 expand_dot <- function(spec, columns) {
   if (!spec_has_dot(spec)) return(spec)
-  at <- which(vapply(spec$inputs, is_dot, NA))
   written <- vapply(spec$inputs, deparse_one, "")
   spread <- lapply(spec$inputs, function(e) if (is_dot(e)) columns else list(e))
   spec$inputs <- unlist(spread, recursive = FALSE)
