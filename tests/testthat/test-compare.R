@@ -121,7 +121,7 @@ test_that("what cannot run is an error only where nothing can", {
   expect_error(galvi_compare(y ~ gp(x), d, binomial(), wieghts = w), "`weights`",
                class = "galvi_error_argument")
   expect_error(galvi_compare(3), class = "galvi_error_formula")
-  expect_error(galvi_compare(y ~ gp(x), d, binomial(), "newton", "fixed", NULL, 2, 3), "without a name",
+  expect_error(galvi_compare(y ~ gp(x), d, binomial(), "newton", "fixed", NULL, 2, 3), "1 unnamed argument",
                class = "galvi_error_argument")
   expect_error(galvi_compare(y ~ gp(q), d, binomial()), class = "galvi_error_data")
 })
