@@ -65,9 +65,9 @@
 #' @param method The inference algorithm: `"auto"` or one of those listed in [galvi_methods()].
 #' @param expectation How E_q\[log p(y | eta)\] is computed: `"auto"` (exactly) or one of the methods, bounds and
 #'   approximations listed in [galvi_methods()].
-#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound. `"fixed"` leaves them
-#'   at their starting values (parameters of families at their defaults, see [galvi_family()]). `"integrate"` averages
-#'   over their posterior: the fit is then a weighted mixture of Gaussian posteriors at several values of the
+#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound; standard deviations and
+#'   intervals are then conditional on the estimates. `"fixed"` leaves them at their starting values (parameters of
+#'   families at their defaults, see [galvi_family()]). `"integrate"` averages over their posterior: the fit is then a weighted mixture of Gaussian posteriors at several values of the
 #'   hyperparameters (`galvi_control(hyper_design = )`), and everything that is computed from the fit includes their
 #'   uncertainty; see `vignette("uncertainty", package = "galvi")`. A hyperparameter without a prior then gets a weak
 #'   one: log-normal around its starting value, within a factor of 50 with probability 0.95; uniform for proportions

@@ -81,7 +81,7 @@ print_call <- function(call, formula, second) {
 
 #' Notes and warnings, printed last
 #' @noRd
-print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_note(fit)) {
+print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(fit)) {
   print_note(note)
   said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
   if (said || !fit$convergence$converged) print_message(fit$convergence)
@@ -93,7 +93,13 @@ left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitt
 
 #' A sentence if the posterior sds of coefficients are too small, else NULL
 #' @noRd
-dependence_note <- function(fit) {
+narrow_note <- function(fit) {
+  if (is.null(fit$states) && any(threshold_table(fit)$status == "learned")) {
+    return(paste(
+      "The posterior standard deviations and intervals of these coefficients are too small, because they take the",
+      "estimated thresholds as known. With hyper = \"integrate\" they include the uncertainty of the thresholds."
+    ))
+  }
   if (!ignores_dependence(fit)) return(NULL)
   if (is_distributional(fit)) {
     return(sprintf(paste(
@@ -216,6 +222,9 @@ print_hyper <- function(hyper, thresholds, digits) {
   names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
   if (all(is.na(root))) table <- table[-3L]
   print(table, row.names = FALSE)
+  if (any(is.na(shown$lwr) & shown$status == "learned") && !all(is.na(shown$lwr))) {
+    cat("No interval: the data do not determine the parameter.\n")
+  }
 }
 
 # Limits of hyperparameters, empty where there are none.
