@@ -112,10 +112,12 @@ check_finite_columns <- function(W) {
 fixed_priors <- function(spec, W, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   sd <- slope_scale(W, context$weights)
-  if (!all(is.finite(sd))) {
+  small <- sd < 1 & !is.finite((context$spread / sd)^2) & is.finite(context$spread^2)
+  bad <- which(!is.finite(sd) | small)[1L]
+  if (!is.na(bad)) {
     stop_galvi("data", sprintf(
-      "`%s` has values so large that their variance overflows: use other units.",
-      spec$columns[!is.finite(sd)][1L]
+      "`%s` has values so %s overflows: use other units.", spec$columns[bad],
+      if (small[bad]) "small that the variance of its default prior" else "large that their variance"
     ))
   }
   one <- function(j) {

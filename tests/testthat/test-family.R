@@ -65,8 +65,8 @@ test_that("every family prints, survives saveRDS and says what it holds", {
 
 test_that("links and families that cannot be are refused by name", {
   family_refused(binomial("cauchit"), "cauchit")
-  family_refused(quasibinomial(), "binomial\\(\\)")
-  family_refused(quasipoisson(), "poisson\\(\\)")
+  family_refused(quasibinomial(), "beta_binomial\\(\\)")
+  family_refused(quasipoisson(), "negbinomial\\(\\)")
   family_refused(quasi(), "quasi")
   family_refused(Gamma(), "inverse link.*Gamma\\(\"log\"\\)")
   family_refused(Gamma, "inverse link")
