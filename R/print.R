@@ -48,6 +48,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 #' @param x A summary.
 #' @noRd
 print_model <- function(x, digits) {
+  check_whole(digits, "digits", upper = 22)
   print_call(x$call, x$formula, x$second)
   cat("Family: ", x$family, "\n", sep = "")
   what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"

@@ -158,7 +158,9 @@ as_prior_list <- function(prior, second = NULL) {
   }
   if (is.null(prior)) return(list())
   if (is_normal(prior)) return(list(default = prior))
-  if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
+  # brms' priors are a data frame
+  is_plain_list <- is.list(prior) && !is_value(prior) && !is.data.frame(prior)
+  if (!is_plain_list || is.null(names(prior)) || any(!nzchar(names(prior)))) {
     stop_galvi("prior", sprintf(
       "`prior` must be normal(), or a list of normal() named by coefficients, `intercept` and `default`, not %s.",
       if (is_value(prior)) format(prior) else describe(prior)

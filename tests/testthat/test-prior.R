@@ -97,3 +97,9 @@ test_that("columns on scales where variances overflow are named, with what is wr
     expect_error(galvi(y ~ x, transform(d, x = x * size)), paste("`x` has values", word), class = "galvi_error_data")
   }
 })
+
+test_that("a data frame, as brms' priors are, is not a list of priors", {
+  brms_prior <- structure(data.frame(prior = "normal(0, 1)", class = "b"), class = c("brmsprior", "data.frame"))
+  expect_error(galvi(mpg ~ wt, mtcars, prior = brms_prior), "`prior` must be normal[(][)], or a list",
+    class = "galvi_error_prior")
+})
