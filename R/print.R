@@ -223,9 +223,6 @@ print_hyper <- function(hyper, thresholds, digits) {
   names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
   if (all(is.na(root))) table <- table[-3L]
   print(table, row.names = FALSE)
-  if (any(is.na(shown$lwr) & shown$status == "learned") && !all(is.na(shown$lwr))) {
-    cat("No interval: the data do not determine the parameter.\n")
-  }
 }
 
 # Limits of hyperparameters, empty where there are none.
