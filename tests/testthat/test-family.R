@@ -61,6 +61,7 @@ test_that("every family prints, survives saveRDS and says what it holds", {
   expect_output(print(categorical("a")), "refcat: \"a\"")
   expect_output(print(categorical()), "refcat: none")
   expect_output(print(asymmetric_laplace(0.9)), "quantile: 0.9")
+  expect_output(print(galvi(mpg ~ wt, mtcars, tweedie(1.4))), "Family: tweedie (log link, power 1.4)", fixed = TRUE)
 })
 
 test_that("links and families that cannot be are refused by name", {
