@@ -65,7 +65,7 @@ test_that("cumulative() is MASS's polr()", {
   }
 })
 
-test_that("sds of cumulative() are those of polr() once the thresholds are integrated over; until then a note says so", {
+test_that("sds of cumulative() are polr() ones with the thresholds integrated over; else a note says so", {
   skip_if_not_installed("MASS")
   theirs <- MASS::polr(Sat ~ Infl + Cont, weights = Freq, data = MASS::housing, Hess = TRUE)
   default <- galvi(Sat ~ Infl + Cont, MASS::housing, weights = Freq, family = cumulative(), prior = wide)
