@@ -61,10 +61,12 @@ deparse_one <- function(x) {
 
 # The accepted name closest to `name`, NULL if none is similar.
 nearest_name <- function(name, known) {
-  if (!length(known) || !nzchar(name)) return(NULL)
+  plain <- function(x) gsub("[._]", "", tolower(x))
+  known <- known[nzchar(plain(known))]
+  if (!length(known) || !nzchar(plain(name))) return(NULL)
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
-  # one name may be the start of the other: "iter" for "iterations", "tolerance" for "tol"
-  starts <- startsWith(tolower(known), tolower(name)) | startsWith(tolower(name), tolower(known))
+  # one name may be the start of the other: "iter" for "iterations", "tolerance" for "tol", "re.form" for "re_formula"
+  starts <- startsWith(plain(known), plain(name)) | startsWith(plain(name), plain(known))
   best <- if (any(starts)) which(starts)[which.min(distance[starts])] else which.min(distance)
   # two fifths of the longer name may differ, but not all of it
   allowed <- min(nchar(name) - 1, max(1, floor(0.4 * max(nchar(name), nchar(known[best])))))

@@ -21,6 +21,11 @@
 #' With other terms they use the independent one, and `print()` says so. The latent values of [stick_breaking()] are
 #' independent in the exact posterior too.
 #'
+#' @section Ordered classes:
+#' Posterior standard deviations of [cumulative()] models take the estimated thresholds as known. The thresholds and the
+#' coefficients are correlated, so these standard deviations and credible intervals are too small, and `print()` says
+#' so. With `hyper = "integrate"` they include the uncertainty of the thresholds.
+#'
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: return the effects of [iid()] and [random-slopes] by grouping factor, with posterior
 #'   covariances, as lme4 does? FALSE by default.

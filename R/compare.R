@@ -23,7 +23,8 @@
 #' @param methods Names of methods (see [galvi_methods()]), which may include `"auto"`; NULL for all.
 #' @param hyper `"fixed"` (the default) or `"optimise"`, as in [galvi()].
 #' @param newdata NULL, or a data frame with the response and the variables of the formula, for the held-out measures.
-#' @param path Number of points along each path at which these are computed, a whole number; 0 for the end only.
+#' @param path Number of points along each path at which the held-out measures are computed, a whole number; 0 for the
+#'   end only.
 #' @param ... For `galvi_compare()`, other arguments of [galvi()]: `expectation`, `start`, `prior`, `weights`, `control`
 #'   and so on. Must be empty for the methods.
 #' @param object,x The value of `galvi_compare()`, or its summary.

@@ -51,9 +51,11 @@
 "oral"
 
 #' @rdname oral
+#' @format NULL
 "germany_graph"
 
 #' @rdname oral
+#' @format NULL
 "germany_map"
 
 #' Banana data: two overlapping classes in the plane

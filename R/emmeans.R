@@ -133,10 +133,18 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL,
     label <- if (of_response && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
     list(tran = link, inv.lbl = label)
   }
+  if (is_censored(object)) misc$postGridHook <- without_surv
   list(
     X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc
   )
+}
+
+# emmeans() takes Surv() on the left side for a transformation of the response, beside the link or instead of it.
+without_surv <- function(object, ...) {
+  object@misc$tran2 <- NULL
+  if (identical(object@misc$tran, "Surv")) object@misc[c("tran", "inv.lbl")] <- NULL
+  object
 }
 
 # ---- effects ----

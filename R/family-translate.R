@@ -34,9 +34,9 @@ family_translations <- function() {
 # Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- function() {
   c(
-    "^quasibinomial$" = "a quasi family has no likelihood, which variational inference needs; use binomial()",
-    "^quasipoisson$" = "a quasi family has no likelihood, which variational inference needs; use poisson()",
-    "^quasi" = "a quasi family has no likelihood, which variational inference needs",
+    "^quasibinomial$" = "a quasi family has no likelihood; use beta_binomial() for overdispersed proportions",
+    "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
+    "^quasi" = "a quasi family has no likelihood",
     "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
     "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",

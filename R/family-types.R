@@ -83,8 +83,8 @@ family_types <- function() {
       links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
       example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
       no_second = c(shape = paste(
-        "as accelerated failure times it has no evidence bound then: the mean of exp(-shape eta) is infinite where",
-        "the logarithm of the shape is Gaussian. As proportional hazards it has one: weibull(form = \"ph\")"
+        "in its accelerated form the evidence bound would not exist, because the mean of exp(-shape eta) is infinite",
+        "when the logarithm of the shape is Gaussian. Use the proportional-hazards form, weibull(form = \"ph\")"
       ))
     ),
     weibull_ph = list(

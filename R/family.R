@@ -87,7 +87,8 @@
 #'
 #' `cumulative` estimates its thresholds, which take the place of the intercept: with or without `0 +` there is none.
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
-#' `cumulative.low|medium`.
+#' `cumulative.low|medium`. Posterior standard deviations of the coefficients are conditional on the estimated
+#' thresholds and therefore too small, unless the model is fitted with `hyper = "integrate"`.
 #'
 #' @section Several maxima:
 #' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several

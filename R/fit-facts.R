@@ -69,7 +69,7 @@ latent_names <- function(fit) {
   if (length(names) == k) names else paste0("latent", seq_len(k))
 }
 
-#' One line for headings, such as `binomial (logit link)`
+#' One line for headings, such as `binomial (logit link)` or `tweedie (log link, power 1.5)`
 #' @noRd
 family_label <- function(fit) {
   if (is_mixed(fit$family)) return(mixed_label(fit$family))
@@ -77,7 +77,9 @@ family_label <- function(fit) {
   links <- if (is.null(second)) paste(fit$family$link, "link") else {
     sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)
   }
-  sprintf("%s (%s)", fit$family$family, links)
+  options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
+  given <- sprintf("%s %s", names(options), vapply(options, format, ""))
+  sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))
 }
 
 #' Is `fit$elbo` the log evidence, a lower bound on it, or neither?

@@ -65,15 +65,16 @@
 #' @param method The inference algorithm: `"auto"` or one of those listed in [galvi_methods()].
 #' @param expectation How E_q\[log p(y | eta)\] is computed: `"auto"` (exactly) or one of the methods, bounds and
 #'   approximations listed in [galvi_methods()].
-#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound. `"fixed"` leaves them
-#'   at their starting values (parameters of families at their defaults, see [galvi_family()]). `"integrate"` averages
-#'   over their posterior: the fit is then a weighted mixture of Gaussian posteriors at several values of the
-#'   hyperparameters (`galvi_control(hyper_design = )`), and everything that is computed from the fit includes their
-#'   uncertainty; see `vignette("uncertainty", package = "galvi")`. A hyperparameter without a prior then gets a weak
-#'   one: log-normal around its starting value, within a factor of 50 with probability 0.95; uniform for proportions
-#'   and correlations. As the weights are exp(bound), variances of random effects are biased downwards: in simulations
-#'   with one binary row for each level the 95 % intervals had a posterior probability of 0.89, with four rows of 0.92
-#'   to 0.95 (the former where the variance is large), with counts of 0.94 or more.
+#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound; standard deviations
+#'   and intervals are then conditional on the estimates. `"fixed"` leaves them at their starting values (parameters of
+#'   families at their defaults, see [galvi_family()]). `"integrate"` averages over their posterior: the fit is then a
+#'   weighted mixture of Gaussian posteriors at several values of the hyperparameters
+#'   (`galvi_control(hyper_design = )`), and everything that is computed from the fit includes their uncertainty; see
+#'   `vignette("uncertainty", package = "galvi")`. A hyperparameter without a prior then gets a weak one: log-normal
+#'   around its starting value, within a factor of 50 with probability 0.95; uniform for proportions and correlations.
+#'   As the weights are exp(bound), variances of random effects are biased downwards: in simulations with one binary row
+#'   for each level the 95 % intervals had a posterior probability of 0.89, with four rows of 0.92 to 0.95 (the former
+#'   where the variance is large), with counts of 0.94 or more.
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL for the values in the formula and defaults from the data.
 #' @param prior Priors of the fixed effects: NULL for the defaults, [normal()], or a named list; see the section on

@@ -189,6 +189,6 @@ missing_limits <- function(fit) {
       if (any(lacking)) if (fit$convergence$converged) {
         "No intervals of hyperparameters: their Hessian could not be computed."
       } else "No intervals of hyperparameters: learning has not converged."
-    } else said(lacking, "No interval for %s: data and prior hardly determine it.")
+    } else said(lacking, "No interval for %s: hardly determined by data and prior.")
   )
 }

@@ -18,13 +18,13 @@ last_fit <- new.env(parent = emptyenv())
 #'   fit to rows from a source or on a cluster leaves none.
 #' @family fitting
 #' @examples
-#' # the time limit is over after the first step
+#' # the time limit is reached after the first step
 #' fit <- suppressWarnings(
 #'   galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(max_seconds = 1e-6))
 #' )
 #' galvi_last()
 #'
-#' # without a limit, from there
+#' # continue without a limit
 #' update(galvi_last(), control = galvi_control())
 #' @export
 galvi_last <- function() {

@@ -63,10 +63,11 @@ taken_start <- function(trace) trace$start[nrow(trace)]
 inner_steps <- function(trace) {
   own <- trace[trace$start == taken_start(trace) & !is.na(trace$step), ]
   own$iteration <- stats::ave(own$step, own$step, FUN = seq_along) - 1
-  # An exact posterior has no gap, and one of 1e-16 is rounding.
-  drawn <- max(own$iteration) > 0 && any(own$gap > 0, na.rm = TRUE)
+  own <- own[is.finite(own$gap), c("step", "iteration", "gap")]
+  # An exact posterior has no gap, and one of 1e-16 is rounding. One gap a step, known at its end, is no path.
+  drawn <- anyDuplicated(own$step) && any(own$gap > 0)
   own$gap <- pmax(own$gap, 1e-14)
-  own[drawn & is.finite(own$gap), c("step", "iteration", "gap")]
+  own[rep(drawn, nrow(own)), ]
 }
 
 gap_panel <- function(inner) {

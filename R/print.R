@@ -48,6 +48,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 #' @param x A summary.
 #' @noRd
 print_model <- function(x, digits) {
+  check_whole(digits, "digits", upper = 22)
   print_call(x$call, x$formula, x$second)
   cat("Family: ", x$family, "\n", sep = "")
   what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
@@ -81,7 +82,7 @@ print_call <- function(call, formula, second) {
 
 #' Notes and warnings, printed last
 #' @noRd
-print_warnings <- function(fit, note = if (length(coef.galvi(fit))) dependence_note(fit)) {
+print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(fit)) {
   print_note(note)
   said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
   if (said || !fit$convergence$converged) print_message(fit$convergence)
@@ -93,7 +94,13 @@ left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitt
 
 #' A sentence if the posterior sds of coefficients are too small, else NULL
 #' @noRd
-dependence_note <- function(fit) {
+narrow_note <- function(fit) {
+  if (is.null(fit$states) && any(threshold_table(fit)$status == "learned")) {
+    return(paste(
+      "The posterior standard deviations and intervals of these coefficients are too small, because they take the",
+      "estimated thresholds as known. With hyper = \"integrate\" they include the uncertainty of the thresholds."
+    ))
+  }
   if (!ignores_dependence(fit)) return(NULL)
   if (is_distributional(fit)) {
     return(sprintf(paste(

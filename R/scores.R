@@ -136,7 +136,7 @@ screeplot.galvi <- function(x, d = NULL, main = "", ...) {
   graphics::matplot(table$d, table[c("elbo", "penalised")], type = "b", pch = c(19, 1), lty = 1,
     col = c("black", "firebrick"), xlab = "number of factors", ylab = "log evidence bound", main = main, xaxt = "n")
   graphics::axis(1, table$d)
-  graphics::legend("bottomright", c("bound", "bound - df / 2 log(units)"), col = c("black", "firebrick"),
+  graphics::legend("right", c("bound", "bound - df / 2 log(units)"), col = c("black", "firebrick"),
     pch = c(19, 1), lty = 1, bty = "n")
   invisible(table)
 }

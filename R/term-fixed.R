@@ -112,10 +112,12 @@ check_finite_columns <- function(W) {
 fixed_priors <- function(spec, W, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   sd <- slope_scale(W, context$weights)
-  if (!all(is.finite(sd))) {
+  small <- sd < 1 & !is.finite((context$spread / sd)^2) & is.finite(context$spread^2)
+  bad <- which(!is.finite(sd) | small)[1L]
+  if (!is.na(bad)) {
     stop_galvi("data", sprintf(
-      "`%s` has values so large that their variance overflows: use other units.",
-      spec$columns[!is.finite(sd)][1L]
+      "`%s` has values so %s overflows: use other units.", spec$columns[bad],
+      if (small[bad]) "small that the variance of its default prior" else "large that their variance"
     ))
   }
   one <- function(j) {
@@ -156,7 +158,9 @@ as_prior_list <- function(prior, second = NULL) {
   }
   if (is.null(prior)) return(list())
   if (is_normal(prior)) return(list(default = prior))
-  if (is_value(prior) || !is.list(prior) || is.null(names(prior)) || any(!nzchar(names(prior)))) {
+  # brms' priors are a data frame
+  is_plain_list <- is.list(prior) && !is_value(prior) && !is.data.frame(prior)
+  if (!is_plain_list || is.null(names(prior)) || any(!nzchar(names(prior)))) {
     stop_galvi("prior", sprintf(
       "`prior` must be normal(), or a list of normal() named by coefficients, `intercept` and `default`, not %s.",
       if (is_value(prior)) format(prior) else describe(prior)

@@ -54,6 +54,9 @@ test_that("maps, traces, relevance, calibration and survival are drawn", {
   }
   learned <- galvi(am ~ gp(wt), mtcars, binomial())
   expect_length(expect_builds(ggplot2::autoplot(learned, "trace")), 2L)
+  # the gap of a factor model is known at the end only, which is no path
+  factors <- galvi(responses(log(USArrests)) ~ factors(1))
+  expect_length(expect_builds(ggplot2::autoplot(factors, "trace")), 1L)
   weibull <- family_fit("weibull")
   expect_builds(ggplot2::autoplot(weibull, "survival"))
   expect_builds(ggplot2::autoplot(weibull, "survival", newdata = data.frame(x = c(-1, 1))))

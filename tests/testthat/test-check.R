@@ -130,3 +130,9 @@ test_that("plot() of a fit takes new data for calibration alone", {
     expect_error(plot(fit, which, newdata = mtcars), "calibration", class = "galvi_error_argument")
   }
 })
+
+test_that("names that differ by dots and underscores are near", {
+  fit <- small_fit("flat")
+  expect_error(predict(fit, re.form = NA), "Did you mean `re_formula`", class = "galvi_error_argument")
+  expect_error(predict(fit, sefit = TRUE), "Did you mean `se.fit`", class = "galvi_error_argument")
+})

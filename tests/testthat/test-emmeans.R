@@ -26,6 +26,22 @@ test_that("those of generalised linear models are near glm()'s, on the response 
   }
 })
 
+test_that("those of survival times are near survreg()'s, and Surv() is no transformation", {
+  skip_if_not_installed("emmeans")
+  skip_if_not_installed("survival")
+  d <- na.omit(survival::lung[c("time", "status", "age", "sex")])
+  d$sex <- factor(d$sex)
+  formula <- survival::Surv(time, status) ~ sex + age
+  for (name in c("weibull", "gaussian")) {
+    ours <- galvi(formula, d, family = name)
+    theirs <- survival::survreg(formula, d, dist = name)
+    means <- function(fit) table_of(emmeans::emmeans(fit, ~sex, data = d, type = "response"))
+    expect_message(means(ours), NA)
+    # posterior means instead of modes
+    expect_equal(means(ours)[2:3], means(theirs)[2:3], tolerance = 0.02)
+  }
+})
+
 test_that("groups are left out, as of lmer()", {
   skip_if_not_installed("emmeans")
   fit <- galvi(mpg ~ cyl + (1 | gear), car_data(), prior = flat_prior)

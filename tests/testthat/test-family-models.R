@@ -65,6 +65,21 @@ test_that("cumulative() is MASS's polr()", {
   }
 })
 
+test_that("sds of cumulative() are polr() ones with the thresholds integrated over; else a note says so", {
+  skip_if_not_installed("MASS")
+  theirs <- MASS::polr(Sat ~ Infl + Cont, weights = Freq, data = MASS::housing, Hess = TRUE)
+  default <- galvi(Sat ~ Infl + Cont, MASS::housing, weights = Freq, family = cumulative(), prior = wide)
+  integrated <- update(default, hyper = "integrate")
+  given <- update(default, family = cumulative(thresholds = fixed(unname(theirs$zeta))))
+  se <- sqrt(diag(vcov(theirs)))[names(coef(theirs))]
+  # the posterior's sds and inverse Hessians differ by terms of order 1 / n, n = 1681
+  expect_equal(sd_of(integrated), unname(se), tolerance = 0.01, ignore_attr = TRUE)
+  expect_true(all(sd_of(default) < 0.95 * se))
+  expect_match(summary(default)$note, "too small, because they take the estimated thresholds as known")
+  expect_null(summary(integrated)$note)
+  expect_null(summary(given)$note)
+})
+
 test_that("categorical() with a reference is nnet's multinom()", {
   skip_if_not_installed("MASS")
   skip_if_not_installed("nnet")

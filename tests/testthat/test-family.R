@@ -61,12 +61,13 @@ test_that("every family prints, survives saveRDS and says what it holds", {
   expect_output(print(categorical("a")), "refcat: \"a\"")
   expect_output(print(categorical()), "refcat: none")
   expect_output(print(asymmetric_laplace(0.9)), "quantile: 0.9")
+  expect_output(print(galvi(mpg ~ wt, mtcars, tweedie(1.4))), "Family: tweedie (log link, power 1.4)", fixed = TRUE)
 })
 
 test_that("links and families that cannot be are refused by name", {
   family_refused(binomial("cauchit"), "cauchit")
-  family_refused(quasibinomial(), "binomial\\(\\)")
-  family_refused(quasipoisson(), "poisson\\(\\)")
+  family_refused(quasibinomial(), "beta_binomial\\(\\)")
+  family_refused(quasipoisson(), "negbinomial\\(\\)")
   family_refused(quasi(), "quasi")
   family_refused(Gamma(), "inverse link.*Gamma\\(\"log\"\\)")
   family_refused(Gamma, "inverse link")

@@ -89,3 +89,17 @@ test_that("a flat prior needs finite columns", {
     prepare_model(mpg ~ wt + gp(hp), mtcars, prior = normal(0, Inf)), "wt", class = "galvi_error_prior"
   )
 })
+
+test_that("columns on scales where variances overflow are named, with what is wrong", {
+  d <- data.frame(x = cos(1:20), y = sin(1:20))
+  for (size in c(small = 1e-200, large = 1e200)) {
+    word <- if (size < 1) "so small" else "so large"
+    expect_error(galvi(y ~ x, transform(d, x = x * size)), paste("`x` has values", word), class = "galvi_error_data")
+  }
+})
+
+test_that("a data frame, as brms' priors are, is not a list of priors", {
+  brms_prior <- structure(data.frame(prior = "normal(0, 1)", class = "b"), class = c("brmsprior", "data.frame"))
+  expect_error(galvi(mpg ~ wt, mtcars, prior = brms_prior), "`prior` must be normal[(][)], or a list",
+    class = "galvi_error_prior")
+})

@@ -575,7 +575,7 @@ test_that("formulas that do not fit the family say so", {
   error(list(y ~ x, shape ~ x), gaussian(), "no linear predictor of `shape`; it has one of `sigma`")
   error(list(y ~ x, ~x), gaussian(), "must name a parameter on its left side, as in sigma ~ x")
   error(list(y ~ x, df ~ x), student(), "no linear predictor of `df`; it has one of `sigma`; `df` is given to the fam")
-  error(list(exp(y) ~ x, shape ~ x), weibull(), "infinite where.*weibull[(]form = .ph")
+  error(list(exp(y) ~ x, shape ~ x), weibull(), "infinite when.*weibull[(]form = .ph")
   error(list(count ~ x, zi ~ x), poisson(), "zero_inflated[(][)]")
   error(list(count ~ x, hu ~ x), poisson(), "hurdle[(][)]")
   error(list(y ~ x, sigma ~ x, sigma ~ 1), gaussian(), "`sigma` twice")
