@@ -119,6 +119,12 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   refuse_dots(list(...), log_lik.galvi, "log_lik()")
+  if (!is.null(newdata) && inherits(object, "galvi_wide")) {
+    stop_galvi("argument", paste(
+      "log_lik() of a fit of responses() is that of its observed entries: `newdata` must be NULL.",
+      "predict(responses = ) takes responses of new units."
+    ))
+  }
   target <- draws_target(object, newdata, re_formula, response = TRUE)
   over_draws(object, target, ndraws, function(fit, target, eta) {
     known <- list(mean = eta, variance = 0 * eta)

@@ -188,3 +188,10 @@ test_that("what cannot be drawn is said", {
   expect_error(posterior_epred.galvi(fit, newdata = data.frame(z = 1)), class = "galvi_error_newdata")
   expect_error(log_lik.galvi(fit, newdata = data.frame(x = 1)), class = "galvi_error_newdata")
 })
+
+test_that("the log likelihood of new units of responses() is refused by name", {
+  skip_if_not_installed("rstantools")
+  fit <- galvi(responses(as.matrix(iris[1:40, 1:4])) ~ factors(1))
+  new <- data.frame(row.names = 1:2)
+  expect_error(rstantools::log_lik(fit, newdata = new), "newdata", class = "galvi_error_argument")
+})
