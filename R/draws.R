@@ -55,7 +55,8 @@
 #' set.seed(1)
 #' f <- rstantools::posterior_epred(fit, newdata = at, ndraws = 200)
 #' # a contrast: the difference in stopping distance between speeds 20 and 10, with a credible interval
-#' quantile(f[, which.min(abs(at$speed - 20))] - f[, which.min(abs(at$speed - 10))], c(0.025, 0.5, 0.975))
+#' difference <- f[, which.min(abs(at$speed - 20))] - f[, which.min(abs(at$speed - 10))]
+#' quantile(difference, c(0.025, 0.5, 0.975))
 #' # exceedance: speeds at which the mean distance is above 40 feet with probability 0.95
 #' range(at$speed[colMeans(f > 40) > 0.95])
 #' # where does the function increase most?

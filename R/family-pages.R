@@ -54,7 +54,8 @@
 #' predict(fit, data.frame(speed = c(5, 15, 25)), dpar = "sigma", type = "response")
 #'
 #' # overdispersion that depends on the tension
-#' fit <- galvi(list(breaks ~ wool + tension, shape ~ tension), data = warpbreaks, family = negbinomial())
+#' fit <- galvi(list(breaks ~ wool + tension, shape ~ tension), data = warpbreaks,
+#'   family = negbinomial())
 #' coef(fit)
 #'
 #' # zero-inflated counts: the probability of an excess zero is one number

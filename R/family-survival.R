@@ -168,7 +168,8 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' predict(fit, data.frame(sex = 1:2, age = 60), type = "survival", times = c(180, 365))
 #'
 #' # hazard ratios
-#' fit <- galvi(survival::Surv(time, status) ~ sex + age, data = survival::lung, family = weibull(form = "ph"))
+#' fit <- galvi(survival::Surv(time, status) ~ sex + age, data = survival::lung,
+#'   family = weibull(form = "ph"))
 #' exp(confint(fit))
 #' @name survival-families
 #' @aliases survival

@@ -127,8 +127,8 @@
 #' VarCorr(fit)
 #'
 #' # classification by a Gaussian process with fixed hyperparameters
-#' fit <- galvi(am ~ 0 + gp(wt, kernel = se(variance = fixed(1), lengthscale = fixed(4))), data = mtcars,
-#'              family = binomial())
+#' fit <- galvi(am ~ 0 + gp(wt, kernel = se(variance = fixed(1), lengthscale = fixed(4))),
+#'   data = mtcars, family = binomial())
 #' predict(fit, data.frame(wt = c(2, 3, 4)), type = "response", interval = "credible")
 #' @importFrom stats gaussian
 #' @export

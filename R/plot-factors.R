@@ -48,7 +48,7 @@ gg_factors <- function(fit, panel) {
     }) +
     ggplot2::geom_segment(columns(xend = "x", yend = "y"), items, x = 0, y = 0, colour = plot_colours[2L],
       arrow = ggplot2::arrow(length = ggplot2::unit(0.06, "inches"))) +
-    ggplot2::geom_text(columns(label = "name"), transform(items, x = 1.06 * x, y = 1.06 * y),
+    ggplot2::geom_text(columns(label = "name"), data.frame(1.06 * items[1:2], name = items$name),
       colour = plot_colours[2L], size = 3.2) +
     ggplot2::coord_fixed(xlim = at$reach, ylim = at$reach, clip = "off") +
     gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])

@@ -66,7 +66,8 @@
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
 #' DBI::dbWriteTable(con, "cars", cars)
 #' coef(galvi(dist ~ speed, data = row_source(con, "cars")))
-#' coef(galvi(dist ~ speed, data = row_source(con, "SELECT * FROM cars WHERE speed > 5 ORDER BY speed")))
+#' fast <- row_source(con, "SELECT * FROM cars WHERE speed > 5 ORDER BY speed")
+#' coef(galvi(dist ~ speed, data = fast))
 #' DBI::dbDisconnect(con)
 #' @export
 row_source <- function(x, ...) {

@@ -34,7 +34,8 @@
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' pieces <- survival_pieces(survival::Surv(time, status) ~ age + sex, survival::lung, cuts = 10)
 #' head(pieces, 3)
-#' fit <- galvi(event ~ rw1(interval) + age + sex + offset(log_exposure), data = pieces, family = poisson())
+#' fit <- galvi(event ~ rw1(interval) + age + sex + offset(log_exposure), data = pieces,
+#'   family = poisson())
 #' # hazard ratios
 #' exp(confint(fit))
 #' @export

@@ -69,8 +69,10 @@
 #' @examples
 #' # disease mapping: a BYM2 model of deaths from oral cancer in the districts of Germany
 #' germany_graph[1:2] # the neighbours of the first two districts
-#' fit <- galvi(Y ~ offset(log(E)) + gmrf(region, germany_graph, model = "bym2", variance = pc(1, 0.01)),
-#'   data = oral, family = poisson())
+#' fit <- galvi(
+#'   Y ~ offset(log(E)) + gmrf(region, germany_graph, model = "bym2", variance = pc(1, 0.01)),
+#'   data = oral, family = poisson()
+#' )
 #' fit
 #' head(ranef(fit)[["gmrf(region)"]])
 #' # relative risks with credible intervals

@@ -65,7 +65,8 @@
 #' @family terms
 #' @examples
 #' long <- reshape(cbind(USArrests, state = rownames(USArrests)), direction = "long",
-#'   varying = names(USArrests), v.names = "rate", timevar = "crime", times = names(USArrests), idvar = "state")
+#'   varying = names(USArrests), v.names = "rate", timevar = "crime", times = names(USArrests),
+#'   idvar = "state")
 #' long$rate <- ave(log(long$rate), long$crime, FUN = scale)
 #' fit <- galvi(rate ~ 0 + rr(crime | state, d = 1, columns = ~ 1), data = long)
 #' loadings(fit)

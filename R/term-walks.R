@@ -60,7 +60,9 @@
 #' galvi(n ~ ar1(year), data = counts, family = poisson())
 #'
 #' # monthly steps of dates: a trend and a season
-#' months <- data.frame(date = seq(as.Date("1974-01-15"), by = "month", length.out = 72), month = rep(1:12, 6))
+#' months <- data.frame(
+#'   date = seq(as.Date("1974-01-15"), by = "month", length.out = 72), month = rep(1:12, 6)
+#' )
 #' months$deaths <- as.numeric(ldeaths)
 #' fit <- galvi(deaths ~ rw1(date, unit = "month") + rw2(month, cyclic = TRUE), data = months)
 #' predict(fit, data.frame(date = as.Date("1980-01-01"), month = 1), interval = "prediction")

@@ -4,13 +4,12 @@
 local_null_operator <- function(env = parent.frame()) {
   if (exists("%||%", baseenv())) return(invisible())
   assign("%||%", function(x, y) if (is.null(x)) y else x, globalenv())
-  withr::defer(rm("%||%", envir = globalenv()), env)
+  do.call(on.exit, list(quote(rm("%||%", envir = globalenv())), add = TRUE), envir = env)
 }
 
 skip_without_marginaleffects <- function() {
   skip_if_not_installed("marginaleffects", "0.20")
   skip_if_not_installed("collapse", "2.0.18")
-  skip_if_not_installed("withr")
 }
 
 # Means of 2000 draws are within four of their standard errors and, as posterior means are not modes, a twentieth of
