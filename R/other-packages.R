@@ -21,7 +21,8 @@
 #'
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi].
-#' * **insight**, **parameters**: formulas, data, `model_parameters()`, with the standard deviations of random effects.
+#' * **insight**, **parameters** (tested with 0.30): formulas, data, `model_parameters()`, with the standard deviations of
+#'   random effects.
 #'   `z` is the posterior mean in posterior standard deviations.
 #' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"`
 #'   and `"eff"` (`"pred"` draws no intervals).

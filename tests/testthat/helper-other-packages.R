@@ -87,3 +87,10 @@ rich_twins <- function() {
   }
   twins
 }
+
+# Version 0.20.2, with insight 0.19, takes the classes of a list of its own only.
+parameters_needed <- "0.30.0"
+has_version <- function(package, version) {
+  requireNamespace(package, quietly = TRUE) && utils::packageVersion(package) >= version
+}
+skip_without_parameters <- function() skip_if_not_installed("parameters", parameters_needed)

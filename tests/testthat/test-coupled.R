@@ -13,7 +13,7 @@ test_that("standard deviations and covariances are those of long MCMC", {
   expect_close(sqrt(diag(vcov(fit))) / sds, 1, mcmc_sd)
   expect_close(coef(fit)["versicolor", "(Intercept)"], 17.37, 0.01)
   expect_lt(min(sqrt(diag(vcov(factorised_view(fit)))) / sds), 0.8)  # what the factorised posterior says
-  expect_null(dependence_note(fit))
+  expect_null(narrow_note(fit))
 })
 
 test_that("they are multinomial ones where rows are many", {

@@ -35,7 +35,7 @@ test_that("insight has all coefficients, with the names and the order of vcov()"
 })
 
 test_that("model_parameters() has the coefficients, errors and intervals of lm() and glm()", {
-  skip_if_not_installed("parameters")
+  skip_without_parameters()
   twin <- lm_twin(mpg ~ wt + cyl)
   ours <- as.data.frame(parameters::model_parameters(twin$ours))
   theirs <- as.data.frame(parameters::model_parameters(twin$theirs))
@@ -55,7 +55,7 @@ test_that("model_parameters() has the coefficients, errors and intervals of lm()
 })
 
 test_that("model_parameters() shows every predictor and class, and says if there is nothing", {
-  skip_if_not_installed("parameters")
+  skip_without_parameters()
   fits <- other_fits()
   expect_warning(two <- parameters::model_parameters(fits$two), NA)
   expect_identical(as.character(two$Parameter), names(coef(fits$two)))
@@ -91,7 +91,7 @@ test_that("checks of performance that need no class of theirs run", {
 })
 
 test_that("model_parameters() shows groups as of lmer(), with the intervals of the hyperparameters", {
-  skip_if_not_installed("parameters")
+  skip_without_parameters()
   skip_if_not_installed("lme4")
   twin <- rich_twins()$mixed
   rows <- function(fit, ...) as.data.frame(suppressMessages(parameters::model_parameters(fit, ...)))
@@ -118,7 +118,7 @@ test_that("arguments that no method of a generic has are misspelt", {
   fit <- other_fits()$mixed
   expect_error(insight::get_parameters(fit, efects = "fixed"), "Did you mean `effects`", class = "galvi_error_argument")
   expect_error(insight::find_formula(fit, verbos = TRUE), "Did you mean `verbose`", class = "galvi_error_argument")
-  skip_if_not_installed("parameters")
+  skip_without_parameters()
   expect_error(parameters::model_parameters(fit, exponentiat = TRUE), "`exponentiate`", class = "galvi_error_argument")
   skip_if_not_installed("performance")
   expect_error(performance::model_performance(fit, mertics = "RMSE"), "`metrics`", class = "galvi_error_argument")

@@ -118,7 +118,7 @@ test_that("counts that are none say so", {
   }
   error(d$Y + 0.5, "whole numbers from 0; row 1")
   error(-d$Y, "row 1 has -900")
-  error(cbind(d$Y[, 1:2], z = 0), "no count of the class \"z\"")
+  error(cbind(d$Y[, 1:2], z = 0), "no counts of the class \"z\"")
   error(`colnames<-`(d$Y, c("a", "a", "b")), "two columns named a")
   error(d$Y, "a class per row", stick_breaking())
   fit <- galvi(Y ~ x, d, categorical())

@@ -129,6 +129,7 @@ test_that("weights, offsets, polynomials, interactions and groups enter as in lm
       cbind(table$estimate, table$std.error)
     }
   )
+  if (!has_version("parameters", parameters_needed)) packages$parameters <- NULL
   if (requireNamespace("emmeans", quietly = TRUE)) {
     # the errors of lmer() without Kenward and Roger's correction
     before <- emmeans::get_emm_option("lmer.df")
@@ -209,6 +210,7 @@ test_that("modelsummary() has the rows of lm() and lmer()", {
 
 test_that("sjPlot's table and plot have the coefficients of lm()", {
   skip_if_not_installed("sjPlot")
+  skip_without_parameters()
   twin <- lm_twin(mpg ~ wt + cyl)
   numbers <- function(fit) {
     page <- sjPlot::tab_model(fit, show.ci = FALSE, show.p = FALSE)$page.content
