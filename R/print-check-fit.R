@@ -35,32 +35,37 @@ k_words <- function(x) {
   )
 }
 
+#' The largest shift of a mean, in posterior sds of the fit, where it is, and the range of the ratios of sds
+#' @param kind "corrected" or "own": the columns of `latent` to compare with the fit's.
+#' @noRd
+against_fit <- function(latent, kind) {
+  shift <- abs(latent[[paste0(kind, "_mean")]] - latent$mean) / latent$sd
+  at <- which.max(shift)
+  list(at = at, shift = shift[at], ratio = range(latent$sd / latent[[paste0(kind, "_sd")]]))
+}
+
 mean_words <- function(x) {
   if (is.na(x$k) || x$k >= 1 && x$ess <= 0.95 * x$draws) return(NULL)
-  shift <- abs(x$latent$corrected_mean - x$latent$mean) / x$latent$sd
-  at <- which.max(shift)
-  ratio <- range(x$latent$sd / x$latent$corrected_sd)
+  found <- against_fit(x$latent, "corrected")
   sprintf(
     paste(
       "The correction changes posterior means of eta %s posterior sd (%s; Monte Carlo error %s). The posterior sds",
       "of the fit are %.2f to %.2f times the corrected ones."
     ),
-    up_to(shift[at]), where_words(x$latent, at), two_digits(x$latent$noise[at] / x$latent$sd[at]), ratio[1L],
-    ratio[2L]
+    up_to(found$shift), where_words(x$latent, found$at),
+    two_digits(x$latent$noise[found$at] / x$latent$sd[found$at]), found$ratio[1L], found$ratio[2L]
   )
 }
 
 own_words <- function(x) {
   if (all(is.na(x$latent$own_mean))) return(NULL)
-  shift <- abs(x$latent$own_mean - x$latent$mean) / x$latent$sd
-  at <- which.max(shift)
-  ratio <- range(x$latent$sd / x$latent$own_sd)
+  found <- against_fit(x$latent, "own")
   sprintf(
     paste(
       "The exact likelihood of one observation at a time changes its posterior mean %s posterior sd (%s); the",
       "posterior sds of the fit are %.2f to %.2f times those with it."
     ),
-    up_to(shift[at]), where_words(x$latent, at), ratio[1L], ratio[2L]
+    up_to(found$shift), where_words(x$latent, found$at), found$ratio[1L], found$ratio[2L]
   )
 }
 
