@@ -90,7 +90,7 @@
 #' @source The R package lme4 (GPL 2 or later), after Belenky, G., Wesensten, N. J., Thorne, D. R., Thomas, M. L., Sing,
 #'   H. C., Redmond, D. P., Russo, M. B. and Balkin, T. J. (2003). Patterns of performance degradation and restoration
 #'   during sleep restriction and subsequent recovery: a sleep dose-response study. *Journal of Sleep Research* 12,
-#' 1-12.
+#'   1-12.
 #' @examples
 #' fit <- galvi(Reaction ~ Days + (1 + Days | Subject), data = sleepstudy)
 #' fit

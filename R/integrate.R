@@ -3,7 +3,7 @@
 # With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta)) p(theta),
 # and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the Hessian at the mode;
 # each side of each has its own length, so that the log density falls by one at sqrt(2) (Rue, Martino and Chopin
-# 2009, section 6.5). Predictions average over the points; marginals of the hyperparameters are those of a density that
+# 2009). Predictions average over the points; marginals of the hyperparameters are those of a density that
 # interpolates the log density at the points (R/hyper-posterior.R).
 
 # Points of a design grow with the square of the dimension, and corners faster; those of a grid by a factor of 2.5.

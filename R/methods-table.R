@@ -68,8 +68,8 @@ check_expectation <- function(expectation) {
 #'
 #' Sparse Gaussian processes:
 #' * Titsias (2009), the collapsed bound of regression: `galvi(y ~ 0 + gp(x, inducing = 50), d)`. The vi-means method in
-#'   Izmailov's review keeps the points fixed and uses projected Newton steps:
-#'   `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.
+#'   Izmailov's review keeps the points fixed: `control = galvi_control(move_inducing = FALSE)`. Its variant means-PN
+#'   uses projected Newton steps: `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.
 #' * KLSp of Hensman et al. (2015), any likelihood: `galvi(y ~ 0 + gp(x, inducing = 50), d, binomial("probit"))`. They
 #'   optimise everything together: `control = galvi_control(joint = TRUE)`, with `freeze` steps of the posterior
 #'   first. Their two-stage bound is `expectation = "two_stage"`, their mean field `method = "mean_field"`.
@@ -99,8 +99,8 @@ check_expectation <- function(expectation) {
 #' @return A data frame of class `galvi_methods` with one row per combination and columns `family`, `link`, `prior`,
 #'   `expectation`, `method`, `runs` (logical: is it available?) and `reason` (if not, why; otherwise empty).
 #' @references
-#' Bouchard, G. (2007). Efficient bounds for the softmax function. *NIPS Workshop on Approximate Bayesian Inference in
-#' Continuous/Hybrid Models*.
+#' Bouchard, G. (2007). Efficient bounds for the softmax function, applications to inference in hybrid models. *NIPS
+#' Workshop for Approximate Bayesian Inference in Continuous/Hybrid Systems*.
 #'
 #' Challis, E. and Barber, D. (2013). Gaussian Kullback-Leibler approximate inference. *Journal of Machine Learning
 #' Research* 14, 2239-2286.
@@ -123,8 +123,7 @@ check_expectation <- function(expectation) {
 #' 786-792.
 #'
 #' Sheth, R. and Khardon, R. (2016). A fixed-point operator for inference in variational Bayesian latent Gaussian
-#' models.
-#' *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
+#' models. *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
 #'
 #' Titsias, M. K. (2009). Variational learning of inducing variables in sparse Gaussian processes. *International
 #' Conference on Artificial Intelligence and Statistics*, PMLR 5, 567-574.

@@ -63,8 +63,8 @@
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press.
 #'
-#' Titsias, M. K. (2009). Variational learning of inducing variables in sparse Gaussian processes. *Proceedings of the
-#' 12th International Conference on Artificial Intelligence and Statistics*, PMLR 5, 567-574.
+#' Titsias, M. K. (2009). Variational learning of inducing variables in sparse Gaussian processes. *International
+#' Conference on Artificial Intelligence and Statistics*, PMLR 5, 567-574.
 #'
 #' Snelson, E. and Ghahramani, Z. (2006). Sparse Gaussian processes using pseudo-inputs. *Advances in Neural Information
 #' Processing Systems* 18, 1257-1264.

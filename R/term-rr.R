@@ -53,8 +53,8 @@
 #' Tipping, M. E. and Bishop, C. M. (1999). Probabilistic principal component analysis. *Journal of the Royal
 #' Statistical Society: Series B* 61, 611-622.
 #'
-#' Khan, M. E., Aravkin, A., Friedlander, M. and Seeger, M. (2013). Fast dual variational inference for non-conjugate
-#' latent Gaussian models. *Proceedings of the 30th International Conference on Machine Learning*, PMLR 28(3), 951-959.
+#' Khan, M. E., Aravkin, A. Y., Friedlander, M. P. and Seeger, M. (2013). Fast dual variational inference for
+#' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
 #'
 #' Hui, F. K. C., Warton, D. I., Ormerod, J. T., Haapaniemi, V. and Taskinen, S. (2017). Variational approximations for
 #' generalized linear latent variable models. *Journal of Computational and Graphical Statistics* 26, 35-43.

@@ -1,13 +1,12 @@
 # What does it take to come within 1e-3 nats of the optimum: fixed points, or gradients on a Cholesky factor?
 #
-# The comparison of Sheth and Khardon (2016, section 5): Bayesian GLMs with z-scored features and slopes from
-# N(0, 0.1), and full Gaussian processes of 500 rows; logistic, poisson and laplace likelihoods, and student
-# (df = 3, scale^2 = 1/3), which is not log-concave, for the Gaussian process. FPi is
-# "fixed_point", FPb "fixed_point_batch"; "cholesky (raw)" is L-BFGS over the whitened mean and factor from
-# the prior, as the paper ran it, "cholesky" what galvi runs, from its own start and in units that follow the
-# posterior. Seconds and flops are those of the trace when the bound came within 1e-3 nats of the best that
-# any method found; "left" is what was missing at the end where it did not come so far (the largest GLM is
-# cut off after 100 iterations, which take about a minute).
+# The comparison of Sheth and Khardon (2016, section 4): Bayesian GLMs with z-scored features and slopes from N(0, 0.1),
+# and full Gaussian processes of 500 rows; logistic, poisson and laplace likelihoods, and student (df = 3, scale^2 =
+# 1/3), which is not log-concave, for the Gaussian process. FPi is "fixed_point", FPb "fixed_point_batch"; "cholesky
+# (raw)" is L-BFGS over the whitened mean and factor from the prior (the paper starts at V = I, or 0.1 I for counts),
+# "cholesky" what galvi runs, from its own start and in units that follow the posterior. Seconds and flops are those of
+# the trace when the bound came within 1e-3 nats of the best that any method found; "left" is what was missing at the
+# end where it did not come so far (the largest GLM is cut off after 100 iterations, which take about a minute).
 source("bench/_helper.R")
 
 linear_data <- function(n, d, family) {

@@ -1,13 +1,12 @@
 # How many sweeps and flops does coordinate ascent take, beside newton and Opper and Archambeau's L-BFGS?
 #
-# The comparison of Khan, Mohamed and Murphy (2012): ionosphere (351 rows) and sonar (208 rows), inputs
-# standardised, logit link, zero mean, se() kernel with log s and log sigma in {-1, 1, 3} (s = lengthscale^2,
-# sigma^2 = variance), the exact expectation and the piecewise bound with 20 pieces; USPS 3 against 5 (767
-# rows, 256 pixels from -1 to 1) likewise; glass (214 rows, 6 classes, MASS::fgl, standardised) by
-# stick-breaking at four settings. Opper and Archambeau's variables are run as the paper ran them, from a cold
-# start, at most 1000 iterations (200 on USPS). "sweeps": until 1e-3 nats below the best bound; "rule": until
-# two successive bounds differ by less than 1e-3, as the paper stopped; costs in units of one Cholesky
-# factorisation (n^3 / 3 flops; K of them for K latents) until 1e-3 nats below the best.
+# The comparison of Khan, Mohamed and Murphy (2012): ionosphere (351 rows) and sonar (208 rows), inputs standardised,
+# logit link, zero mean, se() kernel with log s and log sigma in {-1, 1, 3} (s = lengthscale^2, sigma^2 = variance), the
+# exact expectation and the piecewise bound with 20 pieces; USPS 3 against 5 (767 rows, 256 pixels from -1 to 1)
+# likewise; glass (214 rows, 6 classes, MASS::fgl, standardised) by stick-breaking at four settings. Opper and
+# Archambeau's variables are run from a cold start, at most 1000 iterations (200 on USPS). "sweeps": until 1e-3 nats
+# below the best bound; "rule": until two successive bounds differ by less than 1e-3, as the paper stopped; costs in
+# units of one Cholesky factorisation (n^3 / 3 flops; K of them for K latents) until 1e-3 nats below the best.
 source("bench/_helper.R")
 
 fixture <- function(file) {

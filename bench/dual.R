@@ -1,14 +1,14 @@
 # How much faster than Opper and Archambeau's 2 N K parameters is the dual with its N K, and what does
 # galvi's search gain on the paper's?
 #
-# The comparison of Khan, Aravkin, Friedlander and Seeger (2013, section 6.1): forensic glass (MASS::fgl, 80%
-# of 214 rows, inputs standardised), multinomial logit with the log bound, one se() kernel for all classes,
-# zero mean, at the best of 11 x 11 hyperparameters. "dual (paper)" is their search: L-BFGS over lambda from a
-# multiple of the identity, the whole step shortened where one lambda would leave its domain (eq. 26); "dual"
-# starts from what is known of the Hessian and stops such lambdas by themselves. "opper (cold)" is L-BFGS over
-# (alpha, lambda) from the same start, as the paper ran it. Iterations, seconds and flops are those of the
-# trace when the bound came within 1e-3 nats of the best that any method found; "left" is what was missing at
-# the end, "gap" the certificate there. Then the same searches on ionosphere (log bound) and on counts.
+# The comparison of Khan, Aravkin, Friedlander and Seeger (2013, section 6.1): forensic glass (MASS::fgl, 80% of 214
+# rows, inputs standardised), multinomial logit with the log bound, one se() kernel for all classes, zero mean, at the
+# best of 11 x 11 hyperparameters. "dual (paper)" is their search: L-BFGS over lambda from a multiple of the identity,
+# the whole step shortened where one lambda would leave its domain (eq. 26); "dual" starts from what is known of the
+# Hessian and stops such lambdas by themselves. "opper (cold)" is L-BFGS over (alpha, lambda) from the same start.
+# Iterations, seconds and flops are those of the trace when the bound came within 1e-3 nats of the best that any method
+# found; "left" is what was missing at the end, "gap" the certificate there. Then the same searches on ionosphere (log
+# bound) and on counts.
 source("bench/_helper.R")
 
 core_model <- function(formula, data, family, ...) {
@@ -123,9 +123,9 @@ target("dual's flops in opper (cold)'s, glass", ratio(paper, "gflops", "opper (c
 #     400                   6   1.3      837    111     1   0.27      5   0.91   0.27 nats short
 #
 # (iterations, Gflops). The paper's "at least 100 times faster" holds: on glass 300 times in flops, 350 times
-# in seconds (0.13 and 45, on a busy machine), against opper from a cold start, which is the paper's.
-# Preconditioned by the Fisher information and started where the others start, as galvi runs it, opper takes
-# 4 to 5 times dual's flops there, 9 times one unit of log sigma further, and is no slower on counts. The
+# in seconds (0.13 and 45, on a busy machine), against opper from a cold start. Preconditioned by the Fisher
+# information and started where the others start, as galvi runs it, opper takes 4 to 5 times dual's flops
+# there, 9 times one unit of log sigma further, and is no slower on counts. The
 # paper's own search for the dual takes 1.5 to 9 times dual's flops where the prior is moderate and 26 to 175
 # times where it is wide: lambda is badly scaled there, and one lambda near its edge shortens every step.
 # newton is as quick as dual, and serves exact expectations too. The logarithm (or logit) of lambda as a

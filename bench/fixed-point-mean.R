@@ -1,9 +1,8 @@
 # Does a fixed-point step for the mean, of the kind used for the covariance, converge?
 #
-# Sheth and Khardon (2016) iterate V <- (Sigma^-1 + W' diag(gamma) W)^-1, but take Newton's step for m, as
-# "the same type of update to m is not generally stable". In plain R: logistic and Poisson regression on
-# infert (248 rows, five standardised columns, slopes from N(0, prior variance)), V fixed at the optimum, m
-# from zero by
+# Sheth and Khardon (2016) iterate V <- (Sigma^-1 + W' diag(gamma) W)^-1, but take Newton's step for m, as "applying the
+# same type of 'FP-like' update to m is not generally stable". In plain R: logistic and Poisson regression on infert
+# (248 rows, five standardised columns, slopes from N(0, prior variance)), V fixed at the optimum, m from zero by
 #   fixed point   m <- Sigma W' g(m, v), the root of dELBO/dm = W' g - Sigma^-1 m written as a map
 #   Newton        m <- m + A^-1 (W' g - Sigma^-1 m), A = Sigma^-1 - W' diag(dg/dm) W, no step shortened
 # with g = dE/dm. "radius": spectral radius of the first map's derivative W' diag(dg/dm) W Sigma at the

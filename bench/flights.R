@@ -1,4 +1,4 @@
-# Is a flight late? 179,100 flights from Houston, six inputs (002 has 800,000 flights of the USA): a sparse
+# Is a flight late? 179,100 flights from Houston, six inputs (002 has 5.9 million flights of the USA): a sparse
 # process with a Matern and a linear kernel beside the linear model of the same inputs.
 #
 #   GALVI_DATA=folder Rscript bench/flights.R   (some minutes; bench/_large.R says what the folder has)

@@ -12,8 +12,7 @@ namespace galvi {
 ///   E log p >= G(m, v, a) = E f(eta_y - a) + sum_{c != y} E f(a - eta_c),   f = log sigmoid,
 /// where each mean of f is exact or bounded in turn. For each datum a maximises G, so that the first
 /// derivatives in m and v are those of G at fixed a, and the second ones F_xy = G_xy - G_xa G_ya / G_aa.
-/// (Bouchard 2007, "Efficient bounds for the softmax function and applications to approximate inference in
-/// hybrid models".)
+/// (Bouchard 2007, "Efficient bounds for the softmax function, applications to inference in hybrid models".)
 class Bouchard final : public ByRow {
  public:
   explicit Bouchard(std::unique_ptr<FunctionMean> mean) : mean_(std::move(mean)) {}

@@ -71,7 +71,7 @@ const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"closed_form", plain<ClosedForm>},
       {"quadrature", quadrature},
-      {"piecewise", piecewise},                  // 000, section 3
+      {"piecewise", piecewise},                  // 000, section 4
       {"log", log_bound},                        // 001, table 2
       {"jaakkola", composed<Jaakkola>},          // 003, section 2.3
       {"bouchard", bouchard},                    // a product of sigmoids (000, reference 4)
@@ -79,7 +79,7 @@ const std::vector<Entry>& registry() {
       {"bouchard_piecewise", bouchard_piecewise},
       {"taylor", plain<Taylor>},                 // 003, section 2.3
       {"two_stage", composed<TwoStage>},         // 002, eq. 14
-      {"super_gaussian", plain<SuperGaussian>},  // 001, section 4: local variational bounds
+      {"super_gaussian", plain<SuperGaussian>},  // 001, section 3.1: super-Gaussian potentials
   };
   return table;
 }

@@ -24,7 +24,8 @@ class SoftmaxLog final : public ByRow {
   bool exact() const override { return false; }
   bool is_bound() const override { return true; }
   bool one_optimum(const Likelihood& /*likelihood*/) const override { return true; }
-  // f* = sum_k lambda_k log lambda_k + t log t, t = 1 - sum_k lambda_k that of the reference (001, table 2);
+  // f* = sum_k lambda_k log lambda_k + t log t, t = 1 - sum_k lambda_k that of the reference (001, table 2,
+  // where the definition of t lacks the "1 -");
   // with a latent value for every class t = 0. alpha = e_y - lambda.
   bool has_conjugate(const Likelihood& /*likelihood*/) const override { return true; }
   void dual_lines(const Likelihood& likelihood, const Datum& datum, DualLine* lines) const override {

@@ -1,4 +1,4 @@
-// q and the hyperparameters by one run of L-BFGS (002, section 3.3: KLSp as published optimises all
+// q and the hyperparameters by one run of L-BFGS (002, sections 4 and 5: KLSp as published optimises all
 // parameters together).
 #pragma once
 

@@ -100,7 +100,7 @@ class GammaPrecision final : public PriorDensity {
 };
 
 /// Penalised complexity prior of the range of a field in the plane: 1 / range is exponential with
-/// P(range < lower) = prob (Fuglstad, Simpson, Lindgren and Rue 2019, theorem 2.6).
+/// P(range < lower) = prob (Fuglstad, Simpson, Lindgren and Rue 2019).
 class ComplexityOfRange final : public PriorDensity {
  public:
   ComplexityOfRange(const Numbers& x, bool) : rate_(-std::log(x[1]) * x[0]) {}

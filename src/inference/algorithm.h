@@ -28,7 +28,7 @@ struct InferenceControl {
   int max_iterations = 500;
   StochasticControl stochastic;
   bool one_start = false;  // for bounds with several optima: others were already tried on part of the rows
-  bool cold = false;  // opper_archambeau, cholesky_gradient and dual: as the papers ran them
+  bool cold = false;  // opper_archambeau, cholesky_gradient, dual: without galvi's start and scaling
 };
 
 struct InferenceResult {

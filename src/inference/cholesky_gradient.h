@@ -9,8 +9,8 @@ namespace galvi {
 /// q; the posterior is that of the sites lambda = -2 dE/dv, b = dE/dm + lambda f at its marginals, one
 /// fixed-point step further.
 ///
-/// With control.cold it starts at the prior and moves in (u, S), as in the papers. Otherwise it starts after
-/// a few natural-gradient steps, and now and then changes to the units of the current q. Memory: K (2 N L +
+/// With control.cold it starts at the prior and moves in (u, S). Otherwise it starts after a few
+/// natural-gradient steps, and now and then changes to the units of the current q. Memory: K (2 N L +
 /// O(L^2)).
 InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
                                   const InferenceControl& control, Trace& trace);

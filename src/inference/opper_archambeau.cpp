@@ -13,7 +13,7 @@ namespace galvi {
 
 namespace {
 
-// As in the papers: from a cold start in (alpha, lambda), by a line search in them.
+// From a cold start in (alpha, lambda), by a line search in them.
 InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& start,
                      const InferenceControl& control, Trace& trace) {
   InferenceResult out;

@@ -51,7 +51,7 @@ class Adam {
   int count_ = 0;
 };
 
-/// Zeiler (2012), with the settings of 002.
+/// Zeiler (2012).
 class Adadelta {
  public:
   void step(const Vector& gradient, double size, VectorRef x) {

@@ -7,7 +7,7 @@
 #include "numeric/parallel.h"
 #include "numeric/sparse_symbolic.h"
 
-// The multifrontal method (Liu 1990): a supernode's front sums its entries of A and the update matrices of
+// The multifrontal method (Liu 1992): a supernode's front sums its entries of A and the update matrices of
 // its children; its own columns are eliminated; what is left is its update matrix. All arithmetic is dense,
 // on fronts that grow towards the root of the tree.
 namespace galvi {

@@ -1,6 +1,6 @@
 // Positive definite matrices that are mostly zeros, such as the precision of a Gaussian Markov random field.
 // A minimum degree order, an elimination tree, supernodes and the layout of all fronts are found once per
-// pattern. The factorisation adds dense fronts up the tree (Liu 1990); the inverse hands them down
+// pattern. The factorisation adds dense fronts up the tree (Liu 1992); the inverse hands them down
 // (Takahashi, Fagan and Chen 1973). Small fronts are loops, large ones are dense.h's.
 #pragma once
 

@@ -37,7 +37,7 @@ Integers minimum_degree_order(const SparseMatrix& full) {
 }
 
 // Each column's parent: the first row below its diagonal in L, or -1. Paths are cut short as they are walked,
-// which makes this nearly linear (Liu 1990, section 4).
+// which makes this nearly linear (Liu 1990).
 Integers elimination_tree(const OrderedGraph& graph) {
   const int n = graph.size();
   Integers parent(n, -1), ancestor(n, -1);
@@ -55,7 +55,7 @@ Integers elimination_tree(const OrderedGraph& graph) {
 }
 
 // Entries of each column of L, the diagonal's included. Row k of L is the part of the tree between k and its
-// neighbours in A (Davis 2006, section 4.2), so that each entry of L is met once.
+// neighbours in A (Davis 2006), so that each entry of L is met once.
 Integers column_counts(const OrderedGraph& graph, const Integers& parent) {
   const int n = graph.size();
   Integers count(n, 1), met_from(n, -1);

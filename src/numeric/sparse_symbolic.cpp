@@ -58,7 +58,7 @@ SparseSymbolic::SparseSymbolic(const SparseMatrix& lower) : pattern(lower) {
 }
 
 // The rows below a supernode are those of its columns in A and those below its children, without its own
-// columns (Liu 1990, section 5).
+// columns (Liu 1990).
 void SparseSymbolic::fill_fronts(const SparseMatrix& full) {
   const int n = static_cast<int>(order.size());
   std::vector<int> turn(n), supernode_of(n), met_from(n, -1), place(n);

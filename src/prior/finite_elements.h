@@ -10,7 +10,7 @@ namespace galvi {
 
 /// For the piecewise linear functions phi_i that are one at node i and zero at all others: c, the diagonal of
 /// the lumped mass matrix, c_i = integral of phi_i; G_ij = integral of grad phi_i . grad phi_j; and G
-/// diag(c)^-1 G. Lindgren, Rue and Lindstrom (2011), appendix A.2.   L; L x L, lower triangles
+/// diag(c)^-1 G. Lindgren, Rue and Lindstrom (2011).   L; L x L, lower triangles
 struct FiniteElements {
   Vector mass;
   Eigen::SparseMatrix<double> stiffness, squared;

@@ -274,7 +274,7 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
   return out;
 }
 
-// V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 19 with the sign of
+// V <- V - delta / (1 + delta v_n) V_n V_n' for one site after the other (000, eq. 17 to 20 with the sign of
 // eq. 19 corrected). A block of sites first updates its own columns, then the rest of V at once by matrix
 // products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
