@@ -68,8 +68,8 @@ check_expectation <- function(expectation) {
 #'
 #' Sparse Gaussian processes:
 #' * Titsias (2009), the collapsed bound of regression: `galvi(y ~ 0 + gp(x, inducing = 50), d)`. The vi-means method in
-#'   Izmailov's review keeps the points fixed: `control = galvi_control(move_inducing = FALSE)`. Its variant means-PN
-#'   uses projected Newton steps: `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.
+#'   Izmailov's review keeps the points fixed: `control = galvi_control(move_inducing = FALSE)`. Its variant
+#'   `means-PN` uses projected Newton steps: `control = galvi_control(move_inducing = FALSE, hyper_method = "newton")`.
 #' * KLSp of Hensman et al. (2015), any likelihood: `galvi(y ~ 0 + gp(x, inducing = 50), d, binomial("probit"))`. They
 #'   optimise everything together: `control = galvi_control(joint = TRUE)`, with `freeze` steps of the posterior
 #'   first. Their two-stage bound is `expectation = "two_stage"`, their mean field `method = "mean_field"`.
