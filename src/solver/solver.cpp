@@ -86,6 +86,14 @@ double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean)
   return out + 0.5 * null_dimension() * std::log(2 * M_PI);
 }
 
+SolverState Solver::state(const SiteMean& site_mean, bool) {
+  SolverState out;
+  out.alpha = site_mean.alpha;
+  out.lambda = lambda_;
+  out.b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
+  return out;
+}
+
 // By the joint covariance, where z is at least as long as the rows.
 Matrix Solver::draw(const SolverState& state, const DesignRows& others, Index count) {
   ConditionalRequest joint;

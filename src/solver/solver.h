@@ -56,7 +56,8 @@ struct Coefficients {
 /// What is kept of a posterior for predictions. The sites are always kept. The dense solver adds a factor if
 /// asked; the projected one the mean and factor of its short latent vector.
 struct SolverState {
-  Vector alpha, lambda, b;
+  Vector alpha, lambda;
+  Vector b;            // alpha + lambda mean, or empty
   Vector latent_mean;  // L
   Matrix latent_chol;  // L x L, covariance of z = chol chol'
   Matrix factor;       // N x N or empty
@@ -163,8 +164,9 @@ class Solver {
   /// hyper[h] += d bound / dh through the prior's covariance, natural scale.
   virtual void gradient(const SiteGradient& site, VectorRef hyper) const = 0;
 
-  /// The state to keep for the current factorisation and this mean.
-  virtual SolverState state(const SiteMean& site_mean, bool keep_factor) = 0;
+  /// The state to keep for the current factorisation and this mean. Default: alpha, lambda and
+  /// b = alpha + lambda mean, from which the rest is computed again.
+  virtual SolverState state(const SiteMean& site_mean, bool keep_factor);
   virtual std::vector<Coefficients> coefficients(const SolverState& state) = 0;
   /// Predictions at new rows from a kept state.
   virtual Conditional conditional(const SolverState& state, const DesignRows& others,

@@ -5,14 +5,6 @@
 
 namespace galvi {
 
-SolverState SparseSolver::state(const SiteMean& site_mean, bool) {
-  SolverState out;
-  out.alpha = site_mean.alpha;
-  out.lambda = lambda_;
-  out.b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  return out;
-}
-
 std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   use(state.lambda);
   const Vector beta = prior_->scale().cwiseProduct(kept_mean(state).beta.col(0));

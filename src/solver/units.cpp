@@ -230,14 +230,6 @@ double UnitsSolver::rounding() const {
   return std::numeric_limits<double>::epsilon() * (latent_dimension() + std::abs(log_det_));
 }
 
-SolverState UnitsSolver::state(const SiteMean& site_mean, bool) {
-  SolverState out;
-  out.alpha = site_mean.alpha;
-  out.lambda = lambda_;
-  out.b = site_mean.alpha + lambda_.cwiseProduct(site_mean.mean);
-  return out;
-}
-
 void UnitsSolver::stand_at(const SolverState& state) {
   if (!(factorised_ && lambda_ == state.lambda) && !factorise(state.lambda)) throw_singular();
   if (kept_b_.size() != state.b.size() || kept_b_ != state.b) {

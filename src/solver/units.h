@@ -35,7 +35,6 @@ class UnitsSolver final : public Solver {
   Matrix whitened_design() const override;
   UnitMoments unit_moments(Index t, const Vector& b) override;
   void gradient(const SiteGradient& site, VectorRef hyper) const override;
-  SolverState state(const SiteMean& site_mean, bool keep_factor) override;
   std::vector<Coefficients> coefficients(const SolverState&) override { return {}; }
   Conditional conditional(const SolverState& state, const DesignRows& others,
                           const ConditionalRequest& request) override;
