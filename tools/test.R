@@ -15,5 +15,12 @@ results <- testthat::test_dir(
 table <- as.data.frame(results)
 failed <- sum(table$failed) + sum(table$error)
 passed <- sum(table$passed)
+# A log is read from its end: each failure once more, in short.
+for (test in results) {
+  for (outcome in test$results) {
+    if (!inherits(outcome, c("expectation_failure", "expectation_error"))) next
+    cat(sprintf("\n%s: %s\n%s\n", test$file, test$test, conditionMessage(outcome)))
+  }
+}
 cat(sprintf("%d passed, %d failed, %d skipped\n", passed, failed, sum(table$skipped)))
 quit(status = if (failed > 0 || passed == 0) 1 else 0)
