@@ -11,14 +11,15 @@ new_registry <- function() {
   count <- 0L
   # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
   # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
-  # may share `learned` and the range.
-  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner) {
+  # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
+  # core then tries shorter ones first.
+  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE) {
     size <- length(value$value)
     blocks[[length(blocks) + 1L]] <<- list(
       name = paste0(owner, ".", parameter), term = term, parameter = parameter,
       value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
       lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
-      shape = dim(value$value)
+      guessed = guessed, shape = dim(value$value)
     )
     positions <- count + seq_len(size)
     count <<- count + size
@@ -26,21 +27,21 @@ new_registry <- function() {
   }
   # the argument `register` of kernel_spec(). owner: the term, and the class if each class has its own kernel
   for_term <- function(label, owner = label) {
-    function(parameter, value, default, lower, upper, variance, learned) {
+    function(parameter, value, default, lower, upper, variance, learned, guessed) {
       shown <- paste0(owner, ".", parameter)
       entry <- if (is.null(value) && !learned) {
         list(value = default, learned = FALSE, prior = NULL)
       } else {
         as_parameter(value, shown, default, variance = variance, zero_ok = TRUE, what = "kernel")
       }
-      add(owner, parameter, entry, lower, upper, term = label)
+      add(owner, parameter, entry, lower, upper, term = label, guessed = guessed)
     }
   }
   list(add = add, for_term = for_term, table = function() expand_blocks(blocks))
 }
 
 #' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,
-#' transform, learned, lower, upper, prior; and `shape`, the dimensions of blocks that are arrays, by name
+#' transform, learned, lower, upper, prior, guessed; and `shape`, the dimensions of blocks that are arrays, by name
 #' @noRd
 expand_blocks <- function(blocks) {
   sizes <- vapply(blocks, `[[`, 1L, "size")
@@ -52,6 +53,7 @@ expand_blocks <- function(blocks) {
     name = once("name"), term = once("term"), parameter = once("parameter"), value = each("value", numeric()),
     transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
     upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
+    guessed = rep(vapply(blocks, `[[`, NA, "guessed"), sizes),
     shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])
   ))
 }
@@ -113,6 +115,7 @@ apply_start <- function(hyper, start) {
   if (from_fit && anyNA(at[together])) at[together] <- NA
   set <- which(!is.na(at) & hyper$learned)
   hyper$value[set] <- as.numeric(values[at[set]])
+  hyper$guessed[set] <- FALSE
   check_values(hyper, set, "start")
   widen_ranges(hyper)
 }

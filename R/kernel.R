@@ -29,7 +29,9 @@
 #' The default NULL takes a starting value from the data:
 #' * `lengthscale`: the median of the positive distances between rows, in the columns of the kernel and per variable
 #'   with `ard = TRUE` (of at most 500 distinct rows, evenly spaced). For `periodic` the distances are on a circle of
-#'   circumference `period`, in units of its radius.
+#'   circumference `period`, in units of its radius. Before learning, a third, a ninth and a 27th of it are tried, for
+#'   all lengthscales of a term together, and the search starts where the bound is highest: from a long lengthscale it
+#'   may end at a smooth function and much noise where a shorter one fits better.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
 #'   squared median absolute deviation), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are
 #'   scaled so that their prior variance, averaged over the rows, has this value.

@@ -28,7 +28,7 @@
 #'   are accepted.
 #' @param kernel A covariance function (see [kernels]); [se()], the squared exponential, by default. A number in it is a
 #'   starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
-#'   NULL start at: for a lengthscale, the median distance between rows; for the variance, var(y) if the link is the
+#'   NULL start at: for a lengthscale, the median distance between rows or a fraction of it; for the variance, var(y) if the link is the
 #'   identity (mad(y)^2 in the families [student()] and [laplace()]) and 1 otherwise.
 #' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
 #'   function of its own. These are independent and share their hyperparameters.

@@ -12,6 +12,7 @@
 #include "border/monitor.h"
 #include "global/global_model.h"
 #include "hyper/curvature.h"
+#include "hyper/scan.h"
 #include "inference/several_starts.h"
 #include "numeric/backend.h"
 
@@ -213,12 +214,16 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   try {
     if (has(model, "pilot")) {
       LatentGaussianModel part = model_from_list(context, model["pilot"], core.expectation().name());
-      if (learn && !algorithm.learn && table.is_place().any()) {
-        learn_from_part(part, method, inference, table);
+      if (learn && !algorithm.learn) {
+        Trace aside(context);
+        scan_lengthscales(part, choose_algorithm(method, part), table, std::nullopt, inference, aside);
+        if (table.is_place().any()) learn_from_part(part, method, inference, table);
         core.update(table.values());
       }
       if (!sites) sites = start_from_part(core, part, algorithm, inference);
       inference.one_start = inference.one_start || sites.has_value();
+    } else if (learn && !algorithm.learn) {
+      sites = scan_lengthscales(core, algorithm, table, std::move(sites), inference, trace);
     }
     const Vector first = table.unconstrained();
     for (int s = 0; s < number; ++s) {
@@ -253,6 +258,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     keep_if_stopped(keep, core, algorithm, trace);
     throw;
   }
+  monitor.without_limit();  // the result is made from what was found, however late it is
   if (best_start != number - 1) {  // the table and the solvers stand at the last start
     table.set_values(best.hyper);
     core.update(best.hyper);
@@ -314,6 +320,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
   if (learn && failure.empty() && !out_of_time) {
     const std::vector<Index> wanted = has(model, "curvature") ? positions(model["curvature"]) : std::vector<Index>();
+    monitor.with_limit();
     try {
       out["internal"] = internal_to_r(core, algorithm, table, wanted, q.sites, inference);
     } catch (const OutOfTime&) {  // a fit without intervals

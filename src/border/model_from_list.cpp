@@ -156,6 +156,13 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
     const auto transform = get<std::vector<std::string>>(table, "transform");
     const auto learned = get<Rcpp::LogicalVector>(table, "learned");
     const Rcpp::List priors = get<Rcpp::List>(table, "prior");
+    std::vector<std::string> guessed(value.size());
+    if (has(table, "guessed")) {
+      const auto term = get<std::vector<std::string>>(table, "term");
+      const auto is = get<Rcpp::LogicalVector>(table, "guessed");
+      for (Index h = 0; h < value.size(); ++h)
+        if (is[h] == TRUE) guessed[h] = term[h];
+    }
     std::vector<Index> owner(value.size(), -1);
     const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
     const std::vector<LikelihoodSpec> parts =
@@ -167,7 +174,7 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
       std::shared_ptr<const PriorDensity> prior;
       if (!Rf_isNull(priors[h])) prior = prior_density_from_list(priors[h]);
       rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior,
-                      owner[h]});
+                      owner[h], guessed[h]});
     }
   }
   return HyperTable(std::move(rows));

@@ -23,7 +23,7 @@ void RMonitor::poll() {
   if (now < next_poll_) return;
   next_poll_ = now + kPollEvery;
   Rcpp::checkUserInterrupt();  // throws, so that destructors run
-  if (now >= end_) throw OutOfTime();
+  if (limited_ && now >= end_) throw OutOfTime();
 }
 
 void RMonitor::report(const Progress& progress) {

@@ -16,9 +16,10 @@ namespace galvi {
 class RMonitor final : public Monitor {
  public:
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws
-  /// OutOfTime, until without_limit().
+  /// OutOfTime, but not between without_limit() and with_limit().
   explicit RMonitor(SEXP report, double seconds = std::numeric_limits<double>::infinity());
-  void without_limit() { end_ = Clock::time_point::max(); }
+  void without_limit() { limited_ = false; }
+  void with_limit() { limited_ = true; }
 
   void poll() override;
   void report(const Progress& progress) override;
@@ -31,6 +32,7 @@ class RMonitor final : public Monitor {
   SEXP report_;  // kept alive by the caller's argument for the length of the call
   Clock::time_point next_poll_, end_;
   Clock::time_point next_report_;
+  bool limited_ = true;
   std::string last_stage_;
 };
 

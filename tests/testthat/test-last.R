@@ -56,6 +56,15 @@ test_that("each further time limit brings a fit nearer to its end", {
   expect_gt(bounds[4L], bounds[1L])
 })
 
+test_that("whenever the time is over, there is a fit", {
+  d <- stop_data(150)
+  fit <- stopped(slow_formula, d, binomial(), control = at_once())
+  for (seconds in seq(0.005, 0.25, length.out = 60)) {
+    limited <- suppressWarnings(update(fit, control = at_once(seconds = seconds)))
+    expect_gte(limited$elbo, fit$elbo - tol$fuzz_learned)
+  }
+})
+
 test_that("an interrupt leaves a loop, and the fit so far", {
   skip_on_cran()
   skip_on_os("windows")

@@ -1,0 +1,59 @@
+#include "hyper/scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace galvi {
+
+std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                                       std::optional<Sites> start, InferenceControl inference, Trace& trace) {
+  constexpr double rough = 0.01;  // nats; starts differ by more, or it does not matter
+  constexpr double factor = 3;
+  constexpr int tries = 3;  // the shortest is a 27th of the start
+  std::vector<std::string> terms;
+  for (Index i = 0; i < table.learned(); ++i) {
+    const std::string& term = table.guessed(i);
+    if (!term.empty() && std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
+  }
+  if (terms.empty()) return start;
+
+  inference.tol = std::max(inference.tol, rough);
+  inference.one_start = true;
+  const Vector lower = table.lower();
+  trace.stage(Stage::learning);
+  double highest = -std::numeric_limits<double>::infinity();
+  Vector best = table.unconstrained();
+  const auto look = [&](const Vector& x) {
+    table.set_unconstrained(x);
+    model.update(table.values());
+    trace.attempt();
+    try {
+      InferenceResult found = algorithm.run(model, start, inference, trace);
+      const double objective = found.posterior.elbo + table.log_prior();
+      trace.judge(objective);
+      if (!(objective > highest)) return;
+      highest = objective;
+      best = x;
+      start = std::move(found.posterior.sites);
+    } catch (const std::domain_error&) {  // no posterior here
+      trace.judge(-std::numeric_limits<double>::infinity());
+    }
+  };
+  look(best);
+  for (const std::string& term : terms) {
+    const Vector from = best;
+    for (int k = 1; k <= tries; ++k) {
+      Vector x = from;
+      for (Index i = 0; i < x.size(); ++i)
+        if (table.guessed(i) == term) x[i] = std::max(x[i] - k * std::log(factor), lower[i]);
+      look(x);
+    }
+  }
+  table.set_unconstrained(best);
+  model.update(table.values());
+  return start;
+}
+
+}  // namespace galvi
