@@ -141,15 +141,17 @@ Fit fit_of_rows_so_far(LatentGaussianModel& core, HyperTable& table) {
   return out;
 }
 
-/// Where a search stood when its time was over, as a fit: one more iteration says what holds there.
+/// Where a search that began at `start` stood when its time was over, as a fit: one more iteration says what holds
+/// there.
 Fit fit_of_standing(LatentGaussianModel& core, const Algorithm& algorithm, HyperTable& table,
-                    const std::optional<Standing>& standing, InferenceControl control, Trace& trace) {
+                    const std::optional<Sites>& start, const std::optional<Standing>& standing,
+                    InferenceControl control, Trace& trace) {
   if (standing) table.set_values(standing->hyper);
   core.update(table.values());
   control.max_iterations = 1;
   control.one_start = true;
   Fit out;
-  out.inference = algorithm.run(core, standing ? std::optional<Sites>(standing->sites) : std::nullopt, control, trace);
+  out.inference = algorithm.run(core, standing ? std::optional<Sites>(standing->sites) : start, control, trace);
   out.hyper = table.values();
   out.objective = out.inference.posterior.elbo + table.log_prior();
   return out;
@@ -212,6 +214,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   std::string failure;
   bool out_of_time = false;
   try {
+    monitor.with_limit();
     if (has(model, "pilot")) {
       LatentGaussianModel part = model_from_list(context, model["pilot"], core.expectation().name());
       if (learn && !algorithm.learn) {
@@ -223,7 +226,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       if (!sites) sites = start_from_part(core, part, algorithm, inference);
       inference.one_start = inference.one_start || sites.has_value();
     } else if (learn && !algorithm.learn) {
-      sites = scan_lengthscales(core, algorithm, table, std::move(sites), inference, trace);
+      sites = scan_lengthscales(core, algorithm, table, sites, inference, trace);
     }
     const Vector first = table.unconstrained();
     for (int s = 0; s < number; ++s) {
@@ -252,7 +255,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   } catch (const OutOfTime&) {
     out_of_time = true;
     monitor.without_limit();
-    best = fit_of_standing(core, algorithm, table, trace.standing(), inference, trace);
+    best = fit_of_standing(core, algorithm, table, sites, trace.standing(), inference, trace);
     best_start = number - 1;
   } catch (const Rcpp::internal::InterruptedException&) {
     keep_if_stopped(keep, core, algorithm, trace);

@@ -16,10 +16,13 @@ namespace galvi {
 class RMonitor final : public Monitor {
  public:
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws
-  /// OutOfTime, but not between without_limit() and with_limit().
+  /// OutOfTime, but only from with_limit() to without_limit().
   explicit RMonitor(SEXP report, double seconds = std::numeric_limits<double>::infinity());
   void without_limit() { limited_ = false; }
-  void with_limit() { limited_ = true; }
+  void with_limit() {
+    limited_ = true;
+    next_poll_ = Clock::now();
+  }
 
   void poll() override;
   void report(const Progress& progress) override;
@@ -32,7 +35,7 @@ class RMonitor final : public Monitor {
   SEXP report_;  // kept alive by the caller's argument for the length of the call
   Clock::time_point next_poll_, end_;
   Clock::time_point next_report_;
-  bool limited_ = true;
+  bool limited_ = false;
   std::string last_stage_;
 };
 
