@@ -9,7 +9,7 @@ namespace galvi {
 
 std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                                        std::optional<Sites> start, InferenceControl inference, Trace& trace) {
-  constexpr double rough = 0.01;  // nats; starts differ by more, or it does not matter
+  constexpr double rough = 1;  // nats; starts that matter differ by more, and the true gap is less
   constexpr double factor = 3;
   constexpr int tries = 3;  // the shortest is a 27th of the start
   std::vector<std::string> terms;
