@@ -99,7 +99,9 @@ parse_gp <- function(call, env) {
   if (is.null(given)) given <- rep("", length(arguments))
   options <- arguments[nzchar(given)]
   known <- setdiff(names(formals(gp)), "...")
-  check_no_dots(options[!names(options) %in% known], known, "gp()")
+  unknown <- options[!names(options) %in% known]
+  check_not_foreign(unknown)
+  check_no_dots(unknown, known, "gp()")
   inputs <- unname(arguments[!nzchar(given)])
   lapply(inputs, check_gp_input, call)
   if (!length(inputs)) {
@@ -117,6 +119,24 @@ parse_gp <- function(call, env) {
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
     center = gp_center(options, kernel, env, call)
   )
+}
+
+# What other packages call the arguments of gp(), and what to write here.
+foreign_gp_arguments <- function() {
+  list(
+    "inducing = 20, a number of points, for a sparse process" = c("k", "m", "M", "Z", "knots", "num_inducing"),
+    "kernel = matern32(), see ?kernels" = c("bs", "cov", "model", "nu"),
+    "kernel = se(lengthscale = 2, variance = 1)" =
+      c("lengthscale", "lengthscales", "variance", "sd", "sigma", "range", "rho", "alpha", "ls")
+  )
+}
+
+check_not_foreign <- function(unknown) {
+  ours <- foreign_gp_arguments()
+  for (name in names(unknown)) {
+    known <- names(ours)[vapply(ours, function(words) name %in% words, NA)]
+    if (length(known)) stop_galvi("argument", sprintf("gp() has no argument `%s`: write %s.", name, known))
+  }
 }
 
 gp_center <- function(options, kernel, env, call) {
