@@ -65,5 +65,6 @@ target("test log loss less expectation propagation's, mean of four splits", mean
        0, "nats")
 
 # Answer (2-core x86-64 machine, R 4.2.2, OpenBLAS 0.3.21, one thread): 142 units (the operations of 142 chol),
-# 34 factorisations; 114 and 26, or 89 chol by the clock, before lengthscales were scanned; test log loss over 20 splits 0.151 (s.e. 0.011), zero mean 0.207, glm() 0.810. On the first
-# four splits 0.195, 0.170, 0.300, 0.106 (expectation propagation 0.206, 0.171, 0.328, 0.106).
+# 34 factorisations; 114 and 26, or 89 chol by the clock, before lengthscales were scanned. Test log loss over
+# 20 splits 0.151 (s.e. 0.011), zero mean 0.207, glm() 0.810. On the first four splits 0.195, 0.170, 0.300,
+# 0.106 (expectation propagation 0.206, 0.171, 0.328, 0.106).
