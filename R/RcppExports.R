@@ -15,6 +15,14 @@ mean_curvature <- function(model, mean, variance, threads) {
     .Call(`_galvi_mean_curvature`, model, mean, variance, threads)
 }
 
+#' The covariance of the coefficients of coupled classes by linear response (src/global/linear_response.h)
+#' @param W N x q. mean, between: moments of eta, N x K and N x K^2. points: S x K. covariance: K q x K q.
+#' @return K q x K q, or NULL.
+#' @noRd
+coupled_response <- function(W, mean, between, copies, reference, points, covariance, threads) {
+    .Call(`_galvi_coupled_response`, W, mean, between, copies, reference, points, covariance, threads)
+}
+
 #' The contribution of all rows of a model list (internal; see contribution())
 #' @noRd
 contribution_of_rows <- function(model, q, gradient) {

@@ -1,6 +1,7 @@
 # Classes whose latent values depend on each other in the posterior. The bound, and all that is learned by it,
 # takes a q that factorises over them; coefficients, predictions and draws then take the best Gaussian that does
-# not, a few steps from q (the first in src/global/coupled.h). Models of columns alone have it.
+# not, a few steps from q (the first in src/global/coupled.h), with covariances by linear response
+# (src/global/linear_response.h). Models of columns alone have it.
 
 is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 
@@ -68,7 +69,24 @@ at_coupled_optimum <- function(fit, evaluations, steps) {
     if (max(abs(change) / sqrt(before), abs(sqrt(diag(covariance) / before) - 1)) < 0.005) break
   }
   known <- all(is.finite(mean)) && !is.null(inverse_covariance(covariance))
-  if (known) with_coefficients(fit, matrix(mean, ncol(W)), covariance) else fit
+  if (!known) return(fit)
+  covariance <- with_response(fit, W, offset + W %*% matrix(mean, ncol(W)), copies, covariance)
+  with_coefficients(fit, matrix(mean, ncol(W)), covariance)
+}
+
+#' The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors: `covariance` itself
+#' where the response takes more than a few seconds (many rows for each coefficient, which hardly change), or where it
+#' is not known
+#' @noRd
+with_response <- function(fit, W, mean, copies, covariance, most = 2e9) {
+  K <- ncol(mean)
+  work <- 8 * ncol(covariance) * (nrow(W) * (3 * ncol(covariance)^2 + 4 * K^4) + 8 * ncol(covariance)^3)
+  if (work > most) return(covariance)
+  between <- matrix(block_variances(W, covariance, K), nrow(W))
+  reference <- fit$model$likelihood$constants$reference >= 0
+  z <- stats::qnorm(even_points(100L, K))
+  response <- coupled_response(W, mean, between, copies, reference, rbind(z, -z), covariance, fit$control$threads)
+  if (is.null(response) || is.null(inverse_covariance(response))) covariance else response
 }
 
 # NULL where it has lost its digits.

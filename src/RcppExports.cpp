@@ -36,6 +36,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// coupled_response
+SEXP coupled_response(Rcpp::NumericMatrix W, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix between, Rcpp::NumericVector copies, bool reference, Rcpp::NumericMatrix points, Rcpp::NumericMatrix covariance, int threads);
+RcppExport SEXP _galvi_coupled_response(SEXP WSEXP, SEXP meanSEXP, SEXP betweenSEXP, SEXP copiesSEXP, SEXP referenceSEXP, SEXP pointsSEXP, SEXP covarianceSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type W(WSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type between(betweenSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< bool >::type reference(referenceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type covariance(covarianceSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(coupled_response(W, mean, between, copies, reference, points, covariance, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // contribution_of_rows
 Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient);
 RcppExport SEXP _galvi_contribution_of_rows(SEXP modelSEXP, SEXP qSEXP, SEXP gradientSEXP) {
@@ -429,6 +446,7 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
+    {"_galvi_coupled_response", (DL_FUNC) &_galvi_coupled_response, 8},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
     {"_galvi_start_factors", (DL_FUNC) &_galvi_start_factors, 2},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},

@@ -4,6 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "global/linear_response.h"
 #include "numeric/backend.h"
 
 using namespace galvi;
@@ -36,4 +37,20 @@ Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, R
   Expectations out;
   expectation->evaluate(context, *likelihood, data_from_list(model), from_r(mean), from_r(variance), 2, out);
   return to_r(out.d_mm);
+}
+
+//' The covariance of the coefficients of coupled classes by linear response (src/global/linear_response.h)
+//' @param W N x q. mean, between: moments of eta, N x K and N x K^2. points: S x K. covariance: K q x K q.
+//' @return K q x K q, or NULL.
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+SEXP coupled_response(Rcpp::NumericMatrix W, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix between,
+                    Rcpp::NumericVector copies, bool reference, Rcpp::NumericMatrix points,
+                    Rcpp::NumericMatrix covariance, int threads) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, threads};
+  const HigherDerivatives derivatives = softmax_derivatives(
+      context, from_r(mean), from_r(between), from_r(copies), reference, from_r(points));
+  const auto response = linear_response(context, from_r(W), derivatives, from_r(covariance));
+  return response ? SEXP(to_r(*response)) : R_NilValue;
 }

@@ -4,6 +4,7 @@
 #include "global/coupled.cpp"
 #include "global/global_model.cpp"
 #include "global/latent_posterior.cpp"
+#include "global/linear_response.cpp"
 #include "global/numbers.cpp"
 #include "global/row_source.cpp"
 #include "global/site_visit.cpp"
