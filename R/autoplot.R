@@ -1,15 +1,15 @@
 #' Plots of a fit by ggplot2
 #'
-#' The plots of [plot.galvi()] and [plot()][galvi_compare] of a comparison as objects of package ggplot2, made from the
-#' same numbers, to which layers, scales and themes can be added.
+#' The plots of [plot.galvi()], and of comparisons by [galvi_compare()], as ggplot2 objects, to which layers, scales
+#' and themes can be added.
 #'
-#' @param object A fit of [galvi()], or what [galvi_compare()] returned.
+#' @param object A fit of [galvi()], or the value of [galvi_compare()].
 #' @param which,terms,newdata,scale,what,level,n,max_inputs,too_far,map,bins,exponentiate,by,ndraws As in
-#'   [plot.galvi()]; of a comparison `which` and `against` are those of [galvi_compare()].
+#'   [plot.galvi()]. For comparisons `which` and `against` are as in [galvi_compare()].
 #' @param against See [galvi_compare()].
 #' @param ... Must be empty.
-#' @return A ggplot, or where there are several panels a list of them, named like the panels, which prints one after
-#'   the other. `plot(fit)` returns the data behind them.
+#' @return A ggplot object or, if there are several panels, a list of them with the names of the panels; printing the
+#'   list draws them one after the other. `plot(fit)` returns the data that are drawn.
 #' @seealso [plot.galvi()]
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' fit <- galvi(dist ~ gp(speed), data = cars)
