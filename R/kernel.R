@@ -41,9 +41,9 @@
 #' average over the rows) unless you give them.
 #'
 #' Estimates are restricted to 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the default
-#' starting value for variances, half to twice the starting value for `period`, 0.01 to 10,000 for `alpha` and 1e-6 to
-#' 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times itself,
-#' except for `period`.
+#' starting value for variances, a tenth to ten times the starting value for `period`, 0.01 to 10,000 for `alpha` and
+#' 1e-6 to 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times
+#' itself, except for `period`.
 #'
 #' @section Inputs:
 #' A kernel acts on the variables in `gp()`, or on those in `columns`. A factor is one variable with one lengthscale,
@@ -74,6 +74,7 @@
 #' @seealso [gp()], `vignette("kernels", package = "galvi")`.
 #' @family kernels and priors
 #' @examples
+#' # a starting value and a fixed variance; a sum; a periodic function that changes slowly
 #' se(lengthscale = 2, variance = fixed(1))
 #' matern32(ard = TRUE) + linear(columns = "x1")
 #' periodic(period = fixed(12)) * matern52(lengthscale = log_normal(log(60), 1))

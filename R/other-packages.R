@@ -15,16 +15,16 @@
 #'   used. `hypotheses()` tests coefficients, with their Gaussian posterior.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
 #'   than fixed effects are averaged over the data.
-#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of the
-#'   fixed effects (Wald tests).
+#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
+#'   the fixed effects (Wald tests).
 #' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` gives a warning, see [logLik.galvi()].
 #'
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].
 #' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
 #'   effects. `z` is the posterior mean divided by the posterior standard deviation.
-#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type = "est"`
-#'   or `"eff"` (`"pred"` has no intervals).
+#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
+#'   "est"` or `"eff"` (`"pred"` has no intervals).
 #' * **knitr**: fits and summaries are printed as in the console.
 #'
 #' @section Checks:
@@ -41,7 +41,8 @@
 #' @section Comparison with other fits:
 #' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
 #' freedom, where [lm()] uses Student's t. With wide priors they are those of `lm()` at the same residual variance. For
-#' generalised linear models the posterior mean differs from the maximum likelihood estimate by an amount of order 1 / n.
+#' generalised linear models the posterior mean differs from the maximum likelihood estimate by an amount of order
+#' 1 / n.
 #'
 #' Fits with several classes ([categorical()], [stick_breaking()]) have several linear predictors. marginaleffects,
 #' multcomp, DHARMa, parameters and packages based on these support them; other functions stop with an error.

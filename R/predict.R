@@ -82,10 +82,10 @@
 #' predict(fit, new, type = "survival", times = 50)
 #'
 #' # class probabilities
-#' fit <- galvi(Species ~ Petal.Width, data = iris, family = categorical())
-#' predict(fit, data.frame(Petal.Width = c(0.5, 1.6)), type = "prob", se.fit = TRUE)
+#' fit <- galvi(factor(gear) ~ wt, data = mtcars, family = categorical())
+#' predict(fit, data.frame(wt = c(2, 3, 4)), type = "prob", se.fit = TRUE)
 #'
-#' # with and without random effects
+#' # for an observed and a new chick, and for the population
 #' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
 #' predict(fit, data.frame(Time = 10, Chick = c("1", "new")), interval = "credible")
 #' predict(fit, data.frame(Time = 10), re_formula = NA, interval = "credible")

@@ -26,13 +26,13 @@
 #'
 #' @param ... Inputs, without names: columns, expressions in columns, or `.`. Numbers, logicals, dates, factors and text
 #'   are accepted.
-#' @param kernel A covariance function (see [kernels]); [se()], the squared exponential, by default. A number in it is a
-#'   starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
-#'   NULL start at: for a lengthscale, the median distance between rows or a fraction of it; for the variance, var(y) if the link is the
-#'   identity (mad(y)^2 in the families [student()] and [laplace()]) and 1 otherwise.
+#' @param kernel The covariance function, see [kernels]; [se()], the squared exponential, by default. A number in it is
+#'   a starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
+#'   not given start at values from the data: lengthscales at the median distance between rows or a fraction of it,
+#'   variances at the variance of the response if the link is the identity and at 1 otherwise.
 #' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
 #'   function of its own. These are independent and share their hyperparameters.
-#' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, a number M of inducing points,
+#' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, the number M of inducing points,
 #'   which start at cluster centres of the inputs ([stats::kmeans()]), or the points themselves: a matrix or data frame
 #'   with a column per input, in the units of the inputs (of log(x) for an input `log(x)`). The points are learned
 #'   together with the hyperparameters (see `move_inducing` in [galvi_control()]) and returned in `fit$inducing`. With

@@ -25,8 +25,8 @@
 #'     exp(coefficient) and `std.error` its posterior standard deviation.
 #'   * `"ran_pars"`: `term` is the name in `fit$hyper` and `estimate` the value there, so a variance is a variance.
 #'     `std.error` is NA; intervals are those of `fit$hyper` (see [galvi-fit]).
-#'   * `"ran_vals"`: posterior mean and standard deviation. Unlike conditional standard deviations of lme4, these include
-#'     the uncertainty of the fixed effects.
+#'   * `"ran_vals"`: posterior mean and standard deviation. Unlike the conditional standard deviations of lme4, the
+#'     latter include the uncertainty of the fixed effects.
 #'
 #'   `glance()` has one row with `nobs`, `df`, `logLik` (the log evidence or its bound), `gap` and `converged`, see
 #'   [galvi-fit].
