@@ -48,10 +48,10 @@
 #' @param covariance For `type = "link"`: return the joint posterior covariance of eta at all rows as well?
 #' @param dpar For a model with two linear predictors: which one `"link"`, `"terms"` and `"response"` are about, such as
 #'   `"sigma"`. NULL or `"mu"` is that of the response.
-#' @param re_formula Which random effects to include, of [iid()], [random-slopes] and the scores of [rr()]: NULL (the
-#'   default) for all; NA for none, which gives predictions for the population, whose grouping variables need not be in
-#'   `newdata`; or a formula of those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are always
-#'   included.
+#' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
+#'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
+#'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are
+#'   always included.
 #' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
