@@ -19,7 +19,8 @@
 NULL
 
 #' @rdname autoplot.galvi
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot galvi
+#' @rawNamespace S3method(ggplot2::autoplot,galvi)
 autoplot.galvi <- function(object, which = c("effects", "coefficients", "residuals", "worm", "predictive",
                              "calibration", "survival", "relevance", "trace"),
                            terms = NULL, newdata = NULL, scale = c("auto", "link", "response"), what = NULL,
@@ -34,7 +35,8 @@ autoplot.galvi <- function(object, which = c("effects", "coefficients", "residua
 }
 
 #' @rdname autoplot.galvi
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot galvi_compare
+#' @rawNamespace S3method(ggplot2::autoplot,galvi_compare)
 autoplot.galvi_compare <- function(object, which = NULL, against = c("flops", "seconds"), ...) {
   refuse_dots(list(...), autoplot.galvi_compare, "autoplot()")
   measures <- compared_measures(object, which)

@@ -49,7 +49,8 @@
 #' smooth <- galvi(dist ~ gp(speed), data = cars)
 #' loo::loo(smooth)
 #' loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
-#' @exportS3Method loo::loo
+#' @method loo galvi
+#' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "loo()")
   x <- factorised_view(x)

@@ -47,7 +47,8 @@
 NULL
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::tidy
+#' @method tidy galvi
+#' @rawNamespace S3method(generics::tidy,galvi)
 tidy.galvi <- function(x, effects = c("fixed", "ran_pars"), conf.int = FALSE, conf.level = 0.95,
                        exponentiate = FALSE, ...) {
   refuse_dots(list(...), tidy.galvi, "tidy()")
@@ -135,7 +136,8 @@ exponentiate_fixed <- function(table) {
 }
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::glance
+#' @method glance galvi
+#' @rawNamespace S3method(generics::glance,galvi)
 glance.galvi <- function(x, ...) {
   refuse_dots(list(...), glance.galvi, "glance()", "gof_map") # of modelsummary()
   value <- logLik.galvi(x)
@@ -146,8 +148,9 @@ glance.galvi <- function(x, ...) {
 }
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::augment
-augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
+#' @method augment galvi
+#' @rawNamespace S3method(generics::augment,galvi)
+augment.galvi <- function(x, data = stats::model.frame(x), newdata = NULL,
                           type.predict = c("response", "link"),
                           interval = c("none", "credible", "prediction"), conf.level = 0.95, ...) {
   refuse_dots(list(...), augment.galvi, "augment()")

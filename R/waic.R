@@ -26,7 +26,8 @@
 #' @family checks and comparisons
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
 #' loo::waic(galvi(dist ~ speed, data = cars))
-#' @exportS3Method loo::waic
+#' @method waic galvi
+#' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "waic()")
   check_has_rows(x, "the WAIC needs them all")
