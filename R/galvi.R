@@ -47,8 +47,8 @@
 #' By default slopes have the prior `normal(0, 10 s / sd(x_j))` and the intercept has `normal(m, 10 s)`. With an
 #' identity link m is the median of y and s its standard deviation (1 if y is constant), both after subtracting the
 #' offset; for [student()], [laplace()] and [asymmetric_laplace()], which are robust against outliers, s is the median
-#' absolute deviation. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the starting
-#' values of hyperparameters; where all weights sum to 1 or less, each row counts once.
+#' absolute deviation [mad()]. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the
+#' starting values of hyperparameters; where all weights sum to 1 or less, each row counts once.
 #'
 #' `prior = normal(0, sd)` sets the prior of all slopes, `prior = list(intercept =, x1 =, default =)` that of
 #' individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one standard
@@ -79,9 +79,9 @@
 #' @param expectation How E_q\[log p(y | eta)\] is computed: `"auto"` (exactly) or one of the methods, bounds and
 #'   approximations listed in [galvi_methods()].
 #' @param hyper What to do with hyperparameters: `"optimise"` (the default) maximises the bound over them,
-#'   `"integrate"` averages over their posterior, see Hyperparameters. `"fixed"` leaves those of kernels at their
-#'   starting values, and those of other terms and of families at the defaults in the usage of [iid()], [galvi_family()]
-#'   and so on.
+#'   `"integrate"` averages over their posterior, see Hyperparameters. `"fixed"` does not estimate them: kernels
+#'   stay at their starting values, and other terms and families at the values given or, by default, at those described
+#'   in [iid()], [galvi_family()] and so on.
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL, the default, takes the values in the formula or else starting values
 #'   from the data.
