@@ -14,7 +14,7 @@
 #' `drop1()`, `add1()` and [step()] select by AIC, which is not defined for a marginal likelihood. They stop with an
 #' error that names alternatives.
 #'
-#' @param object,fit A fit of [galvi()].
+#' @param object A fit of [galvi()].
 #' @param ... For `anova()`, further fits of the same response; for the others, their usual arguments.
 #' @return A data frame of class `anova` with one row per fit, named as in the call, and the columns `hyper`, the number
 #'   of learned hyperparameters; `evidence`, the log evidence or its bound; `evidence_diff`; `elpd_loo`, `elpd_diff` and
