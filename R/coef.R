@@ -27,8 +27,8 @@
 #' so. With `hyper = "integrate"` they include the uncertainty of the thresholds.
 #'
 #' @param object A fit of [galvi()].
-#' @param condVar For `ranef()`: return the effects of [iid()] and [random-slopes] by grouping factor, with posterior
-#'   covariances, as lme4 does? FALSE by default.
+#' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
+#'   with posterior covariances, as in lme4. FALSE by default.
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
 #' @param parm Names or positions of coefficients; all by default.
 #' @param level Probability of the credible interval, between 0 and 1.

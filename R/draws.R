@@ -18,7 +18,7 @@
 #' [coef()][coef.galvi]. With a full [gp()] the covariance matrix of all requested rows is formed and factorised.
 #'
 #' @param object,x A fit of [galvi()].
-#' @param transform Apply the inverse link? FALSE by default.
+#' @param transform If TRUE, apply the inverse link. FALSE by default.
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
 #'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
 #'   of all units before the second.

@@ -37,17 +37,17 @@
 #'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
 #'   memory can be given as a [row_source()], which is read in chunks.
 #' @param type What to predict, see Details.
-#' @param se.fit Return posterior standard deviations as well? They are those of eta for `"link"`, of E\[y | eta\] for
-#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`; not available for other
+#' @param se.fit If TRUE, return posterior standard deviations as well: of eta for `"link"`, of E\[y | eta\] for
+#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`. Not available for other
 #'   types.
 #' @param interval `"none"` (the default), `"credible"` or `"prediction"`, see Details. `"prediction"` is for `type =
 #'   "response"` only.
 #' @param level Probability of the interval, between 0 and 1.
 #' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
 #' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
-#' @param covariance For `type = "link"`: return the joint posterior covariance of eta at all rows as well?
-#' @param dpar For a model with two linear predictors: which one `"link"`, `"terms"` and `"response"` are about, such as
-#'   `"sigma"`. NULL or `"mu"` is that of the response.
+#' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
+#' @param dpar For models with two linear predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
+#'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
 #' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
 #'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
 #'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are

@@ -7,10 +7,10 @@
 #' @param effects One or more of `"fixed"` for the fixed effects; `"ran_pars"` for the hyperparameters, which are the
 #'   parameters of random effects, of other terms and of the family; and `"ran_vals"` for the effects that
 #'   [`ranef()`][ranef.galvi] returns.
-#' @param conf.int Add credible intervals? FALSE by default.
+#' @param conf.int If TRUE, add credible intervals. FALSE by default.
 #' @param conf.level Probability of the intervals, between 0 and 1.
-#' @param exponentiate Return exp(coefficient) of the fixed effects, such as odds ratios and rate ratios? FALSE by
-#'   default.
+#' @param exponentiate If TRUE, return exp(coefficient) of the fixed effects, such as odds ratios and rate ratios. FALSE
+#'   by default.
 #' @param data,newdata Data to which columns are added: the observations of the fit, or new data.
 #' @param type.predict Scale of `.fitted`: `"response"` or `"link"`.
 #' @param interval Limits `.lower` and `.upper` to add: `"none"` (the default), `"credible"` for the linear predictor or
