@@ -1,27 +1,31 @@
-#' Compare fits by their evidence and by leave-one-out prediction
+#' Compare fits by leave-one-out prediction and evidence
 #'
-#' `anova()` puts two or more fits of the same response side by side: the evidence bound ([logLik()][logLik.galvi])
-#' and the leave-one-out log predictive density ([loo()][loo.galvi]). Differences are to the fit with the highest
-#' predictive density; the one of the densities has a standard error, from the differences of the rows.
+#' `anova()` compares two or more fits of the same response by their leave-one-out log predictive densities
+#' ([loo()][loo.galvi]) and by their log evidence or its lower bound ([logLik()][logLik.galvi]).
 #'
-#' The evidence answers which model the data support *under the priors that were used*: with the wide default
-#' priors of fixed effects it falls with each of them. Predictive densities depend on priors far less. Neither is
-#' a test: to test fixed effects of one fit use `car::Anova()`, which makes Wald tests of their posterior mean
-#' and covariance.
+#' @details
+#' Differences are to the fit with the highest predictive density. A difference in predictive density that is small
+#' compared with its standard error `se_diff` does not favour either model.
 #'
-#' `drop1()`, `add1()` and `step()` search by AIC, which is not defined for a marginal likelihood: they stop and
-#' name what to use.
+#' The evidence depends on the priors: with the wide default priors of fixed effects, every additional effect lowers it.
+#' Predictive densities depend much less on the priors. Neither comparison is a significance test. To test fixed effects
+#' of one fit use `car::Anova()`, which makes Wald tests from their posterior mean and covariance.
+#'
+#' `drop1()`, `add1()` and [step()] select by AIC, which is not defined for a marginal likelihood. They stop with an
+#' error that names alternatives.
 #'
 #' @param object A fit of [galvi()].
-#' @param ... Further fits of the same response; for `drop1`, `add1` and `extractAIC` their usual arguments.
-#' @return A data frame of class `anova` with a row per fit, named as in the call: `hyper`, the number of
-#'   hyperparameters that were learned; `evidence`, the bound, and `evidence_diff`; `elpd_loo`, `elpd_diff` and
-#'   `se_diff`. The leave-one-out columns are NA for fits without sites (rows that were read from a source).
+#' @param ... For `anova()`, further fits of the same response; for the others, their usual arguments.
+#' @return A data frame of class `anova` with one row per fit, named as in the call, and the columns `hyper`, the number
+#'   of learned hyperparameters; `evidence`, the log evidence or its bound; `evidence_diff`; `elpd_loo`, `elpd_diff` and
+#'   its standard error `se_diff`. The last three are NA for fits that do not contain their rows ([row_source()]).
 #' @section Errors:
-#' `galvi_error_argument` for a single fit, for what is not a fit, and for fits of different responses.
-#' @references Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
-#'   cross-validation and WAIC. Statistics and Computing 27, 1413-1432.
-#' @seealso [loo.galvi()], [logLik.galvi()], [check_fit()]
+#' `galvi_error_argument` for a single fit, for other objects, and for fits of different responses.
+#' @references
+#' Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
+#' cross-validation and WAIC. *Statistics and Computing* 27, 1413-1432.
+#' @seealso [galvi_compare()] compares inference methods on one model.
+#' @family checks and comparisons
 #' @examples
 #' linear <- galvi(dist ~ speed, data = cars)
 #' smooth <- galvi(dist ~ gp(speed), data = cars)

@@ -1,15 +1,15 @@
 #' Plots of a fit by ggplot2
 #'
-#' The plots of [plot.galvi()] and [plot()][galvi_compare] of a comparison as objects of package ggplot2, made from the
-#' same numbers, to which layers, scales and themes can be added.
+#' The plots of [plot.galvi()], and of comparisons by [galvi_compare()], as ggplot2 objects, to which layers, scales
+#' and themes can be added.
 #'
-#' @param object A fit of [galvi()], or what [galvi_compare()] returned.
+#' @param object A fit of [galvi()], or the value of [galvi_compare()].
 #' @param which,terms,newdata,scale,what,level,n,max_inputs,too_far,map,bins,exponentiate,by,ndraws As in
-#'   [plot.galvi()]; of a comparison `which` and `against` are those of [galvi_compare()].
+#'   [plot.galvi()]. For comparisons `which` and `against` are as in [galvi_compare()].
 #' @param against See [galvi_compare()].
 #' @param ... Must be empty.
-#' @return A ggplot, or where there are several panels a list of them, named like the panels, which prints one after
-#'   the other. `plot(fit)` returns the data behind them.
+#' @return A ggplot object or, if there are several panels, a list of them with the names of the panels; printing the
+#'   list draws them one after the other. `plot(fit)` returns the data that are drawn.
 #' @seealso [plot.galvi()]
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' fit <- galvi(dist ~ gp(speed), data = cars)
@@ -19,7 +19,8 @@
 NULL
 
 #' @rdname autoplot.galvi
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot galvi
+#' @rawNamespace S3method(ggplot2::autoplot,galvi)
 autoplot.galvi <- function(object, which = c("effects", "coefficients", "residuals", "worm", "predictive",
                              "calibration", "survival", "relevance", "trace"),
                            terms = NULL, newdata = NULL, scale = c("auto", "link", "response"), what = NULL,
@@ -34,7 +35,8 @@ autoplot.galvi <- function(object, which = c("effects", "coefficients", "residua
 }
 
 #' @rdname autoplot.galvi
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot galvi_compare
+#' @rawNamespace S3method(ggplot2::autoplot,galvi_compare)
 autoplot.galvi_compare <- function(object, which = NULL, against = c("flops", "seconds"), ...) {
   refuse_dots(list(...), autoplot.galvi_compare, "autoplot()")
   measures <- compared_measures(object, which)

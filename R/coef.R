@@ -15,11 +15,11 @@
 #' treats the predictors as independent, so covariances between them are zero.
 #'
 #' @section Several classes:
-#' The bound for [categorical()] responses uses a posterior that is independent between classes, whose standard
-#' deviations are too small. In models of columns (fixed effects, and kernels such as [linear()]), coefficients,
-#' covariances, class probabilities and simulations therefore use the Gaussian posterior in which classes are dependent.
-#' With other terms they use the independent one, and `print()` says so. The latent values of [stick_breaking()] are
-#' independent in the exact posterior too.
+#' The bound for [categorical()] responses uses a posterior in which classes are independent, whose standard deviations
+#' are too small. For models of fixed effects and kernels with finitely many coefficients (such as [linear()]), the
+#' coefficients, covariances, class probabilities and simulations therefore come from a Gaussian posterior with
+#' dependent classes. With other terms they come from the independent one, and `print()` says so. For
+#' [stick_breaking()] the linear predictors are independent in the exact posterior too.
 #'
 #' @section Ordered classes:
 #' Posterior standard deviations of [cumulative()] models take the estimated thresholds as known. The thresholds and the
@@ -27,8 +27,8 @@
 #' so. With `hyper = "integrate"` they include the uncertainty of the thresholds.
 #'
 #' @param object A fit of [galvi()].
-#' @param condVar For `ranef()`: return the effects of [iid()] and [random-slopes] by grouping factor, with posterior
-#'   covariances, as lme4 does? FALSE by default.
+#' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
+#'   with posterior covariances, as in lme4. FALSE by default.
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
 #' @param parm Names or positions of coefficients; all by default.
 #' @param level Probability of the credible interval, between 0 and 1.

@@ -14,10 +14,11 @@
 #'   `sqrt(hyper_tol) / 2`, 0.0005 by default. Where more than 50 values are learned, as with inducing points, it also
 #'   stops when three steps together raise the bound by less than `100 * hyper_tol`, relative to its size.
 #' @param hyper_iterations Maximum number of steps of hyperparameter estimation, a whole number; 0 for none.
-#' @param starts Number of starting values of the hyperparameters, a positive whole number. The first are the defaults
-#'   or those given; the others are random, with standard deviation 1 around them on the log scale ([set.seed()]
-#'   applies). The best fit is returned, and `fit$starts` lists all. Use several where the bound may have several
-#' maxima.
+#' @param starts Number of searches for the hyperparameters, a positive whole number. The first search begins at the
+#'   values given or, for those not given, at values from the data ([kernels] describes the choice of lengthscales). The
+#'   others begin at random values around these, with standard deviation 1 on the log scale (call [set.seed()] first).
+#'   The fit with the highest bound is returned, and `fit$starts` lists all. Use several starts if the bound may have
+#'   several local maxima.
 #' @param freeze With `joint = TRUE`: the number of steps of the posterior before the hyperparameters move, a whole
 #'   number.
 #' @param joint If TRUE, L-BFGS optimises posterior and hyperparameters together. The default runs a whole inference for
@@ -56,9 +57,9 @@
 #'   "stochastic"`: `"auto"` or a positive number.
 #' @param cluster NULL, or a cluster whose workers take the passes over the rows: from [parallel::makeCluster()]
 #'   (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`. See Clusters below.
-#' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf` for none. When it is
-#'   over [galvi()] returns the current fit, marked as not converged, and [update()][update.galvi] continues from it.
-#'   The current iteration is always completed.
+#' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf`, the default, for
+#'   none. When the time is over, the current iteration is completed and [galvi()] returns the fit so far, marked as not
+#'   converged; [update()][update.galvi] continues from it.
 #' @param ... Must be empty. An unknown argument is an error that suggests the nearest name.
 #' @section Clusters:
 #' Each worker is sent its part of the rows once, or reads it from a row source ([row_source()]), and keeps it. In each
@@ -82,7 +83,7 @@
 #' @examples
 #' galvi_control(tol = 1e-9, threads = 1)
 #'
-#' # several starting values for a bound that may have several maxima
+#' # do searches from three starts find the same maximum?
 #' set.seed(1)
 #' fit <- galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(starts = 3))
 #' fit$starts

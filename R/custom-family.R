@@ -24,11 +24,11 @@
 #'   probability), including its constant; `-Inf` where y is impossible.
 #' @param derivatives NULL for finite differences, or `function(y, eta, <parameters>)` that returns a list of two
 #'   vectors, the first and second derivative of `log_density` with respect to eta. They make fits faster and more
-#' accurate.
-#' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It tells how eta relates to
-#'   the mean of the response, for default priors, offsets and partial residuals; it does not change `log_density`. A
-#'   named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`: `"log"` (positive, the
-#'   default), `"identity"` (any number) or `"logit"` (between 0 and 1).
+#'   accurate.
+#' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It describes how eta
+#'   relates to the mean of the response, for default priors, offsets and partial residuals; it does not change
+#'   `log_density`. A named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`:
+#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1).
 #' @param parameters Named list or vector with the other arguments of `log_density`: numbers as starting values,
 #'   [fixed()], or, for positive parameters, priors such as [log_normal()].
 #' @param support Possible responses: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"` (whole numbers from

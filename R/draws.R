@@ -3,25 +3,22 @@
 #' Posterior draws
 #'
 #' Draws from the posterior of the linear predictor, of the mean response, of new responses and of the log likelihood,
-#' in the form of packages rstantools and posterior. Draws are joint over rows, so functions of several rows, such as
-#' contrasts, maxima or exceedance probabilities, can be computed from them.
+#' by the generics of packages rstantools and posterior. Draws are joint over rows, so functions of several rows, such
+#' as contrasts, maxima or exceedance probabilities, can be computed from them.
 #'
 #' @details
-#' If the latent vector is short (fixed effects, inducing points) or has a sparse precision (random effects, Markov
-#' random fields), it is drawn and multiplied by the design matrix; no rows x rows matrix is formed. A full [gp()] needs
-#' the joint covariance of the rows, which may be singular to working precision. The latent values of responses with
-#' several classes are drawn jointly in models of columns, and otherwise as independent, as they are in the posterior.
+#' Load rstantools or posterior to use these functions, or write `rstantools::posterior_epred(fit)`.
 #'
-#' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw uses its
-#' own, drawn from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they are
-#' drawn from the normal approximation that the limits in `fit$hyper` come from, independently of the coefficients.
-#' Hyperparameters that are fixed or not determined are constant.
+#' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw has
+#' hyperparameters from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they
+#' are drawn from the normal approximation that gives the limits in `fit$hyper`, independently of the coefficients.
+#' Hyperparameters that are fixed, or not determined by the data, are constant.
 #'
-#' The functions are methods of generics in rstantools and posterior: load these packages, or write
-#' `rstantools::posterior_epred(fit)`.
+#' With several classes the linear predictors of a row are drawn jointly or independently, as described in
+#' [coef()][coef.galvi]. With a full [gp()] the covariance matrix of all requested rows is formed and factorised.
 #'
 #' @param object,x A fit of [galvi()].
-#' @param transform Apply the inverse link? FALSE by default.
+#' @param transform If TRUE, apply the inverse link. FALSE by default.
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
 #'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
 #'   of all units before the second.

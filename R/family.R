@@ -8,13 +8,16 @@
 #' ([stats::gaussian()], [stats::binomial()], [stats::poisson()], `Gamma("log")`, `inverse.gaussian("log")`) or one of
 #' the functions on this page. `galvi_family()` makes any of them from its name, with parameters.
 #'
+#' @details
+#' The families, with eta the linear predictor:
+#'
 #' | family | links | response | mean or location | parameters (default) |
 #' |:--|:--|:--|:--|:--|
 #' | *Numbers* | | | | |
 #' | `gaussian` | identity | any number | mean eta | `variance` |
 #' | `student` | identity | with outliers | eta + scale * t(df) | `df` (fixed at 4), `scale` |
 #' | `laplace` | identity | with outliers | median eta | `scale` = mean absolute deviation |
-#' | `asymmetric_laplace` | identity | any number | `quantile` of y is eta | `scale` |
+#' | `asymmetric_laplace` | identity | any number | eta is the `quantile` of y | `scale` |
 #' | `stochastic_volatility` | log | noise around 0 | mean 0, variance exp(eta) | |
 #' | *Counts and successes* | | | | |
 #' | `poisson` | log | counts | mean exp(eta) | |
@@ -39,7 +42,7 @@
 #' | `categorical` | logit | classes, or counts of them | P(y = c) proportional to exp(eta_c) | |
 #' | `stick_breaking` | logit | classes in sequence | P(y = c, given y >= c) = logistic(eta_c) | |
 #'
-#' [family-densities] has the log densities.
+#' F is the logistic or the normal distribution function. [family-densities] has the log densities.
 #'
 #' @section Responses:
 #' * `binomial`, `beta_binomial`: 0 and 1, logical, a factor or character vector with two levels (the second is the
@@ -65,8 +68,8 @@
 #' `student` are fixed at 4 unless you give a number or a prior. `variance = fixed(0)` is interpolation without noise.
 #' `quantile` and `power` are fixed numbers.
 #'
-#' With `hyper = "fixed"` a parameter that is not given has the value shown under Usage; `variance`, `shape` of `Gamma`,
-#' `dispersion` and `thresholds` have their starting values.
+#' With `hyper = "fixed"` in [galvi()], a parameter that is not given has the value shown under Usage; `variance`,
+#' `shape` of `Gamma`, `dispersion` and `thresholds` have their starting values.
 #'
 #' Many of these parameters can have a linear predictor of their own, see [distributional]. `zi` and `hu` always have
 #' one; without a formula it is an intercept.
@@ -82,10 +85,10 @@
 #' small. [coef()][coef.galvi] explains for which models they are corrected. With `stick_breaking` the linear predictors
 #' are independent in the exact posterior too.
 #'
-#' `stick_breaking` takes the levels in sequence: the first or a later one, the second or a later one, and so on. Its
-#' fit depends on their order, which `factor(y, levels = c("c", "a", "b"))` sets.
+#' `stick_breaking` models a sequence of binary choices: the first level or a later one, then the second or a later one,
+#' and so on. The fit depends on the order of the levels, which `factor(y, levels = c("c", "a", "b"))` sets.
 #'
-#' `cumulative` estimates its thresholds, which take the place of the intercept: with or without `0 +` there is none.
+#' `cumulative` estimates thresholds in place of the intercept: with or without `0 +` there is none.
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
 #' `cumulative.low|medium`. Posterior standard deviations of the coefficients are conditional on the estimated
 #' thresholds and therefore too small, unless the model is fitted with `hyper = "integrate"`.
@@ -117,7 +120,7 @@
 #'   of n trials of `beta_binomial` n m (1 - m) (1 + (n - 1) / (1 + precision)).
 #' @param dispersion Dispersion, positive: with mean m, the variance of `tweedie` is dispersion m^power.
 #' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Fixed.
-#' @param quantile Probability of the quantile that eta is, above 0 and below 1. Fixed.
+#' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
 #' @param base A family as `family`: `poisson`, `negbinomial` or `binomial`; for `hurdle` also `Gamma("log")` or
 #'   `lognormal`.
 #' @param thresholds NULL for thresholds estimated from the data; increasing numbers, one fewer than levels, as starting

@@ -25,8 +25,8 @@
 #'   \item{`trace`}{a data frame with one row per iteration of inference: `iteration`, `seconds`, `elbo`, `gap` (NA
 #'     where no certificate is known) and cumulative counts of work, such as `flops` and `factorisations`. `start`
 #'     numbers the searches for hyperparameters. `step` numbers the hyperparameter values of a search that improved on
-#'     all before, from 0 for the starting values; it is NA for values that did not. The last row of a step has its
-#'     bound.}
+#'     all before, from 0 for the starting values; it is NA for values that did not. The lengthscales that are tried at
+#'     the start (see [kernels]) are among these values. The last row of a step has its bound.}
 #'   \item{`convergence`}{a list: `converged`; `message`, empty if there is nothing to report; `gradient_norm`; `gap`,
 #'     an upper bound on the distance of `elbo` to its maximum at these hyperparameters, in nats (NA where there is no
 #'     certificate); `rounding`, the part of `gap` that is an estimate of rounding error; `jitter`, a number added to a

@@ -18,14 +18,27 @@
 #' maximum marginal likelihood. With a gaussian response of constant variance and without inducing points, the
 #' posterior and the log evidence are exact, given the hyperparameters.
 #'
+#' @section Hyperparameters:
+#' A number in a kernel, term or family is a starting value, [fixed()] fixes a hyperparameter, and a prior makes the
+#' estimate a posterior mode, see [priors]. `fit$hyper` lists all of them.
+#'
+#' With `hyper = "optimise"` the standard deviations and intervals of everything else are conditional on the estimates.
+#' With `hyper = "integrate"` they include the uncertainty of the hyperparameters: the fit is a weighted mixture of
+#' Gaussian posteriors at several values of the hyperparameters, as in INLA (`hyper_design` in [galvi_control()]).
+#' Hyperparameters without a prior then get a weak one: log-normal around the starting value, within a factor of 50 with
+#' probability 0.95; uniform for proportions and correlations. The weights are proportional to exp(bound), which
+#' biases variances of random effects downwards for binary responses with few rows per group;
+#' `vignette("uncertainty", package = "galvi")` shows by how much.
+#'
 #' @section Formulas:
-#' Formulas follow R: the intercept is included unless `0 +` removes it, `.` stands for the other columns of `data`, and
-#' `offset()` in the formula and `offset =` add up. Terms other than fixed effects are [gp()], random effects
-#' (partial pooling) such as `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov fields ([gmrf()], including
-#' the intrinsic CAR (ICAR) and BYM2 models), random walks and autoregressions ([rw1()], [rw2()], [ar1()]), Matern
-#' fields in space ([spde()]) and factors ([rr()], [responses()]). Names of kernels, [fixed()] and priors inside a term
-#' are always those of galvi. Variables are looked up in `data` first; everything else comes from the environment of the
-#' formula.
+#' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the other
+#' columns of `data`, and `offset()` in the formula and the argument `offset` add up. Terms other than fixed effects are
+#' [gp()], random effects (partial pooling) such as `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov
+#' fields ([gmrf()], including the intrinsic CAR (ICAR) and BYM2 models), random walks and autoregressions ([rw1()],
+#' [rw2()], [ar1()]), Matern fields in space ([spde()]) and latent factors ([rr()], [responses()]).
+#'
+#' Variables are looked up in `data` first; everything else comes from the environment of the formula. Names of kernels,
+#' [fixed()] and priors inside a term are always those of galvi.
 #'
 #' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
@@ -34,12 +47,12 @@
 #' By default slopes have the prior `normal(0, 10 s / sd(x_j))` and the intercept has `normal(m, 10 s)`. With an
 #' identity link m is the median of y and s its standard deviation (1 if y is constant), both after subtracting the
 #' offset; for [student()], [laplace()] and [asymmetric_laplace()], which are robust against outliers, s is the median
-#' absolute deviation. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the starting
-#' values of hyperparameters; where all weights sum to 1 or less, each row counts once.
+#' absolute deviation [mad()]. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the
+#' starting values of hyperparameters; where all weights sum to 1 or less, each row counts once.
 #'
 #' `prior = normal(0, sd)` sets the prior of all slopes, `prior = list(intercept =, x1 =, default =)` that of
-#' individual coefficients; the prior acts as a ridge penalty. A numeric `sd` is fixed; `sd = learn(1)` estimates it,
-#' one for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
+#' individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one standard
+#' deviation for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
 #' determination). The slope of `rw2(t)` is called `"rw2(t).slope"`. The constants of `gmrf(g, constrain = FALSE)` are
 #' called `"gmrf(g).constant"` and by default have the prior of the intercept. Entries `sd` and `cor` set the priors of
 #' standard deviations and correlations of random effects, see [random-slopes]. Priors of a second linear predictor are
@@ -65,18 +78,13 @@
 #' @param method The inference algorithm: `"auto"` or one of those listed in [galvi_methods()].
 #' @param expectation How E_q\[log p(y | eta)\] is computed: `"auto"` (exactly) or one of the methods, bounds and
 #'   approximations listed in [galvi_methods()].
-#' @param hyper `"optimise"` (the default) estimates the hyperparameters by maximising the bound; standard deviations
-#'   and intervals are then conditional on the estimates. `"fixed"` leaves them at their starting values (parameters of
-#'   families at their defaults, see [galvi_family()]). `"integrate"` averages over their posterior: the fit is then a
-#'   weighted mixture of Gaussian posteriors at several values of the hyperparameters
-#'   (`galvi_control(hyper_design = )`), and everything that is computed from the fit includes their uncertainty; see
-#'   `vignette("uncertainty", package = "galvi")`. A hyperparameter without a prior then gets a weak one: log-normal
-#'   around its starting value, within a factor of 50 with probability 0.95; uniform for proportions and correlations.
-#'   As the weights are exp(bound), variances of random effects are biased downwards: in simulations with one binary row
-#'   for each level the 95 % intervals had a posterior probability of 0.89, with four rows of 0.92 to 0.95 (the former
-#'   where the variance is large), with counts of 0.94 or more.
+#' @param hyper What to do with hyperparameters: `"optimise"` (the default) maximises the bound over them,
+#'   `"integrate"` averages over their posterior, see Hyperparameters. `"fixed"` does not estimate them: kernels
+#'   stay at their starting values, and other terms and families at the values given or, by default, at those described
+#'   in [iid()], [galvi_family()] and so on.
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
-#'   Values set by [fixed()] are not changed. NULL for the values in the formula and defaults from the data.
+#'   Values set by [fixed()] are not changed. NULL, the default, takes the values in the formula or else starting values
+#'   from the data.
 #' @param prior Priors of the fixed effects: NULL for the defaults, [normal()], or a named list; see the section on
 #'   priors in [galvi()].
 #' @param weights Non-negative numbers that multiply the log likelihood of each row: a row of weight 2 counts as two
@@ -114,6 +122,9 @@
 #'
 #' Sheth, R. and Khardon, R. (2016). A fixed-point operator for inference in variational Bayesian latent Gaussian
 #' models. *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
+#' @seealso [gp()], [kernels], [iid()], [random-slopes] for terms; [galvi_family()] for responses; [predict.galvi()],
+#'   [plot.galvi()], [draws] and [check_fit()] for what to do with a fit. `vignette("getting-started", package =
+#'   "galvi")` is an introduction.
 #' @family fitting
 #' @examples
 #' # Gaussian process regression
@@ -126,10 +137,9 @@
 #' fit
 #' VarCorr(fit)
 #'
-#' # classification by a Gaussian process with fixed hyperparameters
-#' fit <- galvi(am ~ 0 + gp(wt, kernel = se(variance = fixed(1), lengthscale = fixed(4))),
-#'   data = mtcars, family = binomial())
-#' predict(fit, data.frame(wt = c(2, 3, 4)), type = "response", interval = "credible")
+#' # Gaussian process classification: the probability of a manual transmission
+#' fit <- galvi(am ~ gp(wt), data = mtcars, family = binomial())
+#' predict(fit, data.frame(wt = c(2, 3, 4)), interval = "credible")
 #' @importFrom stats gaussian
 #' @export
 galvi <- function(x, ...) {

@@ -1,26 +1,29 @@
 #' Leverages and Cook's distances
 #'
-#' How much each row determines its own linear predictor, and how far the posterior moves without it. Nothing is
-#' fitted again: a row leaves the posterior with its site, as in [loo()][loo.galvi].
+#' `hatvalues()` measures how much each row determines its own linear predictor, `cooks.distance()` how far the
+#' posterior mean moves if the row is left out. The model is not fitted again: see [loo()][loo.galvi].
 #'
-#' With v the posterior variance of a row's linear predictor, and alpha and lambda the slope and the curvature of
-#' its site,
-#' * `hatvalues()` are h = lambda v: the share of what is known of the linear predictor that the row itself
-#'   contributes. They add up to the effective number of parameters.
+#' @details
+#' Let v be the posterior variance of the linear predictor of a row, and alpha and lambda the elements of
+#' `fit$posterior` for this row (the slope and the curvature of its site, see [galvi-fit]).
+#' * `hatvalues()` are h = lambda v, the proportion of the information on the linear predictor that comes from the row
+#'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
 #'
-#' Under flat priors these are the numbers of [stats::lm()] (at the same residual variance) and close to those of
-#' [stats::glm()] with canonical links; with other links `glm()` has the expected curvature where lambda is that of the
-#' observed response. Shrinkage makes leverages smaller.
+#' With flat priors both agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
+#' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.
 #'
 #' @param model A fit of [galvi()] with one linear predictor.
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation.
 #' @section Errors:
-#' `galvi_error_argument` for several linear predictors, `galvi_error_data` for rows that were read from a source.
-#' @seealso [loo.galvi()], whose `leverage` and `pointwise` are there for several linear predictors too.
-#' @references Cook, R. D. and Weisberg, S. (1982). Residuals and Influence in Regression. Chapman and Hall.
+#' `galvi_error_argument` for several linear predictors, `galvi_error_data` for fits that do not contain their rows
+#' ([row_source()]).
+#' @references
+#' Cook, R. D. and Weisberg, S. (1982). *Residuals and Influence in Regression*. Chapman and Hall.
+#' @seealso [loo.galvi()], whose `leverage` and `pointwise` are also available for several linear predictors.
+#' @family checks and comparisons
 #' @examples
 #' fit <- galvi(dist ~ speed, data = cars)
 #' head(hatvalues(fit))

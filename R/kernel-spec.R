@@ -162,7 +162,7 @@ average_variance <- function(kernel, x, weights) {
 known_start <- function(value) {
   if (is.null(value)) return(NULL)
   one <- setting_elements(value)[[1L]]
-  if (is_value(one)) as_parameter(one, "value", what = "kernel")$value else one
+  if (!is_value(one)) one else if (is_fixed(one) || is_learned(one)) one$value else prior_centre(unclass(one))
 }
 
 # The range of a shape parameter is absolute, that of other parameters relative to the starting value. A number given by

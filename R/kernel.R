@@ -29,21 +29,21 @@
 #' The default NULL takes a starting value from the data:
 #' * `lengthscale`: the median of the positive distances between rows, in the columns of the kernel and per variable
 #'   with `ard = TRUE` (of at most 500 distinct rows, evenly spaced). For `periodic` the distances are on a circle of
-#'   circumference `period`, in units of its radius. Before learning, a third, a ninth and a 27th of it are tried, for
-#'   all lengthscales of a term together, and the search starts where the bound is highest: from a long lengthscale it
-#'   may end at a smooth function and much noise where a shorter one fits better.
+#'   circumference `period`, in units of its radius. If hyperparameters are learned, a third, a ninth and a 27th of this
+#'   value are tried too, for all such lengthscales of a term together, and the search starts from the one with the
+#'   highest bound. From a long lengthscale it may end at a local maximum, a smooth function with much noise.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
-#'   squared median absolute deviation), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are
-#'   scaled so that their prior variance, averaged over the rows, has this value.
+#'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are scaled so that
+#'   their prior variance, averaged over the rows, has this value.
 #'
 #' A product of kernels has one overall variance. It belongs to the first factor with several variances (a sum, or
 #' `linear` with `ard = TRUE`), or else to the first factor. The variances of the other factors are fixed at 1 (on
 #' average over the rows) unless you give them.
 #'
 #' Estimates are restricted to 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the default
-#' starting value for variances, half to twice the starting value for `period`, 0.01 to 10,000 for `alpha` and 1e-6 to
-#' 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times itself,
-#' except for `period`.
+#' starting value for variances, a tenth to ten times the starting value for `period`, 0.01 to 10,000 for `alpha` and
+#' 1e-6 to 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times
+#' itself, except for `period`.
 #'
 #' @section Inputs:
 #' A kernel acts on the variables in `gp()`, or on those in `columns`. A factor is one variable with one lengthscale,
@@ -74,6 +74,7 @@
 #' @seealso [gp()], `vignette("kernels", package = "galvi")`.
 #' @family kernels and priors
 #' @examples
+#' # a starting value and a fixed variance; a sum; a periodic function that changes slowly
 #' se(lengthscale = 2, variance = fixed(1))
 #' matern32(ard = TRUE) + linear(columns = "x1")
 #' periodic(period = fixed(12)) * matern52(lengthscale = log_normal(log(60), 1))

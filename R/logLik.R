@@ -1,18 +1,17 @@
 #' Log marginal likelihood, or its lower bound
 #'
-#' `logLik()` returns the log marginal likelihood (log evidence) of the hyperparameters, with fixed effects and all
-#' other latent variables integrated out, or the evidence lower bound (ELBO) that the fit maximised. It is exact for
-#' gaussian responses without inducing points.
+#' `logLik()` returns the log marginal likelihood (log evidence) at the estimated hyperparameters, with fixed effects
+#' and all other latent variables integrated out, or its lower bound (ELBO). It is exact for gaussian responses of
+#' constant variance without inducing points, and otherwise a bound.
 #'
 #' @details
 #' This is not the maximised log likelihood of [stats::lm()] or [stats::glm()]. Fixed effects have priors and are
-#' integrated out, so they do not count in `df`, which is the number of learned hyperparameters (loadings of factors
-#' included, less the rotations).
+#' integrated out, so they do not count in `df`, which is the number of learned hyperparameters (including the loadings
+#' of factor models, minus their rotations).
 #'
-#' [stats::AIC()], [stats::BIC()] and `lmtest::lrtest()` can be computed from it, with a warning
-#' (`galvi_warning_evidence`): the numbers depend on the width of the priors, are not comparable to those of other
-#' packages, and `lrtest()` assumes a distribution that the statistic does not have. Compare fits by [loo()][loo.galvi]
-#' or [anova()][anova.galvi].
+#' `AIC()`, `BIC()` and `lmtest::lrtest()` give a warning: their values depend on the width of the priors, cannot be
+#' compared with those of other packages, and the distribution that `lrtest()` assumes does not apply. Compare fits by
+#' [loo()][loo.galvi] or [anova()][anova.galvi].
 #'
 #' @param object,x A fit of [galvi()]; for `print()`, the value of `logLik()`.
 #' @param ... Further fits for `AIC()` and `BIC()`; layout arguments of [print.default()] for `print()`; otherwise
@@ -23,8 +22,7 @@
 #'   `"exact"`, `"bound"` for a lower bound, or `"approximation"` for methods such as Laplace's, whose value is not a
 #'   bound. `AIC()`, `BIC()`: a number; for several fits a data frame.
 #' @section Errors:
-#' `galvi_error_argument` for arguments that are not known. `galvi_warning_evidence` from `AIC()`, `BIC()` and
-#' `lrtest()`.
+#' `galvi_error_argument` for unknown arguments. `AIC()`, `BIC()` and `lrtest()` signal `galvi_warning_evidence`.
 #' @family checks and comparisons
 #' @examples
 #' fit <- galvi(am ~ gp(wt), data = mtcars, family = binomial())

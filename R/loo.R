@@ -1,44 +1,56 @@
-#' Leave-one-out predictive densities
+#' Leave-one-out cross-validation
 #'
-#' A method of the generic `loo()` of package loo: how well each observation is predicted by the others,
-#' without fitting again.
+#' Computes how well each observation is predicted from the others, without fitting the model again: a method for the
+#' generic `loo()` of package loo.
 #'
-#' The posterior of eta is the prior times one Gaussian site per observation. Without observation n its site
-#' goes, which leaves the *cavity*: with the posterior N(m, v) of eta_n and its site (alpha, lambda),
+#' @details
+#' The approximate posterior is the prior times one Gaussian factor (site) for each observation, exp(b f - lambda f^2 /
+#' 2) with f = eta - prior mean. Leaving out observation n means leaving out its site. If the posterior of eta_n is
+#' N(m, v), and alpha and lambda are the elements of `fit$posterior` for this row, the distribution of eta_n without it
+#' (the cavity) has
 #'
 #'     variance  v / (1 - lambda v),     mean  m - alpha v / (1 - lambda v).
 #'
-#' The density of y_n under the cavity is computed by quadrature. This is exact for the gaussian family. Elsewhere
-#' it is an approximation, as the other sites stay as they are: in practice they move little, less the more
-#' observations there are, and errors are a few hundredths of a nat for observations that others nearly
-#' predict, more for outliers. Hyperparameters stay too: they have seen the observation; but those that
-#' `hyper = "integrate"` averages over are weighted as they would be without it.
+#' The predictive density of y_n under this distribution is computed by quadrature. Hyperparameters are not estimated
+#' again. At these hyperparameters the result is exact for [gaussian()] responses with one linear predictor; for other
+#' families it is an approximation, because the sites of the other observations would change a little (Vehtari et al.
+#' 2016). With `hyper = "integrate"` the weights of the hyperparameter values are those without the observation.
 #'
-#' A row of weight w > 1 is w observations, which are left out one at a time and count w times; one of weight
-#' below 1 is left out whole. Standard errors count rows in the same way, as does [anova()][anova.galvi];
-#' `loo::loo_compare()` takes each row for one observation. Binomial rows are one observation with all their trials.
+#' A row of weight w > 1 stands for w observations, which are left out one at a time; a row of weight below 1 is left
+#' out as a whole. A binomial row with several trials is one observation. `loo::loo_compare()` counts each row as one
+#' observation; [anova()][anova.galvi] accounts for weights.
 #'
-#' Where nothing but an observation itself determines its linear predictor (flat priors, or sites of negative
-#' precision elsewhere, as [student()] has them) the cavity has no finite variance. Those rows, and with them
-#' the sums, are NA, and a warning (`galvi_warning_cavity`) names them.
+#' If only the observation itself determines its linear predictor, as can be the case with flat priors or with
+#' [student()] responses, there is no prediction without it. These rows and the sums are NA, with a warning.
 #'
 #' @param x A fit of [galvi()].
 #' @param ... Must be empty.
-#' @return A list of class `c("galvi_loo", "loo")` that `loo::loo_compare()` takes: `estimates`, a matrix with
-#'   rows `elpd_loo` (the sum of log densities), `p_loo` (by how much the posterior with the observation does
-#'   better: an effective number of parameters), `looic` = -2 `elpd_loo` and columns `Estimate`, `SE`;
-#'   `pointwise`, the same for every row of the data; `cavity`, a list of `mean` and `variance` of eta without
-#'   the row; `leverage`, lambda v (the largest of the latents'), the share of what is known of eta_n that
-#'   comes from the row itself. There are no Pareto k values: nothing is sampled.
-#' @references Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016). Bayesian
-#'   leave-one-out cross-validation approximations for Gaussian latent variable models. Journal of Machine
-#'   Learning Research 17(103), 1-38.
+#' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
+#' \describe{
+#'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
+#'     densities; `p_loo`, the effective number of parameters, by which the sum increases if each observation is
+#'     included in its own prediction; and `looic` = -2 `elpd_loo`.}
+#'   \item{`pointwise`}{a matrix of the same three measures for each row of the data.}
+#'   \item{`cavity`}{a list of the `mean` and `variance` of eta without the row.}
+#'   \item{`leverage`}{lambda v, the proportion of the information on eta_n that comes from the row itself (the largest,
+#'     if there are several linear predictors), see [hatvalues()][hatvalues.galvi].}
+#' }
+#' There are no Pareto k values, because no draws are used.
+#' @section Errors:
+#' `galvi_error_data` for fits that do not contain their rows ([row_source()]). `galvi_warning_cavity` names rows that
+#' cannot be predicted from the others.
+#' @references
+#' Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016). Bayesian leave-one-out cross-validation
+#' approximations for Gaussian latent variable models. *Journal of Machine Learning Research* 17(103), 1-38.
+#' @seealso [anova.galvi()] to compare fits, [plot.galvi()] for calibration plots and residuals from these predictions.
+#' @family checks and comparisons
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
 #' linear <- galvi(dist ~ speed, data = cars)
 #' smooth <- galvi(dist ~ gp(speed), data = cars)
 #' loo::loo(smooth)
 #' loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
-#' @exportS3Method loo::loo
+#' @method loo galvi
+#' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "loo()")
   x <- factorised_view(x)

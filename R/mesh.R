@@ -20,7 +20,7 @@
 #' @param max_edge The longest edge of triangles near the data, in units of the coordinates. By default 1/40 of the
 #'   diagonal of the bounding box of the coordinates.
 #' @param extend How far the mesh extends beyond the coordinates, in their units. By default 3/10 of the same diagonal,
-#'   which is the starting value of the range in [spde()].
+#'   which is about the starting value of the range in [spde()].
 #' @param x,mesh A mesh: the value of `galvi_mesh()`; a `list(nodes, triangles)` of a matrix of coordinates (a row per
 #'   node) and a matrix of three node numbers per triangle; or a mesh of package fmesher (`fm_mesh_2d`) or INLA
 #'   (`inla.mesh`), which need not be installed. `print()` and `plot()` take the first.

@@ -32,19 +32,22 @@ check_expectation <- function(expectation) {
 #' | `laplace` | Laplace approximation; not a bound |
 #' | `ep` | expectation propagation; not a bound |
 #'
-#' All but the last three maximise the same bound, so they give the same posterior where it has one maximum; they differ
+#' All but the last three maximise the same bound. They give the same posterior if the bound has one maximum, and differ
 #' in speed.
 #'
-#' `method = "auto"` uses `exact` for the gaussian family. With full [gp()] terms it uses `newton`, or
-#' `natural_gradient` where the likelihood is not log-concave (such as `student`, `beta_family` and
-#' `inverse.gaussian`). Otherwise it uses `fixed_point`, or `incremental` for fixed effects and inducing points with one
-#' linear predictor and at least 100 rows for each coefficient. `stochastic` is used where more than 1,000 coordinates
-#' of inducing points are learned and their number times the number of rows exceeds 10^8.
+#' `method = "auto"` uses
+#' * `exact` for the gaussian family with constant variance;
+#' * otherwise, with a full [gp()] in every linear predictor, `newton`, or `natural_gradient` if the likelihood is not
+#'   log-concave (such as `student`, `beta_family` and `inverse.gaussian`);
+#' * otherwise `fixed_point`, or `incremental` for fixed effects and inducing points with one linear predictor and at
+#'   least 100 rows for each coefficient;
+#' * `stochastic` if more than 1,000 coordinates of inducing points are learned and their number times the number of
+#'   rows exceeds 10^8.
 #'
-#' The column `prior` of the table is `"full gp"` where the formula has a [gp()] without inducing points; otherwise
-#' `"fields"` where it has random effects or Markov fields ([iid()], [gmrf()], [rw1()], [rw2()], [ar1()]);
-#' otherwise `"sparse gp"` where a gp() has inducing points; and `"columns"` where all terms are fixed effects or
-#' finite-dimensional kernels. What is listed for fields is for a small number of nodes.
+#' The column `prior` of the table has the kind of model: `"full gp"` if the formula has a [gp()] without inducing
+#' points; otherwise `"fields"` if it has random effects or Markov fields ([iid()], [gmrf()], [rw1()], [rw2()],
+#' [ar1()]); otherwise `"sparse gp"` if a [gp()] has inducing points; and `"columns"` if all terms are fixed effects or
+#' kernels with finitely many coefficients. The table for fields holds for a small number of nodes.
 #'
 #' @section Expectations:
 #' The bound contains E_q\[log p(y | eta)\], one integral for each observation:

@@ -1,57 +1,58 @@
 # Methods of generics of packages that need not be there, where their default would be wrong without a word.
 
-#' Fits in other packages
+#' Use of fits in other packages
 #'
-#' What packages that work with models of other kinds make of a fit of [galvi()]. galvi needs none of them: its methods
-#' are registered when they are loaded.
+#' Functions of other packages that work with fits of [galvi()], and what to know about each. None of these packages is
+#' needed by galvi.
 #'
 #' @section Means, contrasts and tests:
-#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and what builds on them; `dpar = "sigma"` for a second
-#'   predictor. They describe the population: groups (`(1 | g)`, `iid()`) are left out; `gp()` and fields are
-#'   evaluated at the values of the grid.
-#' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` forms and plots from 2000 joint
-#'   posterior draws (`ndraws =`), so results depend on [set.seed()]. `type` is `"response"` or `"link"`, `re_formula`
-#'   as in [predict()][predict.galvi]; the package warns that it does not know `ndraws` and `re_formula`, but they work.
-#'   `hypotheses()` is about coefficients and uses their Gaussian posterior.
-#' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()` for families with a [glm()] twin. Other terms are
-#'   averaged over the data.
-#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()`, `vif()`, by the posterior mean and covariance (Wald
-#'   tests).
-#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` warns.
+#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for a second
+#'   linear predictor. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded, `gp()` terms
+#'   and fields are evaluated at the values of the reference grid.
+#' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
+#'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
+#'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
+#'   used. `hypotheses()` tests coefficients, with their Gaussian posterior.
+#' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
+#'   than fixed effects are averaged over the data.
+#' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
+#'   the fixed effects (Wald tests).
+#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` gives a warning, see [logLik.galvi()].
 #'
 #' @section Tables:
-#' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi], [augment()][tidy.galvi].
-#' * **insight**, **parameters** (tested with 0.30): formulas, data, `model_parameters()`, with the standard deviations of
-#'   random effects.
-#'   `z` is the posterior mean in posterior standard deviations.
-#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` of types `"est"`
-#'   and `"eff"` (`"pred"` draws no intervals).
-#' * **knitr** prints fits and summaries as the console does.
+#' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].
+#' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
+#'   effects. `z` is the posterior mean divided by the posterior standard deviation.
+#' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
+#'   "est"` or `"eff"` (`"pred"` has no intervals).
+#' * **knitr**: fits and summaries are printed as in the console.
 #'
 #' @section Checks:
-#' * **performance**: `model_performance()` (with the leave-one-out density instead of AIC), `r2()`, `rmse()`,
+#' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `rmse()`,
 #'   `check_predictions()`, `check_collinearity()`, `check_outliers()`. `compare_performance()` and
-#'   `parameters::compare_parameters()` take the classes on a list of insight alone: use [anova()][anova.galvi] and
-#'   `modelsummary()`.
+#'   `parameters::compare_parameters()` refuse fits of galvi, because they accept a fixed list of classes; use
+#'   [anova()][anova.galvi] and `modelsummary()`.
 #' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`.
-#' * **bayesplot**: `pp_check()`, but for types that begin with `loo_` or `km_`.
-#' * **DHARMa**: `simulateResiduals()`, which warns that it does not know the class. Groups keep their effects;
-#'   `simulateREs = "user-specified", re_formula = NA` leaves them out.
+#' * **bayesplot**: `pp_check()`, except for types that begin with `loo_` or `km_`.
+#' * **DHARMa**: `simulateResiduals()`, with a warning that it does not know the class. Simulations are conditional on
+#'   the random effects; `simulateREs = "user-specified", re_formula = NA` excludes them.
 #' * **ggplot2**: [autoplot()][autoplot.galvi].
 #'
-#' @section How numbers compare:
+#' @section Comparison with other fits:
 #' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
-#' freedom, where [lm()] has Student's t. Under wide priors they are those of `lm()` at the same residual variance; of
-#' generalised linear models the posterior mean differs from the maximum of the likelihood by an amount of order 1 / n.
+#' freedom, where [lm()] uses Student's t. With wide priors they are those of `lm()` at the same residual variance. For
+#' generalised linear models the posterior mean differs from the maximum likelihood estimate by an amount of order
+#' 1 / n.
 #'
-#' Responses of several classes ([categorical()], [stick_breaking()]) have several linear predictors: marginaleffects,
-#' multcomp, DHARMa, parameters and what builds on it take them; the others say what to use.
+#' Fits with several classes ([categorical()], [stick_breaking()]) have several linear predictors. marginaleffects,
+#' multcomp, DHARMa, parameters and packages based on these support them; other functions stop with an error.
 #'
-#' Where rows are not in the fit ([add_data()], [row_source()]), averages over the data are over the rows that are: the
-#' last ones, or a sample.
+#' If a fit does not contain all rows ([add_data()], [row_source()]), averages over the data are over those that it
+#' has: the last ones or a sample.
 #'
 #' @section Errors:
-#' `galvi_error_argument` for fits that a function is not for.
+#' `galvi_error_argument` for fits that a function does not support.
+#' @seealso [draws] for packages posterior and rstantools.
 #' @examplesIf requireNamespace("emmeans", quietly = TRUE)
 #' fit <- galvi(breaks ~ wool * tension, data = warpbreaks, family = poisson())
 #' emmeans::emmeans(fit, ~ wool | tension, type = "response")

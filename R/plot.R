@@ -1,167 +1,170 @@
 #' Plots of a fit
 #'
-#' Base graphics, one panel at a time: on a screen you are asked before the next one, [par()] with `mfrow`
-#' puts several on a page. What is drawn is also returned. [autoplot()][autoplot.galvi] draws the same with ggplot2.
+#' Draws the effects of the terms, coefficients, residuals, predictive checks and other aspects of a fit, in base
+#' graphics. [autoplot()][autoplot.galvi] draws the same with ggplot2.
 #'
+#' @details
 #' | `which` | what is drawn | arguments |
 #' |:--|:--|:--|
 #' | `"effects"` | each term along its inputs | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
 #' | `"coefficients"` | a forest plot of the fixed effects; odds ratios and rate ratios | `level`, `exponentiate` |
 #' | `"residuals"` | a QQ plot of the quantile residuals | `newdata`, `by`, `level` |
-#' | `"worm"` | the same detrended: a worm plot | `newdata`, `by`, `level` |
-#' | `"predictive"` | a posterior predictive check: observed beside predicted responses | `newdata`, `ndraws`, `level` |
+#' | `"worm"` | the detrended QQ plot (worm plot) | `newdata`, `by`, `level` |
+#' | `"predictive"` | a posterior predictive check: observed and predicted responses | `newdata`, `ndraws`, `level` |
 #' | `"calibration"` | observed frequencies against predicted probabilities, or the PIT histogram | `newdata`, `bins` |
 #' | `"survival"` | P(Y > t) along t | `newdata`, `level`, `n` |
 #' | `"relevance"` | how much the linear predictor depends on each variable | |
-#' | `"trace"` | the bound along the fit | |
+#' | `"trace"` | the bound during the fit | |
 #'
-#' All kinds take `ask`, `main`, `xlab`, `ylab`, `xlim`, `ylim` and `col`. An argument of another kind is an error.
+#' `ask`, `main`, `xlab`, `ylab`, `xlim`, `ylim` and `col` are for all of these. An argument that does not belong to
+#' `which` is an error. `par(mfrow = )` puts several panels on a page.
 #'
 #' @section Effects:
-#' The linear predictor or, on the response scale, the mean response along the inputs of each term, with credible
-#' bands; variables that are not shown are at typical values (medians, the most frequent level). A `gp()` of one
-#' input is a curve with partial residuals (for binary responses the classes, along the edges); of a number and a
-#' factor (or text, a logical, a number of two values) a curve for each level; of two numbers an image with contours
-#' and the observations, filled in their partial residuals' colour; of more inputs, a curve for each of the most
-#' relevant ones. Inducing points are crosses, along a curve or in an image. Random walks are curves like those of a
-#' `gp()` of one input. Fixed effects are intervals, and so are the effects of `iid()`, `gmrf()` and of groups,
-#' without the rest of the predictor, in their order (of many levels as many as can be read); with a `map`, or if
-#' the graph of `gmrf()` was polygons, a map of the posterior means. Factors of [responses()] are drawn by their
-#' loadings, two or more with the scores of the units. On the response scale numbers have a second, lighter band:
-#' the prediction interval of a new observation. Observations that a student or laplace family finds outside the 99%
-#' interval that the others predict are ringed; those beyond the panel are triangles at its edge.
+#' Each panel shows the linear predictor, or on the response scale the mean response, along the inputs of one term,
+#' with credible bands. The other variables are at typical values: medians of numbers, the most frequent level of
+#' factors.
+#' * A `gp()` of one input and random walks are curves with partial residuals. For binary responses the observations
+#'   are ticks at the edges.
+#' * A `gp()` of a number and a factor has a curve for each level; one of two numbers is an image with contours; one of
+#'   three or more inputs has a curve for each of the `max_inputs` most relevant ones. Crosses are inducing points.
+#' * Fixed effects and the effects of `iid()`, `gmrf()` and [`(1 + x | g)`][random-slopes] are points with credible
+#'   intervals. With a `map` the effects of regions are a map of posterior means.
+#' * Factors of [responses()] are shown by their loadings, and two or more factors also by the scores of the units.
 #'
-#' Offsets are left out. On the response scale of a log link that makes rates per unit of exposure, for the
-#' observations too; there is no band of new observations, which would depend on their exposure.
+#' On the response scale of a number the wider, lighter band is the prediction interval of a new observation. With
+#' [student()], [laplace()] and [asymmetric_laplace()] observations outside the 99% interval that the other observations
+#' predict are ringed. Triangles are observations beyond the edge of the panel. Offsets are left out: with a log link,
+#' means and observations are rates per unit of exposure.
 #'
-#' An image is blank where the data are far, as in mgcv's `plot.gam()`: with both sides of the panel scaled to length
-#' one, where the nearest observation is further away than `too_far`.
+#' Images are blank far from the data, as in mgcv's `plot.gam()`: where the nearest observation is further away than
+#' `too_far`, with both sides of the panel scaled to length one. `what = "sd"` draws posterior standard deviations in
+#' place of means: of the linear predictor, on the response scale of the mean response or of a class probability, and
+#' on a map of the effect.
 #'
-#' `what = "sd"` draws the posterior standard deviations instead of the means, in images and maps: of the linear
-#' predictor, on the response scale of the mean response or of each class's probability, on a map of the effect.
-#' Points show where the observations are. `what = c("mean", "sd")` draws both, which is the default of `spde()`.
-#'
-#' Responses of several classes are shown by their probabilities: curves along one input (stacked areas if the classes
-#' are ordered) over the observations, a row of ticks per class; over two inputs the regions of the most probable
-#' class, in stronger colour where it is surer, with contours of its probability. Bands of probabilities are the
-#' quantiles of the beta distribution with their posterior mean and sd. On the link scale there is a curve or an
-#' image per latent; an ordinal response has one, with its thresholds across it, the levels beside it and, if no
-#' other variable matters, the observations in the cells of their levels (at a height that means nothing). A
-#' volatility is sd(y) with its band over
-#' |y|.
+#' Responses of several classes are shown by their probabilities: curves along one input (stacked areas for ordered
+#' classes), with a row of ticks for the observations of each class; over two inputs, the regions of the most probable
+#' class. Their bands are quantiles of the beta distribution with the posterior mean and sd of the probability. On the
+#' link scale there is a curve or an image for each linear predictor; that of an ordinal response is drawn with its
+#' thresholds. For [stochastic_volatility()] the curve is sd(y), over the observed |y|.
 #'
 #' @section Coefficients:
-#' Posterior means of the fixed effects but the intercept with their credible intervals; classes have a colour each, a
-#' second linear predictor a panel of its own. With `exponentiate = TRUE` posterior medians and intervals of
-#' exp(coefficient), on a logarithmic axis: odds ratios of logit links, rate ratios of counts, ratios of means of
-#' other log links, ratios of survival times (accelerated failure times) or hazard ratios (proportional hazards,
-#' cloglog links). An interval that crosses the dashed line is compatible with no effect.
+#' Posterior means of the fixed effects, without the intercept, and their credible intervals. `exponentiate = TRUE`
+#' draws posterior medians and intervals of exp(coefficient) on a logarithmic axis: odds ratios for logit links, rate
+#' ratios for counts, ratios of means for other log links, ratios of survival times for accelerated failure times, and
+#' hazard ratios for proportional hazards and cloglog links.
 #'
 #' @section Residuals:
-#' Quantile residuals (see [residuals()][residuals.galvi]) are standard normal for every family if the model is right.
-#' Those of the observations are leave-one-out: each is predicted from the others, by the cavities of
-#' [loo()][loo.galvi]. `"residuals"` draws them against the standard normal quantiles, `"worm"` their distances from
-#' the line, which makes departures easier to see (van Buuren and Fredriks 2001). The grey band has each point with
-#' probability `level`, if the model is right; points outside it are orange. So one in twenty may lie outside by
-#' chance, and neighbours do so together.
+#' Quantile residuals (see [residuals()][residuals.galvi]) are approximately standard normal for every family if the
+#' model is right. Here those of the observations are leave-one-out residuals: the predictive distribution of each
+#' observation is computed without it, as in [loo()][loo.galvi]. `"residuals"` draws them against normal quantiles,
+#' `"worm"` their differences from the diagonal, in which departures are easier to see (van Buuren and Fredriks 2001).
+#' If the model is right, each point lies in the grey band with probability `level`; points outside are orange. A few
+#' points outside, often next to each other, are expected by chance.
 #'
-#' The green curve of a worm plot is a cubic fit: above or below zero as a whole, the predicted location is too low
-#' or too high; with a positive or negative slope, the predicted spread is too small or too large; a U or an
-#' inverted U, the residuals are skewed to the right or to the left; an S with its left end below and its right end
-#' above zero, or the other way round, their tails are heavier or lighter than predicted. `by` draws a panel for
-#' each level of a variable, or for each quarter of the rows in its order: a worm that is flat over all rows may
-#' bend in a part of them.
+#' The green curve in a worm plot is a cubic fit:
+#' * above zero, the predicted location is too low; below zero, too high;
+#' * a positive slope: the predicted spread is too small; a negative slope: too large;
+#' * a U: the residuals are skewed to the right; an inverted U: to the left;
+#' * an S with the left end below and the right end above zero: the tails are heavier than predicted; the other way
+#'   round: lighter.
 #'
-#' Residuals of discrete and censored responses are randomised, so [set.seed()] applies. Rows with a whole weight
-#' count that many times; rows of weight zero are left out.
+#' With `by` there is a panel for each level of a variable, or for each quarter of the rows in the order of a number. It
+#' shows misfit that cancels out over all rows.
+#'
+#' Residuals of discrete and censored responses are randomised, so call [set.seed()] first. A row of weight 2 counts
+#' as two residuals.
 #'
 #' @section Predictive checks:
-#' Responses that the posterior predicts for the rows of the fit, or of `newdata`, beside the observed ones. Numbers
-#' are drawn as kernel densities, a grey line for each draw, all with the bandwidth of the observed values; the
-#' density of a positive response is reflected at zero, and the share of zeros of hurdle and Tweedie families is
-#' given in the note. Counts, successes and classes are bars with the medians and intervals of the draws; counts
-#' over a wide range have several values to a bar. Times that are right-censored are Kaplan-Meier curves, those of
-#' the draws without censoring. Counts of classes are their totals. Each column of [responses()] has a panel. Where
-#' the observed line or bars are unlike most draws, the model does not reproduce that feature of the data.
+#' Responses drawn from the posterior predictive distribution, next to those observed in the rows of the fit or of
+#' `newdata`. If the observed line or bars are unlike most draws, the model does not reproduce that feature of the data.
+#' * Numbers: kernel densities, a grey line for each draw. The proportion of zeros of hurdle and Tweedie families is
+#'   given in the note.
+#' * Counts, successes and classes: bars of the observed frequencies with medians and intervals of the draws.
+#' * Right-censored times: Kaplan-Meier curves; the draws are without censoring.
+#' * [responses()]: a panel for each column.
 #'
-#' Draws need [set.seed()] to be repeated. Of more than 10,000 rows as many are taken, evenly. Whole weights repeat
-#' a row; others weigh it. The fit has used these rows, so the check is a little optimistic; with `newdata` it is
-#' not.
+#' Call [set.seed()] first to reproduce the draws. Of more than 10,000 rows, 10,000 are used. The model was fitted to
+#' these rows, so the check is slightly optimistic, except with `newdata`.
 #'
 #' @section Calibration:
-#' For binary and multi-class responses the observed frequency (of each class) in bins of the predicted probability,
-#' with 95% (Wilson) intervals; for others the histogram of the probability integral transform, which is flat if the
-#' predictive distributions are right (for counts and ordered classes the nonrandomised one of Czado, Gneiting and
-#' Held 2009), with the range that 95% of right models would give a bar. Every observation is predicted from the
-#' others, by the leave-one-out cavities of [loo()][loo.galvi] at the fitted hyperparameters; those that nothing
-#' else determines are left out. `newdata` with the response checks held-out data instead.
+#' For binary and multi-class responses: the observed frequency in bins of the predicted probability, with 95% (Wilson)
+#' intervals. For other responses: the histogram of the probability integral transform (PIT), which is flat if the
+#' predictive distributions are right, with the range that contains 95% of the heights of a bar in that case. For counts
+#' and ordered classes it is the nonrandomised PIT of Czado, Gneiting and Held (2009). Each observation is predicted
+#' from the others, as in [loo()][loo.galvi]; those that cannot be predicted from the others are left out. With
+#' `newdata`, which must contain the response, it is calibration on held-out data.
 #'
 #' @section Survival, relevance and trace:
-#' * `"survival"`: P(Y > t) of a new response along t, with credible bands, a curve for each row of `newdata` or
-#'   one where all variables are at typical values.
-#' * `"relevance"`: how much the linear predictor depends on a variable. The relevance of variable j is
-#'   sqrt(mean((eta(x) - eta(x'))^2) / 2), with eta the posterior mean and x' an observation x whose value of
-#'   j is exchanged for another observation's: the square root of the total-effect variance, which is
-#'   the standard deviation over the data of what j contributes if it only adds. It asks nothing of the
-#'   kernel, so isotropic and ARD kernels compare. Terms, if there are several, and the parts of sums of
-#'   kernels are measured by the standard deviation of their posterior means over the data.
-#' * `"trace"`: the bound at the end of each hyperparameter step, and apart from it the iterations of
-#'   inference within these steps, by their upper bound on the optimality gap where it is known. With fixed
-#'   hyperparameters, the bound at each iteration.
+#' * `"survival"`: the probability P(Y > t) that a new response exceeds t, with credible bands: a curve for each row of
+#'   `newdata`, or one curve with all variables at typical values.
+#' * `"relevance"`: the relevance of variable j is sqrt(mean((eta(x) - eta(x'))^2) / 2), where eta is the posterior mean
+#'   of the linear predictor, x is an observation and x' the same with the value of j taken from another observation.
+#'   This is the square root of the total-effect variance; for an additive effect it is the standard deviation of the
+#'   effect over the data. Isotropic and ARD kernels can be compared by it. For terms and for parts of sums of kernels
+#'   the relevance is the standard deviation of their posterior mean over the data. At most 200 rows are used.
+#' * `"trace"`: the bound at each step of the hyperparameters and, where it is known, the upper bound on the optimality
+#'   gap at the iterations of inference within the steps. With fixed hyperparameters, the bound at each iteration.
 #'
 #' @section Maps:
-#' `map` is the outline of each region: polygons of class `sf` or `sfc` (or what `sf::st_as_sf()` takes), or a
-#' list of two-column matrices as [polygon()] draws them, such as [germany_map]. Regions are found by a column
-#' of the `sf` table that is called as the term's variable, by the map's names (row names of the table), or in
-#' the order of the graph's nodes. A `gmrf()` needs an outline for each of its nodes; an `iid()` term is drawn
-#' on the map if all its levels are there. Regions without an effect are grey.
+#' `map` has the outlines of regions: polygons of class `sf` or `sfc` (or what `sf::st_as_sf()` converts), or a list of
+#' two-column matrices for [polygon()], such as [germany_map]. Regions are matched by the column of the `sf` table with
+#' the name of the term's variable, by the names of `map` (row names of the table), or by their order. A `gmrf()` needs
+#' an outline for each of its nodes; if its graph was given as polygons, the map is drawn without `map`. An `iid()` term
+#' is drawn as a map if all its levels are there. Regions without an effect are grey.
 #'
 #' @param x A fit of [galvi()].
-#' @param which What to draw.
-#' @param terms Labels of the terms to draw the effects of; all of them if NULL.
-#' @param newdata Data with the response, for `"residuals"`, `"worm"`, `"predictive"` and `"calibration"`; predictors,
-#'   for `"survival"`.
-#' @param scale Scale of the effects: `"link"`, `"response"`, or `"auto"`: the response scale for multi-class
-#'   families and volatilities, and for counts and other numbers with a link where a panel shows all
-#'   variables; else the link scale.
-#' @param what `"mean"`, `"sd"` or both: posterior means or standard deviations of images and maps. NULL is the mean,
-#'   and for `spde()` both.
-#' @param level Probability of credible bands and intervals, of the band of residuals and of the intervals of draws.
-#' @param n Points along a curve (and half as many along the sides of an image).
-#' @param max_inputs Inputs shown of a `gp()` of three or more.
-#' @param too_far How far from the data an image ends, as a share of its sides; `Inf` fills the panel.
-#' @param map Outlines of regions, see below.
+#' @param which What to draw, see Details.
+#' @param terms Labels of the terms whose effects are drawn, such as `"gp(x)"`, or `"fixed"`; NULL for all.
+#' @param newdata A data frame. For `"residuals"`, `"worm"`, `"predictive"` and `"calibration"` it replaces the
+#'   observations and needs the response; for `"survival"` it has the predictors.
+#' @param scale Scale of the effects: `"link"`, `"response"`, or `"auto"` (the default): the response scale for
+#'   multi-class families and [stochastic_volatility()], and for counts and other numbers with a link where the panel
+#'   shows all variables of the model; otherwise the link scale.
+#' @param what What images and maps show: `"mean"`, `"sd"` or `c("mean", "sd")`. NULL, the default, is the posterior
+#'   mean, and for `spde()` both.
+#' @param level Probability of credible intervals and bands, of the band of residuals and of the intervals of draws.
+#' @param n Number of points along a curve; images have half as many along each side.
+#' @param max_inputs Number of inputs that are shown for a `gp()` of three or more.
+#' @param too_far Distance from the data at which images end, as a proportion of the sides of the panel; `Inf` fills
+#'   the panel.
+#' @param map Outlines of regions, see Maps.
 #' @param bins Number of bins for `"calibration"`.
-#' @param exponentiate Draw exp(coefficient): odds ratios, rate ratios?
-#' @param by Name of a variable of the model (or of `newdata`): a panel for each of its levels, or for each quarter
-#'   of the rows in the order of a number.
-#' @param ndraws Number of draws for `"predictive"`; NULL is 20 for densities and survival curves, 200 for bars.
-#' @param ask Ask before each panel; by default if there are several and the device is a screen.
+#' @param exponentiate If TRUE, draw exp(coefficient).
+#' @param by Name of a variable in the model or in `newdata`, see Residuals.
+#' @param ndraws Number of draws for `"predictive"`. NULL is 20 for densities and survival curves, 200 for bars.
+#' @param ask If TRUE, ask before each panel. NULL: only if there are several panels on an interactive device.
 #' @param main,xlab,ylab Titles: one for all panels, or one for each.
-#' @param xlim,ylim Limits of the axes. Curves and images are computed between them, beyond the data too.
-#' @param col Colours, of series or classes in their order; of an image or a map those that its scale runs
-#'   through (one alone from white); of the points or of the observed line or bars of a check.
+#' @param xlim,ylim Limits of the axes. Curves and images are computed between them, also beyond the data.
+#' @param col Colours: of curves or classes, in their order; for images and maps, of the colour scale; otherwise of the
+#'   points, or of the observed line or bars.
 #' @param ... Must be empty.
-#' @return The data drawn, invisibly: for `"effects"` a named list with a data frame per panel (columns named
-#'   like the variables; `fit`, `lwr`, `upr`, but `fit` alone for class regions and for standard deviations; `y_lwr`
-#'   and `y_upr` where there is a prediction band; `series` where there are several curves; `far` of images, TRUE
-#'   where they are blank); else a data frame: for `"coefficients"` with columns `coefficient`, `fit`, `lwr`, `upr`
-#'   and where they are needed `series` and `parameter`; for `"residuals"` and `"worm"` `theoretical`, `residual`,
-#'   the band's `lwr` and `upr`, and `group`; for `"predictive"` either `draw` (0 for the observed), `value` and
-#'   `density` or `survival`, or for each bar `value`, `observed`, and the draws' `fit`, `lwr` and `upr` (a list of
-#'   these for the columns of `responses()`); for `"relevance"` `kind` (`"input"`, `"term"`, `"part"`), `name` and
-#'   `relevance`; for `"trace"` that of the fit (see [galvi-fit]).
-#' @references Czado, C., Gneiting, T. and Held, L. (2009). Predictive model assessment for count data.
-#'   Biometrics 65, 1254-1261.
+#' @return The data that are drawn, invisibly.
+#'   * `"effects"`: a named list with a data frame for each panel. Columns are the inputs, `fit`, `lwr` and `upr`;
+#'     `y_lwr` and `y_upr` for prediction intervals; `series` if there are several curves; and `far` for images, TRUE
+#'     where they are blank. Class regions and standard deviations have `fit` only.
+#'   * `"coefficients"`: a data frame with `coefficient`, `fit`, `lwr`, `upr` and, for several classes or linear
+#'     predictors, `series` or `parameter`.
+#'   * `"residuals"`, `"worm"`: a data frame with `theoretical`, `residual`, the band `lwr` and `upr`, and `group` if
+#'     `by` is given.
+#'   * `"predictive"`: a data frame with `draw` (0 for the observations), `value` and `density` or `survival`; for bars
+#'     with `value`, `observed`, `fit`, `lwr` and `upr`. For `responses()` a list of these.
+#'   * `"calibration"`: a data frame with a row for each bin: `predicted`, `observed`, `lower`, `upper` and `n`, and
+#'     `series` for several classes; for the PIT `from`, `to`, `share`, `lower` and `upper`.
+#'   * `"survival"`: a data frame with `time`, `fit`, `lwr` and `upr`, and `series` if there are several curves.
+#'   * `"relevance"`: a data frame with `kind` (`"input"`, `"term"` or `"part"`), `name` and `relevance`.
+#'   * `"trace"`: the data frame `fit$trace`, see [galvi-fit].
+#' @references
+#' Czado, C., Gneiting, T. and Held, L. (2009). Predictive model assessment for count data. *Biometrics* 65, 1254-1261.
 #'
-#'   Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. Journal of Computational and Graphical
-#'   Statistics 5, 236-244.
+#' Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. *Journal of Computational and Graphical
+#' Statistics* 5, 236-244.
 #'
-#'   Gelman, A., Meng, X.-L. and Stern, H. (1996). Posterior predictive assessment of model fitness via realized
-#'   discrepancies. Statistica Sinica 6, 733-760.
+#' Gelman, A., Meng, X.-L. and Stern, H. (1996). Posterior predictive assessment of model fitness via realized
+#' discrepancies. *Statistica Sinica* 6, 733-760.
 #'
-#'   van Buuren, S. and Fredriks, M. (2001). Worm plot: a simple diagnostic device for modelling growth reference
-#'   curves. Statistics in Medicine 20, 1259-1277.
+#' van Buuren, S. and Fredriks, M. (2001). Worm plot: a simple diagnostic device for modelling growth reference curves.
+#' *Statistics in Medicine* 20, 1259-1277.
+#' @seealso [residuals.galvi()], [predict.galvi()], [check_fit()], `vignette("checking", package = "galvi")`.
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)
 #' plot(fit)

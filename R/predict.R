@@ -37,21 +37,21 @@
 #'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
 #'   memory can be given as a [row_source()], which is read in chunks.
 #' @param type What to predict, see Details.
-#' @param se.fit Return posterior standard deviations as well? They are those of eta for `"link"`, of E\[y | eta\] for
-#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`; not available for other
+#' @param se.fit If TRUE, return posterior standard deviations as well: of eta for `"link"`, of E\[y | eta\] for
+#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`. Not available for other
 #'   types.
 #' @param interval `"none"` (the default), `"credible"` or `"prediction"`, see Details. `"prediction"` is for `type =
 #'   "response"` only.
 #' @param level Probability of the interval, between 0 and 1.
 #' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
 #' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
-#' @param covariance For `type = "link"`: return the joint posterior covariance of eta at all rows as well?
-#' @param dpar For a model with two linear predictors: which one `"link"`, `"terms"` and `"response"` are about, such as
-#'   `"sigma"`. NULL or `"mu"` is that of the response.
-#' @param re_formula Which random effects to include, of [iid()], [random-slopes] and the scores of [rr()]: NULL (the
-#'   default) for all; NA for none, which gives predictions for the population, whose grouping variables need not be in
-#'   `newdata`; or a formula of those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are always
-#'   included.
+#' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
+#' @param dpar For models with two linear predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
+#'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
+#' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
+#'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
+#'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are
+#'   always included.
 #' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
@@ -82,10 +82,10 @@
 #' predict(fit, new, type = "survival", times = 50)
 #'
 #' # class probabilities
-#' fit <- galvi(Species ~ Petal.Width, data = iris, family = categorical())
-#' predict(fit, data.frame(Petal.Width = c(0.5, 1.6)), type = "prob", se.fit = TRUE)
+#' fit <- galvi(factor(gear) ~ wt, data = mtcars, family = categorical())
+#' predict(fit, data.frame(wt = c(2, 3, 4)), type = "prob", se.fit = TRUE)
 #'
-#' # with and without random effects
+#' # for an observed and a new chick, and for the population
 #' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
 #' predict(fit, data.frame(Time = 10, Chick = c("1", "new")), interval = "credible")
 #' predict(fit, data.frame(Time = 10), re_formula = NA, interval = "credible")

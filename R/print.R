@@ -4,6 +4,11 @@
 #' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
 #' Warnings come last.
 #'
+#' @details
+#' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
+#' `sqrt(variance)` is the square root of the estimate where it is a variance, `lwr` and `upr` are the limits of an
+#' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range.
+#'
 #' @param object,x A fit of [galvi()], or its summary.
 #' @param level Probability of the credible intervals, between 0 and 1.
 #' @param digits Number of significant digits.

@@ -2,7 +2,7 @@
 
 #' Priors, fixed values and starting values of parameters
 #'
-#' These functions say what is known about a parameter of a kernel, a family or a term, or about a fixed effect. In
+#' These functions describe what is known about a parameter of a kernel, a family or a term, or about a fixed effect. In
 #' kernels, families and terms a number is a starting value, `fixed()` sets a value that is not estimated, and a prior
 #' makes the estimate a posterior mode (a penalised estimate). In the argument `prior` of [galvi()] the standard
 #' deviation of a fixed effect is fixed where it is a number, and `learn()` estimates it.
@@ -18,26 +18,27 @@
 #' | `lkj(eta)` | the density of a correlation matrix R is proportional to `det(R)^(eta - 1)` |
 #'
 #' `log_normal()` and `half_normal()` describe a positive parameter on the scale on which it is reported: a variance is
-#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are priors of variances and of standard
-#' deviations; they describe the standard deviation and the precision, whichever of the two is reported. `pc_range()`,
-#' the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in [spde()] and for
-#' lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see [random-slopes].
+#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are for variances and standard deviations:
+#' `pc()` always describes the standard deviation and `gamma_prior()` the precision, whichever is reported.
+#' `pc_range()`, the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in
+#' [spde()] and for lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see
+#' [random-slopes].
 #'
 #' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
 #' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
 #' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
 #'
 #' @param mean Mean of the coefficient, a number.
-#' @param sd Standard deviation, positive. In `normal()` it is fixed where it is a number, `Inf` is a flat prior (not in
-#'   models with a full [gp()]), and `learn()` or a prior estimates it: one for each variable (automatic relevance
-#'   determination), where all columns of a factor share theirs. In `half_normal()` it is that of the normal variable.
+#' @param sd Standard deviation, positive. In `normal()` a number is fixed, and `Inf` is a flat prior (not in models
+#'   with a full [gp()]). `learn()` or a prior estimates one standard deviation for each variable (automatic relevance
+#'   determination); all columns of a factor share one. In `half_normal()` it is that of the normal variable.
 #' @param value The fixed value: a number, a numeric vector for parameters with several values, such as thresholds or
 #'   lengthscales with `ard = TRUE`, or a matrix for loadings.
 #' @param start The starting value, a positive number.
 #' @param meanlog,sdlog Mean and standard deviation of the logarithm of the parameter.
 #' @param upper A positive number that the standard deviation exceeds with probability `prob`.
 #' @param prob A probability above 0 and below 1.
-#' @param lower A positive number below which the range is with probability `prob`, in units of the coordinates.
+#' @param lower A positive number, in units of the coordinates: the range is smaller with probability `prob`.
 #' @param shape,rate Shape and rate of the gamma distribution of `1 / variance`, positive.
 #' @param eta A positive number: 1 is uniform over correlation matrices, larger values prefer weak correlations.
 #' @return A list of class `galvi_value`, for use in kernels, families, terms and `prior`.

@@ -37,7 +37,8 @@
 #'   of `points` or, with `mesh`, the region that the mesh covers.
 #' @param mesh A mesh that covers the window (see [as_galvi_mesh()]). By default [galvi_mesh()] of the points and the
 #'   window, with `max_edge` and `extend`.
-#' @param collapse Distribute the points over the nodes, or keep a row for each? TRUE by default.
+#' @param collapse If TRUE (the default), the points are distributed over the nodes; if FALSE, each has a row. See
+#'   Details.
 #' @param max_edge,extend For the default mesh, see [galvi_mesh()].
 #' @param x A quadrature scheme.
 #' @param fit A fit to the scheme, whose intensity is drawn: the posterior mean of exp(eta) per unit of area, with other

@@ -19,7 +19,7 @@
 #' (Chiquet et al., 2018, do the same). Choose the d with the largest penalised bound.
 #'
 #' @param object,x A fit of [galvi()] with factors.
-#' @param se.fit Return posterior standard deviations as well? FALSE by default.
+#' @param se.fit If TRUE, return posterior standard deviations as well. FALSE by default.
 #' @param choices Which two factors to draw.
 #' @param labels TRUE for the names of units, FALSE for points, or a character vector of names. NULL, the default, draws
 #'   names of up to 60 units.

@@ -5,8 +5,8 @@
 #'
 #' @details
 #' Hyperparameters are fixed at their estimates, or drawn from their posterior if the model was fitted with `hyper =
-#' "integrate"`. The latent values of a response with several classes are drawn jointly in models of columns, and
-#' otherwise independently, as in the posterior itself.
+#' "integrate"`. With several classes the linear predictors of a row are drawn jointly or independently, as described in
+#' [coef()][coef.galvi].
 #'
 #' `DHARMa::simulateResiduals(fit)` uses these simulations.
 #'
@@ -23,7 +23,7 @@
 #'   attribute `seed` is as in [stats::simulate()].
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
-#' `galvi_warning_numeric`: some responses are too large for a number, and `Inf`.
+#' `galvi_warning_numeric`: some responses are too large to be represented, and are `Inf`.
 #' @seealso [posterior_predict()][draws], which returns a matrix of draws; [other-packages] for posterior predictive
 #'   checks.
 #' @family predictions and draws

@@ -45,11 +45,11 @@
 #' @param model `"besag"` (the default), `"bym2"` or `"proper"`.
 #' @param variance The variance in the formulas under Details, in squared units of the linear predictor. Accepts the
 #'   same as `variance` in [iid()].
-#' @param scale Scale the precision to a typical marginal variance of 1? FALSE by default; `"bym2"` is always scaled,
-#'   `"proper"` never.
-#' @param constrain Should the effects of each connected component sum to zero? TRUE by default; not for `"proper"`.
-#' @param mixing For `"bym2"`: the share of the variance that is spatially structured, between 0 and 1. A number is a
-#'   starting value (0.5 by default), [fixed()] fixes it.
+#' @param scale If TRUE, the precision is scaled so that `variance` is a typical marginal variance, see Details. FALSE
+#'   by default; `"bym2"` is always scaled, `"proper"` never.
+#' @param constrain If TRUE (the default), the effects of each connected component sum to zero. Not for `"proper"`.
+#' @param mixing For `"bym2"`: the proportion of the variance that is spatially structured, between 0 and 1. A number is
+#'   a starting value (0.5 by default), [fixed()] fixes it.
 #' @param dependence For `"proper"`: spatial dependence, from 0 (independence) to 1 (where it would be `"besag"`). A
 #'   number is a starting value (0.9 by default), [fixed()] fixes it.
 #' @return No value. The term is only valid inside a formula.

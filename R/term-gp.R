@@ -26,29 +26,29 @@
 #'
 #' @param ... Inputs, without names: columns, expressions in columns, or `.`. Numbers, logicals, dates, factors and text
 #'   are accepted.
-#' @param kernel A covariance function (see [kernels]); [se()], the squared exponential, by default. A number in it is a
-#'   starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
-#'   NULL start at: for a lengthscale, the median distance between rows or a fraction of it; for the variance, var(y) if the link is the
-#'   identity (mad(y)^2 in the families [student()] and [laplace()]) and 1 otherwise.
+#' @param kernel The covariance function, see [kernels]; [se()], the squared exponential, by default. A number in it is
+#'   a starting value, [fixed()] fixes a parameter, and a prior makes the estimate a posterior mode. Parameters that are
+#'   not given start at values from the data: lengthscales at the median distance between rows or a fraction of it,
+#'   variances at the variance of the response if the link is the identity and at 1 otherwise.
 #' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
 #'   function of its own. These are independent and share their hyperparameters.
-#' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, a number M of inducing points,
+#' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, the number M of inducing points,
 #'   which start at cluster centres of the inputs ([stats::kmeans()]), or the points themselves: a matrix or data frame
 #'   with a column per input, in the units of the inputs (of log(x) for an input `log(x)`). The points are learned
 #'   together with the hyperparameters (see `move_inducing` in [galvi_control()]) and returned in `fit$inducing`. With
 #'   many rows, learning starts on a part of them. With a factor `by`, all levels share the points.
-#' @param scale Should inputs be centred and scaled to a common standard deviation before distances are computed? The
-#'   common one is the geometric mean of their standard deviations, so lengthscales stay in the units of the data. If
-#'   all kernels have `ard = TRUE`, and so a lengthscale for each input, inputs are only centred. Factors are left
-#'   alone. FALSE by default.
+#' @param scale If TRUE, inputs are centred and scaled to a common standard deviation, the geometric mean of their
+#'   standard deviations, before distances are computed; lengthscales refer to the scaled inputs. If all kernels have
+#'   `ard = TRUE`, inputs are centred but not scaled. Factors are not changed. FALSE by default.
 #' @param approximation For sparse Gaussian processes. `"variational"` (the default) bounds the log marginal likelihood
 #'   of the full process from below. `"fitc"`, the fully independent training conditional, changes the model: the
 #'   likelihood of each row is averaged over the variance that the inducing points leave unexplained. It needs `method =
 #'   "ep"` or `"laplace"`.
-#' @param center Should the function have mean zero over the distinct inputs of the observations (at most 200 of them,
-#'   evenly spaced in their order)? The intercept is then the overall level and, with a factor `by`, the fixed effects
-#'   of that factor are the means of its levels, as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. FALSE by default:
-#'   the mean of the function is then only weakly separated from the intercept, whose posterior sd is large.
+#' @param center If TRUE, the function has mean zero over the distinct inputs of the observations (at most 200 of them,
+#'   evenly spaced in their order). The intercept is then the overall level and, with a factor `by`, the fixed effects
+#'   of that factor are the differences between its levels, as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. With
+#'   FALSE, the default, the data hardly separate the intercept from the mean of the function, so the posterior sd of
+#'   the intercept is large.
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have

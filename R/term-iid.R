@@ -7,8 +7,9 @@
 #' is the same term.
 #'
 #' @details
-#' Levels are compared as text, so numbers, text and factors can be used. `iid(a:b)` has an effect for every combination
-#' of `a` and `b`; nested groups are `iid(a) + iid(a:b)`.
+#' `iid(a:b)` has an effect for every combination of `a` and `b`; nested groups are `iid(a) + iid(a:b)`. `iid(g,
+#' by = x)` is a random slope of `x`. Levels of `newdata` are matched to those of the data as text, so numbers, text and
+#' factors can be mixed.
 #'
 #' The effect of a new level in `newdata` is predicted from its prior: mean zero and the estimated variance.
 #' [ranef()][ranef.galvi] returns the posterior of the effects, [VarCorr()][VarCorr.galvi] their standard deviation, and
@@ -21,9 +22,9 @@
 #' @param variance The variance of the effects, in squared units of the linear predictor. A number is the starting
 #'   value, [fixed()] fixes it, and [pc()], [gamma_prior()], [half_normal()] or [log_normal()] is a prior. If not given,
 #'   the variance is learned without a prior, starting from the variance of the response if the link is the identity and
-#'   from 1 otherwise.
-#' @param by A numeric variable that multiplies the effects (`iid(g, by = x)` is a random slope of x), or a factor: each
-#'   level then has effects of its own, independent of those of the others.
+#'   from 1 otherwise (with `hyper = "fixed"` it is 1).
+#' @param by A numeric variable that multiplies the effects, so that they are slopes of this variable, or a factor: each
+#'   level then has effects of its own, independent of those of the other levels.
 #' @param by_hyper For a factor `by`: `"shared"` (the default) for common hyperparameters, or `"each"` for one set per
 #'   level, with names such as `iid(g, by = f)[a].variance` for level a. A value or prior given to the term applies to
 #'   all levels.

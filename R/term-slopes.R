@@ -7,6 +7,7 @@
 #' towards the population.
 #'
 #' @details
+#' These terms are available:
 #' * `(1 | g)`: a random intercept, the same as [`iid(g)`][iid()];
 #' * `(1 + x | g)` or `(x | g)`: a random intercept and a random slope of `x`, correlated;
 #' * `(x || g)`: the same, uncorrelated;
@@ -17,18 +18,19 @@
 #'
 #' The q effects of a group are N(0, S), independent between groups. The standard deviations and correlations of S are
 #' hyperparameters with names such as `(1 + x | g).sd.x` and `(1 + x | g).cor.(Intercept).x`. [VarCorr()][VarCorr.galvi]
-#' prints them; [ranef()][ranef.galvi] returns the effects. With `||` all effects are uncorrelated, those of the levels
-#' of one factor included, as in glmmTMB and brms.
+#' prints them; [ranef()][ranef.galvi] returns the effects. With `||` all effects are uncorrelated, also those of the
+#' levels of a factor, as in glmmTMB and brms.
 #'
-#' The effects of a level that was not observed are predicted from their prior, with mean zero and the estimated S.
-#' `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
+#' The effects of a level of `g` that was not observed are predicted from their prior, with mean zero and the estimated
+#' S. `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
 #'
 #' With flat priors on the fixed effects, a gaussian response and no prior on correlations, the log marginal likelihood
-#' is the restricted log likelihood, so estimates are the REML estimates of lme4.
+#' is the restricted log likelihood, and the estimates are the REML estimates of lme4.
 #'
 #' @section Priors:
-#' In `prior =` of [galvi()], the entries `sd` and `cor` apply to all such terms. A list with the name of a term applies
-#' to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`.
+#' The entries `sd` and `cor` of the argument `prior` of [galvi()] apply to all these terms but `(1 | g)`, whose
+#' hyperparameter is a variance: for a prior of it write `iid(g, variance = pc(1, 0.01))`, see [iid()]. A list with the
+#' name of a term applies to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`.
 #'
 #' * `sd`: the prior of the standard deviations: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]. A number or
 #'   [fixed()] fixes them; it may have one element per effect. A list gives them by effect: `list(x = half_normal(1),

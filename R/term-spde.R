@@ -15,8 +15,8 @@
 #'
 #' **Mesh.** By default the mesh is [galvi_mesh()] of the observed locations. It extends beyond them by the starting
 #' value of the range. Its edges are a sixth of that range, but not shorter than 1/150 and not longer than 1/40 of the
-#' diagonal of the bounding box of the locations. A warning tells if the estimated range is shorter than four edges. The
-#' mesh is returned in `fit$mesh`.
+#' diagonal of the bounding box of the locations. A warning is given if the estimated range is shorter than four edges.
+#' The mesh is returned in `fit$mesh`.
 #'
 #' **Priors.** Range and sd are only weakly identified together, so both always have a prior. The defaults are penalised
 #' complexity priors (Fuglstad et al., 2019): `pc_range(d / 10, 0.05)` with d the diagonal of the bounding box, that is
@@ -24,7 +24,7 @@
 #' response if the link is the identity and 1 otherwise. A number is a starting value, under the same prior.
 #'
 #' **Coordinates** are coordinates of a plane. Longitude and latitude should be projected first, because away from the
-#' equator a degree of longitude is shorter than a degree of latitude; a message says so if their names look like these.
+#' equator a degree of longitude is shorter than a degree of latitude. A message is given if the names look like these.
 #'
 #' **Predictions** can be made anywhere on the mesh. Locations outside it are an error; give `mesh` a larger extent.
 #'

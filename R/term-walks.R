@@ -30,9 +30,9 @@
 #' @param t The time of each row: whole numbers, dates (with `unit` also date-times) or a factor.
 #' @param variance The variance in the table under Details, in squared units of the linear predictor. Accepts the same
 #'   as `variance` in [iid()].
-#' @param scale Scale the precision so that the geometric mean of the marginal variances is `variance`? `variance` then
-#'   does not depend on the number of steps. FALSE by default.
-#' @param cyclic Is the last step a neighbour of the first, as with months of the year? FALSE by default.
+#' @param scale If TRUE, the precision is scaled so that the geometric mean of the marginal variances is `variance`,
+#'   whatever the number of steps. FALSE by default.
+#' @param cyclic If TRUE, the last step is a neighbour of the first, as for months of the year. FALSE by default.
 #' @param unit For dates: `"day"` (the default), `"week"`, `"month"`, `"quarter"` or `"year"`.
 #' @param correlation For `ar1`: the correlation of neighbouring steps, between -1 and 1. A number is the starting value
 #'   (0.5 by default), [fixed()] fixes it.

@@ -1,46 +1,54 @@
-#' Tidy summaries of a fit
+#' Tidy data frames of a fit
 #'
-#' Methods of the generics `tidy()`, `glance()` and `augment()` of package generics (and broom), for use where
-#' that is installed. Columns are named as in broom and broom.mixed.
+#' Methods for `tidy()`, `glance()` and `augment()`, the generics of packages generics, broom and broom.mixed, with
+#' their column names.
 #'
 #' @param x A fit of [galvi()].
-#' @param effects One or more of `"fixed"`, the fixed effects; `"ran_pars"`, the hyperparameters: parameters
-#'   of random effects and of all other terms, and of the family; `"ran_vals"`, the effects that [ranef()]
-#'   gives.
-#' @param conf.int,conf.level Add limits of credible intervals of that level?
-#' @param exponentiate Give exp(coefficient) of the fixed effects: odds ratios, ratios of rates?
-#' @param data,newdata Data to add columns to: the observations that the fit used, or new ones.
-#' @param type.predict Scale of the predictions: `"response"` or `"link"`.
-#' @param interval Add limits `.lower` and `.upper`: `"credible"`, of the linear predictor or the mean
-#'   response, or `"prediction"`, of a new response.
+#' @param effects One or more of `"fixed"` for the fixed effects; `"ran_pars"` for the hyperparameters, which are the
+#'   parameters of random effects, of other terms and of the family; and `"ran_vals"` for the effects that
+#'   [`ranef()`][ranef.galvi] returns.
+#' @param conf.int If TRUE, add credible intervals. FALSE by default.
+#' @param conf.level Probability of the intervals, between 0 and 1.
+#' @param exponentiate If TRUE, return exp(coefficient) of the fixed effects, such as odds ratios and rate ratios. FALSE
+#'   by default.
+#' @param data,newdata Data to which columns are added: the observations of the fit, or new data.
+#' @param type.predict Scale of `.fitted`: `"response"` or `"link"`.
+#' @param interval Limits `.lower` and `.upper` to add: `"none"` (the default), `"credible"` for the linear predictor or
+#'   the mean response, or `"prediction"` for a new response.
 #' @param ... Must be empty.
 #' @return Data frames.
 #'
-#'   `tidy`: `effect`, `group` (the term, where `ran_pars` or `ran_vals` are asked for), `level` (of
-#'   `ran_vals`), `term`, `estimate`, `std.error`, `conf.low` and `conf.high` (on request) and `status` (of
-#'   `ran_pars`). `std.error` is the posterior standard deviation; of `ran_vals` it includes the uncertainty about the
-#'   fixed effects, which lme4's conditional ones leave out. That of `ran_pars` is NA, and their limits are those of the
-#'   hyperparameters (see [galvi-fit]); their `term` is the name in `fit$hyper` (a variance is a variance), their
-#'   `status` `"learned"`, `"fixed"` or `"at bound"`; prior standard deviations of fixed effects are among them where
-#'   they are learned. With `exponentiate`, `estimate` is the posterior median of exp(coefficient) and
-#'   `std.error` its standard deviation.
+#'   `tidy()` has one row per effect or parameter, with the columns `effect`; `group`, the term, except if `effects` is
+#'   `"fixed"`; `level`, for `"ran_vals"`; `term`; `estimate`; `std.error`; `conf.low` and `conf.high`, with `conf.int`;
+#'   and `status`, as in `fit$hyper`, for `"ran_pars"`.
+#'   * `"fixed"`: posterior mean and standard deviation. With `exponentiate`, `estimate` is the posterior median of
+#'     exp(coefficient) and `std.error` its posterior standard deviation.
+#'   * `"ran_pars"`: `term` is the name in `fit$hyper` and `estimate` the value there, so a variance is a variance.
+#'     `std.error` is NA; intervals are those of `fit$hyper` (see [galvi-fit]).
+#'   * `"ran_vals"`: posterior mean and standard deviation. Unlike the conditional standard deviations of lme4, the
+#'     latter include the uncertainty of the fixed effects.
 #'
-#'   `glance`: one row with `nobs`, `df`, `logLik` (the bound), `gap` and `converged`.
+#'   `glance()` has one row with `nobs`, `df`, `logLik` (the log evidence or its bound), `gap` and `converged`, see
+#'   [galvi-fit].
 #'
-#'   `augment`: the data with `.fitted`, `.se.fit`, `.lower` and `.upper` (on request) and `.resid` (of new
-#'   data where they have the response). Where the response has classes, `.fitted` is the most probable one,
-#'   beside a column `.prob_<class>` for each, and `.resid` the deviance residual; of a survival object
-#'   it is the quantile residual.
+#'   `augment()` adds `.fitted`, `.se.fit`, `.lower` and `.upper` (with `interval`) and `.resid`, the response residual,
+#'   to the data; new data need the response for `.resid`. For responses with several classes, `.fitted` is the most
+#'   probable class, there is a column `.prob_<class>` for each class, and `.resid` is the deviance residual. For
+#'   censored responses `.resid` is the quantile residual.
+#' @seealso [summary()][summary.galvi], [other-packages].
 #' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
-#' fit <- galvi(am ~ wt, data = mtcars, family = binomial())
-#' generics::tidy(fit, conf.int = TRUE, exponentiate = TRUE)
+#' # rate ratios
+#' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
+#' generics::tidy(fit, effects = "fixed", conf.int = TRUE, exponentiate = TRUE)
 #' generics::glance(fit)
+#' head(generics::augment(fit))
 #' @name tidy.galvi
 NULL
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::tidy
+#' @method tidy galvi
+#' @rawNamespace S3method(generics::tidy,galvi)
 tidy.galvi <- function(x, effects = c("fixed", "ran_pars"), conf.int = FALSE, conf.level = 0.95,
                        exponentiate = FALSE, ...) {
   refuse_dots(list(...), tidy.galvi, "tidy()")
@@ -128,7 +136,8 @@ exponentiate_fixed <- function(table) {
 }
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::glance
+#' @method glance galvi
+#' @rawNamespace S3method(generics::glance,galvi)
 glance.galvi <- function(x, ...) {
   refuse_dots(list(...), glance.galvi, "glance()", "gof_map") # of modelsummary()
   value <- logLik.galvi(x)
@@ -139,8 +148,9 @@ glance.galvi <- function(x, ...) {
 }
 
 #' @rdname tidy.galvi
-#' @exportS3Method generics::augment
-augment.galvi <- function(x, data = model.frame.galvi(x), newdata = NULL,
+#' @method augment galvi
+#' @rawNamespace S3method(generics::augment,galvi)
+augment.galvi <- function(x, data = stats::model.frame(x), newdata = NULL,
                           type.predict = c("response", "link"),
                           interval = c("none", "credible", "prediction"), conf.level = 0.95, ...) {
   refuse_dots(list(...), augment.galvi, "augment()")

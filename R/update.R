@@ -18,22 +18,23 @@
 #' @return
 #' \describe{
 #'   \item{`nobs()`}{the number of observations, including earlier ones after [add_data()].}
-#'   \item{`formula()`, `family()`}{the formula (or list of formulas) and the family.}
-#'   \item{`terms()`}{the terms object of the response, the fixed effects and offsets, as of [stats::lm()], without the
-#'     other terms.}
+#'   \item{`formula()`, `family()`}{the formula, for a model with two linear predictors that of the response; and the
+#'     family.}
+#'   \item{`terms()`}{the terms object of the response, the fixed effects and the offsets, as for [stats::lm()]; other
+#'     terms are not included.}
 #'   \item{`model.frame()`}{the data used: a data frame with all variables, including weights and offset.}
-#'   \item{`model.matrix()`}{the columns of the fixed effects, one for each of [coef()][coef.galvi], as of
-#'   [stats::lm()].}
+#'   \item{`model.matrix()`}{the design matrix of the fixed effects, with a column for each element of
+#'     [coef()][coef.galvi], as for [stats::lm()].}
 #'   \item{`weights()`}{a number per observation; trials of binomial responses are not included.}
-#'   \item{`sigma()`}{the residual standard deviation of a gaussian model; `sigma` of a lognormal model; the scale of
-#'     student, laplace and asymmetric_laplace, which is not a standard deviation (that of laplace is sqrt(2) times the
-#'     scale, that of student sqrt(df / (df - 2)) times it); 1 for other families; NA where sigma has a linear
-#'     predictor, see `predict(dpar = "sigma")`.}
+#'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
+#'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
+#'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`. 1
+#'     for other families; NA if sigma has a linear predictor, for which see `predict(dpar = "sigma")`.}
 #'   \item{`update()`}{a fit.}
 #' }
 #' @section Errors:
-#' `galvi_error_data` where a fit does not contain its rows, which were read from a [row_source()];
-#' `galvi_error_argument` or `galvi_error_formula` where `update()` has no call or formula to change.
+#' `galvi_error_data` if the fit does not contain its rows, because they were read from a [row_source()];
+#' `galvi_error_argument` or `galvi_error_formula` if `update()` has no call or formula to change.
 #' @family fitting
 #' @examples
 #' fit <- galvi(dist ~ gp(speed), data = cars)

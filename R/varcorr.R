@@ -2,25 +2,31 @@
 
 #' Standard deviations and correlations of random effects
 #'
-#' What the terms [`(1 + x | g)`][random-slopes] and [iid()] say of their effects, at the hyperparameters of the
-#' fit, in the shape that lme4's `VarCorr()` has.
+#' Returns the estimated standard deviations and correlations of [`(1 + x | g)`][random-slopes] and [iid()] terms, in
+#' the format of lme4's `VarCorr()`.
 #'
-#' @param x A fit of [galvi()], or what `VarCorr()` returned.
-#' @param sigma Factor that standard deviations are multiplied by, as nlme's generic has it.
-#' @param level Probability of the credible intervals.
-#' @param digits Significant digits.
-#' @param row.names,optional As for [as.data.frame()]; not used.
-#' @param order `"cov.last"` has the covariances of a group after its variances, `"lower.tri"` column after
-#'   column of the lower triangle.
-#' @param ... Must be empty, but for the layout arguments of [print.default()].
-#' @return `VarCorr`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the
-#'   grouping factor, with attributes `stddev` and `correlation`; attribute `sc` is the residual standard
-#'   deviation of families that have one (NA for others), `useSc` tells whether. `as.data.frame`: columns `grp`,
-#'   `var1`, `var2`, `vcov`, `sdcor`, as in lme4, and `lwr` and `upr`, the limits of the credible interval of
-#'   `sdcor` (those of `fit$hyper`, see [galvi-fit]; NA where a parameter is fixed).
+#' @param x A fit of [galvi()], or the value of `VarCorr()`.
+#' @param sigma A factor by which standard deviations are multiplied, an argument of nlme's generic.
+#' @param level Probability of the intervals in `as.data.frame()`, between 0 and 1.
+#' @param digits Number of significant digits.
+#' @param row.names,optional Have no effect (arguments of [as.data.frame()]).
+#' @param order Order of the rows: `"cov.last"` has the variances of a group before its covariances, `"lower.tri"` goes
+#'   through the lower triangle of the covariance matrix by columns.
+#' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @return `VarCorr()`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the grouping
+#'   factor, with attributes `stddev` and `correlation`. The attribute `sc` of the list is the residual standard
+#'   deviation or scale (see `sigma()` in [galvi-accessors]), NA for families without one, and `useSc` is TRUE if there
+#'   is one.
+#'
+#'   `as.data.frame()`: a data frame with columns `grp`, `var1`, `var2`, `vcov` and `sdcor` as in lme4, and the limits
+#'   `lwr` and `upr` of an interval of `sdcor`, as in `fit$hyper` (see [galvi-fit]); NA for fixed parameters.
+#' @section Errors:
+#' `galvi_error_argument` for a fit without such terms.
+#' @seealso [`ranef()`][ranef.galvi] for the effects.
 #' @examples
 #' fit <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
 #' VarCorr(fit)
+#' # with intervals
 #' as.data.frame(VarCorr(fit))
 #' @aliases VarCorr
 #' @importFrom nlme VarCorr

@@ -1,24 +1,33 @@
-#' Widely applicable information criterion
+#' Widely applicable information criterion (WAIC)
 #'
-#' A method of the generic `waic()` of package loo: the log predictive density of each observation under the
-#' posterior that has seen it, less the posterior variance of its log density (Watanabe 2010). Both are integrals
-#' over the Gaussian posterior of the linear predictor and are taken by quadrature, not from draws.
+#' Computes the WAIC (Watanabe 2010), a method for the generic `waic()` of package loo.
 #'
-#' [loo()][loo.galvi] answers the same question and says where its answer is doubtful: prefer it. Variances above 0.4
-#' are such places here (Vehtari, Gelman and Gabry 2017); `print()` counts them.
+#' @details
+#' For each observation the WAIC is the log of its posterior predictive density minus the posterior variance of its log
+#' density. Both are integrals over the Gaussian posterior of the linear predictor and are computed by quadrature.
+#'
+#' It is unreliable for observations whose variance, `p_waic`, exceeds 0.4 (Vehtari, Gelman and Gabry 2017); `print()`
+#' shows their number. [loo()][loo.galvi] is more robust and should be preferred.
 #'
 #' @param x A fit of [galvi()].
 #' @param ... Must be empty.
-#' @return A list of class `c("galvi_waic", "waic", "loo")` that `loo::loo_compare()` takes: `estimates`, a matrix
-#'   with rows `elpd_waic`, `p_waic` (an effective number of parameters), `waic` = -2 `elpd_waic` and columns
-#'   `Estimate`, `SE`; `pointwise`, the same for every observation.
+#' @return A list of classes `galvi_waic`, `waic` and `loo`, for use in `loo::loo_compare()`: `estimates`, a matrix with
+#'   columns `Estimate` and `SE` and rows `elpd_waic`, `p_waic` (the effective number of parameters) and `waic` = -2
+#'   `elpd_waic`; and `pointwise`, a matrix of the same three measures for each row.
 #' @section Errors:
-#' `galvi_error_argument` for several linear predictors that make one probability, as those of [categorical()] do.
-#' @references Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable
-#'   information criterion in singular learning theory. Journal of Machine Learning Research 11, 3571-3594.
+#' `galvi_error_argument` for families with several classes, such as [categorical()]; `galvi_error_data` for fits that
+#' do not contain their rows ([row_source()]).
+#' @references
+#' Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information criterion in
+#' singular learning theory. *Journal of Machine Learning Research* 11, 3571-3594.
+#'
+#' Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
+#' cross-validation and WAIC. *Statistics and Computing* 27, 1413-1432.
+#' @family checks and comparisons
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
 #' loo::waic(galvi(dist ~ speed, data = cars))
-#' @exportS3Method loo::waic
+#' @method waic galvi
+#' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   check_no_dots(list(...), "x", "waic()")
   check_has_rows(x, "the WAIC needs them all")

@@ -42,7 +42,8 @@
 #'   `vignette("ordination")`.
 #' @family terms
 #' @examples
-#' fit <- galvi(responses(scale(log(USArrests))) ~ factors(1), data = USArrests)
+#' # one factor of four standardised crime rates, which need no intercepts
+#' fit <- galvi(responses(scale(log(USArrests))) ~ 0 + factors(1), data = USArrests)
 #' fit
 #' loadings(fit)
 #' predict(fit, type = "link")[1:3, ]

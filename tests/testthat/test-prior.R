@@ -103,3 +103,15 @@ test_that("a data frame, as brms' priors are, is not a list of priors", {
   expect_error(galvi(mpg ~ wt, mtcars, prior = brms_prior), "`prior` must be normal[(][)], or a list",
     class = "galvi_error_prior")
 })
+
+test_that("pc_range() is a prior of lengthscales, which start where it is centred", {
+  started <- galvi(
+    mag ~ gp(long, lat, kernel = matern32(lengthscale = pc_range(2, 0.05))), quakes[1:40, ],
+    control = galvi_control(hyper_iterations = 0)
+  )
+  at <- started$hyper$parameter == "lengthscale"
+  # 1 / lengthscale is exponential with P(lengthscale < 2) = 0.05
+  expect_equal(started$hyper$estimate[at], -2 * log(0.05))
+  expect_equal(started$log_prior, dexp(1 / (-2 * log(0.05)), -2 * log(0.05), log = TRUE) - log(-2 * log(0.05)))
+  expect_error(se(lengthscale = pc(1)), "not a variance", class = "galvi_error_kernel")
+})
