@@ -109,7 +109,8 @@
 #'
 #' A fit that has not converged gives a warning of class `galvi_warning_convergence`. A fit whose numbers are affected
 #' by rounding gives `galvi_warning_numeric`: either the bound itself is affected, or predictions at the observations
-#' (checked for up to 1,000 rows) differ from the fitted values. See `vignette("troubleshooting", package = "galvi")`.
+#' (checked for up to 1,000 rows) differ from the fitted values. A fit gives `galvi_warning_prior` if a variable is so far
+#' from zero, as years are, that the default prior of the intercept changes its slope. See `vignette("troubleshooting", package = "galvi")`.
 #' @references
 #' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process
 #' regression. *Advances in Neural Information Processing Systems* 25.

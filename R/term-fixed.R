@@ -2,7 +2,7 @@
 
 fixed_label <- "fixed"
 
-fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels)
+fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels, told = warn_pulled_intercept)
 
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {
@@ -52,6 +52,7 @@ design_fixed <- function(terms, frame, context) {
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
     contrasts = built$contrasts, columns = colnames(W), intercept = intercept, parameter = context$parameter
   )
+  spec$far <- if (ncol(W)) far_from_zero(spec, W, context)
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
   priors <- fixed_priors(spec, W, context)
