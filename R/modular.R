@@ -154,9 +154,9 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     stop(if (is.null(failure)) e else failure)
   })
   core$curvature <- interval_positions(core$hyper)
-  inform_slow_fit(core)
   result <- with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
+      inform_slow_fit(core)
       start <- if (is.null(passes)) warm_start(start, core)
       mode <- run(core, control, hyper, start, report, pilot, checked = TRUE)
       mode <- with_sample(mode, core, passes, control)

@@ -24,12 +24,13 @@ log_ticks <- function(range) {
   10^powers[(powers - powers[1L]) %% ceiling(length(powers) / 6) == 0]
 }
 
+# Numbers of five digits and more as powers of ten.
 format_ticks <- function(ticks) {
-  power <- log10(ticks)
-  far <- max(abs(power)) >= 4 && all(abs(power - round(power)) < 1e-9)
-  if (far) as.expression(lapply(round(power), function(p) bquote(10^.(p)))) else {
-    vapply(signif(ticks, 2L), format, "", scientific = 5L)
-  }
+  ticks <- signif(ticks, 2L)
+  power <- floor(log10(ticks) + 1e-9)
+  if (max(abs(power)) < 4) return(vapply(ticks, format, "", scientific = 5L))
+  factor <- signif(ticks / 10^power, 2L)
+  as.expression(Map(function(m, p) if (m == 1) bquote(10^.(p)) else bquote(.(m) %*% 10^.(p)), factor, power))
 }
 
 #' Names side by side: turned, smaller and cut where they need it; where even that is too much some are left
