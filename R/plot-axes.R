@@ -25,11 +25,14 @@ log_ticks <- function(range) {
 }
 
 format_ticks <- function(ticks) {
-  power <- log10(ticks)
-  far <- max(abs(power)) >= 4 && all(abs(power - round(power)) < 1e-9)
-  if (far) as.expression(lapply(round(power), function(p) bquote(10^.(p)))) else {
-    vapply(signif(ticks, 2L), format, "", scientific = 5L)
+  power <- floor(log10(ticks) + 1e-9)
+  first <- signif(ticks / 10^power, 2L)
+  if (max(abs(power)) < if (all(first == 1)) 4 else 6) {
+    return(vapply(signif(ticks, 2L), format, "", scientific = 5L))
   }
+  as.expression(Map(function(first, power) {
+    if (first == 1) bquote(10^.(power)) else bquote(.(first) %.% 10^.(power))
+  }, first, power))
 }
 
 #' Names side by side: turned, smaller and cut where they need it; where even that is too much some are left
