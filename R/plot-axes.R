@@ -24,13 +24,16 @@ log_ticks <- function(range) {
   10^powers[(powers - powers[1L]) %% ceiling(length(powers) / 6) == 0]
 }
 
-# Numbers of five digits and more as powers of ten.
+# Powers of ten where numbers are long.
 format_ticks <- function(ticks) {
-  ticks <- signif(ticks, 2L)
   power <- floor(log10(ticks) + 1e-9)
-  if (max(abs(power)) < 4) return(vapply(ticks, format, "", scientific = 5L))
-  factor <- signif(ticks / 10^power, 2L)
-  as.expression(Map(function(m, p) if (m == 1) bquote(10^.(p)) else bquote(.(m) %*% 10^.(p)), factor, power))
+  first <- signif(ticks / 10^power, 2L)
+  if (max(abs(power)) < if (all(first == 1)) 4 else 6) {
+    return(vapply(signif(ticks, 2L), format, "", scientific = 5L))
+  }
+  as.expression(Map(function(first, power) {
+    if (first == 1) bquote(10^.(power)) else bquote(.(first) %.% 10^.(power))
+  }, first, power))
 }
 
 #' Names side by side: turned, smaller and cut where they need it; where even that is too much some are left

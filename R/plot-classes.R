@@ -74,7 +74,8 @@ class_key <- function(fit, look, ...) {
 draw_classes <- function(fit, panel, look, reach = NULL) {
   series <- split_series(panel$data)
   colours <- class_colours(fit, look)
-  height <- if (is.null(panel$points)) 0 else min(0.035, 0.25 / length(series))
+  # low enough for no tick of the axis to be below zero
+  height <- if (is.null(panel$points)) 0 else min(0.035, 0.14 / length(series))
   x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
   open_panel(range(x), c(-height * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
     panel$note, look, right = key_room(response_levels(fit)))

@@ -90,9 +90,11 @@ function addSearch(input) {
       const heading = (entry.title + " " + entry.what).toLowerCase();
       const text = heading + " " + (entry.text + " " + entry.code).toLowerCase();
       if (!words.every((word) => text.includes(word))) continue;
-      found.push([words.filter((word) => heading.includes(word)).length, entry]);
+      const score = (word) => (heading.includes(word) ? 10 : 0) + Math.min(text.split(word).length - 1, 5);
+      const place = 1 + ["articles", "reference"].indexOf(entry.path.split("/")[1]);
+      found.push([words.map(score).reduce((a, b) => a + b, place), entry]);
     }
-    // best first, two of a page at most
+    // best first, two of a page at most; a word in a heading counts more than its times in the text
     const times = {};
     const best = found.sort((a, b) => b[0] - a[0]).filter(([, entry]) => {
       times[entry.path] = (times[entry.path] || 0) + 1;

@@ -46,7 +46,10 @@ install_missing <- function(wanted) {
   if ("testthat" %in% absent) provide_libuv(repos)
   utils::install.packages(absent, lib = library, repos = repos, Ncpus = 2, quiet = TRUE)
   absent <- missing_packages(wanted)
-  if (length(absent)) stop("Could not be installed: ", paste(absent, collapse = ", "), ".", call. = FALSE)
+  if (length(absent)) {
+    stop("Could not be installed: ", paste(absent, collapse = ", "), ". What is missing, a system library as a rule, ",
+         "is printed by: install.packages(\"", absent[1], "\")", call. = FALSE)
+  }
   invisible(library)
 }
 

@@ -1,7 +1,6 @@
 # The web site, in site/: home, help pages with the output of their examples, articles and news.   Rscript tools/site.R
 #
-# A page needs nothing but its folder: scripts and styles are in it and formulas are MathML. Building needs no network
-# with pkgdown 2.0; later versions fetch the scripts of their own templates once, which these pages do not use.
+# A page needs nothing but its folder: scripts and styles are in it and formulas are MathML. Building needs no network.
 # Stops where a link is broken or a page is missing in _pkgdown.yml.
 source("tools/packages.R")
 # what examples and articles call
@@ -10,13 +9,38 @@ shown <- c(
   "rstantools", "RSQLite", "survival"
 )
 install_missing(c(described(c("Imports", "LinkingTo")), described(c("Suggests", "Enhances"))[shown], pkgdown = "2.0.7"))
+# from 2.1 on pkgdown runs examples by this version, which it suggests but does not require
+if (utils::packageVersion("pkgdown") >= "2.1") install_missing(c(evaluate = "0.24.0"))
 if (Sys.which("pandoc") == "" && !rmarkdown::pandoc_available()) {
   stop("`make site` needs pandoc: install it with your system's package manager.", call. = FALSE)
 }
 site <- "site"
 
+replace_in <- function(package, name, value) {
+  if (exists(name, asNamespace(package), inherits = FALSE)) utils::assignInNamespace(name, value, package)
+}
+
+# From 2.1 on pkgdown downloads scripts for its own templates. These pages need none of them: see pkgdown/extra.js.
+leave_scripts_out <- function() replace_in("pkgdown", "external_dependencies", function(...) list())
+
+# Examples are drawn in one device and shown from another, which places keys and titles for the size of the first: so
+# both must have the size of the pictures.
+draw_in_size <- function() {
+  size <- yaml::read_yaml("_pkgdown.yml")$figures
+  evaluate <- evaluate::evaluate
+  replace_in("evaluate", "evaluate", function(..., new_device) {
+    grDevices::pdf(NULL, width = size$fig.width, height = size$fig.width * size$fig.asp)
+    device <- grDevices::dev.cur()
+    on.exit(grDevices::dev.off(device))
+    grDevices::dev.control("enable")
+    evaluate(..., new_device = FALSE)
+  })
+}
+
 build <- function() {
   unlink(site, recursive = TRUE)
+  leave_scripts_out()
+  draw_in_size()
   pkgdown::build_site(devel = FALSE, preview = FALSE, install = FALSE, new_process = FALSE)
   # pkgdown puts NEWS.md into a folder and leaves README's link to it as it was
   home <- file.path(site, "index.html")

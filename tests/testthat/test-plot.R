@@ -130,6 +130,8 @@ test_that("two inputs may be dates or times, and their axes know", {
   expect_s3_class(fine_picture(grid, list(1:4))$sides[[1]], "Date")
   expect_identical(data_distance(sides, list(d$day[1], 0)), matrix(sqrt(c(0, 1, 1, 2)), 2))
   expect_match(tick_text(as.Date(c("2020-01-01", "2020-05-01")), FALSE)[1], "[A-Z]")
+  expect_identical(format_ticks(c(0.05, 0.1, 0.2)), c("0.05", "0.1", "0.2"))
+  expect_identical(as.character(format_ticks(c(5e7, 1e8, 2e8))), c("5 %.% 10^7", "10^8", "2 %.% 10^8"))
 })
 
 test_that("inputs of one value have the interval of that value", {
