@@ -35,7 +35,7 @@ warn_pulled_intercept <- function(fit, spec) {
   warn_galvi("prior", sprintf(
     paste(
       "The default prior of the intercept, %s, moves it by %s posterior standard deviations, and the slope of `%s`",
-      "with it: the intercept is the value at `%s` = 0, far from the data. Centre the variable, I(%s - %s), or widen the",
+      "with it: the intercept is the value at `%s` = 0, far from the data. Subtract a constant, I(%s - %s), or widen the",
       "prior: prior = list(intercept = normal(%s, %s))."
     ),
     format(prior, digits = 3L), format(pull, digits = 2L), far$column, far$column, far$column,
