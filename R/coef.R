@@ -18,7 +18,8 @@
 #' The bound for [categorical()] responses uses a posterior in which classes are independent, whose standard deviations
 #' are too small. For models of fixed effects and kernels with finitely many coefficients (such as [linear()]), the
 #' coefficients, covariances, class probabilities and simulations therefore come from a Gaussian posterior with
-#' dependent classes. With other terms they come from the independent one, and `print()` says so. For
+#' dependent classes. Its covariance matrix is the change of the means if the log posterior is tilted (linear response,
+#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come from the independent one, and `print()` says so. For
 #' [stick_breaking()] the linear predictors are independent in the exact posterior too.
 #'
 #' @section Ordered classes:
@@ -47,6 +48,9 @@
 #'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
 #' @section Errors:
 #' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described.
+#' @references
+#' Giordano, R., Broderick, T. and Jordan, M. I. (2018). Covariances, robustness, and variational Bayes. *Journal of
+#' Machine Learning Research* 19(51), 1-49.
 #' @seealso [VarCorr.galvi()] for standard deviations and correlations of random effects, [draws] for posterior draws.
 #' @family predictions and draws
 #' @examples

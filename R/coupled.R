@@ -34,12 +34,23 @@ with_coupled_optimum <- function(fit, evaluations = 20000, steps = 5L) {
 }
 
 at_coupled_optimum <- function(fit, evaluations, steps) {
-  nodes <- length(gaussian_nodes(rep(1, max(length(response_levels(fit)) - 2L, 0L)))$weight)
-  if (!has_rows(fit) || fit$nobs * nodes > evaluations) return(fit)
+  if (!has_rows(fit)) return(fit)
   target <- training_target(fit)
   W <- all_columns(target$rows)
-  offset <- target$offset
   copies <- fit$model$weights * fit$model$size
+  nodes <- length(gaussian_nodes(rep(1, max(length(response_levels(fit)) - 2L, 0L)))$weight)
+  best <- if (fit$nobs * nodes <= evaluations) best_coupled(fit, W, target$offset, copies, steps)
+  if (is.null(best)) {
+    best <- list(mean = unlist(lapply(fit$posterior$latent, `[[`, "mean")), covariance = fit$posterior$coupled)
+    # sds that differ by many orders of magnitude: the first step has to do
+    if (is.null(inverse_covariance(best$covariance))) return(fit)
+  }
+  mean <- matrix(best$mean, ncol(W))
+  with_coefficients(fit, mean, with_response(fit, W, target$offset + W %*% mean, copies, best$covariance))
+}
+
+# list(mean, covariance), or NULL where digits are lost on the way.
+best_coupled <- function(fit, W, offset, copies, steps) {
   K <- ncol(offset)
   sums <- function(moments) {
     list(
@@ -47,11 +58,10 @@ at_coupled_optimum <- function(fit, evaluations, steps) {
       curvature = block_sum(W, copies * matrix(moments$curvature, length(copies)), K)
     )
   }
+  precision <- inverse_covariance(fit$posterior$coupled)
+  if (is.null(precision)) return(NULL)
   first <- fit$posterior[c("mean", "variance")]
   old <- sums(row_moments(fit, first$mean, diagonal_blocks(first$variance)))
-  precision <- inverse_covariance(fit$posterior$coupled)
-  # sds that differ by many orders of magnitude: the first step has to do
-  if (is.null(precision)) return(fit)
   own_precision <- precision - old$curvature
   mean <- factorised <- unlist(lapply(fit$posterior$factorised, `[[`, "mean"))
   covariance <- fit$posterior$coupled
@@ -68,10 +78,7 @@ at_coupled_optimum <- function(fit, evaluations, steps) {
     mean <- mean + change
     if (max(abs(change) / sqrt(before), abs(sqrt(diag(covariance) / before) - 1)) < 0.005) break
   }
-  known <- all(is.finite(mean)) && !is.null(inverse_covariance(covariance))
-  if (!known) return(fit)
-  covariance <- with_response(fit, W, offset + W %*% matrix(mean, ncol(W)), copies, covariance)
-  with_coefficients(fit, matrix(mean, ncol(W)), covariance)
+  if (all(is.finite(mean)) && !is.null(inverse_covariance(covariance))) list(mean = mean, covariance = covariance)
 }
 
 #' The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors: `covariance` itself
