@@ -56,8 +56,10 @@ grid_frame <- function(view, grid) {
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
   for (j in seq_along(variables)[-1L]) {
-    used <- all.vars(variables[[j]])
-    if (!length(used) || !all(used %in% names(grid))) next
+    used <- all.vars(computed[[j]])
+    # others are constants, such as knots
+    constants <- setdiff(used, names(grid))
+    if (!any(used %in% names(grid)) || !all(vapply(constants, exists, NA, envir = environment(terms)))) next
     frame[[variable_name(variables[[j]])]] <- eval(computed[[j]], grid, environment(terms))
   }
   frame
@@ -75,17 +77,46 @@ predictor_for <- function(fit, dpar, what) {
 
 # ---- emmeans ----
 
+# A message in place of data stops emmeans() with it.
 #' @exportS3Method emmeans::recover_data
-recover_data.galvi <- function(object, dpar = NULL, data = NULL, ...) {
-  refuse_emmeans_dots(list(...), recover_data.galvi, "recover_data")
-  view <- predictor_for(object, dpar, "emmeans()")
-  variables <- all.vars(visible_formula(view)[[2L]])
-  right <- if (length(variables)) stats::reformulate(variables) else ~1
-  trms <- stats::terms(right)
-  frame <- object$data
-  if (is.null(data)) data <- original_data(object, variables)
-  emmeans::recover_data(object$call, trms, object$na.action, data = data, frame = frame, ...)
+recover_data.galvi <- function(object, dpar = NULL, data = NULL, params = "pi", ...) {
+  tryCatch(grid_data(object, dpar, data, params, ...), galvi_error = conditionMessage)
 }
+
+grid_data <- function(fit, dpar, data, params, ...) {
+  if ("mode" %in% ...names()) {
+    stop_galvi("argument", paste(
+      "emmeans() has no `mode` for fits of galvi(): it is on the scale of the linear predictor. For probabilities of",
+      "classes use marginaleffects::avg_predictions()."
+    ))
+  }
+  refuse_emmeans_dots(list(...), recover_data.galvi, "recover_data")
+  terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
+  if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
+  emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
+}
+
+#' The terms of a predictor's fixed effects, of the inputs of its other terms (but for groups) and of its offsets, from
+#' which emmeans() reads what is a factor and what interacts
+#' @noRd
+grid_terms <- function(view) {
+  specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
+  inputs <- lapply(specs[!term_can(specs, "grouped")], function(spec) {
+    Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
+  })
+  parts <- c(stats::formula(view$design$terms)[[2L]], inputs, if (of_response(view)) offset_calls(view))
+  right <- Reduce(function(a, b) call("+", a, b), parts)
+  terms <- stats::terms(stats::as.formula(call("~", right), environment(view$formula)))
+  # bases of splines and polynomials are those of the fit
+  known <- view$design$frame_terms
+  used <- as.list(attr(terms, "variables"))[-1L]
+  at <- match(vapply(used, variable_name, ""), vapply(as.list(attr(known, "variables"))[-1L], variable_name, ""))
+  computed <- as.list(or_else(attr(known, "predvars"), attr(known, "variables")))[-1L]
+  structure(terms, predvars = as.call(c(quote(list), computed[at])))
+}
+
+# Does a view show the predictor of the response?
+of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
 # emmeans() hands its arguments to its reference grid, and this all that it does not know to both methods; emtrends()
 # adds columns of the data, as data.<name>.
@@ -94,7 +125,7 @@ refuse_emmeans_dots <- function(dots, method, generic) {
     "emmip.default", "joint_tests")
   callers <- unlist(lapply(users, function(name) names(formals(utils::getFromNamespace(name, "emmeans")))))
   dots <- dots[!grepl("^data\\.", names(dots))]
-  refuse_misspelt(dots, method, "emmeans", generic, c(setdiff(callers, "..."), "data", "misc"))
+  refuse_misspelt(dots, method, "emmeans", generic, c(setdiff(callers, "..."), "data", "misc", "params"))
 }
 
 #' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
@@ -129,8 +160,7 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL,
   }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
-    of_response <- is.null(view$parameter) || view$parameter == "mu"
-    label <- if (of_response && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    label <- if (of_response(view) && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
     list(tran = link, inv.lbl = label)
   }
   if (is_censored(object)) misc$postGridHook <- without_surv

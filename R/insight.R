@@ -29,7 +29,7 @@ second_component <- function(fit) {
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
   specs <- specs[!term_can(specs, "grouped")]
-  offsets <- if (is.null(view$parameter) || view$parameter == "mu") offset_calls(view)
+  offsets <- if (of_response(view)) offset_calls(view)
   extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
   right <- Reduce(function(a, b) call("+", a, b), extra, stats::formula(view$design$terms)[[2L]])
   stats::as.formula(call("~", right), environment(view$formula))
