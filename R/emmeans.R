@@ -200,6 +200,12 @@ effSources.galvi <- function(mod) {
   posterior <- averaged_effects(view)
   formula <- stats::formula(terms.galvi(mod))
   data <- original_data(mod, all.vars(formula))
+  # of the argument `offset`
+  given <- mod$data[["(offset)"]]
+  if (!is.null(given)) {
+    formula[[3L]] <- call("+", formula[[3L]], quote(offset(.offset.)))
+    data$.offset. <- given
+  }
   list(
     type = "glm", call = call("galvi", formula = formula, data = data), formula = formula, family = twin,
     coefficients = posterior$mean, vcov = posterior$V

@@ -170,10 +170,12 @@ family_type <- function(family) {
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds? hazards: of a cumulative hazard?
+# `threshold_variance`: of T where P(success | eta) = P(T < eta).
 link_types <- function() {
   list(
-    identity = list(same_units = TRUE), log = list(rates = TRUE), logit = list(odds = TRUE), probit = list(),
-    cloglog = list(hazards = TRUE)
+    identity = list(same_units = TRUE), log = list(rates = TRUE),
+    logit = list(odds = TRUE, threshold_variance = pi^2 / 3), probit = list(threshold_variance = 1),
+    cloglog = list(hazards = TRUE, threshold_variance = pi^2 / 6)
   )
 }
 

@@ -1,4 +1,4 @@
-#' Leverages and Cook's distances
+#' Leverages, Cook's distances and standardised residuals
 #'
 #' `hatvalues()` measures how much each row determines its own linear predictor, `cooks.distance()` how far the
 #' posterior mean moves if the row is left out. The model is not fitted again: see [loo()][loo.galvi].
@@ -10,16 +10,19 @@
 #'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
+#' * `rstandard()`, of the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)), which is also the residual of y's
+#'   prediction by the other rows in its standard deviation. `rstudent()` is an error: it needs sigma without the row.
 #'
-#' With flat priors both agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
+#' With flat priors all agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
 #' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.
 #'
 #' @param model A fit of [galvi()] with one linear predictor.
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation.
 #' @section Errors:
-#' `galvi_error_argument` for several linear predictors, `galvi_error_data` for fits that do not contain their rows
-#' ([row_source()]).
+#' `galvi_error_argument` for several linear predictors, from `rstandard()` for other families (their quantile residuals
+#' are standard normal if the model is right) and from `rstudent()`; `galvi_error_data` for fits that do not contain their
+#' rows ([row_source()]).
 #' @references
 #' Cook, R. D. and Weisberg, S. (1982). *Residuals and Influence in Regression*. Chapman and Hall.
 #' @seealso [loo.galvi()], whose `leverage` and `pointwise` are also available for several linear predictors.
@@ -49,6 +52,30 @@ cooks.distance.galvi <- function(model, ...) {
   v <- determined_variance(model)[, 1L]
   leverage <- model$posterior$lambda[, 1L] * v
   per_row(model, model$posterior$alpha[, 1L]^2 * v / (1 - leverage)^2 / sum(leverage))
+}
+
+#' @rdname hatvalues.galvi
+#' @importFrom stats rstandard
+#' @export
+rstandard.galvi <- function(model, ...) {
+  refuse_dots(list(...), rstandard.galvi, "rstandard()")
+  check_sites(model, "rstandard()")
+  if (!isTRUE(facts_of(model)$conjugate)) {
+    stop_galvi("argument", sprintf(
+      "rstandard() is for the gaussian family, not %s: use residuals(fit, \"quantile\").", family_label(model)
+    ))
+  }
+  residuals.galvi(model, "deviance") / (sigma.galvi(model) * sqrt(1 - hatvalues.galvi(model)))
+}
+
+#' @rdname hatvalues.galvi
+#' @importFrom stats rstudent
+#' @export
+rstudent.galvi <- function(model, ...) {
+  stop_galvi("argument", paste(
+    "rstudent() needs the residual variance without each row, which is another fit: use rstandard(fit) of gaussian",
+    "responses or residuals(fit, \"quantile\")."
+  ))
 }
 
 check_sites <- function(fit, what) {

@@ -44,15 +44,21 @@ offset_calls <- function(fit) {
 #' @noRd
 random_formulas <- function(view) {
   specs <- view$design$specs[term_can(view$design$specs, "grouped")]
-  formulas <- lapply(specs, function(spec) {
-    if (spec$type %in% bars) {
-      return(stats::as.formula(call("~", str2lang(spec$label)[[2L]]), environment(view$formula)))
-    }
+  calls <- unlist(lapply(specs, function(spec) {
+    if (spec$type %in% bars) return(single_bars(str2lang(spec$label)[[2L]]))
     left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)
-    group <- Reduce(function(a, b) call(":", a, b), spec$inputs)
-    stats::as.formula(call("~", call("|", left, group)), environment(view$formula))
-  })
+    list(call("|", left, Reduce(function(a, b) call(":", a, b), spec$inputs)))
+  }))
+  formulas <- lapply(calls, function(bar) stats::as.formula(call("~", bar), environment(view$formula)))
   if (length(formulas) == 1L) formulas[[1L]] else if (length(formulas)) unname(formulas)
+}
+
+# x || g -> 1 | g, 0 + x | g
+single_bars <- function(bar) {
+  if (head_name(bar) != "||") return(list(bar))
+  effects <- stats::terms(stats::as.formula(call("~", bar[[2L]])))
+  slopes <- lapply(attr(effects, "term.labels"), function(label) call("+", 0, str2lang(label)))
+  lapply(c(if (attr(effects, "intercept")) list(1), slopes), function(left) call("|", left, bar[[3L]]))
 }
 
 #' Fixed effects in the order of vcov(): Parameter, Estimate and, where there are several, Component or Response
@@ -101,11 +107,24 @@ get_statistic.galvi <- function(x, ...) {
   )
 }
 
-# The posterior is Gaussian, not Student's t.
+#' @exportS3Method insight::find_statistic
+find_statistic.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), find_statistic.galvi, "insight", "find_statistic")
+  "z-statistic"
+}
+
+# The posterior is Gaussian, not Student's t. Residual degrees of freedom are those of lm(), without other terms.
 #' @exportS3Method insight::get_df
-get_df.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), get_df.galvi, "insight", "get_df")
-  Inf
+get_df.galvi <- function(x, type = "wald", ...) {
+  refuse_misspelt(list(...), get_df.galvi, "insight", "get_df", c("verbose", "statistic"))
+  p <- nrow(vcov.galvi(x))
+  switch(type, residual = nobs.galvi(x) - p, model = p, Inf)
+}
+
+#' @exportS3Method insight::is_converged
+is_converged.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), is_converged.galvi, "insight", "is_converged")
+  x$convergence$converged
 }
 
 #' @exportS3Method insight::get_loglikelihood
@@ -216,12 +235,13 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
     arguments_of_methods("parameters", "model_parameters")
   })
   refuse_misspelt(list(...), model_performance.galvi, "performance", "model_performance", callers)
-  known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "RMSE", "Sigma")
+  known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "R2_conditional", "R2_marginal", "ICC", "RMSE", "Sigma")
   chosen <- if (identical(metrics, "all") || identical(metrics, "common")) known else {
     unique(unlist(lapply(metrics, function(metric) {
-      if (metric == "LOOIC" || metric == "ELPD") paste0(metric, c("", "_SE")) else {
+      switch(metric,
+        LOOIC = , ELPD = paste0(metric, c("", "_SE")), R2 = grep("^R2", known, value = TRUE),
         check_choice(metric, known, "metrics")
-      }
+      )
     })))
   }
   values <- list()
@@ -232,10 +252,34 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
   }
   has_mean <- !has_classes(model) && !is_volatility(model) && !is_censored(model)
   if (has_mean) {
-    values$R2 <- r2.galvi(model)$R2[["R2"]]
+    r2 <- r2.galvi(model)
+    values[names(r2)] <- lapply(r2, unname)
+    # the groups' share of what fixed effects do not explain
+    if ("R2_marginal" %in% names(values)) {
+      values$ICC <- with(values, (R2_conditional - R2_marginal) / (1 - R2_marginal))
+    }
     values$RMSE <- sqrt(mean(residuals.galvi(model, "response")^2, na.rm = TRUE))
   }
   values$Sigma <- sigma.galvi(model)
   table <- as.data.frame(values[intersect(chosen, names(values))])
   structure(table, class = c("performance_model", "data.frame"))
+}
+
+# Breusch and Pagan's test, as of lm(): do squared residuals change with the mean?
+#' @exportS3Method performance::check_heteroscedasticity
+check_heteroscedasticity.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), check_heteroscedasticity.galvi, "performance", "check_heteroscedasticity")
+  if (!isTRUE(facts_of(x)$conjugate)) {
+    stop_galvi("argument", sprintf(
+      "check_heteroscedasticity() is for one residual variance, and this fit's family is %s: see plot(fit, \"residuals\").",
+      family_label(x)
+    ))
+  }
+  squared <- residuals.galvi(x, "deviance")^2
+  table <- stats::anova(stats::lm(squared / mean(squared, na.rm = TRUE) ~ stats::fitted(x)))
+  structure(
+    stats::pchisq(table[["Sum Sq"]][1L] / 2, 1, lower.tail = FALSE), data = x,
+    object_name = deparse_one(substitute(x)),
+    class = c("check_heteroscedasticity", "see_check_heteroscedasticity", "numeric")
+  )
 }

@@ -69,6 +69,12 @@ set_coef.galvi <- function(model, coefs, ...) structure(model, changed_coefficie
 
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.galvi <- function(model, vcov = NULL, ...) {
-  if (inherits(model, "bart")) return(NULL)
+  if (inherits(model, "bart")) {
+    if (is.null(vcov) || is.logical(vcov)) return(NULL)
+    stop_galvi("argument", paste(
+      "`vcov` must be TRUE or FALSE for fits of galvi(): intervals are those of posterior draws. hypotheses() takes a",
+      "matrix."
+    ))
+  }
   if (is.matrix(vcov)) vcov else vcov.galvi(model)
 }

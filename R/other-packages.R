@@ -105,27 +105,24 @@ linearHypothesis.galvi <- function(model, ...) {
   NextMethod()
 }
 
-# 1 - sum w (y - mu)^2 / sum w (y - mean(y))^2 with the means under the posterior: what performance::r2()
-# makes of other models, with weights and trials counted.
-#' @exportS3Method performance::r2
-r2.galvi <- function(model, ...) {
-  refuse_misspelt(list(...), r2.galvi, "performance", "r2")
-  if (has_classes(model) || is_volatility(model)) {
-    stop_galvi("argument", sprintf(
-      "r2() needs a response whose mean is a number; this fit's family is %s. Compare fits by loo() instead.",
-      family_label(model)
-    ))
-  }
-  target <- training_target(model)
-  check_observed(model, target, "r2()")
-  y <- target$y / target$size
-  weights <- target$weights * target$size
-  total <- sum(weights * (y - stats::weighted.mean(y, weights))^2)
-  if (total == 0) {
-    stop_galvi("argument", "r2() compares with the variance of the response, which is zero here.")
-  }
-  value <- 1 - sum(weights * response_residuals(model, target)^2) / total
-  structure(list(R2 = c(R2 = value)), class = c("r2_generic", "list"))
+#' @exportS3Method lmtest::coeftest
+coeftest.galvi <- function(x, ...) {
+  check_one_predictor(x, "coeftest()")
+  NextMethod()
+}
+
+#' @exportS3Method lmtest::coefci
+coefci.galvi <- function(x, ...) {
+  check_one_predictor(x, "coefci()")
+  NextMethod()
+}
+
+# A vector of coefficients, also of a distributional parameter.
+check_one_predictor <- function(fit, what) {
+  if (n_latents(fit) == 1L || is_distributional(fit)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s is for one vector of coefficients; those of this fit are a matrix. Use confint() or generics::tidy().", what
+  ))
 }
 
 # One coefficient for each row of vcov(), of several classes too.

@@ -1,0 +1,224 @@
+# How much of the response a model explains: R squared of packages performance and rstantools, and the shares of fixed
+# effects, groups and residuals by which insight and performance compute it of mixed models.
+
+# ---- Nakagawa's R squared ----
+
+# Of mixed models the marginal and the conditional R squared of Nakagawa, Johnson and Schielzeth (2017), as of lme4's
+# fits. Of others 1 - sum w (y - mu)^2 / sum w (y - mean(y))^2 with the means under the posterior: what performance::r2()
+# makes of linear models, with weights and trials counted.
+#' @exportS3Method performance::r2
+r2.galvi <- function(model, ...) {
+  refuse_misspelt(list(...), r2.galvi, "performance", "r2")
+  if (!is.null(no_shares(model))) return(structure(list(R2 = c(R2 = explained(model))), class = c("r2_generic", "list")))
+  v <- variance_shares(model)
+  total <- v$var.fixed + v$var.random + v$var.residual
+  structure(
+    list(
+      R2_conditional = c("Conditional R2" = (v$var.fixed + v$var.random) / total),
+      R2_marginal = c("Marginal R2" = v$var.fixed / total)
+    ),
+    class = c("r2_nakagawa", "list")
+  )
+}
+
+explained <- function(fit) {
+  check_has_mean(fit, "r2()")
+  target <- training_target(fit)
+  check_observed(fit, target, "r2()")
+  y <- target$y / target$size
+  weights <- target$weights * target$size
+  total <- sum(weights * (y - stats::weighted.mean(y, weights))^2)
+  if (total == 0) {
+    stop_galvi("argument", "r2() compares with the variance of the response, which is zero here.")
+  }
+  1 - sum(weights * response_residuals(fit, target)^2) / total
+}
+
+check_has_mean <- function(fit, what) {
+  if (!has_classes(fit) && !is_volatility(fit)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s needs a response whose mean is a number; this fit's family is %s. Compare fits by loo() instead.",
+    what, family_label(fit)
+  ))
+}
+
+#' @exportS3Method insight::get_variance
+get_variance.galvi <- function(x, component = "all", ...) {
+  callers <- c("null_model", "approximation", "tolerance", "model_component", "name_fun", "name_full", "verbose")
+  refuse_misspelt(list(...), get_variance.galvi, "insight", "get_variance", callers)
+  reason <- no_shares(x)
+  if (!is.null(reason)) {
+    stop_galvi("argument", sprintf(
+      "get_variance(), and with it icc(), %s. rstantools::bayes_R2() takes fits of all kinds.", reason
+    ))
+  }
+  shares <- variance_shares(x)
+  known <- c("all", sub("^var\\.", "", names(shares)))
+  component <- check_choice(component, known, "component")
+  if (component == "all") shares else shares[[paste0("var.", component)]]
+}
+
+#' Why the variance cannot be divided among fixed effects, groups and residuals; NULL if it can
+#' @noRd
+no_shares <- function(fit) {
+  specs <- Filter(function(spec) spec$type != fixed_label, fit$design$specs)
+  if (n_latents(fit) > 1L) return("is for one linear predictor")
+  grouped <- term_can(specs, "grouped")
+  if (!any(grouped)) return("is for groups, such as (1 | g), and this fit has none")
+  if (!all(grouped)) {
+    return(sprintf("is for fixed effects and groups alone; this fit also has %s", specs[!grouped][[1L]]$label))
+  }
+  link <- link_types()[[fit$family$link]]
+  own <- link_has(fit$family, "same_units") || link_has(fit$family, "rates") ||
+    !is.null(link$threshold_variance) && is_discrete(fit)
+  if (!own || has_classes(fit) || is_volatility(fit) || is_censored(fit)) {
+    return(sprintf("knows no residual variance of the family %s", family_label(fit)))
+  }
+  if (inherits(fit, "galvi_wide")) "is for one response"
+}
+
+#' Variances of the linear predictor, by the names that insight gives them
+#'
+#' A term with effects z_n' b, b ~ N(0, S), has the mean of z_n' S z_n over the observations. A group for each
+#' observation counts as residual.
+#' @noRd
+variance_shares <- function(fit) {
+  specs <- fit$design$specs
+  specs <- specs[term_can(specs, "grouped")]
+  of_term <- vapply(specs, mean_effect_variance, 0, fit = fit)
+  blocks <- lapply(specs, function(spec) group_covariances(spec, fit$posterior$hyper)[[1L]])
+  groups <- vapply(specs, effect_group, "")
+  single <- vapply(specs, function(spec) nrow(unique(fit$data[input_names(list(spec))])) == nrow(fit$data), NA)
+  intercepts <- vapply(blocks, function(S) if ("(Intercept)" %in% rownames(S)) S["(Intercept)", "(Intercept)"] else NA, 0)
+  slopes <- unlist(Map(function(S, group) {
+    v <- diag(S)[rownames(S) != "(Intercept)"]
+    stats::setNames(v, paste(rep(group, length(v)), names(v), sep = "."))
+  }, blocks, groups))
+  distribution <- observation_variance(fit)
+  mean <- drop(model.matrix.galvi(fit) %*% coefficient_means(fit))
+  shares <- list(
+    var.fixed = stats::var(mean), var.random = sum(of_term[!single]),
+    var.residual = distribution + sum(of_term[single]), var.distribution = distribution,
+    var.dispersion = sum(of_term[single]),
+    var.intercept = stats::setNames(intercepts, groups)[!is.na(intercepts)], var.slope = slopes
+  )
+  shares[lengths(shares) > 0L]
+}
+
+#' @noRd
+mean_effect_variance <- function(spec, fit) {
+  S <- group_covariances(spec, fit$posterior$hyper)[[1L]]
+  if (spec$type %in% bars) {
+    Z <- stats::model.matrix(spec$effects, fit$data)
+  } else if (is.null(spec$by)) {
+    Z <- matrix(1, nrow(fit$data), 1L)
+  } else {
+    by <- fit$data[[variable_name(spec$by)]]
+    Z <- if (is.null(spec$by_levels)) cbind(by) else outer(as.character(by), spec$by_levels, `==`) + 0
+  }
+  sum((Z %*% unclass(S)) * Z) / nrow(Z)
+}
+
+#' Variance of an observation on the scale of the linear predictor: of log y by the log-normal approximation at the mean
+#' of the response, of shares of successes that of the threshold by which a trial succeeds
+#' @noRd
+observation_variance <- function(fit) {
+  threshold <- link_types()[[fit$family$link]]$threshold_variance
+  if (!is.null(threshold)) return(threshold / mean(fit$model$size))
+  at <- if (link_has(fit$family, "rates")) null_mean(fit) else 0
+  given <- list(mean = cbind(at), variance = cbind(0))
+  variance <- response_moment(fit, given, "variance", size = 1)
+  if (link_has(fit$family, "same_units")) variance else log1p(variance / response_moment(fit, given, "mean")^2)
+}
+
+#' Mean of the linear predictor, plus half the groups' variance, of the model without fixed effects
+#' @noRd
+null_mean <- function(fit) {
+  random <- random_formulas(fit)
+  random <- lapply(if (is.list(random)) random else list(random), function(f) call("(", f[[2L]]))
+  right <- Reduce(function(a, b) call("+", a, b), c(random, offset_calls(fit)), 1)
+  formula <- stats::as.formula(call("~", fit$design$formula[[2L]], right), environment(fit$formula))
+  prior <- unclass(fit$prior)[intersect("(Intercept)", names(fit$prior))]
+  null <- update.galvi(fit, formula, prior = prior, verbose = FALSE)
+  specs <- null$design$specs
+  sum(coef.galvi(null)[[1L]], vapply(specs[term_can(specs, "grouped")], mean_effect_variance, 0, fit = null) / 2)
+}
+
+# ---- Bayesian R squared ----
+
+#' Bayesian R squared
+#'
+#' Methods of the generics `bayes_R2()` and `loo_R2()` of package rstantools.
+#'
+#' `bayes_R2()` is the share of the variance of new responses that their means explain (Gelman et al., 2019): for each
+#' draw of the linear predictor the variance of E\[y | eta\] over the observations, divided by itself plus the mean of
+#' Var\[y | eta\]. Groups and smooth terms are included. It is defined for every response that is a number.
+#'
+#' `loo_R2()` is 1 - Var(y - mean of y without its row) / Var(y), where the rows are weighted by the Bayesian bootstrap.
+#' It does not rise with the number of parameters and can be negative.
+#'
+#' A row of weight w is w observations, and so is each trial of a binomial response; `loo_R2()` takes no trials, as a row
+#' leaves with all of them. Hyperparameters are those of the fit unless it has `hyper = "integrate"`.
+#' @param object A fit of [galvi()].
+#' @param ndraws Number of draws, a positive whole number; 1000 by default.
+#' @param re_formula As in [predict()][predict.galvi].
+#' @param ... Must be empty.
+#' @return A vector of `ndraws` values.
+#' @section Errors:
+#' `galvi_error_argument` for responses with classes and stochastic volatilities, which have no mean that is a number.
+#' @references Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for Bayesian regression models.
+#'   The American Statistician 73(3), 307-309.
+#' @family predictions and draws
+#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
+#' fit <- galvi(dist ~ speed, data = cars)
+#' set.seed(1)
+#' quantile(rstantools::bayes_R2(fit), c(0.05, 0.5, 0.95))
+#' quantile(rstantools::loo_R2(fit), c(0.05, 0.5, 0.95))
+#' @name bayes_R2
+NULL
+
+#' @rdname bayes_R2
+#' @method bayes_R2 galvi
+#' @rawNamespace S3method(rstantools::bayes_R2,galvi)
+bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
+  refuse_dots(list(...), bayes_R2.galvi, "bayes_R2()")
+  check_has_mean(object, "bayes_R2()")
+  check_has_rows(object, "bayes_R2() needs them all")
+  target <- draws_target(object, NULL, re_formula)
+  moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
+    given <- list(mean = eta, variance = 0 * eta)
+    # of one trial
+    one <- rep(1, nrow(eta))
+    cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = one))
+  }, c("mean", "variance"))
+  count <- object$model$weights * object$model$size
+  n <- sum(count)
+  mean <- matrix(moments[, , "mean"], nrow(moments))
+  within <- drop(matrix(moments[, , "variance"], nrow(moments)) %*% count) / n
+  explained <- drop((mean - drop(mean %*% count) / n)^2 %*% count) / max(n - 1, 1)
+  if (!all(is.finite(explained + within))) {
+    stop_galvi("argument", "bayes_R2() needs a finite variance of the response, given its linear predictor.")
+  }
+  explained / (explained + within)
+}
+
+#' @rdname bayes_R2
+#' @method loo_R2 galvi
+#' @rawNamespace S3method(rstantools::loo_R2,galvi)
+loo_R2.galvi <- function(object, ndraws = 1000, ...) {
+  refuse_dots(list(...), loo_R2.galvi, "loo_R2()")
+  check_has_mean(object, "loo_R2()")
+  target <- training_target(object)
+  check_observed(object, target, "loo_R2()")
+  if (any(target$size > 1)) {
+    stop_galvi("argument", "loo_R2() is for responses without trials: use bayes_R2() or loo().")
+  }
+  cavity <- cavities(object)
+  warn_improper(cavity$improper)
+  residual <- target$y - response_mean(object, cavity)
+  ndraws <- check_whole(ndraws, "ndraws")
+  shares <- matrix(stats::rgamma(ndraws * target$n, rep(target$weights, each = ndraws)), ndraws)
+  shares <- shares / rowSums(shares)
+  variance <- function(x) drop(shares %*% x^2) - drop(shares %*% x)^2
+  1 - variance(residual) / variance(target$y)
+}
