@@ -198,17 +198,15 @@ effSources.galvi <- function(mod) {
   if (view$family$link == "log" && any(y != round(y))) twin <- stats::quasi(link = "log", variance = "mu")
   if (twin$family == "binomial" && any(y != round(y))) twin <- stats::quasibinomial(view$family$link)
   posterior <- averaged_effects(view)
-  formula <- stats::formula(terms.galvi(mod))
+  # of the argument `offset` too, all offsets are one column
+  formula <- stats::as.formula(
+    call("~", mod$design$formula[[2L]], stats::formula(mod$design$terms)[[2L]]), environment(mod$design$terms)
+  )
   data <- original_data(mod, all.vars(formula))
-  # of the argument `offset`
-  given <- mod$data[["(offset)"]]
-  if (!is.null(given)) {
-    formula[[3L]] <- call("+", formula[[3L]], quote(offset(.offset.)))
-    data$.offset. <- given
-  }
+  data$.offset. <- view$model$offset[, 1L]
   list(
-    type = "glm", call = call("galvi", formula = formula, data = data), formula = formula, family = twin,
-    coefficients = posterior$mean, vcov = posterior$V
+    type = "glm", call = call("galvi", formula = formula, data = data, offset = quote(.offset.)), formula = formula,
+    family = twin, coefficients = posterior$mean, vcov = posterior$V
   )
 }
 

@@ -8,30 +8,40 @@
 #' @section Means, contrasts and tests:
 #' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for a second
 #'   linear predictor. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded, `gp()` terms
-#'   and fields are evaluated at the values of the reference grid.
+#'   and fields are evaluated at the values of the reference grid. For ordered responses the means are on the latent
+#'   scale, where only differences have a meaning. Constants in a formula, such as `k` in `ns(x, knots = k)`, are named
+#'   by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
-#'   used. `hypotheses()` tests coefficients, with their Gaussian posterior.
+#'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
 #'   than fixed effects are averaged over the data.
 #' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
-#'   the fixed effects (Wald tests).
-#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`; `lrtest()` gives a warning, see [logLik.galvi()].
+#'   the fixed effects (Wald tests). For its diagnostic plots use [plot()][plot.galvi].
+#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`, `coefci()`; `lrtest()` gives a warning, see [logLik.galvi()].
 #'
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].
 #' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
 #'   effects. `z` is the posterior mean divided by the posterior standard deviation.
 #' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
-#'   "est"` or `"eff"` (`"pred"` has no intervals).
+#'   "est"` or `"eff"`. `"pred"` has no intervals and is for the first level of each grouping factor; in place of `"re"`
+#'   and `"diag"` use [plot()][plot.galvi].
 #' * **knitr**: fits and summaries are printed as in the console.
 #'
 #' @section Checks:
-#' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `rmse()`,
-#'   `check_predictions()`, `check_collinearity()`, `check_outliers()`. `compare_performance()` and
+#' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `icc()`,
+#'   `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
+#'   `check_heteroscedasticity()` and `check_normality()`. `compare_performance()` and
 #'   `parameters::compare_parameters()` refuse fits of galvi, because they accept a fixed list of classes; use
 #'   [anova()][anova.galvi] and `modelsummary()`.
+#'
+#'   For models with fixed effects and random effects alone, `r2()` is the marginal and the conditional R squared of
+#'   Nakagawa, Johnson and Schielzeth (2017) and `icc()` the intraclass correlation, as for fits of lme4. For binomial
+#'   responses with trials, the residual variance of a trial is divided by the mean number of trials. For other models
+#'   `r2()` is the proportion of the variance of the response that the fitted values explain.
+#' * **rstantools**: [bayes_R2()][bayes_R2.galvi], [loo_R2()][bayes_R2.galvi] and the functions at [draws].
 #' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`.
 #' * **bayesplot**: `pp_check()`, except for types that begin with `loo_` or `km_`.
 #' * **DHARMa**: `simulateResiduals()`, with a warning that it does not know the class. Simulations are conditional on
@@ -50,8 +60,15 @@
 #' If a fit does not contain all rows ([add_data()], [row_source()]), averages over the data are over those that it
 #' has: the last ones or a sample.
 #'
+#' The thresholds of [cumulative()] are estimated as points, so intervals for its probabilities are too narrow unless
+#' the model is fitted with `hyper = "integrate"`.
+#'
 #' @section Errors:
 #' `galvi_error_argument` for fits that a function does not support.
+#' @references
+#' Nakagawa, S., Johnson, P. C. D. and Schielzeth, H. (2017). The coefficient of determination R2 and intra-class
+#' correlation coefficient from generalized linear mixed-effects models revisited and expanded. *Journal of the Royal
+#' Society Interface* 14(134), 20170213.
 #' @seealso [draws] for packages posterior and rstantools.
 #' @examplesIf requireNamespace("emmeans", quietly = TRUE)
 #' fit <- galvi(breaks ~ wool * tension, data = warpbreaks, family = poisson())

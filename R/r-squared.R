@@ -42,15 +42,20 @@ check_has_mean <- function(fit, what) {
   ))
 }
 
+# NULL and a warning, as insight's own methods, where there are none.
 #' @exportS3Method insight::get_variance
-get_variance.galvi <- function(x, component = "all", ...) {
-  callers <- c("null_model", "approximation", "tolerance", "model_component", "name_fun", "name_full", "verbose")
+get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
+  callers <- c("null_model", "approximation", "tolerance", "model_component", "name_fun", "name_full")
   refuse_misspelt(list(...), get_variance.galvi, "insight", "get_variance", callers)
   reason <- no_shares(x)
   if (!is.null(reason)) {
-    stop_galvi("argument", sprintf(
-      "get_variance(), and with it icc(), %s. rstantools::bayes_R2() takes fits of all kinds.", reason
-    ))
+    if (verbose) {
+      warn_galvi("argument", sprintf(
+        "get_variance(), and with it icc(), %s: NULL. rstantools::bayes_R2() takes all fits whose response is a number.",
+        reason
+      ))
+    }
+    return(NULL)
   }
   shares <- variance_shares(x)
   known <- c("all", sub("^var\\.", "", names(shares)))
@@ -94,8 +99,8 @@ variance_shares <- function(fit) {
     v <- diag(S)[rownames(S) != "(Intercept)"]
     stats::setNames(v, paste(rep(group, length(v)), names(v), sep = "."))
   }, blocks, groups))
-  distribution <- observation_variance(fit)
   mean <- drop(model.matrix.galvi(fit) %*% coefficient_means(fit))
+  distribution <- observation_variance(fit, mean, sum(of_term))
   shares <- list(
     var.fixed = stats::var(mean), var.random = sum(of_term[!single]),
     var.residual = distribution + sum(of_term[single]), var.distribution = distribution,
@@ -120,28 +125,17 @@ mean_effect_variance <- function(spec, fit) {
 }
 
 #' Variance of an observation on the scale of the linear predictor: of log y by the log-normal approximation at the mean
-#' of the response, of shares of successes that of the threshold by which a trial succeeds
+#' of y over rows and groups, without offset; of shares of successes that of the threshold by which a trial succeeds
+#' @param mean,groups Linear predictor of each row without groups, and their variance.
 #' @noRd
-observation_variance <- function(fit) {
+observation_variance <- function(fit, mean, groups) {
   threshold <- link_types()[[fit$family$link]]$threshold_variance
   if (!is.null(threshold)) return(threshold / mean(fit$model$size))
-  at <- if (link_has(fit$family, "rates")) null_mean(fit) else 0
+  at <- log(mean(exp(mean))) + groups / 2
+  if (link_has(fit$family, "same_units")) at <- 0
   given <- list(mean = cbind(at), variance = cbind(0))
   variance <- response_moment(fit, given, "variance", size = 1)
   if (link_has(fit$family, "same_units")) variance else log1p(variance / response_moment(fit, given, "mean")^2)
-}
-
-#' Mean of the linear predictor, plus half the groups' variance, of the model without fixed effects
-#' @noRd
-null_mean <- function(fit) {
-  random <- random_formulas(fit)
-  random <- lapply(if (is.list(random)) random else list(random), function(f) call("(", f[[2L]]))
-  right <- Reduce(function(a, b) call("+", a, b), c(random, offset_calls(fit)), 1)
-  formula <- stats::as.formula(call("~", fit$design$formula[[2L]], right), environment(fit$formula))
-  prior <- unclass(fit$prior)[intersect("(Intercept)", names(fit$prior))]
-  null <- update.galvi(fit, formula, prior = prior, verbose = FALSE)
-  specs <- null$design$specs
-  sum(coef.galvi(null)[[1L]], vapply(specs[term_can(specs, "grouped")], mean_effect_variance, 0, fit = null) / 2)
 }
 
 # ---- Bayesian R squared ----

@@ -86,8 +86,9 @@ test_that("`dpar` chooses the predictor, and several classes are refused", {
   found <- table_of(emmeans::emmeans(fits$two, ~wt, dpar = "sigma", at = at, type = "response"))
   wanted <- predict(fits$two, data.frame(wt = at$wt), dpar = "sigma", type = "link")
   expect_equal(found$response, exp(unname(wanted)))
-  expect_error(recover_data.galvi(fits$classes), "avg_predictions", class = "galvi_error_argument")
-  expect_error(recover_data.galvi(fits$two, dpar = "phi"), "`dpar`", class = "galvi_error_argument")
+  expect_error(emmeans::emmeans(fits$classes, ~wt), "avg_predictions")
+  expect_error(emmeans::emmeans(fits$two, ~wt, dpar = "phi"), "`dpar`")
+  expect_error(emmeans::emmeans(fits$ordered, ~wt, mode = "prob"), "avg_predictions")
   expect_error(emm_basis.galvi(fits$gaussian, NULL, NULL, car_data(), vcov. = diag(2)), "4 x 4",
     class = "galvi_error_argument")
 })
@@ -97,8 +98,8 @@ test_that("emmeans() takes what its functions take, and refuses the rest", {
   fit <- other_fits()$gaussian
   given <- emmeans::emmeans(fit, pairwise ~ cyl, adjust = "none", level = 0.9, weights = "proportional", infer = TRUE)
   expect_s4_class(given$contrasts, "emmGrid")
-  expect_error(recover_data.galvi(fit, dpr = "sigma"), "Did you mean `dpar`", class = "galvi_error_argument")
-  expect_error(recover_data.galvi(fit, lmer.df = "asymptotic"), "`lmer.df`", class = "galvi_error_argument")
+  expect_error(emmeans::emmeans(fit, ~cyl, dpr = "sigma"), "Did you mean `dpar`")
+  expect_error(emmeans::emmeans(fit, ~cyl, lmer.df = "asymptotic"), "`lmer.df`")
 })
 
 test_that("offsets and weights enter as in glm()", {
@@ -108,6 +109,37 @@ test_that("offsets and weights enter as in glm()", {
   ours <- means(galvi(count ~ spray + offset(log(exposure)), d, poisson(), prior = flat_prior))
   theirs <- means(glm(count ~ spray + offset(log(exposure)), poisson(), d))
   expect_equal(ours$rate, theirs$rate, tolerance = 0.02)
+})
+
+test_that("interactions, factors made in the formula, and constants are read as of lm()", {
+  skip_if_not_installed("emmeans")
+  tests <- function(fit) {
+    table <- as.data.frame(suppressMessages(emmeans::joint_tests(fit)))
+    rownames(table) <- table[["model term"]]
+    table[c("df1", "F.ratio")]
+  }
+  twin <- lm_twin(log(breaks) ~ wool * tension, warpbreaks)
+  expect_equal(tests(twin$ours), tests(twin$theirs), tolerance = tol$solve)
+  # the interaction of gp() with its factor
+  smooth <- galvi(mpg ~ am + gp(wt, by = am), transform(mtcars, am = factor(am)), hyper = "fixed")
+  expect_setequal(setdiff(rownames(tests(smooth)), "(confounded)"), c("am", "wt", "am:wt"))
+  k <- c(2.5, 3.5)
+  many <- 2
+  twin <- lm_twin(mpg ~ splines::ns(wt, knots = k) + factor(gear) + (carb > many))
+  for (of in list(~gear, ~carb)) {
+    means <- function(fit) table_of(suppressMessages(emmeans::emmeans(fit, of, params = c("k", "many"))))
+    expect_equal(means(twin$ours)[2:3], means(twin$theirs)[2:3], tolerance = tol$solve)
+  }
+})
+
+test_that("effects::Effect() adds the argument `offset` as glm() does", {
+  skip_if_not_installed("effects")
+  d <- transform(InsectSprays, exposure = rep(1:3, 24))
+  effect <- function(fit) as.data.frame(effects::Effect("spray", fit))
+  ours <- effect(eval(bquote(galvi(count ~ spray, .(d), poisson(), prior = flat_prior, offset = log(exposure)))))
+  theirs <- effect(eval(bquote(glm(count ~ spray, poisson(), .(d), offset = log(exposure)))))
+  # posterior means, not modes
+  expect_equal(ours$fit, theirs$fit, tolerance = 0.02)
 })
 
 test_that("effects::Effect() gives the effects of lm() and glm()", {

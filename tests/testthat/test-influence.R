@@ -44,3 +44,22 @@ test_that("rows that were left out keep their places, and several predictors are
     expect_error(f(family_fit("categorical")), "loo::loo", class = "galvi_error_argument")
   }
 })
+
+test_that("rstandard() is that of lm() and of a fit without the row, and others name the quantile residuals", {
+  twin <- lm_twin(mpg ~ wt + cyl)
+  expect_equal(rstandard(twin$ours), rstandard(twin$theirs), tolerance = tol$solve)
+  w <- rep(1:2, 16)
+  reference <- lm(mpg ~ wt, mtcars, weights = w)
+  noise <- galvi_family("gaussian", variance = fixed(sigma(reference)^2))
+  weighted <- galvi(mpg ~ wt, mtcars, noise, prior = flat_prior, weights = w)
+  expect_equal(rstandard(weighted), rstandard(reference), tolerance = tol$solve)
+  noise <- galvi_family("gaussian", variance = fixed(200))
+  formula <- dist ~ gp(speed, kernel = se(variance = fixed(500), lengthscale = fixed(5)))
+  left_out <- predict(galvi(formula, cars[-49, ], noise, hyper = "fixed"), cars[49, ], type = "link", se.fit = TRUE)
+  expected <- (cars$dist[49] - left_out$fit) / sqrt(200 + left_out$se.fit^2)
+  expect_equal(rstandard(galvi(formula, cars, noise, hyper = "fixed"))[["49"]], expected[[1]],
+    tolerance = tol$optimum
+  )
+  expect_error(rstandard(small_fit("flat")), "quantile", class = "galvi_error_argument")
+  expect_error(rstudent(twin$ours), "rstandard", class = "galvi_error_argument")
+})

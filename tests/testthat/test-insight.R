@@ -14,6 +14,10 @@ test_that("insight reads formulas, groups and data", {
   expect_length(insight::find_formula(slopes)$random, 2L)
   correlated <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy, hyper = "fixed")
   expect_equal(deparse1(insight::find_formula(correlated)$random), "~Days | Subject")
+  independent <- galvi(Reaction ~ Days + (Days || Subject), sleepstudy, hyper = "fixed")
+  random <- insight::find_formula(independent)$random
+  expect_identical(vapply(random, deparse1, ""), c("~1 | Subject", "~0 + Days | Subject"))
+  expect_identical(insight::find_random(independent, flatten = TRUE), "Subject")
   offset <- galvi(count ~ spray + offset(log(e)), transform(InsectSprays, e = 2), poisson(), hyper = "fixed")
   expect_match(deparse1(insight::find_formula(offset)$conditional), "offset\\(log\\(e\\)\\)")
   expect_identical(insight::n_obs(fits$mixed), 32L)
@@ -32,6 +36,10 @@ test_that("insight has all coefficients, with the names and the order of vcov()"
     expect_setequal(insight::find_parameters(fit, flatten = TRUE), as.character(unique(table$Parameter)))
   }
   expect_identical(insight::get_df(fit), Inf)
+  expect_identical(insight::get_df(other_fits()$gaussian, type = "residual"), 28L)
+  expect_true(insight::is_converged(fit))
+  # generic from then on
+  if (has_version("insight", "1.0.0")) expect_identical(insight::find_statistic(fit), "z-statistic")
 })
 
 test_that("model_parameters() has the coefficients, errors and intervals of lm() and glm()", {
@@ -88,6 +96,17 @@ test_that("checks of performance that need no class of theirs run", {
   expect_s3_class(performance::check_predictions(twin$ours), "performance_pp_check")
   flagged <- function(fit) as.logical(performance::check_outliers(fit, method = "cook"))
   expect_identical(flagged(twin$ours), flagged(twin$theirs))
+})
+
+test_that("residuals' tests of performance have the numbers of lm()", {
+  skip_if_not_installed("performance")
+  skip_if_not_installed("insight", "1.0.0")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  for (check in list(performance::check_heteroscedasticity, performance::check_normality)) {
+    expect_equal(as.numeric(check(twin$ours)), as.numeric(check(twin$theirs)), tolerance = 1e-5)
+  }
+  counts <- galvi(count ~ spray, InsectSprays, poisson(), hyper = "fixed")
+  expect_error(performance::check_heteroscedasticity(counts), "residuals", class = "galvi_error_argument")
 })
 
 test_that("model_parameters() shows groups as of lmer(), with the intervals of the hyperparameters", {

@@ -102,3 +102,11 @@ test_that("classes are groups, two predictors have one mean, and other types are
   expect_true(is.finite(marginaleffects::avg_comparisons(fits$two, newdata = car_data(), variables = "wt")$conf.low))
   expect_error(get_predict.galvi(fits$two, car_data(), type = "terms"), "`type`", class = "galvi_error_argument")
 })
+
+test_that("another covariance matrix is refused where draws make the intervals", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  fit <- lm_twin(mpg ~ wt)$ours
+  expect_error(marginaleffects::avg_predictions(fit, vcov = "HC3"), "hypotheses")
+  expect_null(marginaleffects::avg_predictions(fit, vcov = FALSE)$conf.low)
+})

@@ -1,23 +1,5 @@
 # What other packages make of a fit: right, or an error that says what to do.
 
-test_that("performance::r2() is the R squared of the fitted values", {
-  skip_if_not_installed("performance")
-  r2 <- function(...) performance::r2(...)$R2[["R2"]]
-  flat <- list(intercept = normal(0, 1e4), default = normal(0, 1e4))
-  fit <- galvi(mpg ~ wt + hp, mtcars, prior = flat)
-  expect_equal(r2(fit), summary(lm(mpg ~ wt + hp, mtcars))$r.squared, tolerance = tol$optimum)
-  weights <- rep(1:2, 16)
-  fit <- galvi(mpg ~ wt + hp, mtcars, prior = flat, weights = weights)
-  reference <- lm(mpg ~ wt + hp, mtcars, weights = weights)
-  expect_equal(r2(fit), summary(reference)$r.squared, tolerance = tol$optimum)
-  binary <- small_fit("flat")
-  expect_equal(r2(binary), 1 - sum(residuals(binary)^2) / sum((mtcars$am - mean(mtcars$am))^2))
-  expect_error(performance::r2(family_fit("categorical")), "loo\\(\\)", class = "galvi_error_argument")
-  expect_error(performance::r2(family_fit("stochastic_volatility")), class = "galvi_error_argument")
-  constant <- galvi(y ~ 1, data.frame(y = rep(1, 3)), hyper = "fixed")
-  expect_error(performance::r2(constant), "zero", class = "galvi_error_argument")
-})
-
 test_that("what other packages predict by predict() is not lost on a field that is NULL", {
   fit <- galvi(mpg ~ wt + gp(hp), mtcars, hyper = "fixed")
   expect_false(any(vapply(fit, is.null, NA)))
@@ -56,6 +38,17 @@ test_that("lmtest::lrtest() warns and names loo()", {
   two <- galvi(am ~ wt + hp, mtcars, binomial(), hyper = "fixed")
   expect_warning(table <- lmtest::lrtest(one, two), "loo\\(\\)", class = "galvi_warning_evidence")
   expect_equal(table$LogLik, c(one$elbo, two$elbo))
+})
+
+test_that("lmtest::coeftest() is that of lm(), and refuses a matrix of coefficients", {
+  skip_if_not_installed("lmtest")
+  twin <- lm_twin(mpg ~ wt + cyl)
+  numbers <- function(table) unname(unclass(table)[, 1:3])
+  expect_equal(numbers(lmtest::coeftest(twin$ours)), numbers(lmtest::coeftest(twin$theirs)), tolerance = tol$solve,
+    ignore_attr = TRUE)
+  classes <- other_fits()$classes
+  expect_error(lmtest::coeftest(classes), "confint", class = "galvi_error_argument")
+  expect_error(lmtest::coefci(classes), "confint", class = "galvi_error_argument")
 })
 
 test_that("broom's tables have the numbers of lm() and glm()", {
@@ -199,7 +192,8 @@ test_that("modelsummary() has the rows of lm() and lmer()", {
     expect_identical(rows(ours), rows(theirs))
     number <- function(table) as.numeric(gsub("[()]", "", table[table$part == "estimates", 4]))
     expect_equal(number(ours), number(theirs), tolerance = 1e-6)
-    expect_true(all(c("Num.Obs.", "R2", "ELPD", "RMSE") %in% ours$term))
+    explained <- if (name == "mixed") c("R2 Marg.", "R2 Cond.", "ICC") else "R2"
+    expect_true(all(c("Num.Obs.", explained, "ELPD", "RMSE") %in% ours$term))
   }
   # all that a user adds reaches performance too
   expect_warning(fixed <- table_for(twins$gaussian$ours, effects = "fixed", statistic = "conf.int"), NA)
@@ -218,6 +212,9 @@ test_that("sjPlot's table and plot have the coefficients of lm()", {
     as.numeric(regmatches(page, gregexpr("-?[0-9]+\\.[0-9]{2}\\b", page))[[1L]])[1:4]
   }
   expect_equal(numbers(twin$ours), numbers(twin$theirs))
+  # the groups of a fit that is not divided into variances
+  two <- galvi(list(Reaction ~ Days + (1 | Subject), sigma ~ Days), sleepstudy, hyper = "fixed")
+  expect_match(sjPlot::tab_model(two)$page.content, "Days")
   drawn <- function(fit) sjPlot::plot_model(fit)$data[c("term", "estimate", "std.error")]
   expect_equal(drawn(twin$ours)$estimate, drawn(twin$theirs)$estimate, tolerance = 1e-6)
   expect_equal(drawn(twin$ours)$std.error, drawn(twin$theirs)$std.error, tolerance = 1e-6)
