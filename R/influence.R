@@ -10,8 +10,8 @@
 #'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
-#' * `rstandard()`, of the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)), which is also the residual of y's
-#'   prediction by the other rows in its standard deviation. `rstudent()` is an error: it needs sigma without the row.
+#' * `rstandard()`, of the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)), which is also the error of the
+#'   prediction by the other rows, in its standard deviation. `rstudent()` is an error: it needs sigma without the row.
 #'
 #' With flat priors all agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
 #' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.
