@@ -20,16 +20,19 @@ get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = 
   refuse_misspelt(list(...), get_predict.galvi, "marginaleffects", "get_predict", c(callers, internal))
   type <- check_choice(type, c("response", "link"), "type")
   kept <- kept_effects(model$design, re_formula)
-  target <- new_target(model, as.data.frame(newdata), na.action = stats::na.fail, kept = kept)
+  newdata <- as.data.frame(newdata)
+  # rows with missing values are NA
+  target <- new_target(model, newdata, kept = kept)
   draws <- expected_draws(model, target, type, check_whole(ndraws, "ndraws"))
-  rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(target$n)
+  n <- nrow(newdata)
+  rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(n)
   groups <- colnames(draws[[1L]])
   values <- vapply(draws, as.vector, numeric(length(draws[[1L]])))
   values <- matrix(values, ncol = length(draws))
   # the package's own word for a single group
   if (!length(groups)) groups <- "main_marginaleffect"
   out <- data.frame(
-    rowid = rep(rowid, times = length(groups)), group = factor(rep(groups, each = target$n), groups),
+    rowid = rep(rowid, times = length(groups)), group = factor(rep(groups, each = n), groups),
     estimate = rowMeans(values)
   )
   out <- getExportedValue("data.table", "as.data.table")(out)

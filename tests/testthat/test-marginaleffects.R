@@ -110,3 +110,15 @@ test_that("another covariance matrix is refused where draws make the intervals",
   expect_error(marginaleffects::avg_predictions(fit, vcov = "HC3"), "hypotheses")
   expect_null(marginaleffects::avg_predictions(fit, vcov = FALSE)$conf.low)
 })
+
+test_that("predictions at rows with missing values are NA, as of lm()", {
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  twin <- lm_twin(mpg ~ wt + cyl)
+  rows <- transform(twin$data[1:4, ], wt = replace(wt, 2, NA))
+  at <- function(fit) marginaleffects::predictions(fit, newdata = rows)
+  ours <- at(twin$ours)
+  expect_identical(is.na(ours$estimate), c(FALSE, TRUE, FALSE, FALSE))
+  expect_near_draws(ours[-2, ], at(twin$theirs)[-2, ])
+})
