@@ -10,8 +10,9 @@
 #'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
-#' * `rstandard()`, of the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)), which is also the error of the
-#'   prediction by the other rows, in its standard deviation. `rstudent()` is an error: it needs sigma without the row.
+#' * `rstandard()`, for the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)). This is also the error of the
+#'   prediction from the other rows, divided by its standard deviation. `rstudent()` would need sigma without the row and
+#'   is an error.
 #'
 #' With flat priors all agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
 #' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.
@@ -20,8 +21,8 @@
 #' @param ... Must be empty.
 #' @return A named vector with one element per observation.
 #' @section Errors:
-#' `galvi_error_argument` for several linear predictors, from `rstandard()` for other families (their quantile residuals
-#' are standard normal if the model is right) and from `rstudent()`; `galvi_error_data` for fits that do not contain their
+#' `galvi_error_argument` for several linear predictors, from `rstandard()` for other families (use
+#' `residuals(fit, "quantile")`) and from `rstudent()`; `galvi_error_data` for fits that do not contain their
 #' rows ([row_source()]).
 #' @references
 #' Cook, R. D. and Weisberg, S. (1982). *Residuals and Influence in Regression*. Chapman and Hall.

@@ -79,7 +79,8 @@ no_shares <- function(fit) {
   if (!own || has_classes(fit) || is_volatility(fit) || is_censored(fit)) {
     return(sprintf("knows no residual variance of the family %s", family_label(fit)))
   }
-  if (inherits(fit, "galvi_wide")) "is for one response"
+  if (inherits(fit, "galvi_wide")) return("is for one response")
+  if (!is.finite(observation_variance(fit, 0, 0))) "needs a finite variance of the response"
 }
 
 #' Variances of the linear predictor, by the names that insight gives them
@@ -144,22 +145,23 @@ observation_variance <- function(fit, mean, groups) {
 #'
 #' Methods of the generics `bayes_R2()` and `loo_R2()` of package rstantools.
 #'
-#' `bayes_R2()` is the share of the variance of new responses that their means explain (Gelman et al., 2019): for each
-#' draw of the linear predictor the variance of E\[y | eta\] over the observations, divided by itself plus the mean of
-#' Var\[y | eta\]. Groups and smooth terms are included. It is defined for every response that is a number.
+#' `bayes_R2()` is the proportion of the variance of new responses that their means explain (Gelman et al., 2019). For
+#' each draw of the linear predictor, it is the variance of E\[y | eta\] over the observations, divided by the sum of this
+#' variance and the mean of Var\[y | eta\]. Random effects and smooth terms are included.
 #'
-#' `loo_R2()` is 1 - Var(y - mean of y without its row) / Var(y), where the rows are weighted by the Bayesian bootstrap.
-#' It does not rise with the number of parameters and can be negative.
+#' `loo_R2()` is 1 - Var(e) / Var(y), where e is the error of the leave-one-out prediction of y ([loo()][loo.galvi]), with
+#' Bayesian bootstrap weights. It does not rise with the number of parameters and can be negative.
 #'
-#' A row of weight w is w observations, and so is each trial of a binomial response; `loo_R2()` takes no trials, as a row
-#' leaves with all of them. Hyperparameters are those of the fit unless it has `hyper = "integrate"`.
+#' A row of weight w counts as w observations. A binomial response with trials counts as one observation per trial;
+#' `loo_R2()` does not support it. Hyperparameters are fixed at their estimates, unless the fit has
+#' `hyper = "integrate"`.
 #' @param object A fit of [galvi()].
 #' @param ndraws Number of draws, a positive whole number; 1000 by default.
 #' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty.
 #' @return A vector of `ndraws` values.
 #' @section Errors:
-#' `galvi_error_argument` for responses with classes and stochastic volatilities, which have no mean that is a number.
+#' `galvi_error_argument` for responses with classes, stochastic volatilities and infinite variances.
 #' @references Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for Bayesian regression models.
 #'   The American Statistician 73(3), 307-309.
 #' @family predictions and draws

@@ -79,6 +79,8 @@ test_that("get_variance() says what it is not for", {
   refused(galvi(mpg ~ gp(wt) + (1 | gear), mtcars, hyper = "fixed"), "gp\\(wt\\)")
   beta <- galvi(y ~ 1 + (1 | g), data.frame(y = 1:9 / 10, g = gl(3, 3)), beta_family(), hyper = "fixed")
   refused(beta, "beta")
+  heavy <- galvi(mpg ~ wt + (1 | gear), mtcars, student(df = fixed(1.5)), hyper = "fixed")
+  refused(heavy, "finite")
   skip_if_not_installed("performance", "0.19.0")
   expect_null(suppressWarnings(performance::icc(fits$two)))
   # which have no shares, but fitted values
