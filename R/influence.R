@@ -11,8 +11,8 @@
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
 #'   posterior mean and covariance of the latent vector and m' is the mean without the row.
 #' * `rstandard()`, for the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)). This is also the error of the
-#'   prediction from the other rows, divided by its standard deviation. `rstudent()` would need sigma without the row and
-#'   is an error.
+#'   prediction from the other rows, divided by its standard deviation. `rstudent()` would need sigma without the row
+#'   and is an error.
 #'
 #' With flat priors all agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
 #' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.

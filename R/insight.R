@@ -271,7 +271,7 @@ check_heteroscedasticity.galvi <- function(x, ...) {
   refuse_misspelt(list(...), check_heteroscedasticity.galvi, "performance", "check_heteroscedasticity")
   if (!isTRUE(facts_of(x)$conjugate)) {
     stop_galvi("argument", sprintf(
-      "check_heteroscedasticity() is for one residual variance, and this fit's family is %s: see plot(fit, \"residuals\").",
+      "check_heteroscedasticity() is for one residual variance; this fit's family is %s. See plot(fit, \"residuals\").",
       family_label(x)
     ))
   }

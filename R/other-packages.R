@@ -19,7 +19,8 @@
 #'   than fixed effects are averaged over the data.
 #' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
 #'   the fixed effects (Wald tests). For its diagnostic plots use [plot()][plot.galvi].
-#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`, `coefci()`; `lrtest()` gives a warning, see [logLik.galvi()].
+#' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`, `coefci()`; `lrtest()` gives a warning, see
+#'   [logLik.galvi()].
 #'
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].

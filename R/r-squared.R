@@ -4,12 +4,14 @@
 # ---- Nakagawa's R squared ----
 
 # Of mixed models the marginal and the conditional R squared of Nakagawa, Johnson and Schielzeth (2017), as of lme4's
-# fits. Of others 1 - sum w (y - mu)^2 / sum w (y - mean(y))^2 with the means under the posterior: what performance::r2()
-# makes of linear models, with weights and trials counted.
+# fits. Of others 1 - sum w (y - mu)^2 / sum w (y - mean(y))^2 with the means under the posterior: what
+# performance::r2() makes of linear models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
   refuse_misspelt(list(...), r2.galvi, "performance", "r2")
-  if (!is.null(no_shares(model))) return(structure(list(R2 = c(R2 = explained(model))), class = c("r2_generic", "list")))
+  if (!is.null(no_shares(model))) {
+    return(structure(list(R2 = c(R2 = explained(model))), class = c("r2_generic", "list")))
+  }
   v <- variance_shares(model)
   total <- v$var.fixed + v$var.random + v$var.residual
   structure(
@@ -50,10 +52,10 @@ get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
   reason <- no_shares(x)
   if (!is.null(reason)) {
     if (verbose) {
-      warn_galvi("argument", sprintf(
-        "get_variance(), and with it icc(), %s: NULL. rstantools::bayes_R2() takes all fits whose response is a number.",
-        reason
-      ))
+      warn_galvi("argument", sprintf(paste(
+        "get_variance(), and with it icc(), %s: NULL.",
+        "rstantools::bayes_R2() takes all fits whose response is a number."
+      ), reason))
     }
     return(NULL)
   }
@@ -95,7 +97,7 @@ variance_shares <- function(fit) {
   blocks <- lapply(specs, function(spec) group_covariances(spec, fit$posterior$hyper)[[1L]])
   groups <- vapply(specs, effect_group, "")
   single <- vapply(specs, function(spec) nrow(unique(fit$data[input_names(list(spec))])) == nrow(fit$data), NA)
-  intercepts <- vapply(blocks, function(S) if ("(Intercept)" %in% rownames(S)) S["(Intercept)", "(Intercept)"] else NA, 0)
+  intercepts <- vapply(blocks, function(S) diag(S)[match("(Intercept)", rownames(S))], 0)
   slopes <- unlist(Map(function(S, group) {
     v <- diag(S)[rownames(S) != "(Intercept)"]
     stats::setNames(v, paste(rep(group, length(v)), names(v), sep = "."))
@@ -146,11 +148,11 @@ observation_variance <- function(fit, mean, groups) {
 #' Methods of the generics `bayes_R2()` and `loo_R2()` of package rstantools.
 #'
 #' `bayes_R2()` is the proportion of the variance of new responses that their means explain (Gelman et al., 2019). For
-#' each draw of the linear predictor, it is the variance of E\[y | eta\] over the observations, divided by the sum of this
-#' variance and the mean of Var\[y | eta\]. Random effects and smooth terms are included.
+#' each draw of the linear predictor, it is the variance of E\[y | eta\] over the observations, divided by the sum of
+#' this variance and the mean of Var\[y | eta\]. Random effects and smooth terms are included.
 #'
-#' `loo_R2()` is 1 - Var(e) / Var(y), where e is the error of the leave-one-out prediction of y ([loo()][loo.galvi]), with
-#' Bayesian bootstrap weights. It does not rise with the number of parameters and can be negative.
+#' `loo_R2()` is 1 - Var(e) / Var(y), where e is the error of the leave-one-out prediction of y ([loo()][loo.galvi]),
+#' with Bayesian bootstrap weights. It does not rise with the number of parameters and can be negative.
 #'
 #' A row of weight w counts as w observations. A binomial response with trials counts as one observation per trial;
 #' `loo_R2()` does not support it. Hyperparameters are fixed at their estimates, unless the fit has

@@ -45,7 +45,8 @@ test_that("those of counts and trials are near glmer()'s, at its variances", {
   d <- lme4::cbpp
   reference <- lme4::glmer(cbind(incidence, size - incidence) ~ period + (1 | herd), d, binomial())
   start <- c("iid(herd).variance" = as.numeric(lme4::VarCorr(reference)$herd))
-  trials <- galvi(cbind(incidence, size - incidence) ~ period + (1 | herd), d, binomial(), start = start, hyper = "fixed")
+  formula <- cbind(incidence, size - incidence) ~ period + (1 | herd)
+  trials <- galvi(formula, d, binomial(), start = start, hyper = "fixed")
   # posterior means, not modes
   expect_equal(r2(trials), r2(reference), tolerance = 0.02)
   expect_equal(insight::get_variance(trials)$var.residual, pi^2 / 3 / mean(d$size))
