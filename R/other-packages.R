@@ -125,12 +125,14 @@ linearHypothesis.galvi <- function(model, ...) {
 
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), coeftest.galvi, "lmtest", "coeftest")
   check_one_predictor(x, "coeftest()")
   NextMethod()
 }
 
 #' @exportS3Method lmtest::coefci
 coefci.galvi <- function(x, ...) {
+  refuse_misspelt(list(...), coefci.galvi, "lmtest", "coefci")
   check_one_predictor(x, "coefci()")
   NextMethod()
 }
