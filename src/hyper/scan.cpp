@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 namespace galvi {
@@ -12,6 +11,7 @@ std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorit
   constexpr double rough = 1;  // nats; starts that matter differ by more, and the true gap is less
   constexpr double factor = 3;
   constexpr int tries = 3;  // the shortest is a 27th of the start
+  constexpr double hopeless = 10;  // nats: where the bound falls by more, it has not been seen to rise again
   std::vector<std::string> terms;
   for (Index i = 0; i < table.learned(); ++i) {
     const std::string& term = table.guessed(i);
@@ -23,8 +23,9 @@ std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorit
   inference.one_start = true;
   const Vector lower = table.lower();
   trace.stage(Stage::learning);
-  double highest = -std::numeric_limits<double>::infinity();
+  double highest = -infinity;
   Vector best = table.unconstrained();
+  // -> the objective there
   const auto look = [&](const Vector& x) {
     table.set_unconstrained(x);
     model.update(table.values());
@@ -33,12 +34,15 @@ std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorit
       InferenceResult found = algorithm.run(model, start, inference, trace);
       const double objective = found.posterior.elbo + table.log_prior();
       trace.judge(objective);
-      if (!(objective > highest)) return;
-      highest = objective;
-      best = x;
-      start = std::move(found.posterior.sites);
+      if (objective > highest) {
+        highest = objective;
+        best = x;
+        start = std::move(found.posterior.sites);
+      }
+      return objective;
     } catch (const std::domain_error&) {  // no posterior here
-      trace.judge(-std::numeric_limits<double>::infinity());
+      trace.judge(-infinity);
+      return -infinity;
     }
   };
   look(best);
@@ -48,7 +52,7 @@ std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorit
       Vector x = from;
       for (Index i = 0; i < x.size(); ++i)
         if (table.guessed(i) == term) x[i] = std::max(x[i] - k * std::log(factor), lower[i]);
-      look(x);
+      if (look(x) < highest - hopeless) break;
     }
   }
   table.set_unconstrained(best);
