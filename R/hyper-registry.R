@@ -19,7 +19,7 @@ new_registry <- function() {
       name = paste0(owner, ".", parameter), term = term, parameter = parameter,
       value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
       lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
-      guessed = guessed, shape = dim(value$value)
+      guessed = if (guessed) value$value else NA_real_, shape = dim(value$value)
     )
     positions <- count + seq_len(size)
     count <<- count + size
@@ -41,7 +41,8 @@ new_registry <- function() {
 }
 
 #' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,
-#' transform, learned, lower, upper, prior, guessed; and `shape`, the dimensions of blocks that are arrays, by name
+#' transform, learned, lower, upper, prior, guessed (the start where it is a guess, else NA); and `shape`, the dimensions
+#' of blocks that are arrays, by name
 #' @noRd
 expand_blocks <- function(blocks) {
   sizes <- vapply(blocks, `[[`, 1L, "size")
@@ -53,7 +54,7 @@ expand_blocks <- function(blocks) {
     name = once("name"), term = once("term"), parameter = once("parameter"), value = each("value", numeric()),
     transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
     upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
-    guessed = rep(vapply(blocks, `[[`, NA, "guessed"), sizes),
+    guessed = rep(vapply(blocks, `[[`, 0, "guessed"), sizes),
     shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])
   ))
 }
@@ -115,7 +116,7 @@ apply_start <- function(hyper, start) {
   if (from_fit && anyNA(at[together])) at[together] <- NA
   set <- which(!is.na(at) & hyper$learned)
   hyper$value[set] <- as.numeric(values[at[set]])
-  hyper$guessed[set] <- FALSE
+  hyper$guessed[set] <- NA
   check_values(hyper, set, "start")
   widen_ranges(hyper)
 }

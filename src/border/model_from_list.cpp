@@ -159,9 +159,9 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
     std::vector<std::string> guessed(value.size());
     if (has(table, "guessed")) {
       const auto term = get<std::vector<std::string>>(table, "term");
-      const auto is = get<Rcpp::LogicalVector>(table, "guessed");
+      const Vector guess = get_vector(table, "guessed");
       for (Index h = 0; h < value.size(); ++h)
-        if (is[h] == TRUE) guessed[h] = term[h];
+        if (guess[h] == value[h]) guessed[h] = term[h];  // users may have changed the value
     }
     std::vector<Index> owner(value.size(), -1);
     const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
