@@ -42,11 +42,12 @@ at_coupled_optimum <- function(fit, evaluations, steps) {
   best <- if (fit$nobs * nodes <= evaluations) best_coupled(fit, W, target$offset, copies, steps)
   if (is.null(best)) {
     best <- list(mean = unlist(lapply(fit$posterior$latent, `[[`, "mean")), covariance = fit$posterior$coupled)
-    # sds that differ by many orders of magnitude: the first step has to do
-    if (is.null(inverse_covariance(best$covariance))) return(fit)
+  } else {
+    fit <- with_coefficients(fit, matrix(best$mean, ncol(W)), best$covariance)
   }
   mean <- matrix(best$mean, ncol(W))
-  with_coefficients(fit, mean, with_response(fit, W, target$offset + W %*% mean, copies, best$covariance))
+  response <- response_covariance(fit, W, target$offset + W %*% mean, copies, best$covariance)
+  if (is.null(response)) fit else with_coefficients(fit, mean, response)
 }
 
 # list(mean, covariance), or NULL where digits are lost on the way.
@@ -81,19 +82,20 @@ best_coupled <- function(fit, W, offset, copies, steps) {
   if (all(is.finite(mean)) && !is.null(inverse_covariance(covariance))) list(mean = mean, covariance = covariance)
 }
 
-#' The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors: `covariance` itself
-#' where the response takes more than a few seconds (many rows for each coefficient, which hardly change), or where it
-#' is not known
+#' The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors
+#'
+#' @return NULL where rows are so many that it would change little, or seconds would be needed, and where it is not
+#'   known: sds that differ by many orders of magnitude, posteriors far from every Gaussian.
 #' @noRd
-with_response <- function(fit, W, mean, copies, covariance, most = 2e9) {
+response_covariance <- function(fit, W, mean, copies, covariance, most_rows = 10000, most_work = 2e9) {
   K <- ncol(mean)
   work <- 8 * ncol(covariance) * (nrow(W) * (3 * ncol(covariance)^2 + 4 * K^4) + 8 * ncol(covariance)^3)
-  if (work > most) return(covariance)
+  if (nrow(W) > most_rows || work > most_work || is.null(inverse_covariance(covariance))) return(NULL)
   between <- matrix(block_variances(W, covariance, K), nrow(W))
   reference <- fit$model$likelihood$constants$reference >= 0
   z <- stats::qnorm(even_points(100L, K))
   response <- coupled_response(W, mean, between, copies, reference, rbind(z, -z), covariance, fit$control$threads)
-  if (is.null(response) || is.null(inverse_covariance(response))) covariance else response
+  if (!is.null(response) && !is.null(inverse_covariance(response))) response
 }
 
 # NULL where it has lost its digits.
