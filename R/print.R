@@ -23,6 +23,7 @@
 #'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
 #'   the estimate;
 #' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
 #' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
 #' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
 #' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;

@@ -20,7 +20,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       random = of_random_effects(object),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
-      note = if (!is.null(coefficients)) narrow_note(object),
+      note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
@@ -38,6 +38,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_wrapped(sprintf(
     "Method: %s; expectations: %s; %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
+  if (x$joint) print_wrapped("Coefficients: from a joint posterior of all classes.")
   for (line in x$missing_limits) print_wrapped(line)
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))

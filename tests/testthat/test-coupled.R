@@ -14,6 +14,7 @@ test_that("standard deviations and covariances are those of long MCMC", {
   expect_close(coef(fit)["versicolor", "(Intercept)"], 17.37, 0.01)
   expect_lt(min(sqrt(diag(vcov(factorised_view(fit)))) / sds), 0.8)  # what the factorised posterior says
   expect_null(narrow_note(fit))
+  expect_output(print(summary(fit)), "from a joint posterior of all classes")
 })
 
 test_that("they are multinomial ones where rows are many", {
