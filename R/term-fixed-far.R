@@ -1,8 +1,8 @@
 # Columns whose values are far from zero, as years are, under the default prior of the intercept.
 
-# Where the intercept has its default prior: the variable furthest from zero, in its standard deviations, the constant
-# to subtract from it, and the sd with which the intercept would be as free at the averages of all columns as the default
-# is at zero. NULL where no variable is far.
+# Where the intercept has its default prior: the variable furthest from zero, in its standard deviations, its mean, and
+# how many times as wide that prior had to be to leave the intercept as free at the averages of all columns as it is at
+# zero. NULL where no variable is far.
 far_from_zero <- function(spec, W, context) {
   far <- 20  # sds, as years are; nearer ones are pulled only where the data say as little as the prior
   slope <- spec$assign > 0L
@@ -13,10 +13,7 @@ far_from_zero <- function(spec, W, context) {
   ratio <- ifelse(sd > 0, abs(mean) / sd, 0)
   if (max(ratio) < far) return(NULL)
   worst <- which.max(ratio)
-  list(
-    column = spec$columns[slope][worst], mean = mean[worst], centre = context$centre,
-    sd = 10 * context$spread * sqrt(1 + sum(ratio^2))
-  )
+  list(column = spec$columns[slope][worst], mean = mean[worst], widen = sqrt(1 + sum(ratio^2)))
 }
 
 # Warns where that prior moves the intercept, and with it the slope, by more than a fraction of its posterior sd: the
@@ -39,6 +36,7 @@ warn_pulled_intercept <- function(fit, spec) {
       "prior: prior = list(intercept = normal(%s, %s))."
     ),
     format(prior, digits = 3L), format(pull, digits = 2L), far$column, far$column, far$column,
-    format(signif(far$mean, 3L)), format(signif(far$centre, 3L)), format(signif(far$sd, 1L), scientific = FALSE)
+    format(signif(far$mean, 3L)), format(signif(prior$mean, 3L)),
+    format(signif(far$widen * prior$sd, 1L), scientific = FALSE)
   ), call = fit$call)
 }

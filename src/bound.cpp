@@ -45,8 +45,8 @@ Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, R
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 SEXP coupled_response(Rcpp::NumericMatrix W, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix between,
-                    Rcpp::NumericVector copies, bool reference, Rcpp::NumericMatrix points,
-                    Rcpp::NumericMatrix covariance, int threads) {
+                      Rcpp::NumericVector copies, bool reference, Rcpp::NumericMatrix points,
+                      Rcpp::NumericMatrix covariance, int threads) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
   const HigherDerivatives derivatives = softmax_derivatives(
