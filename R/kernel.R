@@ -31,7 +31,8 @@
 #'   with `ard = TRUE` (of at most 500 distinct rows, evenly spaced). For `periodic` the distances are on a circle of
 #'   circumference `period`, in units of its radius. If hyperparameters are learned, a third, a ninth and a 27th of this
 #'   value are tried too, for all such lengthscales of a term together, until the bound falls by more than ten, and the
-#'   search starts from the one with the highest bound. From a long lengthscale it may end at a local maximum, a smooth function with much noise.
+#'   search starts from the one with the highest bound. From a long lengthscale it may end at a local maximum, a smooth
+#'   function with much noise.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
 #'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are scaled so that
 #'   their prior variance, averaged over the rows, has this value.

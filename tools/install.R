@@ -5,7 +5,7 @@ wanted <- described(c("Imports", "LinkingTo"))
 suggested <- described("Suggests")
 if ("test" %in% commandArgs(TRUE)) {
   tests <- c(
-    "testthat", "numDeriv", "generics", "processx", "MASS", "mgcv", "DBI", "RSQLite", "nanoparquet"
+    "testthat", "numDeriv", "generics", "processx", "MASS", "mgcv", "DBI", "RSQLite", "nanoparquet", "loo"
   )
   wanted <- c(wanted, suggested[tests])
 }
