@@ -94,3 +94,9 @@ has_version <- function(package, version) {
   requireNamespace(package, quietly = TRUE) && utils::packageVersion(package) >= version
 }
 skip_without_parameters <- function() skip_if_not_installed("parameters", parameters_needed)
+
+# Models are the rows of loo_compare()'s table; later versions of loo name them in a column.
+named_by_model <- function(table) {
+  if (is.data.frame(table)) rownames(table) <- table$model
+  table
+}

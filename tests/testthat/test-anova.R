@@ -9,7 +9,7 @@ test_that("anova() compares evidence and leave-one-out densities", {
   expect_equal(table$evidence, c(linear$elbo, smooth$elbo))
   expect_identical(table$hyper, c(1L, 3L))
   skip_if_not_installed("loo")
-  theirs <- loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
+  theirs <- named_by_model(loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth))))
   best <- which(table$elpd_diff == 0)
   other <- rownames(table)[-best]
   expect_equal(table[other, "elpd_diff"], theirs[other, "elpd_diff"])

@@ -138,7 +138,7 @@ test_that("loo_compare() takes it", {
   fits <- list(line = galvi(count ~ x, d, poisson()), wave = galvi(count ~ gp(x), d, poisson()))
   found <- lapply(fits, loo::loo)
   expect_s3_class(found$line, c("galvi_loo", "loo"), exact = TRUE)
-  table <- loo::loo_compare(found)
+  table <- named_by_model(loo::loo_compare(found))
   expect_identical(rownames(table), c("wave", "line"))
   difference <- found$line$pointwise[, "elpd_loo"] - found$wave$pointwise[, "elpd_loo"]
   expect_close(table["line", c("elpd_diff", "se_diff")], c(sum(difference), sqrt(30 * var(difference))))

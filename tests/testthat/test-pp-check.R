@@ -88,7 +88,7 @@ test_that("waic() is that of draws from the posterior", {
 test_that("loo_compare() takes waic(), weights count, and several classes are refused", {
   skip_if_not_installed("loo")
   fits <- other_fits()
-  found <- loo::loo_compare(list(a = loo::waic(fits$gaussian), b = loo::waic(fits$smooth)))
+  found <- named_by_model(loo::loo_compare(list(a = loo::waic(fits$gaussian), b = loo::waic(fits$smooth))))
   expect_identical(sort(rownames(found)), c("a", "b"))
   expect_output(print(loo::waic(fits$gaussian)), "Widely applicable .*32 observations.*elpd_waic")
   expect_error(loo::waic(fits$classes), "loo\\(\\)", class = "galvi_error_argument")
