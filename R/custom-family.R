@@ -147,7 +147,9 @@ add_custom_parameter <- function(parameter, name, family, response, registry, he
     log = value$value * c(1e-3, 1e3), logit = c(1e-6, 1 - 1e-6),
     identity = value$value + c(-100, 100) * max(1, abs(value$value))
   )
-  registry$add(family$family, name, value, range[1L], range[2L], parameter$transform)
+  registry$add(
+    family$family, name, value, range[1L], range[2L], parameter$transform, family = character()
+  )
 }
 
 # ---- calls ----

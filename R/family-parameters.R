@@ -4,10 +4,11 @@
 
 # One positive number. range: function(y, weights) -> start, lower and upper; default: the constructor's default, which
 # is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
-positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE) {
+# sd: is it a standard deviation or a scale? also: its other name in `prior`, that of its linear predictor.
+positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, sd = FALSE, also = character()) {
   list(
-    range = range, default = default, variance = variance, zero_ok = zero_ok, check = check_positive,
-    add = add_positive
+    range = range, default = default, variance = variance, zero_ok = zero_ok, sd = sd, also = also,
+    check = check_positive, add = add_positive
   )
 }
 
@@ -18,7 +19,7 @@ in_order <- function(start) list(start = start, check = check_in_order, add = ad
 
 check_positive <- function(parameter, value, name) {
   as_parameter(
-    value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
+    value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd, what = "family"
   )
 }
 
@@ -71,9 +72,12 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
   range <- parameter$range(response$modelled, row_counts(response$weights))
   value <- as_parameter(
-    given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, what = "family"
+    given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd,
+    what = "family"
   )
-  registry$add(family$family, name, value, range$lower, range$upper)
+  registry$add(
+    family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd
+  )
 }
 
 # The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
@@ -92,8 +96,8 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
   labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
     value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
-    if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity"))
-    registry$add(family$family, labels[j], value, 1e-6, 1e3, "above")
+    if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity", family = name))
+    registry$add(family$family, labels[j], value, 1e-6, 1e3, "above", family = name)
   }, 1L)
 }
 

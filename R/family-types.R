@@ -23,7 +23,7 @@ family_types <- function() {
   c(list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
-      parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE)),
+      parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma")),
       sigma = function(parameters) sqrt(parameters$variance),
       second = second_parameter("sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd"),
       censored = c(identity = "censored_gaussian")
@@ -31,20 +31,21 @@ family_types <- function() {
     student = list(
       links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
       parameters = list(
-        df = positive(df_start, default = fixed(4)), scale = positive(spread_start, default = 1)
+        df = positive(df_start, default = fixed(4), also = "nu"),
+        scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
       ),
       robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
       second = second_parameter("sigma", "log", "student_log_scale", "scale")
     ),
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1)), robust = TRUE, location = "median",
+      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE, location = "median",
       sigma = function(parameters) parameters$scale,
       second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
     ),
     asymmetric_laplace = list(
       links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1)), options = list(quantile = check_quantile),
+      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), options = list(quantile = check_quantile),
       constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
       sigma = function(parameters) parameters$scale
     ),
@@ -55,7 +56,7 @@ family_types <- function() {
     poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
     negbinomial = list(
       links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(size_start, default = 1)),
+      parameters = list(size = positive(size_start, default = 1, also = "shape")),
       second = second_parameter("shape", "log", "negbinomial_log_size", "size")
     ),
     Gamma = list(
@@ -71,7 +72,7 @@ family_types <- function() {
     ),
     tweedie = list(
       links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
-      parameters = list(dispersion = positive(tweedie_start)), options = list(power = check_power),
+      parameters = list(dispersion = positive(tweedie_start, also = "phi")), options = list(power = check_power),
       constants = function(levels, family) family$options["power"], point = 0,
       second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion")
     ),
@@ -100,18 +101,18 @@ family_types <- function() {
     ),
     lognormal = list(
       links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1)), times = TRUE,
+      example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1, sd = TRUE)), times = TRUE,
       sigma = function(parameters) parameters$sigma,
       second = second_parameter("sigma", "log", "lognormal_log_sigma", "sigma", censored = "lognormal_log_sigma")
     ),
     beta_family = list(
       links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
-      parameters = list(precision = positive(precision_start, default = 1)),
+      parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
       second = second_parameter("phi", "log", "beta_log_precision", "precision")
     ),
     beta_binomial = list(
       links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
-      parameters = list(precision = positive(binomial_precision_start, default = 1)),
+      parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
       second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
     ),
     stochastic_volatility = list(

@@ -6,7 +6,7 @@ zero_families <- function() {
     poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
     negbinomial = list(
       link = "log", response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(positive_part(size_start), default = 1))
+      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape"))
     ),
     binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
     Gamma = list(
@@ -15,7 +15,7 @@ zero_families <- function() {
     ),
     lognormal = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
-      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1)), point = 0
+      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0
     )
   )
   entry <- function(kind, parameter) {

@@ -54,9 +54,10 @@
 #' individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one standard
 #' deviation for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
 #' determination). The slope of `rw2(t)` is called `"rw2(t).slope"`. The constants of `gmrf(g, constrain = FALSE)` are
-#' called `"gmrf(g).constant"` and by default have the prior of the intercept. Entries `sd` and `cor` set the priors of
-#' standard deviations and correlations of random effects, see [random-slopes]. Priors of a second linear predictor are
-#' a list under its name: `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
+#' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of hyperparameters,
+#' as in `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`, see
+#' [priors]. Priors of a second linear predictor are a list under its name:
+#' `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
 #'
 #' `fit$prior` records the priors in use. Multi-class families have these effects once per linear predictor, all with
 #' the same prior and, if it is learned, the same `sd`. [cumulative()] with free thresholds has no intercept.
@@ -85,8 +86,8 @@
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL, the default, takes the values in the formula or else starting values
 #'   from the data.
-#' @param prior Priors of the fixed effects: NULL for the defaults, [normal()], or a named list; see the section on
-#'   priors in [galvi()].
+#' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()] for all slopes, or a named
+#'   list; see the section on priors in [galvi()], and [priors].
 #' @param weights Non-negative numbers that multiply the log likelihood of each row: a row of weight 2 counts as two
 #'   rows. With a proportion as binomial response they are the numbers of trials, as in [stats::glm()]. Evaluated in
 #'   `data` and then in the environment of the formula, as are `offset` and `subset`.

@@ -4,17 +4,32 @@
 #'
 #' A hyperparameter is a number or an array: one block with one name, whose shape tells how many numbers it has.
 #' The registry is a closure, because kernels register by callback; the model keeps only its table.
-#' @return list(add, for_term, table)
+#' @param typed What the argument `prior` says of hyperparameters, from new_typed().
+#' @return list(add, for_term, table, typed)
 #' @noRd
-new_registry <- function() {
+new_registry <- function(typed = new_typed()) {
   blocks <- list()
   count <- 0L
   # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
   # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
   # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
-  # core then tries shorter ones first.
-  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE) {
+  # core then tries shorter ones first. family: other names of a family's parameter, NULL for terms; sd: is it a
+  # standard deviation, although it is not called so?
+  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
+                  family = NULL, sd = FALSE) {
     size <- length(value$value)
+    if (size == 1L && is.null(dim(value$value))) {
+      found <- typed$find(owner, parameter, term, family, value)
+      if (!is.null(found)) {
+        value <- typed_entry(found, quantity_of(parameter, sd), transform, value)
+        guessed <- guessed && value$learned
+        own <- if (grepl("variance", found$key)) parameter else sub("variance", "sd", parameter, fixed = TRUE)
+        typed$record(
+          if (is.null(family)) paste0(owner, ".", own) else found$key,
+          if (is_value(found$value)) found$value else fixed(found$value)
+        )
+      }
+    }
     blocks[[length(blocks) + 1L]] <<- list(
       name = paste0(owner, ".", parameter), term = term, parameter = parameter,
       value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
@@ -37,7 +52,7 @@ new_registry <- function() {
       add(owner, parameter, entry, lower, upper, term = label, guessed = guessed)
     }
   }
-  list(add = add, for_term = for_term, table = function() expand_blocks(blocks))
+  list(add = add, for_term = for_term, table = function() expand_blocks(blocks), typed = typed)
 }
 
 #' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,

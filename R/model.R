@@ -8,9 +8,18 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / design$size
-  registry <- new_registry()
-  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
   second_name <- parts$second$name
+  sorted <- list(sort_priors(prior[setdiff(names(prior), second_name)], parts$specs))
+  if (!is.null(second_name)) {
+    sorted[[2L]] <- sort_priors(prior[[second_name]], parts$second$specs, second_prefix(second_name))
+  }
+  specs <- c(parts$specs, parts$second$specs)
+  typed <- new_typed(
+    unlist(lapply(sorted, `[[`, "hyper"), recursive = FALSE),
+    stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
+  )
+  registry <- new_registry(typed)
+  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
   factors <- factor_specs(c(parts$specs, parts$second$specs))
   if (!is.null(second_name) && length(factors)) {
     stop_galvi("formula", sprintf(
@@ -18,16 +27,15 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
       second_name
     ))
   }
-  own_prior <- prior[setdiff(names(prior), second_name)]
-  built <- build_terms(
-    parts, design, c(model_context(design, registry), shared, list(prior = own_prior))
-  )
+  built <- build_terms(parts, design, c(model_context(design, registry), shared, sorted_context(sorted[[1L]])))
   second <- if (!is.null(second_name)) {
-    build_terms(parts$second, design, c(parameter_context(second_name, design, registry), shared,
-      list(prior = prior[[second_name]])))
+    build_terms(parts$second, design, c(
+      parameter_context(second_name, design, registry), shared, sorted_context(sorted[[2L]])
+    ))
   }
   likelihood <- family_likelihood(design$family, design, registry, held, !is.null(second))
   table <- registry$table()
+  check_all_priors(sorted, list(built, second), typed)
   if (treatment == "integrate") {
     bare <- table$prior
     table <- proper_priors(table)
@@ -48,6 +56,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
   check_proper(priors, model, design)
   if (treatment == "integrate") priors <- with_hyper_priors(priors, table, added)
+  priors <- structure(c(unclass(priors), typed$record()), class = "galvi_priors")
   new_step("galvi_model", c(model, list(
     formula = design$formula, family = design$family, prior = priors, data = design$data,
     design = row_design(design, built, second), control = control
@@ -61,12 +70,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
 build_terms <- function(parts, design, context) {
   context$alone <- !length(parts$specs)
   context$has_intercept <- context$intercept && attr(parts$fixed, "intercept") == 1L
-  all_priors <- context$prior
-  of_groups <- is_group_prior(all_priors)
-  context$prior <- all_priors[!of_groups]
-  context$group_prior <- all_priors[of_groups]
   fixed <- design_fixed(parts$fixed, design$data, context)
-  check_prior_names(all_priors, c(fixed$known, unlist(lapply(parts$specs, own_prior_names))))
   if (length(factor_specs(parts$specs)) > 1L) {
     stop_galvi("formula", sprintf(
       "`%s` has two rr() terms: use one, with more factors (`d`).", deparse_one(parts$formula)
@@ -82,8 +86,18 @@ build_terms <- function(parts, design, context) {
   }
   list(
     fixed = fixed, specs = lapply(built, `[[`, "spec"), terms = built, rows = lapply(built, `[[`, "rows"),
+    known = c(fixed$known, unlist(lapply(parts$specs, basis_name))),
     priors = do.call(c, c(list(list()), lapply(built, `[[`, "priors")))
   )
+}
+
+# Of sort_priors(): what terms read.
+sorted_context <- function(sorted) list(prior = sorted$coefficients, group_prior = sorted$groups)
+
+# Every entry of `prior` is that of a coefficient or a hyperparameter of the model.
+check_all_priors <- function(sorted, built, typed) {
+  for (k in seq_along(sorted)) check_prior_names(sorted[[k]]$coefficients, built[[k]]$known, hyper = typed$names())
+  check_prior_names(list(), unlist(lapply(built, `[[`, "known")), typed$unused(), typed$names())
 }
 
 # One prior that all K latent values share, or one for each if a kernel is per_class().

@@ -18,12 +18,37 @@
 #' | `lkj(eta)` | the density of a correlation matrix R is proportional to `det(R)^(eta - 1)` |
 #'
 #' `log_normal()` and `half_normal()` describe a positive parameter on the scale on which it is reported: a variance is
-#' a variance. `pc()` (a penalised complexity prior) and `gamma_prior()` are for variances and standard deviations:
+#' a variance, and in `prior = list(sd = )` a standard deviation is one. `pc()` (a penalised complexity prior) and `gamma_prior()` are for variances and standard deviations:
 #' `pc()` always describes the standard deviation and `gamma_prior()` the precision, whichever is reported.
 #' `pc_range()`, the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in
 #' [spde()] and for lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see
 #' [random-slopes].
 #'
+#' @section The argument `prior`:
+#' One list has the priors of coefficients and of hyperparameters:
+#'
+#' | entry of the list | of what |
+#' |:--|:--|
+#' | `x = normal(0, 1)` | the coefficient `x`, or all columns of the factor `x` |
+#' | `intercept =`, `default =` | the intercept; all other coefficients |
+#' | `sd = half_normal(1)` | the standard deviations of all groups, of `(1 \| g)`, `(1 + x \| g)` and `iid(g)` |
+#' | `cor = lkj(2)` | the correlations of all terms `(1 + x \| g)` |
+#' | `"(1 \| g)" = list(sd = half_normal(1))` | the standard deviation of one term |
+#' | `"(1 + x \| g)" = list(sd = list(x = pc(1)), cor = lkj(2))` | those of one term, by effect |
+#' | `"gp(x)" = list(lengthscale = log_normal(0, 1), sd = half_normal(3))` | hyperparameters of a term |
+#' | `sigma = half_normal(3)` | a parameter of the family: `sigma`, `scale`, `shape`, `size`, `precision`, `phi`, .. |
+#' | `zi = list(intercept = normal(0, 2), sd = half_normal(1))` | all of these for a second linear predictor |
+#'
+#' Names of hyperparameters are those of `fit$hyper`, of which `gp(x).lengthscale` is a name too; those in brackets,
+#' such as `lengthscale[x1]`, may be left to stand for all. Where the table has a variance, `sd` (and `sigma` of
+#' `gaussian()`) is its square root, and the prior is that of the square root. A number holds the parameter at this
+#' value, `learn()` sets its starting value. What is given for one term goes before what is given for all.
+#'
+#' Tables of `brms::set_prior()` and lists of rstanarm's `normal()`, `exponential()` and `lkj()` are translated where
+#' galvi has the prior; others are an error that shows the nearest one. Constructors of this page that are typed inside
+#' `prior =` are always those of galvi, whatever packages are attached.
+#'
+#' @details
 #' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
 #' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
 #' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
@@ -207,7 +232,8 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
   if (is_learned(x)) return(list(value = x$value, learned = TRUE, prior = NULL))
   if (is_normal(x)) {
     stop_galvi(what, sprintf(
-      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal().", arg
+      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal()%s.", arg,
+      if (x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) sprintf(", here half_normal(%s)", format(x$sd)) else ""
     ))
   }
   of <- fact(hyper_prior_facts(), x$type, "of")

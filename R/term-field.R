@@ -136,13 +136,6 @@ basis_name <- function(spec) {
   if (!is.null(basis)) paste0(spec$label, ".", basis$name)
 }
 
-#' The names of a term in `prior =`
-#' @noRd
-own_prior_names <- function(spec) {
-  names <- term_type(spec)$prior_names
-  c(basis_name(spec), if (!is.null(names)) names(spec))
-}
-
 #' Priors of these directions: that of a slope, or for constants that of the intercept, with mean zero if the formula
 #' has an intercept itself
 #' @param q How many coefficients there are: copies and components share the prior.

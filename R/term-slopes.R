@@ -28,9 +28,9 @@
 #' is the restricted log likelihood, and the estimates are the REML estimates of lme4.
 #'
 #' @section Priors:
-#' The entries `sd` and `cor` of the argument `prior` of [galvi()] apply to all these terms but `(1 | g)`, whose
-#' hyperparameter is a variance: for a prior of it write `iid(g, variance = pc(1, 0.01))`, see [iid()]. A list with the
-#' name of a term applies to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`.
+#' The entries `sd` and `cor` of the argument `prior` of [galvi()] apply to all these terms, `(1 | g)` included. A list
+#' with the name of a term applies to that term, as in `prior = list("(1 + x | g)" = list(sd = half_normal(1)))`; see
+#' [priors].
 #'
 #' * `sd`: the prior of the standard deviations: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]. A number or
 #'   [fixed()] fixes them; it may have one element per effect. A list gives them by effect: `list(x = half_normal(1),
@@ -70,7 +70,7 @@ slopes_type <- function() {
   list(
     parse = parse_slopes, design = design_slopes, newdata = slopes_rows, panels = slope_panels,
     posterior = slopes_posterior,
-    prior_names = function(spec) c(spec$label, "sd", "cor"), structure = slopes_structure,
+    structure = slopes_structure,
     count = function(spec) length(spec$levels), open = TRUE, grouped = TRUE
   )
 }

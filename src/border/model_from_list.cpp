@@ -143,8 +143,9 @@ std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Ve
 }
 
 std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior) {
-  return make_prior_density({get<std::string>(prior, "type"), numbers(prior),
-                             has(prior, "quantity") && get<std::string>(prior, "quantity") == "sd"});
+  const std::string quantity = has(prior, "quantity") ? get<std::string>(prior, "quantity") : "";
+  return make_prior_density(
+      {get<std::string>(prior, "type"), numbers(prior), quantity == "sd", quantity == "root"});
 }
 
 HyperTable hyper_from_list(const Rcpp::List& model) {

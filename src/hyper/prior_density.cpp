@@ -147,6 +147,24 @@ class Uniform final : public PriorDensity {
   double width_;
 };
 
+/// theta = s^2, where s has a density of its own: log p(theta) = log p_s(s) - log(2 s), as ds / dtheta = 1 / (2 s).
+class OfRoot final : public PriorDensity {
+ public:
+  explicit OfRoot(std::unique_ptr<PriorDensity> root) : root_(std::move(root)) {}
+  double log_density(double theta) const override {
+    const double s = std::sqrt(theta);
+    return root_->log_density(s) - std::log(2 * s);
+  }
+  double derivative(double theta) const override {
+    const double s = std::sqrt(theta);
+    return (root_->derivative(s) - 1 / s) / (2 * s);  // d(-log 2 s) / ds = -1 / s
+  }
+  double centre() const override { return std::pow(root_->centre(), 2); }
+
+ private:
+  std::unique_ptr<PriorDensity> root_;
+};
+
 struct Entry {
   PriorDensityFacts facts;
   std::vector<std::string> numbers;
@@ -174,6 +192,7 @@ const std::vector<Entry>& registry() {
 }  // namespace
 
 std::unique_ptr<PriorDensity> make_prior_density(const PriorDensitySpec& spec) {
+  if (spec.of_root) return std::make_unique<OfRoot>(make_prior_density({spec.type, spec.numbers, true}));
   for (const Entry& entry : registry()) {
     if (entry.facts.type != spec.type) continue;
     std::vector<double> numbers;

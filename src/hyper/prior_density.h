@@ -9,11 +9,12 @@
 namespace galvi {
 
 /// R's description: a type and its numbers; `quantity` distinguishes a variance (the default) from a standard
-/// deviation.
+/// deviation. `of_root`: the density is that of the square root of the hyperparameter, a variance.
 struct PriorDensitySpec {
   std::string type;
   std::map<std::string, double> numbers;
   bool is_sd = false;
+  bool of_root = false;
 };
 
 /// Normalised log p(theta) and its derivative, for the hyperparameter itself. theta > 0, except correlations

@@ -1,3 +1,11 @@
+# The message of a galvi error, which must come.
+message_of_error <- function(expr) {
+  tryCatch({
+    expr
+    testthat::fail("no error")
+  }, galvi_error = conditionMessage)
+}
+
 # Call, class and message of every error in a block. By hand, because testthat's own record of an error
 # changes from version to version.
 error_text <- function(block) {

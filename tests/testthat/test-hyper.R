@@ -74,6 +74,11 @@ test_that("priors are the densities that they are called, on the log scale", {
   references <- list(
     list(list(type = "log_normal", meanlog = 0.3, sdlog = 0.8), function(t) dlnorm(t, 0.3, 0.8, log = TRUE)),
     list(list(type = "half_normal", sd = 1.4), function(t) log(2) + dnorm(t, 0, 1.4, log = TRUE)),
+    # of the square root s of a variance: ds / dt = 1 / (2 s)
+    list(list(type = "half_normal", sd = 1.4, quantity = "root"),
+         function(t) log(2) + dnorm(sqrt(t), 0, 1.4, log = TRUE) - log(2 * sqrt(t))),
+    list(list(type = "log_normal", meanlog = 0.3, sdlog = 0.8, quantity = "root"),
+         function(t) dlnorm(sqrt(t), 0.3, 0.8, log = TRUE) - log(2 * sqrt(t))),
     list(list(type = "pc", upper = 2, prob = 0.05),
          function(t) dexp(sqrt(t), -log(0.05) / 2, log = TRUE) - log(2 * sqrt(t))),
     list(list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"),

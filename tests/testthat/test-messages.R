@@ -7,13 +7,6 @@ calls_in <- function(text, names) {
   unlist(regmatches(text, gregexpr(pattern, text, perl = TRUE)))
 }
 
-message_of_error <- function(expr) {
-  tryCatch({
-    expr
-    testthat::fail("no error")
-  }, galvi_error = conditionMessage)
-}
-
 newcomer <- function() {
   set.seed(1)
   n <- 24

@@ -98,9 +98,10 @@ test_that("columns on scales where variances overflow are named, with what is wr
   }
 })
 
-test_that("a data frame, as brms' priors are, is not a list of priors", {
+test_that("a data frame is a list of priors only as brms' tables are", {
   brms_prior <- structure(data.frame(prior = "normal(0, 1)", class = "b"), class = c("brmsprior", "data.frame"))
-  expect_error(galvi(mpg ~ wt, mtcars, prior = brms_prior), "`prior` must be normal[(][)], or a list",
+  expect_equal(coef(galvi(mpg ~ wt, mtcars, prior = brms_prior)), coef(galvi(mpg ~ wt, mtcars, prior = normal(0, 1))))
+  expect_error(galvi(mpg ~ wt, mtcars, prior = data.frame(wt = 1)), "`prior` must be normal[(][)], or a list",
     class = "galvi_error_prior")
 })
 
