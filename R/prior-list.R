@@ -184,9 +184,9 @@ stop_unknown_list <- function(name, specs, prefix) {
     } else " It has fixed effects only.")
   } else {
     sprintf(paste(
-      "`prior$%s` is a list, as the priors of a term or of a second linear predictor are, and `%s` is neither in this",
-      "model.%s"
-    ), name, name, if (length(written)) sprintf(" Its terms are %s.", quote_names(written)) else "")
+      "`prior$%s` is a list, as the priors of a second linear predictor are, and `%s` has none in this model: give it",
+      "one by a list of formulas, as in list(y ~ x, %s ~ x), or write one prior without list().%s"
+    ), name, name, name, if (length(written)) sprintf(" Its terms are %s.", quote_names(written)) else "")
   })
 }
 
