@@ -220,7 +220,6 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
 RcppExport SEXP _galvi_fit_model(SEXP modelSEXP, SEXP methodSEXP, SEXP hyperSEXP, SEXP controlSEXP, SEXP startSEXP, SEXP reportSEXP, SEXP keepSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
     Rcpp::traits::input_parameter< std::string >::type method(methodSEXP);
     Rcpp::traits::input_parameter< std::string >::type hyper(hyperSEXP);
@@ -317,7 +316,6 @@ Rcpp::List draw_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, 
 RcppExport SEXP _galvi_draw_latent(SEXP modelSEXP, SEXP posteriorSEXP, SEXP rowsSEXP, SEXP countSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type posterior(posteriorSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);

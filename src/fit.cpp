@@ -178,7 +178,7 @@ void keep_if_stopped(SEXP keep, const LatentGaussianModel& core, const Algorithm
 //' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
 //' @param keep NULL, or a function that is called with what standing_to_r() gives if the user interrupts.
 //' @noRd
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
                      Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue,
                      SEXP keep = R_NilValue) {
@@ -233,7 +233,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       if (s > 0) {
         // further starts: one unit of standard deviation on the log scale, from R's generator
         Vector x = first;
-        for (Index i = 0; i < x.size(); ++i) x[i] += R::norm_rand();
+        for (Index i = 0; i < x.size(); ++i) x[i] += monitor.normal();
         table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
       }
       trace.search(s + 1);

@@ -151,7 +151,7 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
 
 //' Joint draws of the latent values at new rows, without the offset: a list of K matrices, rows x count (internal)
 //' @noRd
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List draw_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, int count, int threads) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <limits>
+#include <optional>
 
 #include "numeric/context.h"
 
@@ -26,12 +27,25 @@ class RMonitor final : public Monitor {
 
   void poll() override;
   void report(const Progress& progress) override;
-  double uniform() override { return R::unif_rand(); }
-  double normal() override { return R::norm_rand(); }
+  double uniform() override {
+    use_generator();
+    return R::unif_rand();
+  }
+  double normal() override {
+    use_generator();
+    return R::norm_rand();
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  // R's generator is read at the first draw and written back at the end: what draws nothing leaves .Random.seed as
+  // it was, also where there is none.
+  void use_generator() {
+    if (!generator_) generator_.emplace();
+  }
+
+  std::optional<Rcpp::RNGScope> generator_;
   SEXP report_;  // kept alive by the caller's argument for the length of the call
   Clock::time_point next_poll_, end_;
   Clock::time_point next_report_;
