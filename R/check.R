@@ -185,8 +185,9 @@ check_no_dots <- function(dots, known, where) {
   ))
 }
 
-# Stops if a method was given arguments in `...` that it does not have. method: the function itself; callers:
-# arguments that usual callers of the generic pass, and that have no effect here.
+# Stops if a method of our own generics, or of R's, was given arguments in `...` that it does not have; methods of other
+# packages' generics pass over them. method: the function itself; callers: arguments that usual callers of the generic
+# pass, and that have no effect here.
 refuse_dots <- function(dots, method, where, callers = character()) {
   if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
   check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)

@@ -26,7 +26,7 @@
 #' @param re_formula,dpar As in [predict()][predict.galvi].
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
 #' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
-#' @param ... Must be empty.
+#' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return
 #' * `posterior_linpred()`: draws x rows; for several latent values an array, draws x rows x latent values.
 #' * `posterior_epred()`: the mean of the response (of one trial, if it counts successes), draws x rows; for responses
@@ -68,7 +68,6 @@ NULL
 #' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, ...) {
-  refuse_dots(list(...), posterior_linpred.galvi, "posterior_linpred()")
   transform <- check_flag(transform, "transform")
   k <- check_dpar(object, dpar)
   if (is.null(k)) k <- 1L
@@ -89,7 +88,6 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 #' @method posterior_epred galvi
 #' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
-  refuse_dots(list(...), posterior_epred.galvi, "posterior_epred()")
   if (identical(check_dpar(object, dpar), 2L)) {
     return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
   }
@@ -105,7 +103,6 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @method posterior_predict galvi
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
-  refuse_dots(list(...), posterior_predict.galvi, "posterior_predict()")
   target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
   out <- over_draws(object, target, ndraws, draw_response)
@@ -116,7 +113,6 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @method log_lik galvi
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
-  refuse_dots(list(...), log_lik.galvi, "log_lik()")
   if (!is.null(newdata) && inherits(object, "galvi_wide")) {
     stop_galvi("argument", paste(
       "log_lik() of a fit of responses() is that of its observed entries: `newdata` must be NULL.",
@@ -137,7 +133,6 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
 #' @method posterior_interval galvi
 #' @rawNamespace S3method(rstantools::posterior_interval,galvi)
 posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
-  refuse_dots(list(...), posterior_interval.galvi, "posterior_interval()")
   prob <- check_level(prob, "prob")
   hyper <- object$model$hyper
   shown <- which(!in_array(hyper) & hyper$learned)
@@ -160,7 +155,6 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 #' @method prior_summary galvi
 #' @rawNamespace S3method(rstantools::prior_summary,galvi)
 prior_summary.galvi <- function(object, ...) {
-  refuse_dots(list(...), prior_summary.galvi, "prior_summary()")
   object$prior
 }
 
@@ -168,7 +162,6 @@ prior_summary.galvi <- function(object, ...) {
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
-  refuse_dots(list(...), as_draws.galvi, "as_draws()")
   ndraws <- check_whole(ndraws, "ndraws")
   plan <- draw_plan(x, ndraws)
   names <- coefficient_names(x)

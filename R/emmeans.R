@@ -90,7 +90,6 @@ grid_data <- function(fit, dpar, data, params, ...) {
       "classes use marginaleffects::avg_predictions()."
     ))
   }
-  refuse_emmeans_dots(list(...), recover_data.galvi, "recover_data")
   terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
   emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
@@ -118,16 +117,6 @@ grid_terms <- function(view) {
 # Does a view show the predictor of the response?
 of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
-# emmeans() hands its arguments to its reference grid, and this all that it does not know to both methods; emtrends()
-# adds columns of the data, as data.<name>.
-refuse_emmeans_dots <- function(dots, method, generic) {
-  users <- c("emmeans", "ref_grid", "emtrends", "contrast.emmGrid", "summary.emmGrid", "regrid", "emmip_ggplot",
-    "emmip.default", "joint_tests")
-  callers <- unlist(lapply(users, function(name) names(formals(utils::getFromNamespace(name, "emmeans")))))
-  dots <- dots[!grepl("^data\\.", names(dots))]
-  refuse_misspelt(dots, method, "emmeans", generic, c(setdiff(callers, "..."), "data", "misc", "params"))
-}
-
 #' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
 #' where the call finds them
 #' @noRd
@@ -146,7 +135,6 @@ original_data <- function(fit, variables) {
 
 #' @exportS3Method emmeans::emm_basis
 emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL, ...) {
-  refuse_emmeans_dots(list(...), emm_basis.galvi, "emm_basis")
   view <- predictor_for(object, dpar, "emmeans()")
   basis <- population_posterior(view, grid_frame(view, grid))
   V <- basis$V

@@ -5,7 +5,6 @@
 # under the name that insight has for it.
 #' @exportS3Method insight::find_formula
 find_formula.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), find_formula.galvi, "insight", "find_formula", "skip_dot_formula")
   views <- lapply(seq_along(predictor_specs(x$design)), function(k) predictor_view(x, k))
   formulas <- lapply(views, visible_formula)
   response <- x$design$formula[[2L]]
@@ -81,7 +80,6 @@ parameter_table <- function(fit, component = "all") {
 
 #' @exportS3Method insight::find_parameters
 find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatten = FALSE, ...) {
-  refuse_misspelt(list(...), find_parameters.galvi, "insight", "find_parameters", "model_info")
   table <- parameter_table(x, component)
   groups <- or_else(table$Component, rep("conditional", nrow(table)))
   found <- if (nrow(table)) split(table$Parameter, factor(groups, unique(groups))) else list()
@@ -91,15 +89,12 @@ find_parameters.galvi <- function(x, effects = "fixed", component = "all", flatt
 
 #' @exportS3Method insight::get_parameters
 get_parameters.galvi <- function(x, effects = "fixed", component = "all", ...) {
-  callers <- c("mfx", "type", "hi", "lo", "original", "by")
-  refuse_misspelt(list(...), get_parameters.galvi, "insight", "get_parameters", callers)
   if (effects == "random") ranef.galvi(x) else parameter_table(x, component)
 }
 
 # Posterior means in posterior standard deviations.
 #' @exportS3Method insight::get_statistic
 get_statistic.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), get_statistic.galvi, "insight", "get_statistic", "ci_random")
   V <- vcov.galvi(x)
   structure(
     data.frame(Parameter = as.character(rownames(V)), Statistic = unname(coefficient_means(x) / sqrt(diag(V)))),
@@ -109,27 +104,23 @@ get_statistic.galvi <- function(x, ...) {
 
 #' @exportS3Method insight::find_statistic
 find_statistic.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), find_statistic.galvi, "insight", "find_statistic")
   "z-statistic"
 }
 
 # The posterior is Gaussian, not Student's t. Residual degrees of freedom are those of lm(), without other terms.
 #' @exportS3Method insight::get_df
 get_df.galvi <- function(x, type = "wald", ...) {
-  refuse_misspelt(list(...), get_df.galvi, "insight", "get_df", c("verbose", "statistic"))
   p <- nrow(vcov.galvi(x))
   switch(type, residual = nobs.galvi(x) - p, model = p, Inf)
 }
 
 #' @exportS3Method insight::is_converged
 is_converged.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), is_converged.galvi, "insight", "is_converged")
   x$convergence$converged
 }
 
 #' @exportS3Method insight::get_loglikelihood
 get_loglikelihood.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), get_loglikelihood.galvi, "insight", "get_loglikelihood")
   logLik.galvi(x)
 }
 
@@ -139,7 +130,6 @@ get_loglikelihood.galvi <- function(x, ...) {
 # of groups, as of lme4's models.
 #' @exportS3Method parameters::model_parameters
 model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
-  refuse_misspelt(list(...), model_parameters.galvi, "parameters", "model_parameters")
   effects <- check_choice(effects, c("all", "fixed", "random"), "effects")
   # classes have a table each, which share the groups' standard deviations
   groups <- any(of_random_effects(model)) && (n_latents(model) == 1L || is_distributional(model))
@@ -197,14 +187,12 @@ with_groups <- function(fixed, random, effects) {
 
 #' @exportS3Method parameters::standard_error
 standard_error.galvi <- function(model, ...) {
-  refuse_misspelt(list(...), standard_error.galvi, "parameters", "standard_error", "ci_random")
   V <- vcov.galvi(model)
   data.frame(Parameter = rownames(V), SE = unname(sqrt(diag(V))))
 }
 
 #' @exportS3Method parameters::p_value
 p_value.galvi <- function(model, ...) {
-  refuse_misspelt(list(...), p_value.galvi, "parameters", "p_value", "ci_random")
   table <- get_statistic.galvi(model)
   data.frame(Parameter = table$Parameter, p = 2 * stats::pnorm(-abs(table$Statistic)))
 }
@@ -212,7 +200,6 @@ p_value.galvi <- function(model, ...) {
 # Credible intervals. `method` and `vcov` of other models make no difference: there is one posterior.
 #' @exportS3Method bayestestR::ci
 ci.galvi <- function(x, ci = 0.95, ...) {
-  refuse_misspelt(list(...), ci.galvi, "bayestestR", "ci")
   tables <- lapply(ci, function(level) {
     # without intervals sjPlot asks for level 0
     limits <- if (level > 0) confint.galvi(x, level = level) else cbind(coefficient_means(x), coefficient_means(x))
@@ -230,11 +217,6 @@ ci.galvi <- function(x, ci = 0.95, ...) {
 # Leave-one-out predictive density as for Bayesian models; an AIC would warn that there is none.
 #' @exportS3Method performance::model_performance
 model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...) {
-  # modelsummary() gives its arguments to model_parameters() as well
-  callers <- c("gof_map", if (requireNamespace("parameters", quietly = TRUE)) {
-    arguments_of_methods("parameters", "model_parameters")
-  })
-  refuse_misspelt(list(...), model_performance.galvi, "performance", "model_performance", callers)
   known <- c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "R2", "R2_conditional", "R2_marginal", "ICC", "RMSE", "Sigma")
   chosen <- if (identical(metrics, "all") || identical(metrics, "common")) known else {
     unique(unlist(lapply(metrics, function(metric) {
@@ -268,7 +250,6 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
 # Breusch and Pagan's test, as of lm(): do squared residuals change with the mean?
 #' @exportS3Method performance::check_heteroscedasticity
 check_heteroscedasticity.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), check_heteroscedasticity.galvi, "performance", "check_heteroscedasticity")
   if (!isTRUE(facts_of(x)$conjugate)) {
     stop_galvi("argument", sprintf(
       "check_heteroscedasticity() is for one residual variance; this fit's family is %s. See plot(fit, \"residuals\").",

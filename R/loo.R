@@ -23,8 +23,9 @@
 #' If only the observation itself determines its linear predictor, as can be the case with flat priors or with
 #' [student()] responses, there is no prediction without it. These rows and the sums are NA, with a warning.
 #'
-#' @param x A fit of [galvi()].
-#' @param ... Must be empty.
+#' @param x A fit of [galvi()]; for `plot()` the value of `loo()`.
+#' @param ... For `plot()`, graphical parameters such as `col`. Else not used: arguments that methods for other models
+#'   have are passed over.
 #' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
@@ -35,7 +36,8 @@
 #'   \item{`leverage`}{lambda v, the proportion of the information on eta_n that comes from the row itself (the largest,
 #'     if there are several linear predictors), see [hatvalues()][hatvalues.galvi].}
 #' }
-#' There are no Pareto k values, because no draws are used.
+#' There are no Pareto k values, because no draws are used. `plot()` shows the leverages instead: where one is above 0.5
+#' the row itself is more than half of what is known there.
 #' @section Errors:
 #' `galvi_error_data` for fits that do not contain their rows ([row_source()]). `galvi_warning_cavity` names rows that
 #' cannot be predicted from the others.
@@ -52,7 +54,6 @@
 #' @method loo galvi
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, ...) {
-  check_no_dots(list(...), "x", "loo()")
   x <- factorised_view(x)
   cavity <- as_galvi_error(cavities(x))
   warn_improper(cavity$improper)
@@ -190,7 +191,7 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
   cat("\n")
   print_wrapped(paste(
     "By removing each row's site from the posterior, at the hyperparameters of all rows: an approximation,",
-    "without Pareto k as nothing is sampled."
+    "without Pareto k as nothing is sampled. check_fit() says how close the posterior behind it is to the exact one."
   ))
   improper <- sum(is.na(x$pointwise[, "elpd_loo"]))
   if (improper) {
@@ -205,4 +206,33 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
     ))
   }
   invisible(x)
+}
+
+#' @rdname loo.galvi
+#' @param label_points If TRUE, rows with a leverage above 0.5 are labelled with their names. FALSE by default.
+#' @param main,xlab,ylab Title and labels of the axes.
+#' @export
+plot.galvi_loo <- function(x, ..., label_points = FALSE, main = "Leave-one-out: leverage of each row", xlab = "Row",
+                           ylab = "Leverage") {
+  label_points <- check_flag(label_points, "label_points")
+  row <- seq_along(x$leverage)
+  table <- data.frame(row = row, name = rownames(x$pointwise), leverage = x$leverage)
+  high <- which(x$leverage > 0.5)
+  top <- max(1, x$leverage, na.rm = TRUE)
+  graphics::plot(row, x$leverage, ylim = c(0, top), main = main, xlab = xlab, ylab = ylab, ...)
+  graphics::abline(h = 0.5, lty = 2L)
+  if (label_points && length(high)) {
+    graphics::text(row[high], x$leverage[high], table$name[high], pos = 3L, xpd = NA)
+  }
+  invisible(table)
+}
+
+# Registered so that the user is told what there is instead.
+#' @rawNamespace S3method(loo::kfold,galvi)
+kfold.galvi <- function(x, ...) {
+  stop_galvi("argument", paste(
+    "kfold() is not available for fits of galvi(). loo(fit) leaves out one row at a time without fitting again; for",
+    "folds of your own use update(fit, subset = fold != 1) and sum predict(type = \"density\", newdata = ) over the rows",
+    "of fold 1, and so on."
+  ))
 }

@@ -14,10 +14,6 @@ sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
 #' @exportS3Method marginaleffects::get_predict
 get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
                               re_formula = NULL, ...) {
-  callers <- setdiff(names(formals(marginaleffects::comparisons)), "...")
-  internal <- c("modeldata", "internal_call", "draw", "flag", "variables_grid", "at", "side", "null", "delta",
-    "conf.int", "slope")
-  refuse_misspelt(list(...), get_predict.galvi, "marginaleffects", "get_predict", c(callers, internal))
   type <- check_choice(type, c("response", "link"), "type")
   kept <- kept_effects(model$design, re_formula)
   newdata <- as.data.frame(newdata)

@@ -77,27 +77,8 @@
 #' @name other-packages
 NULL
 
-# In `...` packages hand along what other methods of a generic take, and what functions that call it add: `callers`. An
-# argument that is none of these is misspelt.
-refuse_misspelt <- function(dots, method, package, generic, callers = character()) {
-  if (!length(dots)) return(invisible())
-  known <- c(arguments_of_methods(package, generic), callers)
-  refuse_dots(dots, method, paste0(generic, "()"), unique(known))
-}
-
-arguments_of_methods <- function(package, generic) {
-  methods <- asNamespace(package)[[".__S3MethodsTable__."]]
-  names <- grep(paste0("^", generic, "\\."), ls(methods), value = TRUE)
-  setdiff(unlist(lapply(names, function(name) names(formals(methods[[name]])))), "...")
-}
-
 # Wald tests need one vector of coefficients in the order of its covariance matrix.
-check_wald <- function(fit, dots, generic) {
-  known <- names(formals(utils::getS3method(generic, "default", envir = asNamespace("car"))))
-  if (!is.null(names(dots))) {
-    misspelt <- dots[nzchar(names(dots)) & !names(dots) %in% known]
-    check_no_dots(misspelt, setdiff(known, "..."), paste0(generic, "()"))
-  }
+check_wald <- function(fit, generic) {
   if (n_latents(fit) == 1L) return(invisible())
   stop_galvi("argument", sprintf(
     "%s() is for one linear predictor; this fit has %d per observation. Compare fits by loo() instead.",
@@ -107,7 +88,7 @@ check_wald <- function(fit, dots, generic) {
 
 #' @exportS3Method car::Anova
 Anova.galvi <- function(mod, ...) {
-  check_wald(mod, list(...), "Anova")
+  check_wald(mod, "Anova")
   if (!any(mod$design$assign > 0L)) {
     stop_galvi("argument", paste(
       "Anova() tests fixed effects, and this fit has none but perhaps an intercept.",
@@ -119,20 +100,18 @@ Anova.galvi <- function(mod, ...) {
 
 #' @exportS3Method car::linearHypothesis
 linearHypothesis.galvi <- function(model, ...) {
-  check_wald(model, list(...), "linearHypothesis")
+  check_wald(model, "linearHypothesis")
   NextMethod()
 }
 
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), coeftest.galvi, "lmtest", "coeftest")
   check_one_predictor(x, "coeftest()")
   NextMethod()
 }
 
 #' @exportS3Method lmtest::coefci
 coefci.galvi <- function(x, ...) {
-  refuse_misspelt(list(...), coefci.galvi, "lmtest", "coefci")
   check_one_predictor(x, "coefci()")
   NextMethod()
 }
@@ -148,7 +127,6 @@ check_one_predictor <- function(fit, what) {
 # One coefficient for each row of vcov(), of several classes too.
 #' @exportS3Method multcomp::modelparm
 modelparm.galvi <- function(model, coef., vcov., df, ...) {
-  refuse_misspelt(list(...), modelparm.galvi, "multcomp", "modelparm", c("interaction_average", "covariate_average"))
   means <- function(fit) stats::setNames(coefficient_means(fit), rownames(vcov.galvi(fit)))
   if (missing(coef.)) coef. <- means
   if (missing(vcov.)) vcov. <- vcov.galvi
@@ -172,12 +150,11 @@ pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group =
   }
   draw <- utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
   dots <- list(...)
-  known <- setdiff(c(names(formals(pp_check.galvi)), names(formals(draw))), c("y", "yrep", "..."))
-  check_no_dots(dots[!names(dots) %in% known], known, "pp_check()")
+  dots <- dots[names(dots) %in% names(formals(draw))]
   check_has_rows(object, "pp_check() needs them all")
   if (is.null(ndraws)) ndraws <- if (grepl("overlay|^hist$|^dens$|^boxplot$|^freqpoly$", type)) 10 else 500
   yrep <- simulated_numbers(object, check_whole(ndraws, "ndraws"))
-  arguments <- list(y = observed_numbers(object), yrep = yrep, ...)
+  arguments <- c(list(y = observed_numbers(object), yrep = yrep), dots)
   for (name in c("group", "x")) {
     value <- switch(name, group = group, x = x)
     if (is.null(value)) next
@@ -211,7 +188,6 @@ simulated_numbers <- function(fit, n) {
 #' @exportS3Method DHARMa::getSimulations
 getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", type = "normal", re_formula = NULL,
                                  ...) {
-  refuse_misspelt(list(...), getSimulations.galvi, "DHARMa", "getSimulations")
   kinds <- c("conditional", "unconditional", "user-specified")
   if (first_choice(simulateREs, kinds, "simulateREs") == "unconditional") {
     stop_galvi("argument", paste(
@@ -229,7 +205,6 @@ getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", 
 
 #' @exportS3Method DHARMa::getObservedResponse
 getObservedResponse.galvi <- function(object, ...) {
-  refuse_misspelt(list(...), getObservedResponse.galvi, "DHARMa", "getObservedResponse")
   check_not_counts(object, "simulateResiduals()")
   target <- training_target(object)
   check_observed(object, target, "simulateResiduals()")
@@ -239,7 +214,6 @@ getObservedResponse.galvi <- function(object, ...) {
 # Of trials the probability, of classes the mean of their numbers.
 #' @exportS3Method DHARMa::getFitted
 getFitted.galvi <- function(object, ...) {
-  refuse_misspelt(list(...), getFitted.galvi, "DHARMa", "getFitted")
   target <- training_target(object)
   if (has_classes(object)) {
     p <- class_moments(object, latent_marginals(object, target))$mean
@@ -250,7 +224,6 @@ getFitted.galvi <- function(object, ...) {
 
 #' @exportS3Method DHARMa::getResiduals
 getResiduals.galvi <- function(object, ...) {
-  refuse_misspelt(list(...), getResiduals.galvi, "DHARMa", "getResiduals")
   target <- training_target(object)
   target$y / target$size - getFitted.galvi(object)
 }

@@ -33,6 +33,13 @@ first_choice <- function(x, choices, arg) {
   if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
 }
 
+#' `interval`: lm()'s word "confidence" means a credible interval
+#' @noRd
+check_interval <- function(interval) {
+  if (identical(interval, "confidence")) return("credible")
+  first_choice(interval, c("none", "credible", "prediction"), "interval")
+}
+
 check_level <- function(level, arg = "level") {
   if (is.numeric(level) && length(level) == 1L && !is.na(level) && level > 0 && level < 1) return(level)
   stop_galvi("argument", sprintf(

@@ -111,7 +111,7 @@ predict.galvi <- function(object, newdata,
   type <- first_choice(type, names(types), "type")
   options <- list(
     se.fit = check_flag(se.fit, "se.fit"),
-    interval = first_choice(interval, c("none", "credible", "prediction"), "interval"),
+    interval = check_interval(interval),
     level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance"),
     at = check_values_at(list(times = times, q = q), type)
   )

@@ -8,7 +8,6 @@
 # performance::r2() makes of linear models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
-  refuse_misspelt(list(...), r2.galvi, "performance", "r2")
   if (!is.null(no_shares(model))) {
     return(structure(list(R2 = c(R2 = explained(model))), class = c("r2_generic", "list")))
   }
@@ -47,8 +46,6 @@ check_has_mean <- function(fit, what) {
 # NULL and a warning, as insight's own methods, where there are none.
 #' @exportS3Method insight::get_variance
 get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
-  callers <- c("null_model", "approximation", "tolerance", "model_component", "name_fun", "name_full")
-  refuse_misspelt(list(...), get_variance.galvi, "insight", "get_variance", callers)
   reason <- no_shares(x)
   if (!is.null(reason)) {
     if (verbose) {
@@ -160,7 +157,7 @@ observation_variance <- function(fit, mean, groups) {
 #' @param object A fit of [galvi()].
 #' @param ndraws Number of draws, a positive whole number; 1000 by default.
 #' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty.
+#' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return A vector of `ndraws` values.
 #' @section Errors:
 #' `galvi_error_argument` for responses with classes, stochastic volatilities and infinite variances.
@@ -179,7 +176,6 @@ NULL
 #' @method bayes_R2 galvi
 #' @rawNamespace S3method(rstantools::bayes_R2,galvi)
 bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
-  refuse_dots(list(...), bayes_R2.galvi, "bayes_R2()")
   check_has_mean(object, "bayes_R2()")
   check_has_rows(object, "bayes_R2() needs them all")
   target <- draws_target(object, NULL, re_formula)
@@ -204,7 +200,6 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
 #' @method loo_R2 galvi
 #' @rawNamespace S3method(rstantools::loo_R2,galvi)
 loo_R2.galvi <- function(object, ndraws = 1000, ...) {
-  refuse_dots(list(...), loo_R2.galvi, "loo_R2()")
   check_has_mean(object, "loo_R2()")
   target <- training_target(object)
   check_observed(object, target, "loo_R2()")

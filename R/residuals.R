@@ -176,12 +176,13 @@ count_residuals <- function(fit, target, type) {
 
 #' Normal quantiles of a uniform draw between P(Y < y) and P(Y <= y), or of the latter for continuous
 #' responses, from the nearer tail: an observation far out on the right keeps its distance as one on the left
+#' @param share Where between the two, from 0 to 1, instead of the draw.
 #' @noRd
-quantile_residuals <- function(fit, target) {
+quantile_residuals <- function(fit, target, share = NULL) {
   left <- pit_limits(fit, target)
   right <- pit_limits(fit, target, from_above = TRUE)
   random <- is_discrete(fit) || is_censored(fit) || length(family_type(fit$family)$point)
-  share <- if (random) stats::runif(target$n) else 1
+  if (is.null(share) || !random) share <- if (random) stats::runif(target$n) else 1
   below <- left$lower + share * (left$upper - left$lower)
   above <- right$lower + (1 - share) * (right$upper - right$lower)
   far <- stats::qnorm(pmax(pmin(below, above), 1e-300))

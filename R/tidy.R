@@ -4,76 +4,100 @@
 #' their column names.
 #'
 #' @param x A fit of [galvi()].
-#' @param effects One or more of `"fixed"` for the fixed effects; `"ran_pars"` for the hyperparameters, which are the
-#'   parameters of random effects, of other terms and of the family; and `"ran_vals"` for the effects that
-#'   [`ranef()`][ranef.galvi] returns.
+#' @param effects One or more of `"fixed"` for the fixed effects; `"ran_pars"` for the parameters of random effects, of
+#'   other terms and of the family; and `"ran_vals"` for the effects that [`ranef()`][ranef.galvi] returns. NULL, the
+#'   default, stands for `"fixed"` if the model has only fixed effects and no thresholds, as in broom, else for
+#'   `c("fixed", "ran_pars")`, as in broom.mixed.
 #' @param conf.int If TRUE, add credible intervals. FALSE by default.
 #' @param conf.level Probability of the intervals, between 0 and 1.
 #' @param exponentiate If TRUE, return exp(coefficient) of the fixed effects, such as odds ratios and rate ratios. FALSE
 #'   by default.
 #' @param data,newdata Data to which columns are added: the observations of the fit, or new data.
-#' @param type.predict Scale of `.fitted`: `"response"` or `"link"`.
-#' @param interval Limits `.lower` and `.upper` to add: `"none"` (the default), `"credible"` for the linear predictor or
-#'   the mean response, or `"prediction"` for a new response.
-#' @param ... Must be empty.
-#' @return Data frames.
+#' @param type.predict Scale of `.fitted`: `"response"` or `"link"`; for responses with several classes also `"prob"`.
+#' @param interval Limits `.lower` and `.upper` to add: `"none"` (the default), `"credible"` (or `"confidence"`) for the
+#'   linear predictor or the mean response, or `"prediction"` for a new response.
+#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @return Tibbles; data frames where package tibble is not installed.
 #'
-#'   `tidy()` has one row per effect or parameter, with the columns `effect`; `group`, the term, except if `effects` is
-#'   `"fixed"`; `level`, for `"ran_vals"`; `term`; `estimate`; `std.error`; `conf.low` and `conf.high`, with `conf.int`;
-#'   and `status`, as in `fit$hyper`, for `"ran_pars"`.
-#'   * `"fixed"`: posterior mean and standard deviation. With `exponentiate`, `estimate` is the posterior median of
-#'     exp(coefficient) and `std.error` its posterior standard deviation.
-#'   * `"ran_pars"`: `term` is the name in `fit$hyper` and `estimate` the value there, so a variance is a variance.
-#'     `std.error` is NA; intervals are those of `fit$hyper` (see [galvi-fit]).
+#'   `tidy()` has one row per effect or parameter, with those of these columns that the model needs: `effect`, for models
+#'   with random effects; `component`, for two linear predictors (`"cond"`, or the name of the parameter); `group`,
+#'   the grouping factor of a random effect or the label of another term; `level`, for `"ran_vals"`; `y.level` or
+#'   `response`, the class, or the column of [responses()]; `term`; `estimate`; `std.error`; `conf.low` and
+#'   `conf.high`, with `conf.int`.
+#'   * `"fixed"`: posterior mean and standard deviation. With `exponentiate`, `estimate` is exp(mean), the posterior
+#'     median of exp(coefficient), and `std.error` is multiplied by it (the delta method, as in broom.mixed).
+#'   * `"ran_pars"`: standard deviations and correlations of random effects are named as in broom.mixed:
+#'     `sd__(Intercept)`, `cor__(Intercept).x`, and `sd__Observation` of the group `Residual` for the residual standard
+#'     deviation. Other parameters have their name and value in `fit$hyper`, so that a variance is a variance.
+#'     `std.error` is NA; for intervals see [galvi-fit].
 #'   * `"ran_vals"`: posterior mean and standard deviation. Unlike the conditional standard deviations of lme4, the
 #'     latter include the uncertainty of the fixed effects.
 #'
-#'   `glance()` has one row with `nobs`, `df`, `logLik` (the log evidence or its bound), `gap` and `converged`, see
-#'   [galvi-fit].
+#'   `glance()` has one row with `nobs`; `df`, the number of learned hyperparameters, and `logLik`, the log evidence or
+#'   its bound, both as in [logLik()][logLik.galvi]; `sigma`, NA for families without it; `df.residual`, the number of
+#'   observations less that of the fixed effects; and `converged`.
 #'
 #'   `augment()` adds `.fitted`, `.se.fit`, `.lower` and `.upper` (with `interval`) and `.resid`, the response residual,
-#'   to the data; new data need the response for `.resid`. For responses with several classes, `.fitted` is the most
-#'   probable class, there is a column `.prob_<class>` for each class, and `.resid` is the deviance residual. For
-#'   censored responses `.resid` is the quantile residual.
+#'   to the data; new data need the response for `.resid`. Row names are kept as `.rownames`. For responses with several
+#'   classes, `.fitted` is the most probable class, `.probability` its probability, and `.resid` the deviance residual;
+#'   `type.predict = "prob"` adds a column `.prob_<class>` for each class. For censored responses `.resid` is the
+#'   quantile residual in the middle of the interval that is known to contain it. For [responses()] the columns are matrices with a column for each response.
 #' @seealso [summary()][summary.galvi], [other-packages].
 #' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' # rate ratios
 #' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
-#' generics::tidy(fit, effects = "fixed", conf.int = TRUE, exponentiate = TRUE)
+#' generics::tidy(fit, conf.int = TRUE, exponentiate = TRUE)
 #' generics::glance(fit)
 #' head(generics::augment(fit))
+#'
+#' # as of lme4's fits
+#' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
+#' generics::tidy(fit)
 #' @name tidy.galvi
 NULL
 
 #' @rdname tidy.galvi
 #' @method tidy galvi
 #' @rawNamespace S3method(generics::tidy,galvi)
-tidy.galvi <- function(x, effects = c("fixed", "ran_pars"), conf.int = FALSE, conf.level = 0.95,
-                       exponentiate = FALSE, ...) {
-  refuse_dots(list(...), tidy.galvi, "tidy()")
-  effects <- check_effects(effects)
-  normal <- stats::qnorm(tails(check_level(conf.level, "conf.level")))
+tidy.galvi <- function(x, effects = NULL, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  effects <- if (is.null(effects)) default_effects(x) else check_effects(effects)
+  level <- check_level(conf.level, "conf.level")
+  conf.int <- check_flag(conf.int, "conf.int")
   exponentiate <- check_flag(exponentiate, "exponentiate")
   if (exponentiate && !"fixed" %in% effects) {
     stop_galvi("argument", "`exponentiate = TRUE` is for fixed effects, and `effects` has not \"fixed\".")
   }
   pieces <- list(fixed = tidy_fixed, ran_pars = tidy_hyper, ran_vals = tidy_random)[effects]
-  table <- do.call(rbind, lapply(pieces, function(piece) piece(x)))
-  limits <- table$estimate + outer(table$std.error, normal)
-  own <- match(table$term, x$hyper$name)
-  hyper <- which(table$effect == "ran_pars")
-  limits[hyper, ] <- as.matrix(hyper_at_level(x, conf.level)[own[hyper], c("lwr", "upr")])
-  if (check_flag(conf.int, "conf.int")) table[c("conf.low", "conf.high")] <- list(limits[, 1L], limits[, 2L])
+  table <- do.call(rbind, lapply(pieces, function(piece) piece(x, level)))
   if (exponentiate) table <- exponentiate_fixed(table)
-  shown <- c(
-    "effect", if (!identical(effects, "fixed")) "group", if ("ran_vals" %in% effects) "level", "term",
-    "estimate", "std.error", if (conf.int) c("conf.low", "conf.high"), if ("ran_pars" %in% effects) "status"
+  several <- !all(effects == "fixed")
+  needed <- c(
+    effect = has_groups(x), component = is_distributional(x), group = several, level = "ran_vals" %in% effects,
+    y.level = is_several(x), response = inherits(x, "galvi_wide"), term = TRUE, estimate = TRUE, std.error = TRUE,
+    conf.low = conf.int, conf.high = conf.int
   )
-  table <- table[shown]
-  rownames(table) <- NULL
-  table
+  as_table(table[names(needed)[needed]])
 }
+
+#' A tibble, as broom's functions return, where that package is installed
+#' @noRd
+as_table <- function(table) {
+  rownames(table) <- NULL
+  if (!requireNamespace("tibble", quietly = TRUE)) return(table)
+  tibble::as_tibble(table, .name_repair = "minimal")
+}
+
+default_effects <- function(fit) {
+  specs <- unlist(predictor_specs(fit$design), recursive = FALSE)
+  fixed <- all(vapply(specs, function(spec) spec$type == fixed_label, NA)) && !is_ordinal(fit)
+  c("fixed", if (!fixed) "ran_pars")
+}
+
+has_groups <- function(fit) any(term_can(unlist(predictor_specs(fit$design), recursive = FALSE), "grouped"))
+
+# Classes with a linear predictor each.
+is_several <- function(fit) n_latents(fit) > 1L && !is_distributional(fit)
 
 check_effects <- function(effects) {
   if (!is.character(effects) || !length(effects)) check_choice(effects, tidy_effects, "effects")
@@ -82,56 +106,109 @@ check_effects <- function(effects) {
 
 tidy_effects <- c("fixed", "ran_pars", "ran_vals")
 
-#' Rows of tidy(), all columns but the limits
+#' Rows of tidy(), with all columns
+#' @param limits A matrix of two columns; NULL for those of normal distributions with these means and sds.
 #' @noRd
-tidy_rows <- function(effect, term, estimate, std.error, group = NA_character_, level = NA_character_,
-                      status = NA_character_) {
+tidy_rows <- function(effect, term, estimate, std.error, level, limits = NULL, group = NA_character_,
+                      unit = NA_character_, class = NA_character_, component = "cond") {
   n <- length(estimate)
+  if (is.null(limits)) limits <- estimate + outer(rep_len(std.error, n), stats::qnorm(tails(level)))
   data.frame(
-    effect = rep_len(effect, n), group = rep_len(group, n), level = rep_len(level, n),
-    term = rep_len(as.character(term), n), estimate = estimate, std.error = rep_len(std.error, n),
-    status = rep_len(status, n), row.names = NULL
+    effect = rep_len(effect, n), component = rep_len(component, n), group = rep_len(group, n),
+    level = rep_len(unit, n), y.level = rep_len(class, n), response = rep_len(class, n),
+    term = rep_len(as.character(term), n), estimate = unname(estimate), std.error = unname(rep_len(std.error, n)),
+    conf.low = unname(limits[, 1L]), conf.high = unname(limits[, 2L]), row.names = NULL
   )
 }
 
-tidy_fixed <- function(fit) {
+tidy_fixed <- function(fit, level) {
+  if (inherits(fit, "galvi_wide")) return(tidy_columns(fit, level))
   V <- vcov.galvi(fit)
-  tidy_rows("fixed", rownames(V), coefficient_means(fit), unname(sqrt(diag(V))))
+  names <- rownames(V)
+  limits <- if (length(names)) coefficient_limits(fit, level)
+  if (is_several(fit)) {
+    q <- nrow(V) / n_latents(fit)
+    class <- rep(latent_names(fit), each = q)
+    names <- substring(names, nchar(class) + 2L)
+  }
+  tidy_rows("fixed", names, coefficient_means(fit), sqrt(diag(V)), level, limits,
+    class = if (is_several(fit)) class else NA_character_, component = component_of(fit, names))
 }
 
-tidy_hyper <- function(fit) {
-  hyper <- without_prior_sds(fit$hyper)
-  tidy_rows("ran_pars", hyper$name, hyper$estimate, NA_real_, group = hyper$term, status = hyper$status)
+#' Which linear predictor coefficients belong to, by their names
+#' @noRd
+component_of <- function(fit, names) {
+  second <- fit$design$second$name
+  if (is.null(second)) return("cond")
+  ifelse(startsWith(as.character(names), coefficient_prefix(second)), second, "cond")
 }
 
-tidy_random <- function(fit) {
-  none <- tidy_rows("ran_vals", NULL, numeric(), numeric())
+#' Intercepts and slopes of each column of responses(); learned as points they have no standard deviation
+#' @noRd
+tidy_columns <- function(fit, level) {
+  beta <- coef.galvi_wide(fit)
+  V <- vcov.galvi(fit)
+  sd <- if (nrow(V) == length(beta)) sqrt(diag(V)) else NA_real_
+  terms <- or_else(colnames(beta), as.character(seq_len(ncol(beta))))
+  tidy_rows("fixed", rep(terms, each = nrow(beta)), as.vector(beta), sd, level, class = rownames(beta))
+}
+
+#' Standard deviations and correlations of groups, then all other hyperparameters but fixed priors of coefficients
+#' @noRd
+tidy_hyper <- function(fit, level) {
+  covariances <- random_covariances(fit, level = level)
+  groups <- if (length(covariances)) as.data.frame.VarCorr.galvi(covariances)
+  groups <- groups[!is.na(groups$var1), ]
+  hyper <- hyper_at_level(fit, level)
+  hyper <- hyper[!of_random_effects(fit), ]
+  hyper <- without_prior_sds(hyper)
+  residual <- hyper$term == "gaussian" & hyper$parameter == "variance"
+  as_sd <- function(x) ifelse(residual, sqrt(pmax(x, 0)), x)
+  second <- fit$design$second$name
+  later <- if (is.null(second)) rep(FALSE, nrow(hyper)) else startsWith(hyper$name, paste0(second, "."))
+  rbind(
+    if (length(groups)) tidy_rows(
+      "ran_pars", ifelse(is.na(groups$var2), paste0("sd__", groups$var1),
+        paste0("cor__", groups$var1, ".", groups$var2)),
+      groups$sdcor, NA_real_, level, as.matrix(groups[c("lwr", "upr")]), group = groups$grp,
+      component = component_of(fit, groups$var1)
+    ),
+    tidy_rows(
+      "ran_pars", ifelse(residual, "sd__Observation", hyper$parameter), as_sd(hyper$estimate), NA_real_, level,
+      cbind(as_sd(hyper$lwr), as_sd(hyper$upr)), group = ifelse(residual, "Residual", hyper$term),
+      component = ifelse(later, second, "cond")
+    )
+  )
+}
+
+tidy_random <- function(fit, level) {
+  none <- tidy_rows("ran_vals", NULL, numeric(), numeric(), level)
   rows <- lapply(random_effects(fit), function(effects) {
     spec <- effects$spec
     # of levels of a factor: intercepts, or slopes of a number `by`; else of columns
     by <- if (!is.null(effects$effect)) {
       effects$effect
     } else if (!is.null(spec$by) && is.null(spec$by_levels)) variable_name(spec$by) else "(Intercept)"
-    term <- rep_len(if (is_field(spec)) by else effects$names, length(effects$names))
-    level <- if (!is.null(effects$effect)) effects$level else if (is_field(spec)) effects$names else NA_character_
-    classes <- colnames(effects$mean)
-    if (length(classes)) term <- paste(rep(classes, each = length(term)), term, sep = ":")
+    n <- length(effects$names)
+    term <- rep_len(if (is_field(spec)) by else effects$names, n)
+    unit <- if (!is.null(effects$effect)) effects$level else if (is_field(spec)) effects$names else NA_character_
+    group <- if (isTRUE(term_type(spec)$grouped)) effect_group(spec) else spec$label
+    classes <- or_else(colnames(effects$mean), NA_character_)
     tidy_rows(
-      "ran_vals", term, as.vector(effects$mean), as.vector(effects$sd), group = spec$label,
-      level = rep_len(level, length(effects$mean))
+      "ran_vals", rep(term, length(classes)), as.vector(effects$mean), as.vector(effects$sd), level, group = group,
+      unit = rep(rep_len(unit, n), length(classes)), class = rep(classes, each = n)
     )
   })
   do.call(rbind, c(list(none), unname(rows)))
 }
 
-#' The posterior of exp(beta), beta ~ N(m, s^2): median exp(m), sd exp(m + s^2 / 2) sqrt(exp(s^2) - 1)
+#' exp(beta), beta ~ N(m, s^2): median and limits are those of beta transformed; sd by the delta method, exp(m) s
 #' @noRd
 exponentiate_fixed <- function(table) {
   at <- table$effect == "fixed"
-  sd <- table$std.error[at]
-  table$std.error[at] <- exp(table$estimate[at] + sd^2 / 2) * sqrt(expm1(sd^2))
-  limits <- intersect(c("estimate", "conf.low", "conf.high"), names(table))
+  limits <- c("estimate", "conf.low", "conf.high")
   table[at, limits] <- exp(table[at, limits])
+  table$std.error[at] <- table$estimate[at] * table$std.error[at]
   table
 }
 
@@ -139,79 +216,9 @@ exponentiate_fixed <- function(table) {
 #' @method glance galvi
 #' @rawNamespace S3method(generics::glance,galvi)
 glance.galvi <- function(x, ...) {
-  refuse_dots(list(...), glance.galvi, "glance()", "gof_map") # of modelsummary()
   value <- logLik.galvi(x)
-  data.frame(
-    nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), gap = x$convergence$gap,
-    converged = x$convergence$converged
-  )
-}
-
-#' @rdname tidy.galvi
-#' @method augment galvi
-#' @rawNamespace S3method(generics::augment,galvi)
-augment.galvi <- function(x, data = stats::model.frame(x), newdata = NULL,
-                          type.predict = c("response", "link"),
-                          interval = c("none", "credible", "prediction"), conf.level = 0.95, ...) {
-  refuse_dots(list(...), augment.galvi, "augment()")
-  type <- first_choice(type.predict, c("response", "link"), "type.predict")
-  interval <- first_choice(interval, c("none", "credible", "prediction"), "interval")
-  level <- check_level(conf.level, "conf.level")
-  out <- if (is.null(newdata)) augmented_rows(x, data) else as_new_data(newdata)
-  # the rows that the fit used, without places for those that it left out
-  if (is.null(newdata) && nrow(out) == x$nobs) x$na.action <- NULL
-  if (has_classes(x) && type == "response") {
-    if (interval != "none") check_no_classes(x, sprintf("`interval = \"%s\"`", interval))
-    out <- add_columns(out, augment_classes(x, newdata))
-  } else {
-    check_one_latent(x, "augment(type.predict = \"link\")")
-    out <- add_columns(out, augment_numbers(x, newdata, type, interval, level))
-  }
-  if (is.null(newdata) || has_response(x, newdata)) {
-    kind <- if (has_classes(x)) "deviance" else if (is_censored(x)) "quantile" else "response"
-    out$.resid <- unname(residuals.galvi(x, kind, newdata = newdata))
-  }
-  out
-}
-
-#' `data` of augment(): the rows of the fit, or also those that it left out where na.exclude keeps their
-#' places
-#' @noRd
-augmented_rows <- function(fit, data) {
-  if (!is.data.frame(data)) {
-    stop_galvi("argument", sprintf("`data` must be a data frame, not %s.", describe(data)))
-  }
-  rows <- c(fit$nobs, length(stats::naresid(fit$na.action, numeric(fit$nobs))))
-  if (nrow(data) %in% rows) return(data)
-  stop_galvi("argument", sprintf(
-    "`data` must have a row per observation of the fit, %s, not %d; other data are `newdata`.",
-    paste(unique(rows), collapse = " or "), nrow(data)
+  as_table(data.frame(
+    nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), sigma = or_else(sigma.galvi(x), NA_real_),
+    df.residual = if (inherits(x, "galvi_wide")) NA_integer_ else get_df.galvi(x, "residual"), converged = x$convergence$converged
   ))
-}
-
-#' Is all that the response is made of in `newdata`?
-#' @noRd
-has_response <- function(fit, newdata) all(all.vars(fit$formula[[2L]]) %in% names(newdata))
-
-add_columns <- function(data, columns) {
-  data[names(columns)] <- columns
-  data
-}
-
-augment_numbers <- function(fit, newdata, type, interval, level) {
-  predicted <- predict.galvi(fit, newdata, type = type, se.fit = TRUE, interval = interval, level = level)
-  limits <- if (interval != "none") list(.lower = "lwr", .upper = "upr")
-  value <- as.matrix(predicted$fit)
-  c(
-    list(.fitted = unname(value[, 1L]), .se.fit = unname(predicted$se.fit)),
-    lapply(limits, function(column) unname(value[, column]))
-  )
-}
-
-augment_classes <- function(fit, newdata) {
-  prob <- predict.galvi(fit, newdata, type = "prob")
-  columns <- lapply(stats::setNames(seq_len(ncol(prob)), paste0(".prob_", colnames(prob))), function(j) {
-    unname(prob[, j])
-  })
-  c(list(.fitted = unname(predict.galvi(fit, newdata, type = "class"))), columns)
 }

@@ -35,13 +35,19 @@
 VarCorr.galvi <- function(x, sigma = 1, level = 0.95, ...) {
   refuse_dots(list(...), VarCorr.galvi, "VarCorr()")
   sigma <- check_number(sigma, "sigma", 0, open_lower = TRUE)
-  blocks <- covariance_blocks(x, x$posterior$hyper, sigma)
-  if (!length(blocks)) {
+  covariances <- random_covariances(x, sigma, check_level(level))
+  if (!length(covariances)) {
     stop_galvi("argument", "The fit has no random effects: VarCorr() is about terms such as (1 + x | g).")
   }
-  limits <- hyper_quantiles(x$hyper_posterior, x$model, x$posterior$hyper, tails(check_level(level)))
-  structure(blocks,
-    lwr = covariance_blocks(x, limits[, 1L], sigma), upr = covariance_blocks(x, limits[, 2L], sigma),
+  covariances
+}
+
+#' What VarCorr() returns, of length 0 without random effects
+#' @noRd
+random_covariances <- function(fit, sigma = 1, level = 0.95) {
+  limits <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, tails(level))
+  structure(covariance_blocks(fit, fit$posterior$hyper, sigma),
+    lwr = covariance_blocks(fit, limits[, 1L], sigma), upr = covariance_blocks(fit, limits[, 2L], sigma),
     class = "VarCorr.galvi"
   )
 }

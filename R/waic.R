@@ -10,7 +10,7 @@
 #' shows their number. [loo()][loo.galvi] is more robust and should be preferred.
 #'
 #' @param x A fit of [galvi()].
-#' @param ... Must be empty.
+#' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return A list of classes `galvi_waic`, `waic` and `loo`, for use in `loo::loo_compare()`: `estimates`, a matrix with
 #'   columns `Estimate` and `SE` and rows `elpd_waic`, `p_waic` (the effective number of parameters) and `waic` = -2
 #'   `elpd_waic`; and `pointwise`, a matrix of the same three measures for each row.
@@ -29,7 +29,6 @@
 #' @method waic galvi
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
-  check_no_dots(list(...), "x", "waic()")
   check_has_rows(x, "the WAIC needs them all")
   if (n_latents(x) > 1L && !is_distributional(x)) {
     stop_galvi("argument", sprintf(

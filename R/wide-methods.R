@@ -58,7 +58,7 @@ predict.galvi_wide <- function(object, newdata,
   cells <- entry_numbers(entries, grid$units, wide$items)
   fit <- grid$fit
   frame <- entry_frame(grid, cells, wide$items)
-  interval <- first_choice(interval, c("none", "credible", "prediction"), "interval")
+  interval <- check_interval(interval)
   predicted <- by_part(fit, fit$model_part[(cells - 1L) %/% grid$n + 1L], function(view, rows) {
     out <- predict.galvi(view, frame[rows, , drop = FALSE], type = type, se.fit = se.fit, interval = interval,
       level = level, probs = probs, q = q, re_formula = re_formula)

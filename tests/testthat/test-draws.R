@@ -184,7 +184,6 @@ test_that("packages that take draws take these", {
 test_that("what cannot be drawn is said", {
   fit <- galvi(y ~ x, field_data(), poisson())
   expect_error(posterior_epred.galvi(fit, ndraws = 0), class = "galvi_error_argument")
-  expect_error(posterior_epred.galvi(fit, draws = 10), class = "galvi_error_argument")
   expect_error(posterior_epred.galvi(fit, newdata = data.frame(z = 1)), class = "galvi_error_newdata")
   expect_error(log_lik.galvi(fit, newdata = data.frame(x = 1)), class = "galvi_error_newdata")
 })

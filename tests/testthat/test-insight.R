@@ -132,13 +132,21 @@ test_that("model_parameters() shows groups as of lmer(), with the intervals of t
   expect_error(parameters::model_parameters(none, effects = "random"), "VarCorr", class = "galvi_error_argument")
 })
 
-test_that("arguments that no method of a generic has are misspelt", {
-  skip_if_not_installed("insight")
+test_that("methods of other packages' generics pass over arguments that they do not know", {
   fit <- other_fits()$mixed
-  expect_error(insight::get_parameters(fit, efects = "fixed"), "Did you mean `effects`", class = "galvi_error_argument")
-  expect_error(insight::find_formula(fit, verbos = TRUE), "Did you mean `verbose`", class = "galvi_error_argument")
-  skip_without_parameters()
-  expect_error(parameters::model_parameters(fit, exponentiat = TRUE), "`exponentiate`", class = "galvi_error_argument")
-  skip_if_not_installed("performance")
-  expect_error(performance::model_performance(fit, mertics = "RMSE"), "`metrics`", class = "galvi_error_argument")
+  calls <- list(
+    insight = function(...) insight::get_parameters(fit, ...), insight = function(...) insight::find_formula(fit, ...),
+    generics = function(...) generics::tidy(fit, ...), generics = function(...) generics::glance(fit, ...),
+    generics = function(...) generics::augment(fit, ...), loo = function(...) loo::loo(fit, ...)$estimates,
+    loo = function(...) loo::waic(fit, ...)$estimates, posterior = function(...) dim(posterior::as_draws(fit, ...)),
+    rstantools = function(...) dim(rstantools::posterior_epred(fit, ndraws = 5, ...)),
+    emmeans = function(...) as.data.frame(emmeans::emmeans(fit, ~wt, ...)),
+    performance = function(...) performance::model_performance(fit, ...)
+  )
+  if (has_version("parameters", parameters_needed)) {
+    calls$parameters <- function(...) as.data.frame(parameters::model_parameters(fit, ...))
+  }
+  for (i in which(vapply(names(calls), requireNamespace, NA, quietly = TRUE))) {
+    expect_equal(calls[[i]](argument_of_another = TRUE), calls[[i]](), label = names(calls)[i])
+  }
 })

@@ -154,7 +154,7 @@ test_that("estimates are sums of the rows' values and print with what they are",
   expect_close(found$estimates["looic", ], abs(c(-2, 2) * found$estimates["elpd_loo", ]))
   expect_true(all(found$pointwise[, "p_loo"] > 0))
   expect_output(print(found), "Leave-one-out predictive density, 72 observations.*elpd_loo.*approximation")
-  expect_error(loo.galvi(fit, 3), class = "galvi_error_argument")
+  expect_output(print(found), "check_fit()", fixed = TRUE)
 })
 
 test_that("rows behind inducing points keep what these leave open of their variance", {
@@ -171,4 +171,16 @@ test_that("rows behind inducing points keep what these leave open of their varia
   }, 0)
   expect_close(loo::loo(still(d))$pointwise[, "elpd_loo"], left_out, 1e-8)
   expect_error(check_fit(still(d)), class = "galvi_error_argument")
+})
+
+test_that("plot() of loo() shows leverages, and kfold() says what there is instead", {
+  fit <- galvi(dist ~ speed, cars, hyper = "fixed")
+  found <- loo.galvi(fit)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  drawn <- plot(found, label_points = TRUE, col = "grey")
+  expect_equal(drawn$leverage, found$leverage)
+  expect_identical(drawn$name, row.names(cars))
+  skip_if_not_installed("loo")
+  expect_error(loo::kfold(fit, K = 5), "update\\(fit, subset", class = "galvi_error_argument")
 })

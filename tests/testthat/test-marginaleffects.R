@@ -59,7 +59,7 @@ test_that("differences along gp() are drawn jointly", {
   expect_equal(found$conf.high - found$conf.low, 2 * qnorm(0.975) * sd, tolerance = 0.1)
 })
 
-test_that("`re_formula` is that of predict(), and a misspelt argument is refused", {
+test_that("`re_formula` is that of predict()", {
   skip_without_marginaleffects()
   local_null_operator()
   set.seed(1)
@@ -71,7 +71,6 @@ test_that("`re_formula` is that of predict(), and a misspelt argument is refused
   expect_lt(max(abs(found$estimate - wanted$fit) / wanted$se.fit), 4 / sqrt(2000))
   expect_equal(found$conf.high - found$conf.low, unname(2 * qnorm(0.975) * wanted$se.fit), tolerance = 0.1)
   # in an error of its own
-  expect_error(suppressWarnings(marginaleffects::predictions(fit, re_formla = NA)), "Did you mean `re_formula`")
 })
 
 test_that("plots draw the predictions, comparisons and slopes", {

@@ -25,7 +25,6 @@ test_that("car::Anova() tests the terms that it names", {
   random <- car::Anova(galvi(mpg ~ wt + cyl + (1 | gear), d))
   expect_identical(rownames(random), c("wt", "cyl"))
   expect_identical(random$Df, c(1, 2))
-  expect_error(car::Anova(fit, typed = 3), "Did you mean `type`", class = "galvi_error_argument")
   expect_error(car::Anova(small_fit("gaussian")), "fixed effects", class = "galvi_error_argument")
   expect_error(car::Anova(family_fit("categorical")), "3 per observation", class = "galvi_error_argument")
   expect_equal(car::linearHypothesis(fit, "hp = 0")$Chisq[2], car::Anova(fit)["hp", "Chisq"])
@@ -54,7 +53,7 @@ test_that("lmtest::coeftest() is that of lm(), and refuses a matrix of coefficie
 test_that("broom's tables have the numbers of lm() and glm()", {
   skip_if_not_installed("broom")
   twin <- lm_twin(mpg ~ wt + cyl)
-  ours <- broom::tidy(twin$ours, effects = "fixed")
+  ours <- broom::tidy(twin$ours)
   theirs <- broom::tidy(twin$theirs)
   expect_identical(ours$term, theirs$term)
   expect_equal(ours$estimate, theirs$estimate, tolerance = tol$solve)
@@ -63,7 +62,7 @@ test_that("broom's tables have the numbers of lm() and glm()", {
   rows <- broom::augment(twin$ours)
   expect_equal(rows$.fitted, broom::augment(twin$theirs)$.fitted, tolerance = tol$solve)
   for (twin in glm_twins()) {
-    expect_equal(broom::tidy(twin$ours, effects = "fixed")$estimate, broom::tidy(twin$theirs)$estimate, tolerance = 0.05)
+    expect_equal(broom::tidy(twin$ours)$estimate, broom::tidy(twin$theirs)$estimate, tolerance = 0.05)
   }
   for (fit in other_fits()) {
     expect_identical(nrow(broom::glance(fit)), 1L)
@@ -222,4 +221,46 @@ test_that("sjPlot's table and plot have the coefficients of lm()", {
   effect <- function(fit) suppressMessages(sjPlot::plot_model(fit, type = "eff", terms = c("wt", "cyl"))$data)
   expect_equal(effect(twin$ours)$predicted, effect(twin$theirs)$predicted, tolerance = 1e-6)
   expect_equal(effect(twin$ours)$std.error, effect(twin$theirs)$std.error, tolerance = 1e-6)
+})
+
+test_that("mice pools imputations as of lm(), to one per cent of the standard errors", {
+  skip_if_not_installed("mice")
+  imputed <- mice::mice(mice::nhanes, m = 3, maxit = 2, printFlag = FALSE, seed = 1)
+  fits <- lapply(seq_len(3), function(i) galvi(chl ~ age + bmi, mice::complete(imputed, i), prior = flat_prior))
+  theirs <- lapply(seq_len(3), function(i) lm(chl ~ age + bmi, mice::complete(imputed, i)))
+  pooled <- lapply(list(fits, theirs), function(fits) summary(mice::pool(mice::as.mira(fits)), conf.int = TRUE))
+  columns <- c("estimate", "std.error", "df", "2.5 %", "97.5 %")
+  for (column in columns) {
+    difference <- pooled[[1]][[column]] - pooled[[2]][[column]]
+    unit <- if (column == "df") pooled[[2]]$df else pooled[[2]]$std.error
+    expect_lt(max(abs(difference / unit)), 0.01, label = column)
+  }
+})
+
+test_that("what draws nothing leaves the random numbers as they were, also where there are none yet", {
+  before <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  on.exit(if (!is.null(before)) assign(".Random.seed", before, globalenv()))
+  if (!is.null(before)) rm(".Random.seed", envir = globalenv())
+  drawn <- function() exists(".Random.seed", globalenv(), inherits = FALSE)
+  for (fit in other_fits()) {
+    predict(fit)
+    summary(fit)
+    tidy.galvi(fit, conf.int = TRUE)
+    loo.galvi(fit)
+    expect_false(drawn(), label = deparse(fit$call$formula))
+  }
+  galvi(mpg ~ wt + gp(hp, inducing = 8), mtcars, method = "natural_gradient")
+  galvi(mpg ~ wt + gp(hp), mtcars, hyper = "integrate")
+  expect_false(drawn())
+  # this one does draw, and writes the generator's state back
+  stochastic <- function() galvi(am ~ wt, mtcars, binomial(), method = "stochastic", hyper = "fixed")
+  set.seed(1)
+  first <- .Random.seed
+  stochastic()
+  expect_false(identical(.Random.seed, first))
+})
+
+test_that("future finds no random numbers in a fit", {
+  skip_if_not_installed("future")
+  expect_warning(future::value(future::future(galvi(am ~ wt, mtcars, binomial()))), NA)
 })

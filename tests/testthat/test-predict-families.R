@@ -97,7 +97,7 @@ test_that("coefficients of several latents are class x column in every accessor"
   expect_identical(rownames(confint(fit)), names)
   expect_equal(rowMeans(confint(fit)), as.vector(t(beta)), ignore_attr = TRUE)
   expect_identical(rownames(summary(fit)$coefficients), names)
-  expect_identical(tidy.galvi(fit, "fixed")$term, names)
+  expect_identical(with(tidy.galvi(fit, "fixed"), paste(y.level, term, sep = ":")), names)
   expect_equal(predict(fit, data.frame(x = 0.5), type = "link"), t(beta %*% c(1, 0.5)), ignore_attr = TRUE,
     tolerance = 1e-6)
   expect_output(print(fit), "eel")

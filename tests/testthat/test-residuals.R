@@ -115,7 +115,7 @@ test_that("summaries show thresholds in a block of their own, and count them", {
   expect_false(any(grepl("cumulative\\.", capture.output(print(s)))))
   expect_identical(attr(logLik(fit), "df"), sum(fit$hyper$status != "fixed"))
   expect_gte(attr(logLik(fit), "df"), 2L)
-  expect_true("cumulative.low|medium" %in% tidy.galvi(fit)$term)
+  expect_true("low|medium" %in% tidy.galvi(fit)$term)
   expect_identical(fit$hyper$term[fit$hyper$name == "cumulative.low|medium"], "cumulative")
   expect_output(print(family_fit("cumulative")), "Thresholds \\(fixed\\)")
 })
@@ -132,7 +132,10 @@ test_that("every family prints, summarises, tidies and augments", {
     expect_true(all(c(".fitted", ".resid") %in% names(wide)))
   }
   expect_identical(names(augment.galvi(family_fit("categorical"))),
-    c("y", "x", ".fitted", ".prob_cat", ".prob_dog", ".prob_eel", ".resid"))
+    c("y", "x", ".fitted", ".probability", ".resid"))
+  each <- augment.galvi(family_fit("categorical"), type.predict = "prob")
+  expect_identical(names(each)[4:7], c(".probability", ".prob_cat", ".prob_dog", ".prob_eel"))
+  expect_equal(each$.probability, do.call(pmax, unname(as.list(each[5:7]))))
   expect_equal(sigma(family_fit("laplace")), 1)
   expect_equal(sigma(family_fit("student")), 1)
 })
