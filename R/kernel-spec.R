@@ -58,6 +58,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
   facts <- facts_of_kernel(kernel)
   owner <- if (facts$acts_on_columns) rep(seq_along(used), lengths(used)) else integer()
   columns <- as.integer(unlist(used))[seq_along(owner)]
+  if (facts$one_input && length(columns) != 1L) stop_several_inputs(kernel, names(used))
   x <- inputs$matrix[, columns, drop = FALSE]
   hyper <- lapply(stats::setNames(nm = facts$parameters$name), function(name) {
     parameter <- parameter_of(kernel, name)
@@ -81,6 +82,13 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list()),
     if (!is.null(kernel$functions)) list(functions = kernel$functions)
   )
+}
+
+stop_several_inputs <- function(kernel, names) {
+  stop_galvi("kernel", sprintf(
+    "%s() acts on one numeric input, not on %s: give `columns`, as in %s.", kernel$type, quote_names(names),
+    sprintf("%s(..., columns = %s)", kernel$type, dQuote(names[1L], FALSE))
+  ))
 }
 
 # The columns of the input matrix for each variable that a kernel uses: a list named by variable.
@@ -173,6 +181,8 @@ register_parameter <- function(register, parameter, name, value, start, learned)
   given <- if (parameter$role != "period") known_start(value)
   if (!is.null(given)) bounds <- range(bounds, given * c(1e-2, 1e2))
   is_variance <- parameter$role == "variance"
+  # a period is what the user knows
+  if (parameter$role == "period" && !is_value(value)) value <- fixed(value)
   register(
     name, value, default = start, lower = bounds[1L], upper = bounds[2L], variance = is_variance,
     learned = learned || !is_variance, guessed = parameter$role == "lengthscale" && is.null(value)

@@ -17,6 +17,7 @@
 #' | `matern52` | `variance * (1 + sqrt(5) r + 5 r^2 / 3) * exp(-sqrt(5) r)`, twice differentiable |
 #' | `rational_quadratic` | `variance * (1 + r^2 / (2 alpha))^-alpha`: a mixture of `se` over lengthscales |
 #' | `periodic` | `variance * exp(-2 * sum_j sin(pi (x_j - z_j) / period)^2 / lengthscale^2)` |
+#' | `cosine` | `variance * cos(2 pi (x - z) / period)`: a single harmonic of one input |
 #' | `linear` | `variance * sum_j x_j z_j`; with `ard = TRUE`, `sum_j variance_j x_j z_j` |
 #' | `polynomial` | `variance * (constant + sum_j x_j z_j)^degree` |
 #' | `constant` | `variance` |
@@ -24,7 +25,8 @@
 #'
 #' @section Starting values, fixed values and priors:
 #' A number is a starting value, `fixed(2)` fixes the parameter, and a prior such as [log_normal()] makes the estimate a
-#' posterior mode, see [priors]. With `ard = TRUE` a vector gives one value per variable. `degree` is always fixed.
+#' posterior mode, see [priors]. With `ard = TRUE` a vector gives one value per variable. A period is held as typed:
+#' `periodic(12)` has the period 12, `periodic(learn(12))` starts there and learns it. `degree` is always fixed.
 #'
 #' The default NULL takes a starting value from the data:
 #' * `lengthscale`: the median of the positive distances between rows, in the columns of the kernel and per variable
@@ -58,7 +60,8 @@
 #'   also a vector or list with one per variable.
 #' @param lengthscale Distance over which the function varies, in the units of the inputs (for `periodic` without unit).
 #'   As `variance`; with `ard = TRUE` also a vector or list with one per variable.
-#' @param period Period, in the units of the input. Required: a number is a starting value, and `fixed(12)` fixes it.
+#' @param period Period, in the units of the input. Required. A number is held; `learn(12)` starts there, and a prior
+#'   makes it a posterior mode.
 #' @param alpha Shape of `rational_quadratic`, as `variance`. The kernel tends to `se` as `alpha` grows.
 #' @param degree Degree of the polynomial, a positive whole number.
 #' @param constant Constant in `polynomial`, as `variance`.
@@ -78,7 +81,7 @@
 #' # a starting value and a fixed variance; a sum; a periodic function that changes slowly
 #' se(lengthscale = 2, variance = fixed(1))
 #' matern32(ard = TRUE) + linear(columns = "x1")
-#' periodic(period = fixed(12)) * matern52(lengthscale = log_normal(log(60), 1))
+#' periodic(period = 12) * matern52(lengthscale = log_normal(log(60), 1))
 #'
 #' # automatic relevance determination: one lengthscale for each input
 #' fit <- galvi(mpg ~ gp(wt, hp, qsec, kernel = se(ard = TRUE)), data = mtcars)
@@ -86,7 +89,7 @@
 #'
 #' # a trend and a yearly cycle
 #' d <- data.frame(y = as.numeric(log(AirPassengers)), month = 1:144)
-#' fit <- galvi(y ~ month + gp(month, kernel = periodic(period = fixed(12))), data = d)
+#' fit <- galvi(y ~ month + gp(month, kernel = periodic(12)), data = d)
 #' predict(fit, data.frame(month = 145:147), interval = "prediction")
 #' @name kernels
 NULL
@@ -142,12 +145,21 @@ rational_quadratic <- function(variance = NULL, lengthscale = NULL, alpha = 1, c
 #' @rdname kernels
 #' @export
 periodic <- function(period, variance = NULL, lengthscale = NULL, columns = NULL, ard = FALSE) {
-  if (missing(period) || is.null(period)) {
-    stop_galvi("kernel", paste(
-      "`period` of periodic() is required:", "periodic(12) starts there, periodic(fixed(12)) fixes it."
-    ))
-  }
+  if (missing(period) || is.null(period)) stop_no_period("periodic")
   kernel_from("periodic", environment())
+}
+
+#' @rdname kernels
+#' @export
+cosine <- function(period, variance = NULL, columns = NULL) {
+  if (missing(period) || is.null(period)) stop_no_period("cosine")
+  kernel_from("cosine", environment())
+}
+
+stop_no_period <- function(type) {
+  stop_galvi("kernel", sprintf(
+    "`period` of %1$s() is required: %1$s(12) holds it at 12, %1$s(learn(12)) starts there.", type
+  ))
 }
 
 #' @rdname kernels

@@ -62,20 +62,26 @@ term_relevance <- function(fit) {
 #' @noRd
 part_relevance <- function(fit, t) {
   term <- prior_terms(fit$model)[[t]]
-  if (is.null(term$kernel) || !is_sum(term$kernel) || !is_full(fit$model)) return(NULL)
+  kernel <- term_kernels(term)[[1L]]
+  if (is.null(kernel) || !is_sum(kernel) || !is_full(fit$model)) return(NULL)
   rows <- lapply(fit$model$designs, subset_rows, spread_rows(nrow(fit$data), relevance_rows))
-  relevance <- vapply(seq_along(term$kernel$parts), function(part) {
+  relevance <- vapply(seq_along(kernel$parts), function(part) {
     only <- fit
     only$model <- change_terms(fit$model, function(term, at) {
-      if (at == t) term$kernel <- term$kernel$parts[[part]]
-      term
+      if (at != t) return(term)
+      parts <- lapply(term_kernels(term), function(kernel) kernel$parts[[part]])
+      term[c("kernel", "kernels")] <- NULL
+      c(term, list(kernels = parts))
     })
     spread(term_means(only, rows)[, t, ])
   }, 1)
-  names <- vapply(term$kernel$parts, kernel_phrase, "")
+  names <- vapply(kernel$parts, kernel_phrase, "")
   if (length(fit$design$specs) > 1L) names <- paste0(term$label, ": ", names)
   stats::setNames(relevance, make.unique(names))
 }
+
+# One, or one for each level of a factor `by`.
+term_kernels <- function(term) if (is.null(term$kernels)) list(term$kernel) else term$kernels
 
 kernel_phrase <- function(kernel) {
   if (!length(kernel$parts)) return(kernel$type)

@@ -152,7 +152,8 @@ finite_rows <- function(spec, x, frame) {
   list(W = W)
 }
 
+# The factors of the variances of all columns. finite: one set of columns, which all levels share, or one for each.
 finite_factors <- function(finite, spec) {
-  copies <- if (is.null(spec$by_levels)) 1L else length(spec$by_levels)
-  finite$factors[rep(seq_len(nrow(finite$factors)), copies), , drop = FALSE]
+  if (length(finite) == 1L) finite <- rep(finite, max(1L, length(spec$by_levels)))
+  do.call(rbind, lapply(finite, `[[`, "factors"))
 }

@@ -31,7 +31,11 @@
 #'   not given start at values from the data: lengthscales at the median distance between rows or a fraction of it,
 #'   variances at the variance of the response if the link is the identity and at 1 otherwise.
 #' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
-#'   function of its own. These are independent and share their hyperparameters.
+#'   function of its own, independent of those of the other levels, with hyperparameters as `by_hyper` says.
+#' @param by_hyper For a factor `by`: `"each"` (the default, as in mgcv and brms) for lengthscales and variances of its
+#'   own for each level, with names such as `gp(x, by = f)[a].lengthscale` for level a, or `"shared"` for one set for
+#'   all levels, which is worth more where levels have few rows. A value or prior given in `kernel` applies to all
+#'   levels.
 #' @param inducing NULL (the default) for the full Gaussian process. For a sparse one, the number M of inducing points,
 #'   which start at cluster centres of the inputs ([stats::kmeans()]), or the points themselves: a matrix or data frame
 #'   with a column per input, in the units of the inputs (of log(x) for an input `log(x)`). The points are learned
@@ -57,7 +61,8 @@
 #' "fitc"` is combined with a method that cannot average the likelihood; `galvi_error_size` if the full process needs
 #' more memory than there is; `galvi_error_newdata` if a factor in `newdata` has a new level.
 #'
-#' `galvi_message_scale` suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
+#' `galvi_message_by` names `by_hyper = "shared"` where a factor `by` has more than 20 levels. `galvi_message_scale`
+#' suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
 #' differ by a factor of 100 or more; `galvi_message_inducing` reports that there are fewer distinct inputs than
 #' inducing points.
 #' @references
@@ -83,7 +88,7 @@
 #' sparse <- galvi(dist ~ gp(speed, inducing = 8), data = cars)
 #' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
 #' @export
-gp <- function(..., kernel = se(), by = NULL, inducing = NULL, scale = FALSE,
+gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
                approximation = c("variational", "fitc"), center = FALSE) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
@@ -107,18 +112,27 @@ parse_gp <- function(call, env) {
   if (!length(inputs)) {
     stop_galvi("formula", sprintf("`%s` has no inputs: write gp(x) or gp(.).", deparse_one(call)))
   }
-  by <- options$by
+  by <- options[["by"]]
+  by_hyper <- gp_by_hyper(options, env, call)
   kernel <- gp_kernel(options$kernel, env)
   # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
   list(
-    type = "gp", inputs = inputs, by = by, variables = c(inputs, by), kernel = kernel,
+    type = "gp", inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
     center = gp_center(options, kernel, env, call)
   )
+}
+
+# "each" is meant for factors; typed beside a number it is refused in design_gp(), which knows what `by` is.
+gp_by_hyper <- function(options, env, call) {
+  if (is.null(options$by_hyper)) return(NULL)
+  choice <- check_choice(gp_option(options, "by_hyper", env), c("each", "shared"), "by_hyper")
+  if (choice == "each" && is.null(options[["by"]])) stop_each(deparse_one(call))
+  choice
 }
 
 # What other packages call the arguments of gp(), and what to write here.
@@ -251,33 +265,75 @@ design_gp <- function(spec, frame, context) {
   )
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
-  registers <- lapply(owners, function(owner) context$registry$for_term(spec$label, owner))
+  by <- by_rows(spec, frame)
+  copies <- gp_copies(spec, inputs, by$group)
+  # one for each owner, with one for each copy
+  for_copies <- function(make) {
+    lapply(owners, function(owner) {
+      lapply(copies, function(copy) {
+        make(copy$inputs, context$registry$for_term(spec$label, paste0(owner, copy$suffix)))
+      })
+    })
+  }
   if (is_finite_kernel(spec$kernel)) {
-    finite <- lapply(registers, function(register) {
+    finite <- for_copies(function(inputs, register) {
       finite_columns(spec$kernel, inputs, register, context$default_variance)
     })
     # the copies differ only in their hyperparameters
-    spec$finite <- finite[[1L]]
+    spec$finite <- finite[[1L]][[1L]]
     rows <- finite_rows(spec, inputs$matrix, frame)
     terms <- lapply(finite, function(one) list(
       type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
     ))
   } else {
-    terms <- lapply(registers, function(register) list(
-      type = "kernel", label = spec$label, input_count = ncol(inputs$matrix),
-      kernel = c(
+    kernels <- for_copies(function(inputs, register) {
+      c(
         kernel_spec(spec$kernel, inputs, register, context$default_variance),
         if (spec$center) list(centre = centre_points(inputs))
       )
+    })
+    terms <- lapply(kernels, function(own) c(
+      list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
+      if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own)
     ))
-    rows <- c(list(inputs = inputs$matrix), by_rows(spec, frame))
+    rows <- c(list(inputs = inputs$matrix), by)
     if (!is.null(spec$inducing)) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
     }
-    if (!spec$scale) inform_scales(spec, terms[[1L]]$kernel, block$matrix)
+    if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
+}
+
+# More levels with hyperparameters of their own than this are worth a word.
+most_copies <- 20L
+
+#' The copies of a process that have hyperparameters of their own: one, or one for each level of a factor `by`
+#'
+#' @param group The level of each row.
+#' @return For each copy list(inputs: those of its rows; suffix of its names)
+#' @noRd
+gp_copies <- function(spec, inputs, group) {
+  levels <- spec$by_levels
+  if (is.null(levels) && identical(spec$by_hyper, "each")) stop_each(spec$label)
+  if (length(levels) < 2L || identical(spec$by_hyper, "shared")) {
+    return(list(list(inputs = inputs, suffix = "")))
+  }
+  if (length(levels) > most_copies) {
+    inform_galvi("by", sprintf(paste(
+      "%s has hyperparameters of its own for each of the %d levels of `%s`. With by_hyper = \"shared\" in gp() all",
+      "levels have the same, which are fewer to learn and known better."
+    ), spec$label, length(levels), variable_name(spec$by)))
+  }
+  lapply(seq_along(levels), function(level) {
+    at <- which(group == level & inputs$weights > 0)
+    # without rows there is nothing to go by but the other levels
+    if (!length(at)) at <- seq_along(group)
+    inputs$matrix <- inputs$matrix[at, , drop = FALSE]
+    inputs$weights <- inputs$weights[at]
+    list(inputs = inputs, suffix = sprintf("[%s]", levels[level]))
+  })
 }
 
 newdata_gp <- function(spec, frame) {

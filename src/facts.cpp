@@ -98,6 +98,7 @@ Rcpp::List kernel_to_r(const KernelFacts& facts) {
                             Rcpp::_["constants"] = facts.constants,
                             Rcpp::_["features"] = word(facts.features),
                             Rcpp::_["acts_on_columns"] = facts.acts_on_columns,
+                            Rcpp::_["one_input"] = facts.one_input,
                             Rcpp::_["metric"] = facts.metric, Rcpp::_["operation"] = facts.operation);
 }
 

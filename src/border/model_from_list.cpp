@@ -226,7 +226,7 @@ void check_positions(const TermSpec& spec, Index hypers) {
     for (const Index column : kernel.columns) check(column, 0, spec.inputs);
     for (const KernelSpec& part : kernel.parts) check_kernel(part);
   };
-  check_kernel(spec.kernel);
+  for (const KernelSpec& kernel : spec.kernels) check_kernel(kernel);
   check_all(spec.field.hyper);
   const auto check_matrix = [&](const Eigen::MatrixXi& positions, Index lowest) {
     for (Index i = 0; i < positions.size(); ++i) check(positions.data()[i], lowest, hypers);
@@ -241,7 +241,9 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   TermSpec spec;
   spec.type = get<std::string>(term, "type");
   spec.label = get<std::string>(term, "label");
-  if (has(term, "kernel")) spec.kernel = kernel_from_list(term["kernel"]);
+  if (has(term, "kernel")) spec.kernels = {kernel_from_list(term["kernel"])};
+  if (has(term, "kernels"))
+    for (const auto& kernel : Rcpp::List(term["kernels"])) spec.kernels.push_back(kernel_from_list(kernel));
   if (has(term, "input_count")) spec.inputs = get<int>(term, "input_count");
   if (has(term, "mean")) spec.mean = get_vector(term, "mean");
   if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);

@@ -18,18 +18,21 @@ struct Band {
   std::vector<int> groups;  // sorted, without repeats; empty if there are no groups
 };
 
+std::vector<int> groups_of(const KernelRows& rows, Index start, Index size) {
+  const int* first = rows.group.data() + start;
+  std::vector<int> groups(first, first + size);
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
 std::vector<Band> bands_of(const KernelRows& rows) {
   std::vector<Band> bands;
   const Index n = rows.inputs.rows();
   for (Index start = 0; start < n; start += tile_size) {
     Band band{start, std::min(tile_size, n - start), false, {}};
     if (rows.by.size() > 0) band.zero = (rows.by.segment(start, band.size).array() == 0).all();
-    if (rows.group.size() > 0) {
-      const int* first = rows.group.data() + start;
-      band.groups.assign(first, first + band.size);
-      std::sort(band.groups.begin(), band.groups.end());
-      band.groups.erase(std::unique(band.groups.begin(), band.groups.end()), band.groups.end());
-    }
+    if (rows.group.size() > 0) band.groups = groups_of(rows, start, band.size);
     bands.push_back(std::move(band));
   }
   return bands;
@@ -56,6 +59,64 @@ void apply_by_and_group(const KernelRows& rows, const Band& a, const KernelRows&
   }
 }
 
+// Calls visit(kernel, i, j) for every group in both bands: which rows of each it has, counted from the band's
+// start. Entries of other pairs are zero, so that groups with kernels of their own cost their own blocks alone.
+template <class F>
+void for_groups(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const KernelRows& others,
+                const Band& b, const F& visit) {
+  const auto members = [](const KernelRows& all, const Band& band, int group) {
+    std::vector<Index> at;
+    for (Index i = 0; i < band.size; ++i)
+      if (all.group[band.start + i] == group) at.push_back(i);
+    return at;
+  };
+  for (const int group : a.groups) {
+    if (group < 1 || group > kernels.size() || !std::binary_search(b.groups.begin(), b.groups.end(), group))
+      continue;
+    visit(kernels.of(group), members(rows, a, group), members(others, b, group));
+  }
+}
+
+Matrix inputs_at(const KernelRows& rows, const Band& band, const std::vector<Index>& at) {
+  Matrix out(static_cast<Index>(at.size()), rows.inputs.cols());
+  for (Index i = 0; i < out.rows(); ++i) out.row(i) = rows.inputs.row(band.start + at[i]);
+  return out;
+}
+
+// tile (a x b) = k(rows of a, others of b), zero between groups with different kernels
+void fill_tile(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const KernelRows& others,
+               const Band& b, MatrixRef tile) {
+  if (kernels.shared()) {
+    kernels.of(1).value(rows.inputs.middleRows(a.start, a.size), others.inputs.middleRows(b.start, b.size), tile);
+    return;
+  }
+  tile.setZero();
+  for_groups(kernels, rows, a, others, b,
+             [&](const Kernel& kernel, const std::vector<Index>& i, const std::vector<Index>& j) {
+               Matrix own(static_cast<Index>(i.size()), static_cast<Index>(j.size()));
+               kernel.value(inputs_at(rows, a, i), inputs_at(others, b, j), own);
+               for (Index c = 0; c < own.cols(); ++c)
+                 for (Index r = 0; r < own.rows(); ++r) tile(i[r], j[c]) = own(r, c);
+             });
+}
+
+// hyper[h] += sum_ij tile_ij dk(a_i, b_j) / dh
+void add_tile_gradient(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const Band& b,
+                       const Matrix& tile, VectorRef hyper) {
+  if (kernels.shared()) {
+    kernels.of(1).gradient(rows.inputs.middleRows(a.start, a.size), rows.inputs.middleRows(b.start, b.size), tile,
+                           hyper, nullptr);
+    return;
+  }
+  for_groups(kernels, rows, a, rows, b,
+             [&](const Kernel& kernel, const std::vector<Index>& i, const std::vector<Index>& j) {
+               Matrix own(static_cast<Index>(i.size()), static_cast<Index>(j.size()));
+               for (Index c = 0; c < own.cols(); ++c)
+                 for (Index r = 0; r < own.rows(); ++r) own(r, c) = tile(i[r], j[c]);
+               kernel.gradient(inputs_at(rows, a, i), inputs_at(rows, b, j), own, hyper, nullptr);
+             });
+}
+
 // What one entry costs, roughly: a difference, a square and a sum per input, and an exponential.
 double flops_per_entry(const KernelRows& rows) { return 3.0 * rows.inputs.cols() + 20.0; }
 
@@ -65,7 +126,7 @@ double rough_work(const KernelRows& rows, const KernelRows& others) {
 
 }  // namespace
 
-void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, MatrixRef K) {
+void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& rows, MatrixRef K) {
   const std::vector<Band> bands = bands_of(rows);
   const Index count = static_cast<Index>(bands.size());
   parallel_for(context, count, 0.5 * rough_work(rows, rows), [&](Index column) {
@@ -75,7 +136,7 @@ void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, Ma
       const Band& a = bands[row];
       if (all_zero(a, b)) continue;
       tile.resize(a.size, b.size);
-      kernel.value(rows.inputs.middleRows(a.start, a.size), rows.inputs.middleRows(b.start, b.size), tile);
+      fill_tile(kernels, rows, a, rows, b, tile);
       apply_by_and_group(rows, a, rows, b, tile);
       auto block = K.block(a.start, b.start, a.size, b.size);
       if (row == column) {
@@ -89,7 +150,7 @@ void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, Ma
   context.cost.flops += 0.5 * n * n * flops_per_entry(rows);
 }
 
-void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, const KernelRows& others,
+void add_cross(Context& context, const GroupKernels& kernels, const KernelRows& rows, const KernelRows& others,
                MatrixRef K) {
   const std::vector<Band> bands = bands_of(rows);
   const std::vector<Band> other_bands = bands_of(others);
@@ -99,7 +160,7 @@ void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, c
     for (const Band& a : bands) {
       if (all_zero(a, b)) continue;
       tile.resize(a.size, b.size);
-      kernel.value(rows.inputs.middleRows(a.start, a.size), others.inputs.middleRows(b.start, b.size), tile);
+      fill_tile(kernels, rows, a, others, b, tile);
       apply_by_and_group(rows, a, others, b, tile);
       K.block(a.start, b.start, a.size, b.size) += tile;
     }
@@ -107,16 +168,26 @@ void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, c
   context.cost.flops += static_cast<double>(K.size()) * flops_per_entry(rows);
 }
 
-void add_diagonal(Context& context, const Kernel& kernel, const KernelRows& rows, VectorRef d) {
+void add_diagonal(Context& context, const GroupKernels& kernels, const KernelRows& rows, VectorRef d) {
   Vector variance(rows.inputs.rows());
-  kernel.diagonal(rows.inputs, variance);
+  if (kernels.shared()) {
+    kernels.of(1).diagonal(rows.inputs, variance);
+  } else {
+    const Band band{0, variance.size(), false, groups_of(rows, 0, variance.size())};
+    for_groups(kernels, rows, band, rows, band,
+               [&](const Kernel& kernel, const std::vector<Index>& at, const std::vector<Index>&) {
+                 Vector own(static_cast<Index>(at.size()));
+                 kernel.diagonal(inputs_at(rows, band, at), own);
+                 for (Index i = 0; i < own.size(); ++i) variance[at[i]] = own[i];
+               });
+  }
   if (rows.by.size() > 0) variance.array() *= rows.by.array().square();
   d += variance;
   context.cost.flops += static_cast<double>(rows.inputs.size());
 }
 
-void add_gram_gradient(Context& context, const Kernel& kernel, const KernelRows& rows, const TileSource& G,
-                       VectorRef hyper) {
+void add_gram_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows,
+                       const TileSource& G, VectorRef hyper) {
   const std::vector<Band> bands = bands_of(rows);
   const Index count = static_cast<Index>(bands.size());
   Matrix partial = Matrix::Zero(hyper.size(), count);  // a column per block, summed in block order
@@ -135,8 +206,7 @@ void add_gram_gradient(Context& context, const Kernel& kernel, const KernelRows&
         tile.triangularView<Eigen::StrictlyUpper>().setZero();
         tile.diagonal() *= 0.5;
       }
-      kernel.gradient(rows.inputs.middleRows(a.start, a.size), rows.inputs.middleRows(b.start, b.size), tile,
-                      partial.col(column), nullptr);
+      add_tile_gradient(kernels, rows, a, b, tile, partial.col(column));
     }
   });
   for (Index column = 0; column < count; ++column) hyper += partial.col(column);

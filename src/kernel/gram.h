@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "kernel/kernel.h"
 #include "numeric/context.h"
@@ -16,13 +18,29 @@ struct KernelRows {
   Eigen::VectorXi group;  // n or 0
 };
 
+/// The kernel of each group of rows: one that all share, or one for each group. Does not own them.
+class GroupKernels {
+ public:
+  GroupKernels(const Kernel& shared) : kernels_{&shared} {}  // NOLINT: a kernel is one that all groups share
+  explicit GroupKernels(const std::vector<std::unique_ptr<Kernel>>& kernels) {
+    for (const auto& kernel : kernels) kernels_.push_back(kernel.get());
+  }
+  bool shared() const { return kernels_.size() == 1; }
+  const Kernel& of(int group) const { return *kernels_[shared() ? 0 : group - 1]; }
+  /// How many groups can be told apart; one if they share their kernel.
+  Index size() const { return static_cast<Index>(kernels_.size()); }
+
+ private:
+  std::vector<const Kernel*> kernels_;
+};
+
 /// K (n x n) += the covariance of the rows, lower triangle only.
-void add_gram(Context& context, const Kernel& kernel, const KernelRows& rows, MatrixRef K);
+void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& rows, MatrixRef K);
 /// K (a x b) += cov(rows, others).
-void add_cross(Context& context, const Kernel& kernel, const KernelRows& rows, const KernelRows& others,
+void add_cross(Context& context, const GroupKernels& kernels, const KernelRows& rows, const KernelRows& others,
                MatrixRef K);
 /// d (n) += the variances.
-void add_diagonal(Context& context, const Kernel& kernel, const KernelRows& rows, VectorRef d);
+void add_diagonal(Context& context, const GroupKernels& kernels, const KernelRows& rows, VectorRef d);
 
 /// Fills tile (r x c) with G(row0 + i, col0 + j) for a symmetric n x n weight matrix that is never held
 /// whole. Called on several threads, for tiles in the lower triangle (row0 >= col0); of a tile on the
@@ -30,7 +48,7 @@ void add_diagonal(Context& context, const Kernel& kernel, const KernelRows& rows
 using TileSource = std::function<void(Index row0, Index col0, MatrixRef tile)>;
 
 /// hyper[h] += sum_ij G_ij dcov(i, j)/dh over the full symmetric matrix (both triangles).
-void add_gram_gradient(Context& context, const Kernel& kernel, const KernelRows& rows, const TileSource& G,
-                       VectorRef hyper);
+void add_gram_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows,
+                       const TileSource& G, VectorRef hyper);
 
 }  // namespace galvi

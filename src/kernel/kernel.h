@@ -56,6 +56,7 @@ struct KernelFacts {
   std::vector<std::string> constants = {};  // numbers that are never learned
   Features features = Features::none;
   bool acts_on_columns = true;
+  bool one_input = false;      // it acts on a single column
   bool metric = true;           // the size of differences between inputs counts, and so do their units
   std::string operation = "";  // of parts: "+" or "*"
 };
@@ -81,6 +82,7 @@ class Kernel {
 
 /// Throws std::invalid_argument for an unknown type or a missing parameter.
 std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec);
+std::vector<std::unique_ptr<Kernel>> make_kernels(const std::vector<KernelSpec>& specs);
 /// By type, in the registry's order.
 std::vector<std::pair<std::string, KernelFacts>> kernel_facts();
 

@@ -1,6 +1,7 @@
 #include "kernel/centred.h"
 #include "kernel/compose.h"
 #include "kernel/constant.h"
+#include "kernel/cosine.h"
 #include "kernel/custom.h"
 #include "kernel/linear.h"
 #include "kernel/matern12.h"
@@ -39,6 +40,7 @@ const Entry registry[] = {
     entry<Matern52>("matern52"),
     entry<RationalQuadratic>("rational_quadratic"),
     entry<Periodic>("periodic"),
+    entry<Cosine>("cosine"),
     entry<Linear>("linear"),
     entry<Polynomial>("polynomial"),
     entry<Constant>("constant"),
@@ -61,6 +63,12 @@ std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec) {
   auto kernel = make_uncentred(spec);
   if (spec.centre.rows() == 0) return kernel;
   return std::make_unique<Centred>(std::move(kernel), spec.centre);
+}
+
+std::vector<std::unique_ptr<Kernel>> make_kernels(const std::vector<KernelSpec>& specs) {
+  std::vector<std::unique_ptr<Kernel>> out;
+  for (const KernelSpec& spec : specs) out.push_back(make_kernel(spec));
+  return out;
 }
 
 std::vector<std::pair<std::string, KernelFacts>> kernel_facts() {

@@ -15,60 +15,71 @@ namespace {
 // solve.
 constexpr double least_pivot = 1e-11;
 
+Matrix inputs_at(const KernelRows& rows, Index begin, const std::vector<Index>& at) {
+  Matrix out(static_cast<Index>(at.size()), rows.inputs.cols());
+  for (Index i = 0; i < out.rows(); ++i) out.row(i) = rows.inputs.row(begin + at[i]);
+  return out;
+}
+
 }  // namespace
 
 InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
     : Term(spec.label),
-      kernel_(make_kernel(spec.kernel)),
+      kernels_(make_kernels(spec.kernels)),
+      bases_(kernels_.size()),
       spec_(spec.inducing),
       groups_(spec.inducing.groups),
       backend_(backend) {
   const Index p = spec_.coordinates.cols();
   if (spec_.centre.size() != p || spec_.scale.size() != p)
     throw std::invalid_argument("term " + label() + ": inducing points and their scales differ in columns");
+  if (kernels_.size() != 1 && static_cast<Index>(kernels_.size()) != groups_)
+    throw std::invalid_argument("term " + label() + ": needs a kernel, or one for each group");
   coefficient_mean_ = Vector::Zero(groups_ * points());
   coefficient_variance_ = Vector::Ones(groups_ * points());
 }
 
 void InducingTerm::check(const TermRows& rows) const {
   check_width("inputs", rows.kernel.inputs.cols(), spec_.coordinates.cols());
-  if (groups_ > 1 && rows.kernel.group.size() != rows.kernel.inputs.rows())
-    throw std::invalid_argument("term " + label() + ": every row needs a group");
+  if (groups_ > 1) check_groups(rows, groups_);
 }
 
 void InducingTerm::update(const ConstVectorRef& hyper) {
-  kernel_->update(hyper);
   hypers_ = hyper.size();
   Matrix Z(points(), spec_.centre.size());
   for (Index j = 0; j < Z.cols(); ++j)
     for (Index m = 0; m < Z.rows(); ++m)
       Z(m, j) = spec_.centre[j] + spec_.scale[j] * hyper[spec_.coordinates(m, j)];
-  Matrix K(points(), points());
-  kernel_->value(Z, Z, K);
-  K.diagonal().array() += spec_.jitter;
-  if (held_ && !kept_.empty())
-    factorise_held(K);
-  else
-    kept_ = pivoted_cholesky(K, least_pivot, &left_out_);
-  const Index rank = static_cast<Index>(kept_.size());
-  inverse_chol_ = K.topLeftCorner(rank, rank).triangularView<Eigen::Lower>();
-  if (rank > 0) backend_.invert(inverse_chol_);
-  Z_.resize(rank, Z.cols());
-  for (Index m = 0; m < rank; ++m) Z_.row(m) = Z.row(kept_[m]);
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {
+    Basis& basis = bases_[k];
+    kernels_[k]->update(hyper);
+    Matrix K(points(), points());
+    kernels_[k]->value(Z, Z, K);
+    K.diagonal().array() += spec_.jitter;
+    if (held_ && !basis.kept.empty())
+      factorise_held(basis, K);
+    else
+      basis.kept = pivoted_cholesky(K, least_pivot, &basis.left_out);
+    const Index rank = static_cast<Index>(basis.kept.size());
+    basis.inverse_chol = K.topLeftCorner(rank, rank).triangularView<Eigen::Lower>();
+    if (rank > 0) backend_.invert(basis.inverse_chol);
+    basis.Z.resize(rank, Z.cols());
+    for (Index m = 0; m < rank; ++m) basis.Z.row(m) = Z.row(basis.kept[m]);
+  }
 }
 
 // The points keep their order. Points left out so far are appended as soon as they are informative, which
 // moves no existing column.
-void InducingTerm::factorise_held(Matrix& K) {
-  const std::size_t held = kept_.size();
-  std::vector<Index> order = kept_;
-  order.insert(order.end(), left_out_.begin(), left_out_.end());
-  const auto count = static_cast<Index>(left_out_.empty() ? held : order.size());
+void InducingTerm::factorise_held(Basis& basis, Matrix& K) const {
+  const std::size_t held = basis.kept.size();
+  std::vector<Index> order = basis.kept;
+  order.insert(order.end(), basis.left_out.begin(), basis.left_out.end());
+  const auto count = static_cast<Index>(basis.left_out.empty() ? held : order.size());
   Matrix ordered(count, count);
   for (Index j = 0; j < count; ++j)
     for (Index i = 0; i < count; ++i) ordered(i, j) = K(order[i], order[j]);
   bool fits = true;
-  if (left_out_.empty()) {
+  if (basis.left_out.empty()) {
     const double least = 0.01 * least_pivot * ordered.diagonal().maxCoeff();
     fits = backend_.cholesky(ordered) && (ordered.diagonal().array().square() > least).all();
   } else {
@@ -77,35 +88,47 @@ void InducingTerm::factorise_held(Matrix& K) {
         pivoted_cholesky(ordered, least_pivot, &rest, nullptr, static_cast<Index>(held));
     fits = found.size() >= held;
     if (fits) {
-      kept_.clear();
-      left_out_.clear();
-      for (const Index i : found) kept_.push_back(order[i]);
-      for (const Index i : rest) left_out_.push_back(order[i]);
+      basis.kept.clear();
+      basis.left_out.clear();
+      for (const Index i : found) basis.kept.push_back(order[i]);
+      for (const Index i : rest) basis.left_out.push_back(order[i]);
     }
   }
   if (!fits) throw std::domain_error("inducing points came too close to each other");
   K = std::move(ordered);
 }
 
+template <class F>
+void InducingTerm::for_kernels(const KernelRows& rows, Index begin, Index n, const F& visit) const {
+  std::vector<std::vector<Index>> at(kernels_.size());
+  for (Index i = 0; i < n; ++i) at[kernels_.size() > 1 ? rows.group[begin + i] - 1 : 0].push_back(i);
+  for (std::size_t k = 0; k < kernels_.size(); ++k)
+    if (!at[k].empty()) visit(k, at[k]);
+}
+
 // W = K_nz L^-T
 void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
   const KernelRows& rows = all.kernel;
-  const Index n = W.rows(), rank = Z_.rows();
-  const auto inputs = rows.inputs.middleRows(begin, n);
-  const auto whiten = [&](MatrixRef K) {
-    kernel_->value(inputs, Z_, K);
-    if (rows.by.size() > 0) K.array().colwise() *= rows.by.segment(begin, n).array();
-    backend_.triangular_multiply(false, true, 1.0, inverse_chol_, K);
+  const Index n = W.rows();
+  const auto whiten = [&](std::size_t k, const ConstMatrixRef& inputs, MatrixRef K) {
+    kernels_[k]->value(inputs, bases_[k].Z, K);
+    backend_.triangular_multiply(false, true, 1.0, bases_[k].inverse_chol, K);
   };
   if (groups_ == 1) {
-    whiten(W.leftCols(rank));
+    const Index rank = bases_[0].rank();
+    whiten(0, rows.inputs.middleRows(begin, n), W.leftCols(rank));
     W.rightCols(W.cols() - rank).setZero();
-    return;
+  } else {
+    W.setZero();
+    for_kernels(rows, begin, n, [&](std::size_t k, const std::vector<Index>& at) {
+      const Index rank = bases_[k].rank();
+      Matrix own(static_cast<Index>(at.size()), rank);
+      whiten(k, inputs_at(rows, begin, at), own);
+      for (Index i = 0; i < own.rows(); ++i)
+        W.row(at[i]).segment(first_column(rows, begin + at[i]), rank) = own.row(i);
+    });
   }
-  Matrix own(n, rank);
-  whiten(own);
-  W.setZero();
-  for (Index i = 0; i < n; ++i) W.row(i).segment(first_column(rows, begin + i), rank) = own.row(i);
+  if (rows.by.size() > 0) W.array().colwise() *= rows.by.segment(begin, n).array();
 }
 
 // c_n = k_nn - |w_n|^2
@@ -114,7 +137,11 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
   const KernelRows& rows = all.kernel;
   const Index n = W.rows();
   Vector variance(n);
-  kernel_->diagonal(rows.inputs.middleRows(begin, n), variance);
+  for_kernels(rows, begin, n, [&](std::size_t k, const std::vector<Index>& at) {
+    Vector own(static_cast<Index>(at.size()));
+    kernels_[k]->diagonal(inputs_at(rows, begin, at), own);
+    for (Index i = 0; i < own.size(); ++i) variance[at[i]] = own[i];
+  });
   if (rows.by.size() > 0) variance.array() *= rows.by.segment(begin, n).array().square();
   c += (variance - W.rowwise().squaredNorm()).cwiseMax(0.0);
 }
@@ -125,72 +152,92 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
 // With S = G - 2 diag(g) W, which includes the effect of W through c, and < , > the sum of products of
 // entries,
 //   d bound = <S, dW> + <g, dk_nn> = <S L^-1, dK_nz> - <L^-T Phi(S'W) L^-1, dK> + <g, dk_nn>.
-// The sums are: through the kernel of rows, by hyperparameter; through K_nz, by point (r x p); S'W (r x r).
-Index InducingTerm::gradient_size() const { return hypers_ + Z_.size() + Z_.rows() * Z_.rows(); }
+// The sums are: through the kernel of rows, by hyperparameter; then for each kernel, through K_nz, by point
+// (r x p), and S'W (r x r).
+Index InducingTerm::gradient_size() const {
+  Index size = hypers_;
+  for (const Basis& basis : bases_) size += basis.numbers();
+  return size;
+}
 
 void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMatrixRef& W,
                                 const ConstMatrixRef& G, const ConstVectorRef& g, VectorRef sums) const {
   const KernelRows& rows = all.kernel;
-  const Index n = W.rows(), rank = Z_.rows();
-  Matrix own(n, rank), S(n, rank);
-  for (Index i = 0; i < n; ++i) {
-    const Index at = first_column(rows, begin + i);
-    own.row(i) = W.row(i).segment(at, rank);
-    S.row(i) = G.row(i).segment(at, rank);
-  }
-  S -= (2 * g).asDiagonal() * own;
-  Eigen::Map<Matrix> products(sums.data() + hypers_ + Z_.size(), rank, rank);
-  backend_.multiply(true, false, 1.0, S, own, 1.0, products);
-  backend_.triangular_multiply(false, false, 1.0, inverse_chol_, S);
-  Vector own_g = g;
-  if (rows.by.size() > 0) {
-    const auto by = rows.by.segment(begin, n).array();
-    S.array().colwise() *= by;
-    own_g.array() *= by.square();
-  }
-  const auto inputs = rows.inputs.middleRows(begin, n);
-  Matrix points = Matrix::Zero(rank, Z_.cols());
-  kernel_->gradient(inputs, Z_, S, sums.head(hypers_), &points);
-  kernel_->diagonal_gradient(inputs, own_g, sums.head(hypers_));
-  Eigen::Map<Matrix>(sums.data() + hypers_, rank, Z_.cols()) += points;
+  std::vector<Index> first = {hypers_};
+  for (const Basis& basis : bases_) first.push_back(first.back() + basis.numbers());
+  for_kernels(rows, begin, W.rows(), [&](std::size_t k, const std::vector<Index>& at) {
+    const Basis& basis = bases_[k];
+    const Index n = static_cast<Index>(at.size()), rank = basis.rank();
+    Matrix own(n, rank), S(n, rank);
+    Vector own_g(n), by = Vector::Ones(n);
+    for (Index i = 0; i < n; ++i) {
+      const Index column = first_column(rows, begin + at[i]);
+      own.row(i) = W.row(at[i]).segment(column, rank);
+      S.row(i) = G.row(at[i]).segment(column, rank);
+      own_g[i] = g[at[i]];
+      if (rows.by.size() > 0) by[i] = rows.by[begin + at[i]];
+    }
+    S -= (2 * own_g).asDiagonal() * own;
+    Eigen::Map<Matrix> products(sums.data() + first[k] + basis.Z.size(), rank, rank);
+    backend_.multiply(true, false, 1.0, S, own, 1.0, products);
+    backend_.triangular_multiply(false, false, 1.0, basis.inverse_chol, S);
+    S.array().colwise() *= by.array();
+    own_g.array() *= by.array().square();
+    const Matrix inputs = inputs_at(rows, begin, at);
+    Matrix points = Matrix::Zero(rank, basis.Z.cols());
+    kernels_[k]->gradient(inputs, basis.Z, S, sums.head(hypers_), &points);
+    kernels_[k]->diagonal_gradient(inputs, own_g, sums.head(hypers_));
+    Eigen::Map<Matrix>(sums.data() + first[k], rank, basis.Z.cols()) += points;
+  });
 }
 
 void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
-  const Index rank = Z_.rows();
-  const Eigen::Map<const Matrix> points(sums.data() + hypers_, rank, Z_.cols()),
-      products(points.data() + points.size(), rank, rank);
-  Matrix P = products.triangularView<Eigen::Lower>();
-  P.diagonal() *= 0.5;
-  P = (inverse_chol_.transpose() * P * inverse_chol_).eval();
-  const Matrix G = -0.5 * (P + P.transpose());
-  // a point is on both sides of K, and kernel and G are symmetric
-  Matrix in_pairs = Matrix::Zero(points.rows(), points.cols());
   hyper += sums.head(hypers_);
-  kernel_->gradient(Z_, Z_, G, hyper, &in_pairs);
-  for (Index j = 0; j < points.cols(); ++j)
-    for (Index m = 0; m < points.rows(); ++m)
-      hyper[spec_.coordinates(kept_[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
+  Index first = hypers_;
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {
+    const Basis& basis = bases_[k];
+    const Index rank = basis.rank();
+    const Eigen::Map<const Matrix> points(sums.data() + first, rank, basis.Z.cols()),
+        products(points.data() + points.size(), rank, rank);
+    first += basis.numbers();
+    Matrix P = products.triangularView<Eigen::Lower>();
+    P.diagonal() *= 0.5;
+    P = (basis.inverse_chol.transpose() * P * basis.inverse_chol).eval();
+    const Matrix G = -0.5 * (P + P.transpose());
+    // a point is on both sides of K, and kernel and G are symmetric
+    Matrix in_pairs = Matrix::Zero(points.rows(), points.cols());
+    kernels_[k]->gradient(basis.Z, basis.Z, G, hyper, &in_pairs);
+    for (Index j = 0; j < points.cols(); ++j)
+      for (Index m = 0; m < points.rows(); ++m)
+        hyper[spec_.coordinates(basis.kept[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
+  }
 }
 
 // u_old = L_o^-1 f(Z_o), and f(Z_o) = W_o u + what the present points leave unexplained there.
 bool InducingTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const {
   const auto* before = dynamic_cast<const InducingTerm*>(&old);
-  if (!before || before->groups_ != groups_ || before->Z_.cols() != Z_.cols()) return false;
-  const Index M = points(), M_old = before->points(), rank = Z_.rows(), rank_old = before->Z_.rows();
-  Matrix W(rank_old, rank), K(rank_old, rank_old);
-  kernel_->value(before->Z_, Z_, W);
-  backend_.triangular_multiply(false, true, 1.0, inverse_chol_, W);
-  kernel_->value(before->Z_, before->Z_, K);
-  K -= W * W.transpose();
-  const auto L_inverse = before->inverse_chol_.triangularView<Eigen::Lower>();
-  const Matrix own = L_inverse * W;
-  const Matrix open = L_inverse * Matrix(K * before->inverse_chol_.transpose().triangularView<Eigen::Upper>());
+  if (!before || before->groups_ != groups_ || before->kernels_.size() != kernels_.size() ||
+      before->spec_.centre.size() != spec_.centre.size())
+    return false;
+  const Index M = points(), M_old = before->points();
   B = Matrix::Zero(before->columns(), columns());
   left = Matrix::Zero(before->columns(), before->columns());
   shift = Vector::Zero(before->columns());
-  for (Index g = 0; g < groups_; ++g) {
-    B.block(g * M_old, g * M, rank_old, rank) = own;
-    left.block(g * M_old, g * M_old, rank_old, rank_old) = open;
+  const Index shared = kernels_.size() > 1 ? 1 : groups_;  // how many groups have a kernel
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {
+    const Basis &now = bases_[k], &then = before->bases_[k];
+    Matrix W(then.rank(), now.rank()), K(then.rank(), then.rank());
+    kernels_[k]->value(then.Z, now.Z, W);
+    backend_.triangular_multiply(false, true, 1.0, now.inverse_chol, W);
+    kernels_[k]->value(then.Z, then.Z, K);
+    K -= W * W.transpose();
+    const auto L_inverse = then.inverse_chol.triangularView<Eigen::Lower>();
+    const Matrix own = L_inverse * W;
+    const Matrix open = L_inverse * Matrix(K * then.inverse_chol.transpose().triangularView<Eigen::Upper>());
+    for (Index g = static_cast<Index>(k); g < static_cast<Index>(k) + shared; ++g) {
+      B.block(g * M_old, g * M, then.rank(), now.rank()) = own;
+      left.block(g * M_old, g * M_old, then.rank(), then.rank()) = open;
+    }
   }
   return true;
 }

@@ -9,7 +9,8 @@ namespace galvi {
 
 /// With K_zz = L L' the covariance of the points and k_n their covariance with row n, the row is w_n' u +
 /// noise, where u ~ N(0, I), w_n = L^-1 k_n and the noise has the variance c_n = k_nn - |w_n|^2. A number `by`
-/// multiplies k_n; with a factor `by` every group has values u of its own at the same points.
+/// multiplies k_n; with a factor `by` every group has values u of its own at the same points, and may have a
+/// kernel of its own.
 ///
 /// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and
 /// has a column of zeros, the limit of a vanishing jitter.
@@ -23,7 +24,7 @@ class InducingTerm final : public Term {
 
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override {
-    add_diagonal(context, *kernel_, rows.kernel, d);
+    add_diagonal(context, GroupKernels(kernels_), rows.kernel, d);
   }
   void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
   void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
@@ -44,26 +45,36 @@ class InducingTerm final : public Term {
   bool recall(const Term& old, Matrix& B, Vector& shift, Matrix& left) const override;
 
  private:
-  void factorise_held(Matrix& K);
+  /// The points under one kernel.
+  struct Basis {
+    std::vector<Index> kept;  // the points that are kept, in the order of the pivots
+    std::vector<Index> left_out;
+    Matrix Z;             // their coordinates: r x p
+    Matrix inverse_chol;  // L^-1, r x r
+    Index rank() const { return Z.rows(); }
+    Index numbers() const { return Z.size() + rank() * rank(); }  // of its sums for the gradient
+  };
+
+  void factorise_held(Basis& basis, Matrix& K) const;
   Matrix columns_of(const TermRows& rows) const;
-  /// The group that row n belongs to.
+  /// Where the columns of row n's group begin.
   Index first_column(const KernelRows& rows, Index n) const {
     return groups_ > 1 ? (rows.group[n] - 1) * points() : 0;
   }
+  /// visit(k, at): rows begin + at are those with the k-th kernel, of rows begin .. begin + n - 1.
+  template <class F>
+  void for_kernels(const KernelRows& rows, Index begin, Index n, const F& visit) const;
   Index points() const { return spec_.coordinates.rows(); }
 
-  std::unique_ptr<Kernel> kernel_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // one, or one for each group
+  std::vector<Basis> bases_;                      // one for each kernel
   InducingSpec spec_;
   Index groups_;
   const Backend& backend_;
   Vector coefficient_mean_, coefficient_variance_;
   Index hypers_ = 0;  // length of the table
 
-  bool held_ = false;        // the points that are kept and their order, once known
-  std::vector<Index> kept_;  // the points that are kept, in the order of the pivots
-  std::vector<Index> left_out_;
-  Matrix Z_;                 // their coordinates: r x p
-  Matrix inverse_chol_;      // L^-1, r x r
+  bool held_ = false;  // the points that are kept and their order, once known
 };
 
 }  // namespace galvi

@@ -1,4 +1,4 @@
-// A Gaussian process over inputs, scaled by `by` and independent between groups.
+// A Gaussian process over inputs, scaled by `by` and independent between groups, which may each have a kernel.
 #pragma once
 
 #include "prior/term.h"
@@ -8,28 +8,33 @@ namespace galvi {
 class KernelTerm final : public Term {
  public:
   explicit KernelTerm(const TermSpec& spec)
-      : Term(spec.label), kernel_(make_kernel(spec.kernel)), inputs_(spec.inputs) {}
+      : Term(spec.label), kernels_(make_kernels(spec.kernels)), inputs_(spec.inputs) {}
 
-  void update(const ConstVectorRef& hyper) override { kernel_->update(hyper); }
+  void update(const ConstVectorRef& hyper) override {
+    for (const auto& kernel : kernels_) kernel->update(hyper);
+  }
   void check(const TermRows& rows) const override {
     check_width("inputs", rows.kernel.inputs.cols(), inputs_);
+    if (kernels_.size() > 1) check_groups(rows, static_cast<Index>(kernels_.size()));
   }
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override {
-    add_gram(context, *kernel_, rows.kernel, K);
+    add_gram(context, of_groups(), rows.kernel, K);
   }
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override {
-    add_diagonal(context, *kernel_, rows.kernel, d);
+    add_diagonal(context, of_groups(), rows.kernel, d);
   }
   void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override {
-    galvi::add_cross(context, *kernel_, rows.kernel, others.kernel, K);
+    galvi::add_cross(context, of_groups(), rows.kernel, others.kernel, K);
   }
   void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                VectorRef hyper) const override {
-    add_gram_gradient(context, *kernel_, rows.kernel, G.tile, hyper);
+    add_gram_gradient(context, of_groups(), rows.kernel, G.tile, hyper);
   }
 
  private:
-  std::unique_ptr<Kernel> kernel_;
+  GroupKernels of_groups() const { return GroupKernels(kernels_); }
+
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // one, or one for each group
   Index inputs_;  // p
 };
 

@@ -62,4 +62,10 @@ void Term::check_width(const char* part, Index found, Index wanted) const {
                                 part + ", not " + std::to_string(wanted));
 }
 
+void Term::check_groups(const TermRows& rows, Index count) const {
+  const Eigen::VectorXi& group = rows.kernel.group;
+  if (group.size() != rows.kernel.inputs.rows() || (group.array() < 1).any() || (group.array() > count).any())
+    throw std::invalid_argument("term " + label() + ": every row needs a group");
+}
+
 }  // namespace galvi

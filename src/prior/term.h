@@ -51,12 +51,12 @@ struct FactorsSpec {
   Index units = 0;
 };
 
-/// R's description of a term. mean and factors are the prior of a columns term's coefficients or of a field's
-/// basis: see IndependentCoefficients.
+/// R's description of a term. `kernels` has one kernel, or one for each group of rows. mean and factors are the
+/// prior of a columns term's coefficients or of a field's basis: see IndependentCoefficients.
 struct TermSpec {
   std::string type;
   std::string label;
-  KernelSpec kernel;
+  std::vector<KernelSpec> kernels;
   Index inputs = 0;  // p, of a kernel
   Vector mean;
   Eigen::MatrixXi factors;
@@ -157,6 +157,8 @@ class Term {
   explicit Term(std::string label) : label_(std::move(label)) {}
   /// check() with one part's number of columns.
   void check_width(const char* part, Index found, Index wanted) const;
+  /// check() where every row is in one of `count` groups.
+  void check_groups(const TermRows& rows, Index count) const;
 
  private:
   std::string label_;

@@ -17,6 +17,7 @@ reference_kernel <- list(
     h$variance * (1 + scaled_distance(x, z, h)^2 / (2 * h$alpha))^(-h$alpha)
   },
   periodic = function(x, z, h) h$variance * exp(-2 * sum((sin(pi * (x - z) / h$period) / h$lengthscale)^2)),
+  cosine = function(x, z, h) h$variance * cos(2 * pi * (x - z) / h$period),
   linear = function(x, z, h) sum(h$variance * x * z),
   polynomial = function(x, z, h) h$variance * (h$constant + sum(x * z))^h$degree,
   constant = function(x, z, h) h$variance,

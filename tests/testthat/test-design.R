@@ -266,7 +266,7 @@ test_that("per_class() reaches columns, several kernels and by, and is nothing t
   expect_match(columns$hyper$name[3L], "gp(x, z)[b].variance[x]", fixed = TRUE)
   both <- model_of(y ~ gp(x, by = g, kernel = per_class(se() + linear())) + gp(z), d, stick_breaking())
   expect_length(both$predictors, 2L)
-  expect_true("gp(x, by = g)[b].linear.variance" %in% both$hyper$name)
+  expect_true("gp(x, by = g)[b][u].linear.variance" %in% both$hyper$name)
   one <- model_of(y ~ gp(x, kernel = per_class(se())), transform(d, y = ordered(y)), cumulative())
   expect_length(one$predictors, 1L)
   expect_equal(one$hyper$name[1:2], c("gp(x).variance", "gp(x).lengthscale"))

@@ -12,6 +12,7 @@ kernel_examples <- function() {
     periodic = list(
       periodic(1.3, 1.7, 0.8), periodic(c(1.3, 2), 1.7, c(0.8, 2), columns = c("x3", "x1"), ard = TRUE)
     ),
+    cosine = list(cosine(1.3, 1.7, columns = 2), cosine(0.7, 0.3, columns = "x3")),
     linear = list(linear(1.7), linear(c(0.8, 2, 1.1), ard = TRUE), linear(2, columns = "x2")),
     polynomial = list(polynomial(2, 0.7, 1.7), polynomial(1, 0.7, 1.7), polynomial(3, 2, 0.4, columns = 2:3)),
     constant = list(constant(1.7)),
@@ -117,7 +118,9 @@ test_that("close rows lose no digits and far ones give zero, never NaN", {
     expect_true(all(is.finite(K)), info = info)
     expect_false(any(K != 0 & abs(K) < 1e-305), info = info)
     gradient <- probe_kernel_gradient(case$spec, case$hyper, far, far, matrix(1, 5, 5))
-    if (!"periodic" %in% leaf_types(kernel)) expect_true(all(is.finite(unlist(gradient))), info = info)
+    # in units of a period far rows are infinitely far
+    periods <- unlist(lapply(if (length(kernel$parts)) kernel$parts else list(kernel), parameters_in_role, "period"))
+    if (!length(periods)) expect_true(all(is.finite(unlist(gradient))), info = info)
   })
 })
 
@@ -269,11 +272,34 @@ test_that("a product holds all variances but one", {
     table <- r$table()
     table$parameter[!table$learned]
   }
-  expect_identical(held(se() * periodic(1)), "periodic.variance")
-  expect_identical(held(se() * periodic(1, variance = 2)), character())
+  expect_identical(held(se() * periodic(learn(1))), "periodic.variance")
+  expect_identical(held(se() * periodic(learn(1), variance = 2)), character())
   expect_identical(held(se() * (linear() + constant())), "se.variance")
   expect_identical(held(se() * linear(ard = TRUE)), "se.variance")
   expect_identical(held(se(lengthscale = fixed(2))), "lengthscale")
+})
+
+test_that("a period is held as typed, learned from learn() and from a prior", {
+  X <- kernel_rows(9)
+  for (make in list(periodic, function(...) cosine(..., columns = 1))) {
+    periods <- function(period) {
+      r <- new_register()
+      kernel_spec(make(period), plain_inputs(X), r$register)
+      table <- r$table()
+      table[table$parameter == "period", c("value", "learned")]
+    }
+    expect_equal(periods(12), data.frame(value = 12, learned = FALSE), ignore_attr = TRUE)
+    expect_equal(periods(fixed(12)), data.frame(value = 12, learned = FALSE), ignore_attr = TRUE)
+    expect_equal(periods(learn(12)), data.frame(value = 12, learned = TRUE), ignore_attr = TRUE)
+    expect_equal(periods(log_normal(log(12), 0.1)), data.frame(value = 12, learned = TRUE), ignore_attr = TRUE)
+  }
+  each <- new_register()
+  kernel_spec(periodic(list(2, learn(3)), columns = 1:2, ard = TRUE), plain_inputs(X), each$register)
+  expect_identical(each$table()$learned[grepl("period", each$table()$parameter)], c(FALSE, TRUE))
+})
+
+test_that("cosine() acts on one column", {
+  expect_error(kernel_case(cosine(2), kernel_rows(4)), "one numeric input", class = "galvi_error_kernel")
 })
 
 test_that("bounds hold the start", {

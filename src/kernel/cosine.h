@@ -1,0 +1,75 @@
+// Cosine: variance cos(2 pi (x - z) / period), a single harmonic of one input.
+#pragma once
+
+#include "kernel/spec.h"
+
+namespace galvi {
+
+/// With the angle a = 2 pi x / period it is the process u cos a + w sin a, u and w independent, each of this
+/// variance: cos(a - b) = cos a cos b + sin a sin b. Whole turns are taken off before the angle is computed.
+class Cosine final : public Kernel {
+ public:
+  explicit Cosine(const KernelSpec& spec)
+      : columns_(spec.columns), variance_at_(position(spec, "variance")), period_at_(position(spec, "period")) {
+    if (columns_.size() != 1) throw std::invalid_argument("kernel 'cosine' acts on one column");
+  }
+  static KernelFacts facts() {
+    KernelParameter period = KernelParameter::period();
+    period.per_column = false;
+    KernelFacts facts{{KernelParameter::variance(), period}};
+    facts.one_input = true;
+    return facts;
+  }
+
+  void update(const ConstVectorRef& hyper) override {
+    variance_ = non_negative(hyper, variance_at_, "variance");
+    period_ = positive(hyper, period_at_, "period");
+  }
+
+  void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
+    out.noalias() = variance_ * on_circle(X) * on_circle(Z).transpose();
+  }
+
+  void diagonal(const ConstMatrixRef&, VectorRef out) const override { out.setConstant(variance_); }
+
+  void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
+                Matrix* inputs) const override {
+    const Matrix x = on_circle(X), z = on_circle(Z);
+    const Matrix Gx = G.transpose() * x;  // b x 2: sum_i G_ij (cos a_i, sin a_i)
+    hyper[variance_at_] += Gx.cwiseProduct(z).sum();
+    // dk / d(x - z) = -variance (2 pi / period) sin(a - b), sin(a - b) = sin a cos b - cos a sin b
+    const double rate = variance_ * 2 * pi / period_;
+    const Vector slope = rate * (Gx.col(1).cwiseProduct(z.col(0)) - Gx.col(0).cwiseProduct(z.col(1)));
+    if (inputs != nullptr) inputs->col(columns_[0]) += slope;
+    // dk / d period = -(x - z) / period dk / d(x - z)
+    const auto t = X.col(columns_[0]);
+    const Matrix Gtx = G.transpose() * t.asDiagonal() * x;  // b x 2: sum_i G_ij x_i (cos a_i, sin a_i)
+    const double moved = (Gtx.col(1).cwiseProduct(z.col(0)) - Gtx.col(0).cwiseProduct(z.col(1))).sum();
+    hyper[period_at_] += (rate * moved - slope.dot(Z.col(columns_[0]))) / period_;
+  }
+
+  void diagonal_gradient(const ConstMatrixRef&, const ConstVectorRef& g, VectorRef hyper) const override {
+    hyper[variance_at_] += g.sum();
+  }
+
+ private:
+  static constexpr double pi = 3.141592653589793238462643383279502884;
+
+  // a x 2: cosine and sine of the angle.
+  Matrix on_circle(const ConstMatrixRef& X) const {
+    Matrix out(X.rows(), 2);
+    for (Index i = 0; i < X.rows(); ++i) {
+      const double turns = X(i, columns_[0]) / period_;
+      const double angle = std::isfinite(turns) ? 2 * pi * (turns - std::floor(turns)) : 0;
+      out(i, 0) = std::cos(angle);
+      out(i, 1) = std::sin(angle);
+    }
+    return out;
+  }
+
+  std::vector<Index> columns_;
+  Index variance_at_, period_at_;
+  double variance_ = 1, period_ = 1;
+};
+
+}  // namespace galvi
