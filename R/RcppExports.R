@@ -23,6 +23,22 @@ coupled_response <- function(W, mean, between, copies, reference, points, covari
     .Call(`_galvi_coupled_response`, W, mean, between, copies, reference, points, covariance, threads)
 }
 
+#' Means and centred second moments of columns over weighted rows
+#' @param X n x q. weights: n numbers that sum to one.
+#' @return list(mean: q, second: q x q).
+#' @noRd
+moments_of_columns <- function(X, weights, threads) {
+    .Call(`_galvi_moments_of_columns`, X, weights, threads)
+}
+
+#' (X - 1 centre') B + 1 level', with the same bits for a row whichever rows come with it
+#' @param X n x q. centre: q. B: q x L. level: L.
+#' @return n x L
+#' @noRd
+coded_columns <- function(X, centre, B, level, threads) {
+    .Call(`_galvi_coded_columns`, X, centre, B, level, threads)
+}
+
 #' The contribution of all rows of a model list (internal; see contribution())
 #' @noRd
 contribution_of_rows <- function(model, q, gradient) {

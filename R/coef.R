@@ -179,7 +179,8 @@ effects_frame <- function(effects) {
   data
 }
 
-#' Posterior of the fixed effects: mean (q x K) and a q x q covariance per latent; q = 0 without fixed effects
+#' Posterior of the fixed effects as users see them: mean (q x K) and a q x q covariance per latent; q = 0 without fixed
+#' effects
 #' @noRd
 fixed_coefficients <- function(fit) {
   blocks <- fit$posterior$coefficients
@@ -189,7 +190,12 @@ fixed_coefficients <- function(fit) {
     empty <- matrix(numeric(), 0L, 0L)
     return(list(mean = none, covariance = rep(list(empty), n_latents(fit))))
   }
-  named_coefficients(fit, blocks[[at]])
+  block <- named_coefficients(fit, blocks[[at]])
+  columns <- rownames(block$mean)
+  out <- decoded(block$mean, block$covariance, fixed_spec(fit$design$specs)$coding)
+  dimnames(out$mean) <- dimnames(block$mean)
+  out$covariance <- lapply(out$covariance, `dimnames<-`, list(columns, columns))
+  out
 }
 
 #' A block of coefficients with the names of its columns and of the latents

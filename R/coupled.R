@@ -73,11 +73,12 @@ best_coupled <- function(fit, W, offset, copies, steps) {
     precision <- (precision + own_precision + now$curvature) / 2
     root <- tryCatch(chol(precision), error = function(e) NULL)
     if (is.null(root)) break
-    before <- diag(covariance)
+    # in standard deviations, in coordinates that do not depend on how columns are coded
+    ratio <- root %*% covariance %*% t(root)
     covariance <- chol2inv(root)
     change <- drop(covariance %*% slope)
     mean <- mean + change
-    if (max(abs(change) / sqrt(before), abs(sqrt(diag(covariance) / before) - 1)) < 0.005) break
+    if (max(sqrt(sum((root %*% change)^2)), norm(ratio - diag(nrow(root)), "2") / 2) < 0.005) break
   }
   if (all(is.finite(mean)) && !is.null(inverse_covariance(covariance))) list(mean = mean, covariance = covariance)
 }

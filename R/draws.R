@@ -174,6 +174,12 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
     noise <- matrix(stats::rnorm(ncol(root) * length(at)), ncol(root))
     coefficients[at, ] <- t(coefficient_means(view) + root %*% noise)
   }
+  # thresholds were moved by the mean of centre'beta (R/term-fixed-coding.R): in a draw it is that draw's
+  coding <- fixed_spec(x$design$specs)$coding
+  if (!is.null(x$design$level)) {
+    at <- x$model$likelihood$hyper$thresholds
+    plan$hyper[, at] <- plan$hyper[, at] + drop(coefficients %*% coding$centre) - x$design$level
+  }
   shown <- !in_array(x$model$hyper)
   hyper <- plan$hyper[, shown, drop = FALSE]
   colnames(hyper) <- x$model$hyper$name[shown]

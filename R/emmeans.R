@@ -15,7 +15,7 @@ population_posterior <- function(view, frame) {
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
   smooth <- !fixed & !term_can(specs, "grouped")
   rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
-  W <- if (any(fixed)) rows[[which(fixed)]]$W else matrix(0, nrow(frame), 0L)
+  W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame) else matrix(0, nrow(frame), 0L)
   colnames(W) <- rownames(vcov.galvi(view))
   beta <- fixed_coefficients(view)
   if (!any(smooth)) return(list(X = W, mean = beta$mean[, 1L], V = vcov.galvi(view)))
@@ -25,7 +25,10 @@ population_posterior <- function(view, frame) {
   q <- ncol(W)
   u <- length(first)
   made <- subset_rows(rows, c(rep(first[1L], q), first))
-  if (q > 0L) made[[which(fixed)]]$W <- rbind(diag(q), matrix(0, u, q))
+  if (q > 0L) {
+    coding <- or_else(specs[[which(fixed)]]$coding, as_they_are(q))
+    made[[which(fixed)]]$W <- rbind(coding$A, matrix(0, u, q))
+  }
   eta <- latent_at(view, list(made), q + u, covariance = TRUE)
   T <- diag(q + u)
   T[seq_len(q), q + 1L] <- -1

@@ -120,7 +120,7 @@ new_fit <- function(call, model, core, result) {
     )),
     class = c(if (!is.null(model$design$wide)) "galvi_wide", "galvi")
   )
-  fit <- as_mixture(with_coupled_optimum(fit))
+  fit <- with_thresholds_at_zero(as_mixture(with_coupled_optimum(fit)))
   validate_fit(fit)
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)

@@ -103,8 +103,8 @@ widen_ranges <- function(hyper) {
   hyper
 }
 
-# The argument `start`: a fit or named numbers. Fixed values stay fixed.
-apply_start <- function(hyper, start) {
+# The argument `start`: a fit or named numbers. Fixed values stay fixed. level: what is subtracted from each value.
+apply_start <- function(hyper, start, level = numeric(length(hyper$value))) {
   if (is.null(start)) return(hyper)
   from_fit <- inherits(start, "galvi")
   values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
@@ -130,7 +130,7 @@ apply_start <- function(hyper, start) {
   together <- union(relative, relative - 1L)
   if (from_fit && anyNA(at[together])) at[together] <- NA
   set <- which(!is.na(at) & hyper$learned)
-  hyper$value[set] <- as.numeric(values[at[set]])
+  hyper$value[set] <- as.numeric(values[at[set]]) - level[set]
   hyper$guessed[set] <- NA
   check_values(hyper, set, "start")
   widen_ranges(hyper)

@@ -19,7 +19,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
     stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
   )
   registry <- new_registry(typed)
-  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter")])
+  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter", "threads")])
   factors <- factor_specs(c(parts$specs, parts$second$specs))
   if (!is.null(second_name) && length(factors)) {
     stop_galvi("formula", sprintf(
@@ -36,6 +36,8 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   likelihood <- family_likelihood(design$family, design, registry, held, !is.null(second))
   table <- registry$table()
   check_all_priors(sorted, list(built, second), typed)
+  level <- numeric(length(table$value))
+  level[likelihood$hyper$thresholds] <- start_level(start, built$fixed$spec$coding)
   if (treatment == "integrate") {
     bare <- table$prior
     table <- proper_priors(table)
@@ -49,7 +51,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
       c(class_predictors(built$terms, 1L), lapply(class_predictors(second$terms, 1L), replace,
         c("design", "latents"), list(2L, 2L)))
     },
-    likelihood = likelihood, hyper = apply_start(table, start), expectation = expectation,
+    likelihood = likelihood, hyper = apply_start(table, start, level), expectation = expectation,
     pieces = control$pieces
   )
   model <- start_unknown_factors(model, built$specs)
@@ -140,16 +142,31 @@ model_context <- function(design, registry) {
   }
   list(
     registry = registry, weights = weights, default_variance = spread^2,
-    centre = if (same_units) weighted_median(design$modelled, weights) else 0, spread = spread,
+    centre = typical_predictor(design, weights), spread = spread,
     latents = if (length(design$latents) > 1L && is.null(design$parts$second)) design$latents,
     intercept = type$intercept(design$family)
   )
 }
 
-# The same for a second parameter. Its link is never the identity, so its scale is 1.
+#' Where the default prior of the predictor at the means of the columns is centred: at the median of y where eta has its
+#' units, at log(mean(y / exp(offset))) where exp(eta) is the mean of y (of y^2 in stochastic volatility), else at 0
+#' @noRd
+typical_predictor <- function(design, weights) {
+  if (link_has(design$family, "same_units")) return(weighted_median(design$modelled, weights))
+  if (!link_has(design$family, "rates") || length(design$levels)) return(0)
+  y <- if (family_type(design$family)$volatility) design$modelled^2 else design$modelled
+  mean <- weighted_mean(y / exp(design$offset[, 1L]), weights)
+  if (is.finite(mean) && mean > 0) log(mean) else 0
+}
+
+# The same for a second parameter. Its link is never the identity, so its scale is 1; the logarithm of a standard
+# deviation of y is centred at that of y's scale.
 parameter_context <- function(name, design, registry) {
+  weights <- row_counts(design$weights)
+  in_units <- name == "sigma" && link_has(design$family, "same_units")
   list(
-    registry = registry, weights = row_counts(design$weights), default_variance = 1, centre = 0, spread = 1,
+    registry = registry, weights = weights, default_variance = 1,
+    centre = if (in_units) log(model_context(design, registry)$spread) else 0, spread = 1,
     latents = NULL, intercept = TRUE, parameter = name
   )
 }

@@ -39,7 +39,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
     without_effects(as_newdata_error(spec_rows(spec, frame)), kept, n)
   }, specs, kept), specs, all_kept)
   out <- list(
-    rows = rows, offset = as_newdata_error(
+    rows = rows, offset = or_else(design$level, 0) + as_newdata_error(
       frame_offset(frame, design$response$latents, !is.null(design$second))
     ),
     frame = frame,

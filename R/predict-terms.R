@@ -22,7 +22,7 @@ term_contributions <- function(fit, target) {
   whole <- latent_at(fit, target$rows, target$n, terms = TRUE)$terms
   fixed <- match(fixed_label, labels)
   keep <- setdiff(seq_along(labels), fixed)
-  part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows[[1L]][[fixed]]$W, fixed)
+  part <- if (!is.na(fixed)) fixed_contributions(fit, target$rows[[1L]][[fixed]]$W)
   n_fixed <- length(part$labels)
   names <- c(part$labels, labels[keep])
   result <- list(
@@ -41,10 +41,12 @@ term_contributions <- function(fit, target) {
 #'
 #' With an intercept the columns x_j are centred at their means c_j over the observations: term t contributes
 #' sum_j (x_j - c_j) beta_j, and the constant is intercept + sum_j c_j beta_j.
-#' @param W Columns of the fixed effects at the target, N* x q.
+#' @param W Coded columns of the fixed effects at the target, N* x q.
 #' @noRd
-fixed_contributions <- function(fit, W, position) {
-  training <- term_rows(fit$model)[[position]]$W
+fixed_contributions <- function(fit, W) {
+  spec <- fixed_spec(fit$design$specs)
+  training <- printed_columns(spec, fit$data)
+  W <- uncoded(W, spec$coding)
   assign <- fit$design$assign
   labels <- attr(fit$design$terms, "term.labels")
   labels <- labels[sort(unique(assign[assign > 0L]))]

@@ -196,8 +196,8 @@ stop_unknown_list <- function(name, specs, prefix) {
 #'   the names by which hyperparameters can be given, see new_registry().
 #' @noRd
 check_prior_names <- function(coefficients, known, unused = list(), hyper = character()) {
-  known <- c("intercept", "default", unique(known))
-  unknown <- setdiff(names(coefficients), c(known, "at_means"))
+  known <- c("intercept", "at_means", "default", unique(known))
+  unknown <- setdiff(names(coefficients), known)
   names <- paste0(
     "The coefficients are ", quote_names(known), if (length(hyper)) {
       sprintf("; the hyperparameters are %s", paste(hyper, collapse = ", "))

@@ -1,8 +1,9 @@
-# Fixed effects: the columns of a model matrix with independent normal priors.
+# Fixed effects: the columns of a model matrix. Typed priors are independent; open ones are one joint prior
+# (R/term-fixed-coding.R).
 
 fixed_label <- "fixed"
 
-fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels, told = warn_pulled_intercept)
+fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels)
 
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {
@@ -52,17 +53,24 @@ design_fixed <- function(terms, frame, context) {
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
     contrasts = built$contrasts, columns = colnames(W), intercept = intercept, parameter = context$parameter
   )
-  spec$far <- if (ncol(W)) far_from_zero(spec, W, context)
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
-  priors <- fixed_priors(spec, W, context)
+  priors <- typed_priors(spec, context)
+  spec$coding <- fixed_coding(W, priors, spec, context)
   term <- c(
     list(type = "columns", label = fixed_label), fixed_prior_columns(priors, spec, context$registry)
   )
-  list(spec = spec, rows = list(W = strip_matrix(W)), term = term, priors = priors, known = known)
+  list(
+    spec = spec, rows = list(W = coded(W, spec$coding, context$threads)), term = term,
+    priors = shown_priors(priors, spec), known = known
+  )
 }
 
-newdata_fixed <- function(spec, frame) {
+newdata_fixed <- function(spec, frame) list(W = coded(printed_columns(spec, frame), spec$coding))
+
+#' The columns as users see them, for any frame: n x q
+#' @noRd
+printed_columns <- function(spec, frame) {
   built <- fixed_matrix(spec$terms, frame, spec$contrasts)
   W <- if (spec$intercept) built$W else without_intercept(built)$W
   if (!identical(colnames(W), spec$columns)) {
@@ -72,7 +80,7 @@ newdata_fixed <- function(spec, frame) {
     ))
   }
   check_finite_columns(W)
-  list(W = strip_matrix(W))
+  strip_matrix(W)
 }
 
 # Variables that model.matrix() cannot use.
@@ -108,36 +116,91 @@ check_finite_columns <- function(W) {
 
 # ---- priors ----
 
-# The prior of every column: a list of normal(), named by column. From the most to the least specific: the
-# column's own name, its term's label, `intercept` or `default`, galvi's default.
-fixed_priors <- function(spec, W, context) {
+# The prior that is typed for each column, or NULL. From the most to the least specific: the column's own name, its
+# term's label, `intercept` or `default`. `at_means` is a prior of the predictor at the means of the columns.
+typed_priors <- function(spec, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
+  lapply(seq_along(spec$columns), function(j) {
+    slope <- spec$assign[j] > 0L
+    if (!slope && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
+    prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], if (slope) "default" else "at_means"))
+    # that of a fit is open again
+    if (!isTRUE(attr(prior, "open"))) prior
+  })
+}
+
+#' How the columns enter the core (column_coding())
+#' @noRd
+fixed_coding <- function(W, typed, spec, context) {
+  intercept <- spec$assign == 0L
+  open <- !intercept & vapply(typed, is.null, NA)
+  of_intercept <- typed[which(intercept)]
+  at <- if (!context$intercept) {
+    if (any(intercept) || !may_centre_thresholds(W, context)) "none" else "thresholds"
+  } else if (!any(intercept)) {
+    "none"
+  } else if (is.null(of_intercept[[1L]]) || is_flat(of_intercept[[1L]]) || at_means_typed(context$prior)) {
+    "means"
+  } else {
+    "zero"
+  }
+  check_scales(W, spec, context)
+  coding <- column_coding(
+    W, open, intercept, at, context$centre, context$spread, context$weights, context$threads
+  )
+  # thresholds of a fit stay what they are there
+  if (context$held && centres_thresholds(coding)) coding$carried <- start_level(context$start, coding)
+  # an open intercept is a column of 10 s with a standard normal coefficient
+  if (any(intercept) && is.null(typed[[which(intercept)]])) {
+    if (is.null(coding)) coding <- as_they_are(ncol(W))
+    width <- 10 * context$spread
+    coding$B[intercept, intercept] <- coding$A[intercept, intercept] <- width
+    coding$mean[intercept] <- context$centre / width
+  }
+  coding
+}
+
+# Thresholds that are typed belong to columns as they are printed; those of a fit to its means.
+may_centre_thresholds <- function(W, context) {
+  if (!context$held) return(TRUE)
+  known <- if (inherits(context$start, "galvi")) fixed_spec(context$start$design$specs)$coding
+  centres_thresholds(known) && isTRUE(all.equal(known$centre, column_means(W, context$weights), tolerance = 1e-8))
+}
+
+is_flat <- function(prior) identical(prior$sd, Inf)
+
+at_means_typed <- function(prior) {
+  "at_means" %in% names(prior) && !any(c("intercept", "(Intercept)") %in% names(prior))
+}
+
+check_scales <- function(W, spec, context) {
   sd <- slope_scale(W, context$weights)
   small <- sd < 1 & !is.finite((context$spread / sd)^2) & is.finite(context$spread^2)
   bad <- which(!is.finite(sd) | small)[1L]
-  if (!is.na(bad)) {
-    stop_galvi("data", sprintf(
-      "`%s` has values so %s overflows: use other units.", spec$columns[bad],
-      if (small[bad]) "small that the variance of its default prior" else "large that their variance"
-    ))
+  if (is.na(bad)) return(invisible())
+  stop_galvi("data", sprintf(
+    "`%s` has values so %s overflows: use other units.", spec$columns[bad],
+    if (small[bad]) "small that the variance of its default prior" else "large that their variance"
+  ))
+}
+
+#' The priors of the coefficients that users see: typed ones, and of open ones the normal margins of their joint prior
+#' @noRd
+shown_priors <- function(typed, spec) {
+  coding <- spec$coding
+  open <- vapply(typed, is.null, NA)
+  if (any(open)) {
+    # a typed width belongs to the coefficient alone; other columns of A carry open ones
+    A <- coding$A[, open, drop = FALSE]
+    mean <- drop(A %*% coding$mean[open])
+    sd <- sqrt(rowSums(A^2))
+    typed[open] <- lapply(which(open), function(j) structure(normal(mean[j], sd[j]), open = TRUE))
   }
-  one <- function(j) {
-    column <- spec$columns[j]
-    intercept <- spec$assign[j] == 0L
-    if (intercept && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
-    default <- if (intercept) {
-      normal(context$centre, 10 * context$spread)
-    } else {
-      normal(0, 10 * context$spread / sd[j])
-    }
-    chosen_prior(context$prior, c(column, labels[j], if (!intercept) "default"), default)
-  }
-  names <- paste0(if (!is.null(spec$parameter)) coefficient_prefix(spec$parameter), spec$columns)
-  stats::setNames(lapply(seq_len(ncol(W)), one), names)
+  stats::setNames(typed, paste0(if (!is.null(spec$parameter)) coefficient_prefix(spec$parameter), spec$columns))
 }
 
 # The first of `keys` that the user's list has.
-chosen_prior <- function(prior, keys, default) {
+chosen_prior <- function(prior, keys, default = NULL) {
   given <- intersect(keys, names(prior))
   if (length(given)) prior[[given[1L]]] else default
 }
@@ -149,14 +212,14 @@ slope_scale <- function(W, weights) {
   ifelse(sd > 0, sd, ifelse(size > 0, size, 1))
 }
 
-# -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance. Columns of one factor
-# share a learned sd, as they share an entry of `prior`.
+# -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance, and coefficients of open columns
+# have a variance of one. Columns of one factor share a learned sd, as they share an entry of `prior`.
 fixed_prior_columns <- function(priors, spec, registry) {
   q <- length(priors)
   labels <- attr(spec$terms, "term.labels")
   position <- integer(q)
   seen <- list()
-  for (j in seq_len(q)) {
+  for (j in which(!vapply(priors, is.null, NA))) {
     sd <- priors[[j]]$sd
     learned <- is_value(sd) && !is_fixed(sd)
     owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
@@ -168,10 +231,8 @@ fixed_prior_columns <- function(priors, spec, registry) {
     }
     position[j] <- seen[[owner]] <- prior_sd(sd, owner, registry, term = fixed_label)
   }
-  list(
-    mean = vapply(priors, `[[`, 0, "mean", USE.NAMES = FALSE),
-    factors = cbind(position, position, deparse.level = 0)
-  )
+  mean <- vapply(seq_len(q), function(j) if (is.null(priors[[j]])) spec$coding$mean[j] else priors[[j]]$mean, 0)
+  list(mean = mean, factors = cbind(position, position, deparse.level = 0))
 }
 
 # Registers the standard deviation of a normal() -> its position.

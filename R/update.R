@@ -100,8 +100,8 @@ model.frame.galvi <- function(formula, ...) {
 model.matrix.galvi <- function(object, ...) {
   refuse_dots(list(...), model.matrix.galvi, "model.matrix()")
   check_has_rows(object, "there is no model matrix of all rows")
-  at <- match(fixed_label, vapply(prior_terms(object$model), `[[`, "", "label"))
-  W <- if (is.na(at)) matrix(0, object$nobs, 0L) else term_rows(object$model)[[at]]$W
+  spec <- fixed_spec(object$design$specs)
+  W <- if (is.null(spec)) matrix(0, object$nobs, 0L) else printed_columns(spec, object$data)
   rownames(W) <- row.names(object$data)
   attr(W, "assign") <- object$design$assign
   attr(W, "contrasts") <- object$design$contrasts

@@ -14,7 +14,7 @@ vcov.galvi <- function(object, complete = TRUE, ...) {
   names <- paste(rep(colnames(coefficients$mean), each = q), rep(rownames(coefficients$mean), k), sep = ":")
   V <- matrix(0, q * k, q * k, dimnames = list(names, names))
   if (is_coupled(object)) {
-    V[] <- object$posterior$coupled[fixed_positions(object), fixed_positions(object)]
+    V[] <- decoded_jointly(object$posterior$coupled[fixed_positions(object), fixed_positions(object)], object)
     return(V)
   }
   # q(z) factorises over the latents: one block for each

@@ -53,6 +53,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// moments_of_columns
+Rcpp::List moments_of_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector weights, int threads);
+RcppExport SEXP _galvi_moments_of_columns(SEXP XSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(moments_of_columns(X, weights, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// coded_columns
+Rcpp::NumericMatrix coded_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector centre, Rcpp::NumericMatrix B, Rcpp::NumericVector level, int threads);
+RcppExport SEXP _galvi_coded_columns(SEXP XSEXP, SEXP centreSEXP, SEXP BSEXP, SEXP levelSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type X(XSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type B(BSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(coded_columns(X, centre, B, level, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // contribution_of_rows
 Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient);
 RcppExport SEXP _galvi_contribution_of_rows(SEXP modelSEXP, SEXP qSEXP, SEXP gradientSEXP) {
@@ -445,6 +471,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_coupled_response", (DL_FUNC) &_galvi_coupled_response, 8},
+    {"_galvi_moments_of_columns", (DL_FUNC) &_galvi_moments_of_columns, 3},
+    {"_galvi_coded_columns", (DL_FUNC) &_galvi_coded_columns, 5},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
     {"_galvi_start_factors", (DL_FUNC) &_galvi_start_factors, 2},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},

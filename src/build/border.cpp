@@ -5,6 +5,7 @@
 #include "border/r_functions.cpp"
 #include "border/r_sources.cpp"
 #include "bound.cpp"
+#include "coding.cpp"
 #include "contribution.cpp"
 #include "factors.cpp"
 #include "facts.cpp"

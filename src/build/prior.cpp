@@ -1,5 +1,6 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
 #include "prior/coefficients.cpp"
+#include "prior/column_coding.cpp"
 #include "prior/columns_term.cpp"
 #include "prior/factors_term.cpp"
 #include "prior/field.cpp"

@@ -24,15 +24,18 @@ test_that("the model list has what the core needs", {
   terms <- terms_of(m)
   expect_equal(vapply(terms, `[[`, "", "type"), c("columns", "kernel"))
   expect_equal(vapply(terms, `[[`, "", "label"), c("fixed", "gp(hp, disp)"))
-  expect_equal(terms[[1L]]$W, unname(model.matrix(mpg ~ wt, mtcars)), ignore_attr = TRUE)
+  # columns with open priors are orthonormal, and as wide as their priors
+  expect_equal(crossprod(terms[[1L]]$W) / 32, diag((10 * sd(mtcars$mpg))^2, 2), ignore_attr = TRUE)
+  typed <- model_of(mpg ~ wt, mtcars, prior = list(intercept = normal(0, 1), wt = normal(0, 1)))
+  expect_equal(term_of(typed)$W, unname(model.matrix(mpg ~ wt, mtcars)), ignore_attr = TRUE)
   expect_equal(terms[[2L]]$inputs, unname(as.matrix(mtcars[c("hp", "disp")])))
   expect_equal(
     m$hyper$name,
-    c("intercept.sd", "wt.sd", "gp(hp, disp).variance", "gp(hp, disp).lengthscale", "gaussian.variance")
+    c("gp(hp, disp).variance", "gp(hp, disp).lengthscale", "gaussian.variance")
   )
-  expect_true(all(lengths(m$hyper[names(m$hyper) != "shape"]) == 5L))
+  expect_true(all(lengths(m$hyper[names(m$hyper) != "shape"]) == 3L))
   expect_length(m$hyper$shape, 0L)
-  expect_equal(m$hyper$term, c("fixed", "fixed", "gp(hp, disp)", "gp(hp, disp)", "gaussian"))
+  expect_equal(m$hyper$term, c("gp(hp, disp)", "gp(hp, disp)", "gaussian"))
   expect_true(all(m$hyper$value > m$hyper$lower & m$hyper$value < m$hyper$upper))
 })
 
@@ -188,7 +191,8 @@ test_that("what came from outside the data is looked up there again", {
   d <- data.frame(y = 1:6, x = 1:6)
   design <- prepare_model(y ~ I(x^power) + gp(findInterval(x, knots)), d)$design
   new <- design_rows(design, data.frame(x = 3))
-  expect_equal(unname(new$rows[[1L]][[1L]]$W), cbind(1, 9), ignore_attr = TRUE)
+  fixed <- design$specs[[1L]]$coding
+  expect_equal(uncoded(new$rows[[1L]][[1L]]$W, fixed)[, 2L], 9, ignore_attr = TRUE)
   expect_equal(new$rows[[1L]][[2L]]$inputs, matrix(1))
   z <- 6:1
   outside <- prepare_model(y ~ gp(z), d)$design
@@ -244,13 +248,12 @@ test_that("latent values share their terms, and a kernel per class has its own h
   own <- model_of(y ~ x + gp(z, kernel = per_class(se())), d, categorical("b"))
   expect_length(own$predictors, 2L)
   expect_equal(own$hyper$name, c(
-    "intercept.sd", "x.sd", "gp(z)[a].variance", "gp(z)[a].lengthscale", "gp(z)[c].variance",
-    "gp(z)[c].lengthscale"
+    "gp(z)[a].variance", "gp(z)[a].lengthscale", "gp(z)[c].variance", "gp(z)[c].lengthscale"
   ))
-  expect_equal(own$hyper$term[3:6], rep("gp(z)", 4L))
+  expect_equal(own$hyper$term, rep("gp(z)", 4L))
   kernel <- function(k) terms_of(own, k)[[2L]]$kernel$hyper
-  expect_equal(kernel(1), list(variance = 3L, lengthscale = 4L))
-  expect_equal(kernel(2), list(variance = 5L, lengthscale = 6L))
+  expect_equal(kernel(1), list(variance = 1L, lengthscale = 2L))
+  expect_equal(kernel(2), list(variance = 3L, lengthscale = 4L))
   for (part in c("inputs", "label")) {
     expect_identical(terms_of(own, 1)[[2L]][[part]], terms_of(own, 2)[[2L]][[part]])
   }
@@ -271,7 +274,7 @@ test_that("per_class() reaches columns, several kernels and by, and is nothing t
   expect_length(one$predictors, 1L)
   expect_equal(one$hyper$name[1:2], c("gp(x).variance", "gp(x).lengthscale"))
   binary <- model_of(g ~ gp(x, kernel = per_class(se())), d, categorical("u"))
-  expect_equal(binary$hyper$name[2:3], c("gp(x).variance", "gp(x).lengthscale"))
+  expect_equal(binary$hyper$name[1:2], c("gp(x).variance", "gp(x).lengthscale"))
 })
 
 test_that("an offset is added to all latent values, or has a column for each", {
@@ -309,10 +312,11 @@ test_that("fixed effects of all latent values have the same prior", {
   d <- class_data()
   built <- prepare_model(y ~ x, d, categorical(), prior = list(x = normal(0, learn(2))))
   expect_length(built$model$predictors, 1L)
-  expect_equal(built$model$hyper$name, c("intercept.sd", "x.sd"))
-  expect_equal(built$prior[["(Intercept)"]], normal(0, 10))
+  expect_equal(built$model$hyper$name, "x.sd")
+  # the intercept is at x = 0, and x has the sd 2 where its own is learned
+  expect_equal(built$prior[["x"]], normal(0, learn(2)))
   default <- prepare_model(y ~ x, d, categorical())$prior
-  expect_equal(default$x, normal(0, 10 / sd(d$x)), ignore_attr = TRUE)
+  expect_equal(default$x, normal(0, 10 / sqrt(mean((d$x - mean(d$x))^2))), ignore_attr = TRUE)
 })
 
 test_that("flat priors need a reference class", {
@@ -338,8 +342,8 @@ test_that("classes of new data are read by the levels of the fit", {
 test_that("held hyperparameters of a family are told apart from starts", {
   d <- class_data()
   held <- galvi_family("laplace", scale = 3)
-  expect_equal(model_of(x ~ z, d, held, held = TRUE)$hyper$value[3L], 3)
-  expect_equal(model_of(x ~ z, d, laplace(), held = TRUE)$hyper$value[3L], 1)
+  expect_equal(model_of(x ~ z, d, held, held = TRUE)$hyper$value, 3)
+  expect_equal(model_of(x ~ z, d, laplace(), held = TRUE)$hyper$value, 1)
   expect_equal(model_of(x ~ z, d, laplace())$pieces, 20)
   expect_equal(model_of(x ~ z, d, laplace(), control = galvi_control(pieces = 5))$pieces, 5)
 })

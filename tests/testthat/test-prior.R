@@ -1,8 +1,9 @@
 fixed_table <- function(formula, data = mtcars, prior = NULL, family = gaussian()) {
   b <- prepare_model(formula, data, family, prior = prior)
   term <- terms_of(b$model)[[1L]]
-  sd <- b$model$hyper$value[term$factors[, 1L]]
-  list(mean = term$mean, sd = sd, hyper = b$model$hyper, prior = b$prior, term = term)
+  # open priors have no entry in the table
+  sd <- vapply(term$factors[, 1L], function(at) if (at) b$model$hyper$value[at] else 1, 0)
+  list(mean = term$mean, sd = sd, hyper = b$model$hyper, prior = b$prior, term = term, spec = b$design$specs[[1L]])
 }
 
 test_that("constructors hold what they are given and refuse what is no parameter", {
@@ -34,18 +35,27 @@ test_that("a number starts or is held, fixed() holds, a prior starts where it is
 })
 
 test_that("default priors are those of the help page", {
-  got <- fixed_table(mpg ~ wt + factor(cyl))
-  W <- model.matrix(mpg ~ wt + factor(cyl), mtcars)
-  s <- sd(mtcars$mpg)
-  expect_equal(got$mean, c(median(mtcars$mpg), 0, 0, 0))
-  expect_equal(got$sd, unname(c(10 * s, 10 * s / apply(W[, -1], 2, sd))))
-  expect_false(any(got$hyper$learned[seq_along(got$sd)]))
-  binary <- fixed_table(am ~ wt, family = binomial())
-  expect_equal(binary$mean, c(0, 0))
-  expect_equal(binary$sd, c(10, 10 / sd(mtcars$wt)))
-  constant <- fixed_table(y ~ x, data.frame(y = rep(3, 4), x = 1:4))
-  expect_equal(constant$mean, c(3, 0))
-  expect_equal(constant$sd, c(10, 10 / sd(1:4)))
+  X <- model.matrix(mpg ~ wt + factor(cyl), mtcars)[, -1]
+  S <- crossprod(scale(X, scale = FALSE)) / nrow(X)
+  default <- function(formula, family = gaussian(), data = mtcars) {
+    built <- fixed_table(formula, data, family = family)
+    A <- built$spec$coding$A
+    list(mean = drop(A %*% built$mean), covariance = A %*% t(A), prior = built$prior, hyper = built$hyper)
+  }
+  check <- function(got, m, s, X, S) {
+    expect_equal(got$covariance[-1, -1, drop = FALSE], unname(100 * s^2 * solve(S)))
+    # the predictor at the means, and its covariance with the slopes
+    at <- c(1, colMeans(X))
+    expect_equal(sum(at * got$mean), m)
+    expect_equal(drop(got$covariance %*% at), c(100 * s^2, numeric(ncol(X))))
+    expect_equal(unname(vapply(got$prior, `[[`, 0, "sd")), sqrt(diag(got$covariance)))
+  }
+  got <- default(mpg ~ wt + factor(cyl))
+  check(got, median(mtcars$mpg), sd(mtcars$mpg), X, S)
+  expect_false("fixed" %in% got$hyper$term)
+  check(default(am ~ wt + factor(cyl), binomial()), 0, 1, X, S)
+  check(default(carb ~ wt + factor(cyl) + offset(log(hp)), poisson()), log(mean(mtcars$carb / mtcars$hp)), 1, X, S)
+  check(default(y ~ x, data = data.frame(y = rep(3, 4), x = 1:4)), 3, 1, cbind(1:4), matrix(var(1:4) * 3 / 4))
 })
 
 test_that("constant columns get a proper prior", {
@@ -55,7 +65,8 @@ test_that("constant columns get a proper prior", {
 
 test_that("prior = names slopes, the intercept, columns and terms", {
   all <- fixed_table(mpg ~ wt + hp, prior = normal(0, 2))
-  expect_equal(all$sd, c(10 * sd(mtcars$mpg), 2, 2))
+  expect_equal(all$sd[-1], c(2, 2))
+  expect_equal(all$prior$wt, normal(0, 2))
   some <- fixed_table(mpg ~ wt + hp + factor(cyl), prior = list(
     intercept = normal(1, 7), wt = normal(2, 3), `factor(cyl)8` = normal(0, 9), default = normal(0, 4)
   ))
@@ -73,14 +84,14 @@ test_that("the recorded prior gives the same model again", {
 
 test_that("learned standard deviations are in the table, one per variable", {
   got <- fixed_table(mpg ~ wt + factor(cyl), prior = normal(0, learn(2)))
-  expect_equal(got$hyper$name[1:3], c("intercept.sd", "wt.sd", "factor(cyl).sd"))
-  expect_equal(got$hyper$learned[1:3], c(FALSE, TRUE, TRUE))
-  expect_equal(got$term$factors, cbind(c(1, 2, 3, 3), c(1, 2, 3, 3)), ignore_attr = TRUE)
+  expect_equal(got$hyper$name[1:2], c("wt.sd", "factor(cyl).sd"))
+  expect_equal(got$hyper$learned[1:2], c(TRUE, TRUE))
+  expect_equal(got$term$factors, cbind(c(0, 1, 2, 2), c(0, 1, 2, 2)), ignore_attr = TRUE)
   map <- fixed_table(mpg ~ wt, prior = list(wt = normal(0, half_normal(3))))
-  expect_equal(map$hyper$prior[[2L]]$type, "half_normal")
+  expect_equal(map$hyper$prior[[1L]]$type, "half_normal")
   pc <- fixed_table(mpg ~ wt, prior = normal(0, pc(2, 0.05)))$hyper
-  expect_equal(pc$prior[[2L]], list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"))
-  expect_equal(pc$value[2L], -2 / log(0.05))
+  expect_equal(pc$prior[[1L]], list(type = "pc", upper = 2, prob = 0.05, quantity = "sd"))
+  expect_equal(pc$value[1L], -2 / log(0.05))
 })
 
 test_that("a flat prior needs finite columns", {

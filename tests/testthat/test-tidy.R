@@ -34,8 +34,6 @@ test_that("tidy has broom.mixed's kinds of effects and columns", {
   table <- tidy.galvi(fit)
   expect_identical(names(table), c("effect", "group", "term", "estimate", "std.error"))
   pars <- table[table$effect == "ran_pars", ]
-  # the intercept's prior sd is held: no estimate
-  expect_true("intercept.sd" %in% fit$hyper$name)
   expect_identical(pars$group, c("gear", "wt", "gp(hp)", "gp(hp)", "Residual"))
   expect_identical(pars$term, c("sd__(Intercept)", "sd", "variance", "lengthscale", "sd__Observation"))
   value <- setNames(fit$hyper$estimate, fit$hyper$name)

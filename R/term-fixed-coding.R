@@ -1,0 +1,230 @@
+# The default prior of fixed effects, and the columns that the core sees.
+#
+# It depends on the space of the columns alone. With X the columns whose prior is left open, xbar their means over the
+# rows, S = (X - 1 xbar')'(X - 1 xbar') / n and s the scale of the response, slopes are jointly normal(0, 100 s^2 S^-1),
+# and the predictor at the means of all columns is normal(m, 10 s) (Zellner 1986, g = 100 n). The core takes columns
+# with independent coefficients u, which are orthonormal here:
+#
+#   eta = C u,  C = (X - 1 centre') B + 1 level',  u ~ N(mean, I) for open columns;  beta = A u is what users see.
+#
+# Directions in which centred open columns do not vary over the rows have the prior of independent slopes
+# normal(0, 10 s / sd(x_j)), whatever the other columns are.
+
+#' The coding of a block of fixed effects
+#'
+#' @param intercept Which column is the intercept?
+#' @param W The columns, n x q.
+#' @param open Which slopes have the default prior?
+#' @param at What is normal besides: "means" or "zero", the predictor at the means of the columns or at 0 (the intercept
+#'   is a column); "thresholds", which stand for the predictor at the means; "none".
+#' @param m,s Location and scale of the response.
+#' @param weights Rows that each row counts for.
+#' @return list(at, centre: q, B: q x q, level: q, A: q x q, mean: q, the prior mean of u where a prior is open); NULL
+#'   if columns enter as they are.
+#' @noRd
+column_coding <- function(W, open, intercept, at, m, s, weights, threads) {
+  q <- ncol(W)
+  centred <- at %in% c("means", "thresholds")
+  if (!any(open) && !centred) return(NULL)
+  weights <- as.numeric(weights) / sum(weights)
+  slope <- !intercept
+  moments <- moments_of_columns(strip_matrix(W[, slope, drop = FALSE]), weights, threads)
+  centre <- numeric(q)
+  if (centred) centre[slope] <- moments$mean
+  B <- diag(q)
+  level <- mean <- numeric(q)
+  if (any(open)) {
+    own <- which(open)
+    within <- match(own, which(slope))
+    X <- if (length(own) == q) W else W[, own, drop = FALSE]
+    found <- orthonormal_basis(X, moments$mean[within], moments$second[within, within, drop = FALSE], weights, threads)
+    B[own, own] <- 10 * s * found$basis
+    if (at == "none") {
+      # 0 + g: columns that add up to one have an intercept among them
+      towards <- constant_direction(found, moments$mean[within])
+      if (!is.null(towards)) {
+        B[own, own] <- B[own, own] - 10 * s * outer(towards$unit / found$scale, towards$unit)
+        centre[own] <- moments$mean[within]
+        level[own] <- 10 * s * towards$unit
+        mean[own] <- m / (10 * s) * towards$unit
+      }
+    }
+  }
+  A <- B
+  # an intercept takes up the centres
+  A[intercept, ] <- A[intercept, ] - drop(centre %*% B)
+  if (any(level != 0)) {
+    add <- towards$coefficients
+    A[own, ] <- A[own, ] + outer(add, level - drop(centre %*% B))
+  }
+  list(at = at, centre = centre, B = B, level = level, A = A, mean = mean)
+}
+
+#' A basis in which centred columns are orthonormal over the rows, where they vary
+#'
+#' With D the columns' scales and Z = (X - 1 mean') D^-1: the columns of Z T are orthonormal, with T = R^-1 where
+#' Z'Z = R'R has full rank, else T = V (V'Z'Z V)^-1/2 V' + (I - V V'), with V the directions in which they vary. The
+#' moments of columns that nearly depend on each other have lost digits, so a first basis is corrected by the moments of
+#' Z T.
+#' @param mean,second From moments_of_columns().
+#' @return list(basis: D^-1 T, scale: D, unseen: I - V V', or NULL for full rank).
+#' @noRd
+orthonormal_basis <- function(X, mean, second, weights, threads) {
+  q <- ncol(X)
+  size <- pmax(abs(mean), 0)
+  sd <- sqrt(diag(second))
+  # rounding gives a constant column a tiny sd
+  sd[sd <= 1e-12 * size] <- 0
+  scale <- ifelse(sd > 0, sd, unit_if_zero(size))
+  S <- second / outer(scale, scale)
+  corrected <- function(T) {
+    moments <- moments_of_columns(coded_columns(strip_matrix(X), mean, T / scale, numeric(ncol(T)), threads), weights,
+      threads)$second
+    e <- eigen(moments, symmetric = TRUE)
+    T %*% (e$vectors %*% (t(e$vectors) / sqrt(e$values)))
+  }
+  tolerance <- 1e-14  # of a column's variance, what the others leave of it: that of lm()
+  near <- 1e-5
+  root <- if (nrow(X) > q) suppressWarnings(chol(S, pivot = TRUE, tol = tolerance))
+  if (!is.null(root) && attr(root, "rank") == q) {
+    T <- backsolve(root, diag(q))[order(attr(root, "pivot")), , drop = FALSE]
+    if (min(diag(root)) < near) T <- corrected(T)
+    return(list(basis = T / scale, scale = scale))
+  }
+  e <- if (nrow(X) >= q) {
+    eigen(S, symmetric = TRUE)
+  } else {
+    Z <- sqrt(weights) * (X - rep(mean, each = nrow(X))) / rep(scale, each = nrow(X))
+    parts <- svd(Z, nu = 0L)
+    list(values = parts$d^2, vectors = parts$v)
+  }
+  kept <- e$values > tolerance * max(1, e$values[1L])
+  V <- e$vectors[, kept, drop = FALSE]
+  unseen <- diag(q) - tcrossprod(V)
+  T <- unseen
+  if (any(kept)) T <- T + tcrossprod(corrected(V / rep(sqrt(e$values[kept]), each = q)), V)
+  list(basis = T / scale, scale = scale, unseen = unseen)
+}
+
+#' The direction of coefficients whose columns add up to a constant; NULL if there is none
+#'
+#' @param basis From orthonormal_basis(), for columns with these means.
+#' @return list(unit: the direction in scaled coefficients, of length one; coefficients: a with X a = 1).
+#' @noRd
+constant_direction <- function(basis, mean) {
+  if (is.null(basis$unseen)) return(NULL)
+  scaled <- mean / basis$scale
+  c <- drop(basis$unseen %*% scaled)
+  # X c is constant, and equal to |c|^2; rounding leaves a part of the terms of scaled'c
+  if (sum(c^2) <= 1e-7 * sum(abs(scaled * c)) || all(c == 0)) return(NULL)
+  list(unit = c / sqrt(sum(c^2)), coefficients = c / sum(c^2) / basis$scale)
+}
+
+#' The coding of columns that enter as they are
+#' @noRd
+as_they_are <- function(q) list(centre = numeric(q), B = diag(q), level = numeric(q), A = diag(q), mean = numeric(q))
+
+#' The columns as the core takes them
+#' @noRd
+coded <- function(W, coding, threads = 1L) {
+  W <- strip_matrix(W)
+  if (is.null(coding)) return(W)
+  names <- colnames(W)
+  if (storage.mode(W) != "double") storage.mode(W) <- "double"
+  W <- coded_columns(W, coding$centre, coding$B, coding$level, threads)
+  colnames(W) <- names
+  W
+}
+
+#' The columns as users see them, from coded ones
+#' @noRd
+uncoded <- function(C, coding) {
+  if (is.null(coding) || !nrow(C)) return(C)
+  # with an intercept among open columns, X A = C
+  through <- if (any(coding$level != 0)) coding$A else coding$B
+  X <- t(solve(t(through), t(C), tol = 0))
+  if (any(coding$level != 0)) X else X + rep(coding$centre, each = nrow(X))
+}
+
+#' Coefficients of coded columns as users see them: mean, q x K, and a covariance for each latent value
+#' @noRd
+decoded <- function(mean, covariance, coding) {
+  if (is.null(coding)) return(list(mean = mean, covariance = covariance))
+  list(
+    mean = coding$A %*% mean, covariance = lapply(covariance, function(V) {
+      V <- coding$A %*% V %*% t(coding$A)
+      (V + t(V)) / 2
+    })
+  )
+}
+
+#' The same for the joint covariance of all latent values' coefficients, latent after latent
+#' @noRd
+decoded_jointly <- function(V, fit) {
+  coding <- fixed_spec(fit$design$specs)$coding
+  if (is.null(coding)) return(V)
+  A <- kronecker(diag(n_latents(fit)), coding$A)
+  V <- A %*% V %*% t(A)
+  (V + t(V)) / 2
+}
+
+#' The spec of a predictor's fixed effects, NULL without any
+#' @noRd
+fixed_spec <- function(specs) Find(function(spec) spec$type == fixed_label, specs)
+
+#' A fit whose thresholds are those at which the printed columns are zero
+#'
+#' In the core thresholds belong to the means of the columns, which makes them independent of where x is zero. Moved by
+#' c = centre'beta, with the linear predictor beside them, they are what other packages print.
+#' @noRd
+with_thresholds_at_zero <- function(fit) {
+  at <- fit$model$likelihood$hyper$thresholds
+  coding <- fixed_spec(fit$design$specs)$coding
+  # a fit with more rows by add_data() keeps its level
+  if (is.null(at) || !centres_thresholds(coding) || !is.null(fit$design$level)) return(fit)
+  fit$design$level <- move <- or_else(coding$carried, sum(coding$centre * fixed_coefficients(fit)$mean[, 1L]))
+  moved <- function(posterior) {
+    posterior$hyper[at] <- posterior$hyper[at] + move
+    posterior$mean <- posterior$mean + move
+    posterior
+  }
+  fit$posterior <- moved(fit$posterior)
+  fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
+    state$posterior <- moved(state$posterior)
+    state
+  })
+  fit$model$offset <- fit$model$offset + move
+  fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
+  shown <- match(fit$model$hyper$name[at], fit$hyper$name)
+  # where x is zero they are as uncertain as the coefficients make them there
+  known <- fit$hyper[shown, c("estimate", "lwr", "upr")]
+  added <- stats::qnorm(0.975) * threshold_sd(fit)
+  reach <- function(to) sign(to - known$estimate) * sqrt((to - known$estimate)^2 + added^2)
+  fit$hyper$estimate[shown] <- known$estimate + move
+  fit$hyper$lwr[shown] <- known$estimate + move + reach(known$lwr)
+  fit$hyper$upr[shown] <- known$estimate + move + reach(known$upr)
+  # the others are distances from the one before
+  first <- match(at[1L], fit$hyper_posterior$at)
+  if (!is.na(first)) {
+    own <- c("value", "lower", "upper")
+    fit$hyper_posterior[own] <- lapply(fit$hyper_posterior[own], function(x) replace(x, first, x[first] + move))
+  }
+  fit
+}
+
+#' What the coefficients add to the standard deviation of thresholds at x = 0
+#' @noRd
+threshold_sd <- function(fit) {
+  centre <- fixed_spec(fit$design$specs)$coding$centre
+  sqrt(max(0, drop(centre %*% fixed_coefficients(fit)$covariance[[1L]] %*% centre)))
+}
+
+#' Do thresholds belong to the means of the columns, as far as the core knows?
+#' @noRd
+centres_thresholds <- function(coding) identical(coding$at, "thresholds")
+
+#' What is subtracted from thresholds of `start` for a model with this coding
+#' @noRd
+start_level <- function(start, coding) {
+  if (inherits(start, "galvi") && centres_thresholds(coding)) or_else(start$design$level, 0) else 0
+}
