@@ -44,23 +44,33 @@
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
 #'
 #' @section Priors of fixed effects:
-#' By default slopes have the prior `normal(0, 10 s / sd(x_j))` and the intercept has `normal(m, 10 s)`. With an
-#' identity link m is the median of y and s its standard deviation (1 if y is constant), both after subtracting the
-#' offset; for [student()], [laplace()] and [asymmetric_laplace()], which are robust against outliers, s is the median
-#' absolute deviation [mad()]. With other links m = 0 and s = 1. A row of weight 2 counts as two rows here and in the
+#' The default prior is weak, and it depends on the space of the columns alone: the same model with a variable in other
+#' units or with another origin, with other contrasts or reference levels, with raw or orthogonal polynomials, or with
+#' `0 + g` in place of an intercept, is the same fit. The linear predictor at the means of all columns is
+#' `normal(m, 10 s)`. The slopes are jointly normal with mean 0 and covariance 100 s^2 S^-1, where S is the covariance
+#' matrix of their columns over the rows (Zellner's g prior with g = 100 n: it moves an estimate by about t / (100 n)
+#' standard errors, where t is the estimate in standard errors). With an identity link m is the median of y and s its
+#' standard deviation (1 if y is constant), both after subtracting the offset; for [student()], [laplace()] and
+#' [asymmetric_laplace()], which are robust against outliers, s is the median absolute deviation [mad()]. With a log
+#' link m = log(mean(y / exp(offset))) and s = 1, with other links m = 0 and s = 1. Directions in which the columns do
+#' not vary, because they depend on each other or because there are more columns than rows, have the prior of
+#' independent slopes `normal(0, 10 s / sd(x_j))`. A row of weight 2 counts as two rows here and in the
 #' starting values of hyperparameters; where all weights sum to 1 or less, each row counts once.
 #'
-#' `prior = normal(0, sd)` sets the prior of all slopes, `prior = list(intercept =, x1 =, default =)` that of
-#' individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one standard
-#' deviation for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
+#' A prior that you give is the prior of the coefficient that is printed: `intercept` is the value at x = 0. `at_means`
+#' is a prior of the linear predictor at the means of the columns instead, as brms and rstanarm have it.
+#' `prior = normal(0, sd)` sets the prior of all slopes, `prior = list(intercept =, at_means =, x1 =, default =)`
+#' that of individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one
+#' standard deviation for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
 #' determination). The slope of `rw2(t)` is called `"rw2(t).slope"`. The constants of `gmrf(g, constrain = FALSE)` are
 #' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of hyperparameters,
 #' as in `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`, see
 #' [priors]. Priors of a second linear predictor are a list under its name:
 #' `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
 #'
-#' `fit$prior` records the priors in use. Multi-class families have these effects once per linear predictor, all with
-#' the same prior and, if it is learned, the same `sd`. [cumulative()] with free thresholds has no intercept.
+#' `fit$prior` records the priors in use; of a joint default prior it has the margin of each coefficient. Multi-class
+#' families have these effects once per linear predictor, all with the same prior and, if it is learned, the same `sd`.
+#' [cumulative()] with free thresholds has no intercept.
 #'
 #' @param x A formula, a list of formulas, or the inputs: a numeric matrix or a data frame with one row per observation.
 #'   A data frame followed by a formula, as in `d |> galvi(y ~ gp(x))`, is used as `data`.
@@ -110,8 +120,8 @@
 #'
 #' A fit that has not converged gives a warning of class `galvi_warning_convergence`. A fit whose numbers are affected
 #' by rounding gives `galvi_warning_numeric`: either the bound itself is affected, or predictions at the observations
-#' (checked for up to 1,000 rows) differ from the fitted values. A fit gives `galvi_warning_prior` if a variable is so far
-#' from zero, as years are, that the default prior of the intercept changes its slope. See `vignette("troubleshooting", package = "galvi")`.
+#' (checked for up to 1,000 rows) differ from the fitted values.
+#' See `vignette("troubleshooting", package = "galvi")`.
 #' @references
 #' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process
 #' regression. *Advances in Neural Information Processing Systems* 25.
@@ -124,6 +134,9 @@
 #'
 #' Sheth, R. and Khardon, R. (2016). A fixed-point operator for inference in variational Bayesian latent Gaussian
 #' models. *International Conference on Artificial Intelligence and Statistics*, PMLR 51, 761-769.
+#'
+#' Zellner, A. (1986). On assessing prior distributions and Bayesian regression analysis with g-prior distributions. In
+#' P. K. Goel and A. Zellner (eds), *Bayesian Inference and Decision Techniques*, 233-243. North-Holland.
 #' @seealso [gp()], [kernels], [iid()], [random-slopes] for terms; [galvi_family()] for responses; [predict.galvi()],
 #'   [plot.galvi()], [draws] and [check_fit()] for what to do with a fit. `vignette("getting-started", package =
 #'   "galvi")` is an introduction.
