@@ -48,9 +48,11 @@ describe <- function(x) {
 
 # `row 3 has -1, and 2 more rows`
 found_in_rows <- function(x, bad) {
-  more <- length(bad) - 1L
+  rows <- row_label(bad)
+  # a row of a wide response may be several here
+  more <- length(unique(rows)) - 1L
   paste0(
-    sprintf("row %d has %s", bad[1L], format(x[bad[1L]])),
+    sprintf("row %s has %s", rows[1L], format(x[bad[1L]])),
     if (more) sprintf(", and %d more row%s", more, if (more > 1L) "s" else "")
   )
 }

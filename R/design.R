@@ -34,6 +34,10 @@ design_of_data <- function(formulas, data, family, args, na.action) {
   frame <- model_frame(frame_terms(parts), data, args, na.action)
   # the mesh of a quadrature scheme
   attr(frame, "mesh") <- attr(data, "mesh")
+  naming_rows(frame_labels(frame), design_of_frame(formulas, family, parts, frame, args))
+}
+
+design_of_frame <- function(formulas, family, parts, frame, args) {
   response <- family_response(
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
   )

@@ -63,7 +63,7 @@ successes_failures <- function(y, weights, name) {
   bad <- which(!is.finite(counts) | counts < 0 | !is_whole(counts))
   if (length(bad)) {
     response_error(name, sprintf(
-      "must be cbind(successes, failures), whole numbers from 0; row %d has %s", rows[bad[1L]],
+      "must be cbind(successes, failures), whole numbers from 0; row %s has %s", row_label(rows[bad[1L]]),
       format(counts[bad[1L]])
     ))
   }
@@ -78,8 +78,8 @@ proportion_of_trials <- function(y, weights, name) {
   bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
   if (length(bad)) {
     response_error(name, sprintf(
-      "is a proportion, so `weights` must be numbers of trials and %s x trials whole: row %d has %s of %s", name,
-      bad[1L], format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
+      "is a proportion, so `weights` must be numbers of trials and %s x trials whole: row %s has %s of %s", name,
+      row_label(bad[1L]), format(y[bad[1L]], digits = 4), format(weights[bad[1L]])
     ))
   }
   with_trials(round(count), weights, rep(1, length(y)))
@@ -126,7 +126,7 @@ class_or_counts_response <- function(y, weights, name, levels, family) {
   bad <- which(!is.finite(y) | y < 0 | !is_whole(y), arr.ind = TRUE)
   if (length(bad)) {
     response_error(name, sprintf(
-      "must be counts, whole numbers from 0; row %d has %s", bad[1L, 1L], format(y[bad[1L, 1L], bad[1L, 2L]])
+      "must be counts, whole numbers from 0; row %s has %s", row_label(bad[1L, 1L]), format(y[bad[1L, 1L], bad[1L, 2L]])
     ))
   }
   counts <- matrix(round(y), nrow(y), dimnames = list(NULL, known))

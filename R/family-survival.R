@@ -44,14 +44,14 @@ check_times <- function(numbers, censoring, type, positive, name, family) {
   check_response(numbers[, 1L], is.finite(numbers[, 1L]), name, "must have finite times")
   bad <- which(censoring[, "lower"] > censoring[, "upper"])
   if (length(bad)) {
-    response_error(name, sprintf("must have intervals whose left end is the smaller one; row %d has (%s, %s]",
-      bad[1L], format(censoring[bad[1L], 1L]), format(censoring[bad[1L], 2L])))
+    response_error(name, sprintf("must have intervals whose left end is the smaller one; row %s has (%s, %s]",
+      row_label(bad[1L]), format(censoring[bad[1L], 1L]), format(censoring[bad[1L], 2L])))
   }
   late <- which(censoring[, "entry"] >= censoring[, "lower"] & is.finite(censoring[, "entry"]) &
     type == "counting")
   if (length(late)) {
-    response_error(name, sprintf("must have times after the entry; row %d enters at %s and ends at %s",
-      late[1L], format(censoring[late[1L], "entry"]), format(censoring[late[1L], "lower"])))
+    response_error(name, sprintf("must have times after the entry; row %s enters at %s and ends at %s",
+      row_label(late[1L]), format(censoring[late[1L], "entry"]), format(censoring[late[1L], "lower"])))
   }
   if (!positive) return(invisible())
   ends <- if (type == "left" || type == "interval") censoring[, "upper"] else censoring[, "lower"]

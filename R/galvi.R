@@ -317,7 +317,7 @@ as_galvi_error <- function(expr, size = NULL) {
   tryCatch(expr, error = function(e) {
     if (is_out_of_memory(e)) stop_out_of_memory(size)
     if (!inherits(e, "C++Error")) stop(e)
-    message <- conditionMessage(e)
+    message <- label_rows_of_core(conditionMessage(e))
     refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
     what <- if (inherits(e, "std::range_error")) "response" else if (refused) "method" else "numeric"
     stop_galvi(what, message)

@@ -19,7 +19,7 @@
 #'
 #' @param model A fit of [galvi()] with one linear predictor.
 #' @param ... Must be empty.
-#' @return A named vector with one element per observation.
+#' @return A named vector with one element per observation, without rows of weight 0, as [stats::lm.influence()] has it.
 #' @section Errors:
 #' `galvi_error_argument` for several linear predictors, from `rstandard()` for other families (use
 #' `residuals(fit, "quantile")`) and from `rstudent()`; `galvi_error_data` for fits that do not contain their
@@ -66,7 +66,8 @@ rstandard.galvi <- function(model, ...) {
       "rstandard() is for the gaussian family, not %s: use residuals(fit, \"quantile\").", family_label(model)
     ))
   }
-  residuals.galvi(model, "deviance") / (sigma.galvi(model) * sqrt(1 - hatvalues.galvi(model)))
+  residual <- residuals.galvi(model, "deviance")[!without_weight(model)]
+  residual / (sigma.galvi(model) * sqrt(1 - hatvalues.galvi(model)))
 }
 
 #' @rdname hatvalues.galvi
@@ -88,4 +89,15 @@ check_sites <- function(fit, what) {
   ))
 }
 
-per_row <- function(fit, x) stats::naresid(fit$na.action, stats::setNames(x, row.names(fit$data)))
+#' As lm() has it, rows of weight 0 are left out: they take no part in the fit
+#' @noRd
+per_row <- function(fit, x) {
+  x <- stats::naresid(fit$na.action, stats::setNames(x, row.names(fit$data)))
+  x[!without_weight(fit)]
+}
+
+# Which rows, with those that na.exclude keeps places for, have the weight 0?
+without_weight <- function(fit) {
+  none <- stats::naresid(fit$na.action, fit$model$weights == 0)
+  !is.na(none) & none
+}

@@ -56,13 +56,14 @@ model_frame <- function(terms, data, args, na.action) {
     what <- if (length(unknown_function(message))) "formula" else "data"
     stop_galvi(what, unreadable(message, "data", data))
   })
-  frame <- drop_unused_levels(handle_missing(frame, na.action), keep = attr(terms, "all_levels"))
+  frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` has no rows left%s.",
       if (length(attr(frame, "na.action"))) " without missing values" else ""
     ))
   }
+  attr(frame, "row_names_are") <- row_name_kind(data)
   frame
 }
 
@@ -115,7 +116,7 @@ drop_unused_levels <- function(frame, keep = character()) {
 
 has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)
 
-handle_missing <- function(frame, na.action) {
+handle_missing <- function(frame, na.action, data) {
   missing <- has_missing(frame)
   if (!any(missing)) return(frame)
   if (identical(na.action, stats::na.fail)) {
@@ -124,6 +125,7 @@ handle_missing <- function(frame, na.action) {
       quote_names(names(frame)[missing])
     ))
   }
+  check_some_complete(frame, data)
   frame <- na.action(frame)
   missing <- has_missing(frame)
   if (any(missing)) {
@@ -133,6 +135,22 @@ handle_missing <- function(frame, na.action) {
     ))
   }
   frame
+}
+
+# A variable that is missing in every row, such as scale(x) where one value of x is infinite.
+check_some_complete <- function(frame, data) {
+  empty <- names(frame)[vapply(unclass(frame), function(x) all(is.na(x)), NA)]
+  if (!length(empty) || !nrow(frame)) return(invisible())
+  name <- gsub("^\\((.*)\\)$", "\\1", empty[1L])
+  used <- tryCatch(all.vars(str2lang(name)), error = function(e) NULL)
+  cause <- Find(function(v) is.numeric(data[[v]]) && any(is.infinite(data[[v]])), setdiff(used, name))
+  stop_galvi("data", sprintf(
+    "`data` has no rows left without missing values: `%s` is NA or NaN in all of them%s.", name,
+    if (is.null(cause)) "" else {
+      bad <- naming_rows(frame_labels(data), found_in_rows(data[[cause]], which(is.infinite(data[[cause]]))))
+      sprintf(", as `%s` must be finite: %s", cause, bad)
+    }
+  ))
 }
 
 check_variables <- function(terms, data, args) {
@@ -192,7 +210,7 @@ offset_columns <- function(offset, latents, k) {
   bad <- which(!is.finite(offset))
   if (length(bad)) {
     stop_galvi("data", sprintf(
-      "`offset` must be finite; row %d has %s.", (bad[1L] - 1L) %% NROW(offset) + 1L, format(offset[bad[1L]])
+      "`offset` must be finite; row %s has %s.", row_label((bad[1L] - 1L) %% NROW(offset) + 1L), format(offset[bad[1L]])
     ))
   }
   # columns that are named like the latent values are matched by name

@@ -107,8 +107,8 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
   hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
   held <- hyper == "fixed"
   control <- as_control(check_evaluates(control, "control"))
-  model <- as_galvi_error(in_sampled_rows(
-    design, build_model(design, prior, start, check_expectation(expectation), hyper, control)
+  model <- as_galvi_error(naming_rows(
+    frame_labels(design$data), build_model(design, prior, start, check_expectation(expectation), hyper, control)
   ))
   if (held) model$hyper$learned[] <- FALSE
   model$integrate <- hyper == "integrate"
@@ -154,7 +154,8 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     stop(if (is.null(failure)) e else failure)
   })
   core$curvature <- interval_positions(core$hyper)
-  result <- with_progress(verbose, function(report) {
+  labels <- if (!is_streamed(model)) frame_labels(model$data)
+  result <- naming_rows(labels, with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
       inform_slow_fit(core)
       start <- if (is.null(passes)) warm_start(start, core)
@@ -170,7 +171,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
         with_sample(run(core, settled_control(control, began), "fixed", start, NULL), core, passes, control)
       }))
     }))
-  })
+  }))
   out <- new_step("galvi_infer", result)
   if (!is.null(result$failure)) stop(with_posterior(passes$failure(), out))
   out

@@ -9,23 +9,32 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 #'   The caller decides what is predicted for them.
 #' @param response Read the response too (for log densities).
 #' @param kept From kept_effects(): variables that only excluded effects need may be missing.
+#' @param labels What messages call the rows of newdata.
 #' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights, censoring, counts:
 #'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
 #' @noRd
-design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
+design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL,
+                        labels = frame_labels(newdata)) {
   newdata <- as_new_data(newdata)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
   args <- new_data_args(design, newdata, response)
   check_new_columns(design, terms, newdata)
-  frame <- new_frame(terms, newdata, args, design$xlevels)
+  frame <- naming_rows(labels, new_frame(terms, newdata, args, design$xlevels))
   missing <- missing_rows(frame)
   if (length(missing) && identical(na.action, stats::na.fail)) {
     stop_galvi("newdata", sprintf(
-      "`newdata` has missing values in %s (row %d).", quote_names(names(frame)[has_missing(frame)]),
-      missing[1L]
+      "`newdata` has missing values in %s (row %s).", quote_names(names(frame)[has_missing(frame)]),
+      labels(missing[1L])
     ))
   }
+  complete <- setdiff(seq_len(nrow(frame)), missing)
+  naming_rows(if (length(missing)) function(i) labels(complete[i]) else labels, {
+    rows_of_frame(design, newdata, frame, missing, response, kept)
+  })
+}
+
+rows_of_frame <- function(design, newdata, frame, missing, response, kept) {
   if (length(missing)) {
     complete <- frame[-missing, , drop = FALSE]
     attr(complete, "terms") <- attr(frame, "terms")
@@ -153,8 +162,8 @@ match_classes <- function(frame, classes, xlevels) {
       unknown <- setdiff(as.character(x), c(known, NA))
       if (length(unknown)) {
         stop_galvi("newdata", sprintf(
-          "`%s` has the level %s in `newdata`, which was not in the data; its levels are %s.", v,
-          quote_names(unknown[1L], "\""), quote_names(known, "\"")
+          "`%s` has the level %s in `newdata` (row %s), which was not in the data; its levels are %s.", v,
+          quote_names(unknown[1L], "\""), row_label(match(unknown[1L], as.character(x))), quote_names(known, "\"")
         ))
       }
       frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")

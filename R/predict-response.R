@@ -92,7 +92,7 @@ warn_large_quantiles <- function(what, x, target) {
 #' "row 3", "rows 1, 2, 5 and 9 more"
 #' @noRd
 list_rows <- function(rows, most = 8L) {
-  named <- paste(utils::head(rows, most), collapse = ", ")
+  named <- paste(utils::head(quote_row_names(rows), most), collapse = ", ")
   more <- length(rows) - most
   paste0(if (length(rows) > 1L) "rows " else "row ", named, if (more > 0L) sprintf(" and %d more", more))
 }

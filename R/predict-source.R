@@ -16,6 +16,7 @@ by_chunks <- function(fit, source, into, of) {
   parts <- list()
   while (!is.null(chunk <- reader$read())) {
     row.names(chunk) <- attr(chunk, "before") + seq_len(nrow(chunk))
+    attr(chunk, "row_names_are") <- "source"
     part <- of(chunk)
     if (is.null(into)) parts[[length(parts) + 1L]] <- part else into(part)
   }

@@ -117,8 +117,8 @@ latent_marginals <- function(fit, target) {
   if (length(lost)) {
     kept <- setdiff(seq_along(target$names), target$omitted)
     stop_galvi("newdata", sprintf(
-      "`newdata` has values in row %d that are too large: its prediction is not a finite number.",
-      kept[lost[1L]]
+      "`newdata` has values in row %s that are too large: its prediction is not a finite number.",
+      quote_row_names(target$names)[kept[lost[1L]]]
     ))
   }
   with_between(fit, marginals, target$rows)

@@ -72,7 +72,7 @@ own_words <- function(x) {
 up_to <- function(x) if (x < 0.001) "by less than 0.001" else paste("by up to", two_digits(x))
 
 where_words <- function(latent, at) {
-  paste0("row ", latent$row[at], if (!is.na(latent$latent[at])) paste0(", ", latent$latent[at]))
+  paste0("row ", quote_row_names(latent$row)[at], if (!is.na(latent$latent[at])) paste0(", ", latent$latent[at]))
 }
 
 two_digits <- function(x) format(x, digits = 2L)

@@ -79,7 +79,7 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
     }
   }
   rings <- scheme_window(points, window, mesh)
-  check_points_inside(at, rings)
+  naming_rows(place_labels(points), check_points_inside(at, rings))
   if (is.null(mesh)) mesh <- window_mesh(at, rings, max_edge, extend)
   area <- sum(ring_areas(rings))
   exposure <- hat_integrals(mesh$nodes, mesh$triangles, rings)
@@ -91,7 +91,7 @@ quadrature_scheme <- function(points, window = NULL, mesh = NULL, collapse = TRU
   found <- locate_in_mesh(mesh, at)
   # a point on the mesh's own edge is in the window, by rounding
   outside <- which(is.na(found$node[, 1L]))
-  if (length(outside)) stop_outside_mesh(at, outside, "`mesh`")
+  if (length(outside)) naming_rows(place_labels(points), stop_outside_mesh(at, outside, "`mesh`"))
   count <- if (collapse) node_sums(as.vector(found$node), as.vector(found$weight), nrow(mesh$nodes)) else {
     numeric(nrow(mesh$nodes))
   }
@@ -128,10 +128,10 @@ check_points_inside <- function(at, rings) {
   outside <- which(!in_window(at, rings))
   if (!length(outside)) return(invisible())
   stop_galvi("argument", sprintf(paste(
-    "`points`: %d of %s %s outside the window; the first is (%s, %s) in row %d. Leave them out, or give a larger",
+    "`points`: %d of %s %s outside the window; the first is (%s, %s) in row %s. Leave them out, or give a larger",
     "`window`."
   ), length(outside), whole_words(nrow(at)), if (length(outside) == 1L) "is" else "are",
-    format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), outside[1L]))
+    format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), row_label(outside[1L])))
 }
 
 #' A mesh of the points and of a dense raster inside the window

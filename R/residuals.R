@@ -107,7 +107,7 @@ check_observed <- function(fit, target, what) {
     paste(
       "%s is not defined for censored or truncated responses, as in row %s:",
       "use residuals(type = \"quantile\")."
-    ), what, target$names[which(known)[1L]]
+    ), what, quote_row_names(target$names)[which(known)[1L]]
   ))
 }
 

@@ -114,10 +114,67 @@ row_source.function <- function(x, from, ...) {
       "`data(reset = FALSE)` must be a data frame or NULL, not %s.", describe(first)
     ))
   }
-  new_row_source("the function", names(first), function(columns, rows) {
+  known <- signature_of_rows(first)
+  names <- names(first)
+  rm(first) # the source may be sent to workers
+  new_row_source("the function", names, function(columns, rows) {
     x(reset = TRUE)
-    list(read = function() x(reset = FALSE), close = function() NULL)
+    begun <- FALSE
+    read <- function() {
+      table <- x(reset = FALSE)
+      # other columns have an error of their own
+      comparable <- is.null(table) || is.data.frame(table) && setequal(names(table), names)
+      if (!begun && comparable && !identical(signature_of_rows(table), known)) stop_not_started_again()
+      begun <<- TRUE
+      table
+    }
+    list(read = read, close = function() NULL)
   })
+}
+
+stop_not_started_again <- function() {
+  stop_galvi("data", paste(
+    "The first rows of the function differ from those of the first pass: `data(reset = TRUE)` must start again at the",
+    "first row, and `data(reset = FALSE)` must give the same rows in every pass."
+  ))
+}
+
+#' Numbers that differ if rows do, or their order: their count and, of each column, the sum of place x value and the sum
+#' of its absolute terms
+#' @param before Number of rows before these.
+#' @noRd
+signature_of_rows <- function(rows, before = 0) {
+  if (is.null(rows)) return(NULL)
+  place <- before + seq_len(nrow(rows))
+  of_column <- function(x) {
+    value <- if (is.numeric(x) || is.logical(x)) as.numeric(x) else if (is.atomic(x)) number_of_text(as.character(x))
+    if (is.null(value)) return(c(0, 0))
+    odd <- !is.finite(value)
+    # NA, NaN, Inf and -Inf
+    if (any(odd)) value[odd] <- 0.5 + match(value[odd], c(NA, NaN, Inf, -Inf))
+    terms <- place * value
+    c(sum(terms), sum(abs(terms)))
+  }
+  # in the order of their names, as a reader may give columns in another one
+  columns <- as.list(rows)[sort(names(rows))]
+  c(nrow(rows), vapply(unname(columns), of_column, numeric(2L)))
+}
+
+number_of_text <- function(x) {
+  known <- unique(x)
+  number <- vapply(known, function(text) {
+    if (is.na(text)) return(0.5)
+    code <- as.numeric(charToRaw(text))
+    sum(code * seq_along(code)^2)
+  }, 0)
+  unname(number)[match(x, known)]
+}
+
+#' Are two sums of signatures equal but for rounding?
+#' @noRd
+same_signature <- function(a, b) {
+  size <- matrix(pmax(a, b)[-1L], 2L)[2L, ]
+  a[1L] == b[1L] && all(abs(a - b)[-1L] <= 1e-9 * rep(size, each = 2L))
 }
 
 #' @rdname row_source
@@ -224,7 +281,7 @@ reading <- function(label, expr, rows = 0) {
   })
 }
 
-row_number <- function(n) format(n, big.mark = ",", scientific = FALSE)
+row_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
 # One table after the other, each made when it is needed.
 whole_tables <- function(tables) {

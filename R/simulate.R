@@ -61,7 +61,17 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
     "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
   draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
   names(draws) <- paste0("sim_", seq_len(nsim))
-  structure(draws, class = "data.frame", row.names = target$names, seed = state)
+  simulated <- structure(draws, class = "data.frame", row.names = target$names, seed = state)
+  if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
+}
+
+#' A data frame of the fitted rows with rows of NA where na.exclude keeps the places of those that were left out
+#' @noRd
+with_places <- function(frame, na.action) {
+  if (!inherits(na.action, "exclude")) return(frame)
+  index <- stats::naresid(na.action, stats::setNames(seq_len(nrow(frame)), row.names(frame)))
+  out <- lapply(frame, take_rows, unname(index))
+  structure(out, class = "data.frame", row.names = names(index), seed = attr(frame, "seed"))
 }
 
 #' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws

@@ -135,9 +135,9 @@ sample_marginals <- function(core, posterior, control) {
 #' @noRd
 count_rows <- function(stream, design, chunk_rows) {
   apart <- 10000
-  reader <- read_blocks(stream, design, chunk_rows)
+  reader <- read_blocks(stream, design, chunk_rows, sign = TRUE)
   on.exit(reader$close())
-  rows <- omitted <- 0
+  rows <- omitted <- signature <- 0
   places <- list(c(read = 0, used = 0))
   while (!is.null(block <- reader$read())) {
     if (rows >= places[[length(places)]][["used"]] + apart) {
@@ -145,7 +145,9 @@ count_rows <- function(stream, design, chunk_rows) {
     }
     rows <- rows + block_size(block)
     omitted <- omitted + attr(block, "omitted")
+    signature <- signature + attr(block, "signature")
   }
+  if (!same_signature(signature, stream$signature)) stop_other_rows(stream)
   list(rows = rows, omitted = omitted, places = do.call(rbind, places))
 }
 
@@ -170,15 +172,20 @@ read_share <- function(unread) {
 
 #' Chunks of a source as blocks of the model's rows: list(y, size, weights, offset, designs)
 #' @param skip Number of rows before the first chunk to return.
+#' @param sign Give each block the signature of its chunk as an attribute?
 #' @noRd
-read_blocks <- function(stream, design, chunk_rows, skip = 0) {
+read_blocks <- function(stream, design, chunk_rows, skip = 0, sign = FALSE) {
   reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
   list(
     read = function() {
       repeat {
         chunk <- reader$read()
         if (is.null(chunk)) return(NULL)
-        if (attr(chunk, "before") >= skip) return(checked_block(chunk, stream, design))
+        before <- attr(chunk, "before")
+        if (before < skip) next
+        block <- checked_block(chunk, stream, design)
+        if (sign) attr(block, "signature") <- signature_of_rows(chunk, before)
+        return(block)
       }
     },
     close = reader$close
@@ -190,10 +197,10 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0) {
 checked_block <- function(chunk, stream, design) {
   tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
     at <- first_bad_row(chunk, stream, design)
-    number <- row_number(attr(chunk, "before") + at)
-    row <- chunk[at, , drop = FALSE]
+    before <- attr(chunk, "before") + at - 1
+    row <- structure(chunk[at, , drop = FALSE], before = before)
     message <- tryCatch(as_block(row, stream, design), galvi_error = conditionMessage)
-    stop_galvi("data", in_source_row(message, number))
+    stop_galvi("data", in_source_row(message, row_number(before + 1)))
   })
 }
 
@@ -215,17 +222,23 @@ first_bad_row <- function(chunk, stream, design) {
 # The message of an error about a single row of new data, reworded for that row of the source.
 in_source_row <- function(message, number) {
   message <- gsub("`newdata`", "`data`", sub("^In `newdata`: ", "", message))
-  named <- sub("\\brow 1\\b", paste("row", number), message)
-  if (named != message) named else sprintf("Row %s of `data`: %s", number, message)
+  if (grepl(paste("row", number), message, fixed = TRUE)) message else {
+    sprintf("Row %s of `data`: %s", number, message)
+  }
 }
 
 as_block <- function(chunk, stream, design) {
   before <- attr(chunk, "before")
-  if (!is.null(stream$args$subset)) chunk <- chunk[in_subset(chunk, stream), , drop = FALSE]
-  rows <- design_rows(design, chunk, response = TRUE)
+  number <- before + seq_len(nrow(chunk))
+  if (!is.null(stream$args$subset)) {
+    used <- in_subset(chunk, stream)
+    chunk <- chunk[used, , drop = FALSE]
+    number <- number[used]
+  }
+  rows <- design_rows(design, chunk, response = TRUE, labels = function(i) row_number(number[i]))
   if (length(rows$omitted) && !omits_rows(stream$na.action)) {
     stop_galvi("data", sprintf(
-      "Missing values in row %d; na.action = na.omit drops such rows.", rows$omitted[1L]
+      "Missing values in row %s; na.action = na.omit drops such rows.", row_number(number[rows$omitted[1L]])
     ))
   }
   if (!is.null(design$weights) && is.null(rows$frame[["(weights)"]])) {

@@ -7,7 +7,7 @@ sample_rows <- 50000L
 #' @noRd
 design_of_source <- function(formulas, source, family, args, na.action, chunk_rows) {
   read <- scan_source(source, formulas, args, na.action, chunk_rows)
-  design <- in_numbered_rows(read$numbers, design_of_data(formulas, read$sample, family, args, na.action))
+  design <- design_of_data(formulas, read$sample, family, args, na.action)
   design$stream <- read$stream
   design
 }
@@ -15,8 +15,8 @@ design_of_source <- function(formulas, source, family, args, na.action, chunk_ro
 #' Reads all rows once
 #'
 #' @param args The user's expressions for weights, offset and subset.
-#' @return list(sample: a data frame; numbers: row numbers, in the source, of its rows that are used; stream: how to
-#'   read all rows again, NULL if the sample contains them all).
+#' @return list(sample: a data frame, whose row names are the numbers of its rows in the source; stream: how to read all
+#'   rows again, NULL if the sample contains them all).
 #' @noRd
 scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   stream <- list(
@@ -28,7 +28,9 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   kinds <- new_column_kinds(source$label)
   sample <- new_sample()
   ends <- NULL
+  signature <- 0
   while (!is.null(chunk <- reader$read())) {
+    signature <- signature + signature_of_rows(chunk, attr(chunk, "before"))
     kinds$add(chunk)
     chunk$.galvi_used <- is_used(chunk, stream)
     chunk$.galvi_row <- attr(chunk, "before") + seq_len(nrow(chunk))
@@ -40,8 +42,8 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   if (!sample$whole()) rows <- with_landmarks(rows, ends)
   row.names(rows) <- if (sample$whole()) NULL else rows$.galvi_row
   list(
-    sample = kinds$apply(rows[stream$columns]), numbers = rows$.galvi_row[rows$.galvi_used],
-    stream = if (!sample$whole()) stream
+    sample = structure(kinds$apply(rows[stream$columns]), row_names_are = "source"),
+    stream = if (!sample$whole()) c(stream, list(signature = signature))
   )
 }
 
@@ -177,23 +179,4 @@ column_kind <- function(x) {
   if (is.logical(x)) return(if (!all(is.na(x))) "TRUE or FALSE")
   if (is.numeric(x) && is.null(attr(x, "class"))) return("numbers")
   paste("of class", class(x)[1L])
-}
-
-#' Evaluates expr; row numbers in its errors become those of the source, if the design's data are a sample
-#' @noRd
-in_sampled_rows <- function(design, expr) {
-  if (is.null(design$stream)) expr else in_numbered_rows(as.numeric(row.names(design$data)), expr)
-}
-
-#' @param numbers Row numbers, in the source, of the rows of the model frame.
-#' @noRd
-in_numbered_rows <- function(numbers, expr) {
-  tryCatch(expr, galvi_error = function(e) {
-    named <- regmatches(e$message, regexpr("\\brow [0-9]+", e$message))
-    if (length(named)) {
-      number <- row_number(numbers[as.integer(sub("row ", "", named))])
-      e$message <- sub(named, paste("row", number), e$message)
-    }
-    stop(e)
-  })
 }

@@ -45,7 +45,7 @@ survival_pieces <- function(formula, data, cuts = 10) {
   frame <- tryCatch(stats::model.frame(formula, data, na.action = stats::na.pass), error = function(e) {
     stop_galvi("data", unreadable(conditionMessage(e), "data", data))
   })
-  times <- piece_times(frame[[1L]])
+  times <- naming_rows(frame_labels(data), piece_times(frame[[1L]]))
   columns <- intersect(all.vars(stats::delete.response(stats::terms(frame))), names(data))
   whole <- do.call(stats::complete.cases, c(times, as.list(data[columns])))
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
@@ -90,7 +90,7 @@ piece_times <- function(y) {
   bad <- which(!is.na(stop) & (!is.finite(stop) | stop <= start | start < 0))
   if (length(bad)) {
     stop_galvi("response", sprintf(
-      "The times of `formula` must be positive and after the start; row %d is (%s, %s].", bad[1L],
+      "The times of `formula` must be positive and after the start; row %s is (%s, %s].", row_label(bad[1L]),
       format(start[bad[1L]]), format(stop[bad[1L]])
     ))
   }

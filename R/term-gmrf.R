@@ -160,8 +160,8 @@ find_regions <- function(spec, x, name) {
   bad <- which(is.na(at))
   if (length(bad)) {
     stop_galvi("data", sprintf(
-      "`%s` has \"%s\" (row %d), which is not a node of the graph of %s. It has %d nodes: %s.", name,
-      x[bad[1L]], bad[1L], spec$label, length(spec$levels), quote_names(spec$levels, "\"", 6L)
+      "`%s` has \"%s\" (row %s), which is not a node of the graph of %s. It has %d nodes: %s.", name,
+      x[bad[1L]], row_label(bad[1L]), spec$label, length(spec$levels), quote_names(spec$levels, "\"", 6L)
     ))
   }
   list(at = at)

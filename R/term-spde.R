@@ -159,10 +159,10 @@ find_places <- function(spec, x, name) {
 
 stop_outside_mesh <- function(at, outside, label) {
   stop_galvi("data", sprintf(paste(
-    "%s: %d of %s places %s outside the mesh; the first is (%s, %s) in row %d. Make the mesh of all of them with",
+    "%s: %d of %s places %s outside the mesh; the first is (%s, %s) in row %s. Make the mesh of all of them with",
     "galvi_mesh(coords), or with a larger `extend`, and give it as `mesh`."
   ), label, length(outside), whole_words(nrow(at)), if (length(outside) == 1L) "is" else "are",
-    format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), outside[1L]))
+    format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), row_label(outside[1L])))
 }
 
 #' One copy of the field: the parts C, 2 G and G C^-1 G of the precision (src/prior/field.cpp)

@@ -39,6 +39,7 @@ entry_frame <- function(grid, cells, items) {
   at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
   frame <- long_frame(grid$rows, at, grid$units, items)
   levels(frame[[wide_names[["unit"]]]]) <- grid$labels
+  attr(frame, "shown_units") <- grid$units
   if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
   frame
 }
@@ -80,7 +81,7 @@ given_responses <- function(fit, grid, Y) {
   if (!length(cells)) return(fit)
   at <- list(unit = (cells - 1L) %% grid$n + 1L, item = (cells - 1L) %/% grid$n + 1L)
   families <- list(family = fit$family, part = if (is_mixed(fit$family)) seq_along(wide$items))
-  read <- read_columns(Y, families, at, cells, NULL, fit$design$response$levels)
+  read <- read_columns(Y, families, at, cells, NULL, grid$units, fit$design$response$levels)
   frame <- entry_frame(grid, cells, wide$items)
   t <- which(term_can(fit$design$specs, "units"))
   alone <- length(fit$design$specs) == 1L

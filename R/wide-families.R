@@ -58,21 +58,27 @@ mixed_likelihood <- function(family, design, registry, held) {
 
 #' Every column as its family reads it, new data with the fit's `levels`: list(y, size, weights: of the entries in
 #' order; levels: for a family with parts a list of them)
+#' @param units Names of the rows of Y.
 #' @noRd
-read_columns <- function(Y, families, at, cells, weights, levels = NULL) {
+read_columns <- function(Y, families, at, cells, weights, units, levels = NULL) {
   own_weights <- if (is.null(weights)) NULL else weights[cells]
+  units <- quote_row_names(units)
   if (is.null(families$part)) {
     y <- unlist(lapply(unname(Y$columns), as_plain), use.names = FALSE)[cells]
     own <- column_levels(Y$columns)
     if (!is.null(own)) y <- factor(y, own$levels, ordered = own$ordered)
-    return(family_response(families$family, y, own_weights, Y$name, levels))
+    entry <- function(i) sprintf("%s, column `%s`,", units[at$unit[i]], names(Y$columns)[at$item[i]])
+    return(naming_rows(entry, family_response(families$family, y, own_weights, Y$name, levels)))
   }
   read <- lapply(seq_along(Y$columns), function(j) {
     mine <- which(at$item == j)
     family <- families$family$parts[[j]]
     name <- names(Y$columns)[j]
     known <- if (!is.null(levels)) c(character(), levels[[j]])
-    out <- family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
+    out <- naming_rows(
+      function(i) units[at$unit[mine[i]]],
+      family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
+    )
     if (length(family_type(family)$latents(out$levels, family)) > 1L) {
       stop_galvi("family", sprintf("%s of the column `%s` has several linear predictors.", the_family(family), name))
     }

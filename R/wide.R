@@ -97,7 +97,8 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   cells <- which(known) # column after column
   at <- list(unit = (cells - 1L) %% n + 1L, item = (cells - 1L) %/% n + 1L)
   families <- wide_families(family, items)
-  read <- read_columns(Y, families, at, cells, entry_values(args$weights, data, env, c(n, length(items)), "weights"))
+  weights <- entry_values(args$weights, data, env, c(n, length(items)), "weights")
+  read <- read_columns(Y, families, at, cells, weights, units)
   offset <- wide_offset(parts$offsets, args$offset, data, env, c(n, length(items)))
   frame <- long_frame(rows, at, units, items)
   frame[[wide_names[["response"]]]] <- read$y
@@ -207,8 +208,8 @@ wide_response <- function(call, data, env) {
 }
 
 unit_labels <- function(rows, data, n) {
-  labels <- if (is.null(rows)) attr(data, "row.names") else rows
-  if (is.character(labels)) labels else as.character(seq_len(n))
+  if (!is.null(rows)) return(rows)
+  if (is.data.frame(data)) row.names(data) else as.character(seq_len(n))
 }
 
 # The variables of each row of Y that the terms read, from `data` or where the formula was written.
@@ -264,5 +265,5 @@ long_frame <- function(rows, at, units, items) {
   frame <- lapply(rows, function(x) if (is.matrix(x)) x[at$unit, , drop = FALSE] else x[at$unit])
   frame[[wide_names[["item"]]]] <- labelled(at$item, items)
   frame[[wide_names[["unit"]]]] <- labelled(at$unit, units)
-  structure(frame, row.names = seq_along(at$unit), class = "data.frame")
+  structure(frame, row.names = seq_along(at$unit), row_names_are = "units", class = "data.frame")
 }

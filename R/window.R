@@ -23,12 +23,19 @@ as_places <- function(x, arg) {
   bad <- which(!is.finite(rowSums(at)))
   if (length(bad)) {
     stop_galvi("argument", sprintf(
-      "`%s` must be finite: row %d is (%s, %s)%s.", arg, bad[1L], format(at[bad[1L], 1L]), format(at[bad[1L], 2L]),
-      if (length(bad) > 1L) sprintf(", and %d more rows", length(bad) - 1L) else ""
+      "`%s` must be finite: row %s is (%s, %s)%s.", arg, place_labels(x)(bad[1L]), format(at[bad[1L], 1L]),
+      format(at[bad[1L], 2L]), if (length(bad) > 1L) sprintf(", and %d more rows", length(bad) - 1L) else ""
     ))
   }
   if (!nrow(at)) stop_galvi("argument", sprintf("`%s` has no rows.", arg))
   at
+}
+
+# What messages call the rows of such coordinates.
+place_labels <- function(x) {
+  if (is.data.frame(x)) return(frame_labels(x))
+  names <- if (is.matrix(x)) rownames(x)
+  if (is.null(names)) as.character else function(i) dQuote(names[i], FALSE)
 }
 
 places_of_features <- function(x, arg) {

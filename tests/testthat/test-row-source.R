@@ -265,12 +265,30 @@ test_that("a source that changes says so", {
       held_fit(changing(change, 5), y ~ z), "differ from those of the first pass", class = "galvi_error_data"
     )
   }
+  # in the second pass, where the rows are counted
+  for (change in other_rows) {
+    expect_error(held_fit(changing(change, 3), y ~ z), "differ from those of the first pass", class = "galvi_error_data")
+  }
   level <- function(d) transform(d, g = replace(g, 50001, "new"))
-  expect_error(held_fit(changing(level, 3), y ~ g), "Row 50,001 .*\"new\"", class = "galvi_error_data")
+  expect_error(held_fit(changing(level, 3), y ~ g), "\"new\" .*row 50,001", class = "galvi_error_data")
   column <- function(d) d["y"]
   expect_error(held_fit(changing(column, 3), y ~ z), "no column `z`", class = "galvi_error_data")
   gone <- function(d) stop("the line is dead")
   expect_error(held_fit(changing(gone, 5), y ~ z), "the line is dead", class = "galvi_error_data")
+})
+
+test_that("a function that does not start again says so, before its rows are fitted", {
+  d <- source_table(36)
+  chunks <- split(d, rep(1:12, each = 3))
+  at <- 0
+  unwound <- function(reset) if (!reset && at < 12) chunks[[at <<- at + 1]]
+  expect_error(held_fit(unwound, y ~ z), "`data(reset = TRUE)` must start again", fixed = TRUE, class = "galvi_error_data")
+  pass <- 0
+  noisy <- function(reset) if (reset) pass <<- pass + 1 else if (pass %% 1 == 0) {
+    pass <<- pass + 0.5
+    transform(d, z = z + pass)
+  }
+  expect_error(held_fit(noisy, y ~ z), "first pass", class = "galvi_error_data")
 })
 
 test_that("columns that are missing, empty sources and what is no source are errors about data", {
