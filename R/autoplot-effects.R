@@ -45,17 +45,32 @@ gg_levels <- function(fit, panel, reach = NULL) {
   data$x <- factor(as.character(data$x), unique(as.character(data$x)))
   aside <- ggplot2::position_dodge(width = if (nlevels(data$series) > 1L) 0.6 else 0.01)
   plot <- gg(data, "x", "fit", colour = "series")
-  if (panel$scale == "link") plot <- plot + ggplot2::geom_hline(yintercept = 0, linetype = 3, colour = "grey60")
+  if (panel$scale == "link" && !isTRUE(panel$absolute)) {
+    plot <- plot + ggplot2::geom_hline(yintercept = 0, linetype = 3, colour = "grey60")
+  }
+  if (identical(panel$points$kind, "numbers")) plot <- plot + level_points(panel$points, data, reach)
   if (!is.null(data$y_lwr)) {
     plot <- plot + ggplot2::geom_linerange(columns(ymin = "y_lwr", ymax = "y_upr"), linewidth = 2, alpha = 0.25,
       position = aside)
   }
-  if (sum(nchar(levels(data$x))) > 60L) {
-    plot <- plot + ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(angle = 90))
-  }
+  turned <- sum(nchar(levels(data$x))) > 60L
+  # points stand between levels, so the axis is told its levels
+  plot <- plot + ggplot2::scale_x_discrete(limits = levels(data$x),
+    guide = if (turned) ggplot2::guide_axis(angle = 90) else ggplot2::waiver())
   plot + ggplot2::geom_pointrange(columns(ymin = "lwr", ymax = "upr"), position = aside) +
     (if (has_cells(fit, panel)) gg_thresholds(fit, reach)) + effect_series(fit, panel, data) +
     ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+}
+
+#' The observations beside the intervals of levels
+#' @noRd
+level_points <- function(at, data, reach) {
+  k <- nlevels(data$series)
+  points <- data.frame(x = level_places(at, levels(data$x), k), y = at$y)
+  points$series <- levels(data$series)[or_else(at$series, rep(1L, nrow(points)))]
+  points <- points[can_draw(points$y) & points$y >= reach[1L] & points$y <= reach[2L], ]
+  if (k == 1L) return(gg_points(columns(x = "x", y = "y"), points, colour = "grey20", alpha = 0.35, size = 1))
+  gg_points(columns(x = "x", y = "y", colour = "series"), points, alpha = 0.4, size = 1)
 }
 
 #' The observations beside a curve: a list of layers
@@ -103,7 +118,7 @@ curve_points <- function(fit, panel, data, reach) {
 gg_classes <- function(fit, panel, reach = NULL) {
   data <- panel_data(panel)
   plot <- gg(data, "x", "fit", colour = "series", fill = "series")
-  plot <- if (is_ordinal(fit)) {
+  plot <- if (is_stacked(fit, panel)) {
     plot + ggplot2::geom_area(position = ggplot2::position_stack(reverse = TRUE), alpha = 0.8, colour = "white")
   } else {
     plot + ggplot2::geom_ribbon(columns(ymin = "lwr", ymax = "upr"), alpha = 0.15, colour = NA) +

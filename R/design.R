@@ -34,6 +34,7 @@ design_of_data <- function(formulas, data, family, args, na.action) {
   frame <- model_frame(frame_terms(parts), data, args, na.action)
   # the mesh of a quadrature scheme
   attr(frame, "mesh") <- attr(data, "mesh")
+  attr(frame, "inner") <- inner_variables(frame, data)
   naming_rows(frame_labels(frame), design_of_frame(formulas, family, parts, frame, args))
 }
 

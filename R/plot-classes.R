@@ -79,10 +79,13 @@ draw_classes <- function(fit, panel, look, reach = NULL) {
   x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
   open_panel(range(x), c(-height * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
     panel$note, look, right = key_room(response_levels(fit)))
-  if (is_ordinal(fit)) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
+  stacked <- is_stacked(fit, panel)
+  if (stacked) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
   draw_strips(panel$points, colours, height, top_first = !is_ordinal(fit))
-  if (is_ordinal(fit)) class_key(fit, look, pch = 15, pt.cex = 1.5) else class_key(fit, look, lwd = 2)
+  if (stacked) class_key(fit, look, pch = 15, pt.cex = 1.5) else class_key(fit, look, lwd = 2)
 }
+
+is_stacked <- function(fit, panel) is_ordinal(fit) && !isTRUE(panel$lines)
 
 draw_probabilities <- function(x, series, colours) {
   strength <- min(0.15, 0.6 / length(series))

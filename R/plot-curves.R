@@ -166,14 +166,24 @@ draw_curve <- function(fit, panel, look, reach = NULL) {
 levels_reach <- function(fit, panel, reach) {
   data <- panel$data
   if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, data$y_lwr, data$y_upr)
+  if (identical(panel$points$kind, "numbers")) reach <- reach_of_points(reach, panel$points$y)
   if (has_cells(fit, panel)) range(reach, thresholds(fit)) else reach
+}
+
+#' Where observations stand beside the intervals of levels: not all in one place, and without random numbers
+#' @param k The number of series.
+#' @noRd
+level_places <- function(points, levels, k) {
+  series <- or_else(points$series, 1L)
+  aside <- (seq_along(points$x) * 0.6180339887) %% 1 - 0.5
+  match(as.character(points$x), levels) + ((series - (k + 1) / 2) * 0.6 + 0.4 * aside) / k
 }
 
 #' Are there thresholds of an ordinal response across the panel?
 #' @noRd
-has_cells <- function(fit, panel) is_ordinal(fit) && panel$scale == "link" && !isTRUE(panel$coefficients)
+has_cells <- function(fit, panel) is_ordinal(fit) && panel$scale == "link"
 
-#' Intervals side by side: levels of a factor, or coefficients
+#' Intervals side by side: levels of a factor
 #' @noRd
 draw_levels <- function(fit, panel, look, reach = NULL) {
   data <- panel$data
@@ -189,7 +199,12 @@ draw_levels <- function(fit, panel, look, reach = NULL) {
   open_panel(c(0.5, length(levels) + 0.5), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note,
     look, right = key_room(names), columns = levels)
   if (ordinal) draw_thresholds(fit, look)
-  if (panel$scale == "link") graphics::abline(h = 0, col = "grey60", lty = 3)
+  if (panel$scale == "link" && !isTRUE(panel$absolute)) graphics::abline(h = 0, col = "grey60", lty = 3)
+  if (identical(panel$points$kind, "numbers")) {
+    points <- panel$points
+    points$x <- level_places(points, levels, k)
+    draw_numbers(points, series_colours(k, look))
+  }
   if (!is.null(data$y_lwr)) {
     graphics::segments(at, near_panel(data$y_lwr), at, near_panel(data$y_upr),
       col = fade(colour, 0.25), lwd = 6, lend = 1)

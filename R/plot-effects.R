@@ -4,15 +4,60 @@
 #' @return list(data: a named list with a data frame per panel, panels)
 #' @noRd
 effect_panels <- function(fit, settings) {
-  if (is_distributional(fit)) return(panels_of_both(fit, settings))
-  labels <- settings$terms
-  known <- fit$design$labels
-  if (!is.null(labels)) for (label in labels) check_choice(label, known, "terms")
-  chosen <- if (is.null(labels)) seq_along(known) else match(labels, known)
-  panels <- lapply(fit$design$specs[chosen], function(spec) term_type(spec)$panels(fit, spec, settings))
+  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  inputs <- data_inputs(fit)
+  wanted <- wanted_panels(views, inputs, settings$terms)
+  panels <- Map(function(view, wanted) {
+    if (is_distributional(fit) && link_has(view$family, "same_units")) settings$scale <- "link"
+    own <- settings
+    if (is_distributional(fit) && settings$scale == "auto") own$scale <- "link"
+    terms <- lapply(view$design$specs[wanted$specs], function(spec) term_type(spec)$panels(view, spec, own))
+    c(conditional_panels(view, inputs, wanted$effects, settings), unlist(terms, recursive = FALSE))
+  }, views, wanted)
   panels <- unlist(panels, recursive = FALSE)
   if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
   list_panels(panels_of(panels, settings$what))
+}
+
+#' What is drawn of each predictor: list(effects: conditional effects; specs: positions of its other terms)
+#' @param labels The argument `terms`.
+#' @noRd
+wanted_panels <- function(views, inputs, labels) {
+  all <- lapply(views, function(view) {
+    labels <- view$design$labels
+    list(effects = effects_of_terms(view, inputs), specs = which(!is_fixed_label(view$design$specs)), labels = labels)
+  })
+  if (is.null(labels)) return(all)
+  found <- lapply(labels, function(label) {
+    by_view <- Map(function(view, own) wanted_of(view, inputs, own, label), views, all)
+    if (!any(lengths(lapply(by_view, unlist)))) stop_unknown_term(label, inputs, all)
+    by_view
+  })
+  lapply(seq_along(views), function(k) {
+    own <- lapply(found, `[[`, k)
+    effects <- unlist(lapply(own, `[[`, "effects"), recursive = FALSE)
+    list(effects = effects[!duplicated(effects)], specs = unique(unlist(lapply(own, `[[`, "specs"))))
+  })
+}
+
+is_fixed_label <- function(specs) vapply(specs, function(spec) spec$type == fixed_label, NA)
+
+wanted_of <- function(view, inputs, own, label) {
+  if (!is.character(label) || is.na(label)) return(list())
+  if (label == fixed_label) return(list(effects = own$effects))
+  specs <- which(own$labels == label & seq_along(own$labels) %in% own$specs)
+  if (length(specs)) return(list(specs = specs))
+  if (is_second(view)) label <- sub(paste0("^", second_prefix(view$parameter)), "", label)
+  effects <- named_effects(label, inputs, own$effects)
+  mine <- names(kept_others(view, inputs, character()))
+  known <- input_variables(inputs)
+  list(effects = Filter(function(names) all(vapply(known[names], `[[`, "", "name") %in% mine), effects))
+}
+
+stop_unknown_term <- function(label, inputs, all) {
+  known <- unlist(lapply(all, function(own) c(names(own$effects), own$labels[own$specs])))
+  fixed <- if (length(unlist(lapply(all, `[[`, "effects")))) fixed_label
+  check_choice(label, unique(c(known, fixed, names(input_variables(inputs)))), "terms")
 }
 
 #' The panels of means or sds alone, where these were asked for
@@ -40,28 +85,6 @@ panel_of <- function(fit, panel, draw, gg) {
     draw = function(look) draw(fit, panel, look), gg = function() gg(fit, panel)
   )
 }
-
-#' Panels of each predictor's terms, on its link or on the scale of its parameter
-#' @noRd
-panels_of_both <- function(fit, settings) {
-  if (settings$scale == "auto") settings$scale <- "link"
-  labels <- settings$terms
-  views <- lapply(1:2, function(k) predictor_view(fit, k))
-  known <- lapply(views, function(view) setdiff(view$design$labels, empty_terms(view)))
-  if (!is.null(labels)) for (label in labels) check_choice(label, unlist(known), "terms")
-  panels <- Map(function(view, known) {
-    settings$terms <- if (is.null(labels)) known else intersect(known, labels)
-    if (link_has(view$family, "same_units")) settings$scale <- "link"
-    if (length(settings$terms)) effect_panels(view, settings)$panels
-  }, views, known)
-  panels <- unlist(panels, recursive = FALSE)
-  if (!length(panels)) stop_galvi("argument", "`which = \"effects\"` needs a term besides the intercept.")
-  list_panels(panels)
-}
-
-#' Fixed effects that are an intercept alone have no panel
-#' @noRd
-empty_terms <- function(view) if (!length(attr(view$design$terms, "term.labels"))) fixed_label
 
 #' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
 #' @noRd
@@ -128,11 +151,16 @@ panel_scale <- function(fit, settings, shown) {
 #'   series are the latents, of probabilities the classes.
 #' @noRd
 effect_data <- function(fit, frame, settings, series = NULL) {
-  marginals <- frame_marginals(fit, frame)
+  effect_of(fit, frame_marginals(fit, frame), settings, series)
+}
+
+#' @param predicted Are limits of a prediction interval wanted?
+#' @noRd
+effect_of <- function(fit, marginals, settings, series = NULL, predicted = TRUE) {
   if (settings$scale == "response" && has_classes(fit)) return(class_data(fit, marginals, settings$level))
   pieces <- lapply(seq_len(n_latents(fit)), function(k) {
-    one <- list(mean = marginals$mean[, k, drop = FALSE], variance = marginals$variance[, k, drop = FALSE])
-    if (settings$scale == "response") return(response_data(fit, one, settings$level))
+    one <- marginal_latent(marginals, k)
+    if (settings$scale == "response") return(response_data(fit, one, settings$level, predicted))
     limits <- credible_limits(one, settings$level)
     data.frame(fit = one$mean[, 1L], lwr = limits[, 1L], upr = limits[, 2L])
   })
@@ -140,12 +168,12 @@ effect_data <- function(fit, frame, settings, series = NULL) {
   if (is.null(series)) pieces[[1L]] else cbind(series = series, pieces[[1L]])
 }
 
-response_data <- function(fit, marginals, level) {
+response_data <- function(fit, marginals, level, predicted) {
   limits <- response_limits(fit, marginals, level)
   data <- data.frame(fit = response_mean(fit, marginals), lwr = limits[, 1L], upr = limits[, 2L])
   # How far the rate of a new observation is from its mean depends on its exposure.
   parameter <- !is.null(fit$parameter)
-  if (parameter || !is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
+  if (!predicted || parameter || !is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
   quantile <- function(p) response_moment(fit, marginals, "quantile", probability = p)
   data$y_lwr <- quantile(tails(level)[1L])
   data$y_upr <- quantile(tails(level)[2L])
@@ -189,30 +217,3 @@ offset_note <- function(fit, scale) {
 #' On the identity link the linear predictor is what the response scatters around
 #' @noRd
 location_words <- function(fit) paste(family_type(fit$family)$location, "of", fit$design$response$name)
-
-#' The intercept is left out: it is no effect, and its size would hide the others
-#' @noRd
-coefficient_panels <- function(fit, spec, settings) {
-  coefficients <- fixed_coefficients(fit)
-  keep <- rownames(coefficients$mean) != "(Intercept)"
-  if (!any(keep)) return(NULL)
-  z <- stats::qnorm(tails(settings$level))
-  names <- rownames(coefficients$mean)[keep]
-  data <- lapply(seq_len(n_latents(fit)), function(k) {
-    mean <- coefficients$mean[keep, k]
-    sd <- sqrt(diag(coefficients$covariance[[k]])[keep])
-    one <- data.frame(
-      coefficient = names, fit = mean, lwr = mean + z[1L] * sd, upr = mean + z[2L] * sd, row.names = NULL
-    )
-    if (n_latents(fit) > 1L) one$series <- factor(latent_names(fit)[k], latent_names(fit))
-    one
-  })
-  data <- do.call(rbind, data)
-  panel <- list(data = data, labels = c("", in_units("coefficient", fit)),
-    name = "Fixed effects", scale = "link", coefficients = TRUE, note = left_out_note(data$lwr, data$upr))
-  reach <- drawn_range(0, data$lwr, data$upr)
-  list(list(
-    name = spec$label, data = data, what = "mean", draw = function(look) draw_levels(fit, panel, look, reach),
-    gg = function() gg_levels(fit, panel, reach)
-  ))
-}

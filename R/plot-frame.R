@@ -15,7 +15,8 @@ frame_rows <- function(design, frame) {
 #' @noRd
 frame_marginals <- function(fit, frame, variance = TRUE) {
   rows <- frame_rows(fit$design, frame)
-  latent_at(fit, rows, nrow(frame), variance = variance)
+  marginals <- latent_at(fit, rows, nrow(frame), variance = variance)
+  if (variance) with_between(fit, marginals, rows) else marginals
 }
 
 #' Variables of the model frame that eta depends on, as a named list of list(name, column)

@@ -21,7 +21,7 @@ data_points <- function(fit, variable, splits, settings) {
   if (n_latents(fit) > 1L) return(NULL)
   frame <- set_variable(typical_frame(fit, nrow(fit$data)), variable, x)
   for (i in seq_along(splits)) frame <- set_variable(frame, splits[[i]]$variable, own[[i]])
-  y <- partial_residuals(fit, frame, settings$scale)
+  y <- partial_residuals(fit, frame_marginals(fit, frame, variance = FALSE)$mean[, 1L], settings$scale)
   outlying <- outlying(fit)
   series <- if (length(splits) && length(splits[[1L]]$values) > 1L) places[[1L]][shown]
   list(kind = "numbers", x = x[shown], y = y[shown], outlying = outlying[shown], series = series, note = c(
@@ -37,18 +37,18 @@ has_two_classes <- function(fit) {
   !is.null(response_levels(fit)) && !has_classes(fit) && all(fit$model$size == 1)
 }
 
-#' What an observation says of eta, or of the mean, at `frame`, f its posterior mean of eta there
+#' What observations say of eta, or of the mean, at places with the posterior mean f of eta
 #'
 #' On the link scale f + (y - mu) d eta / d mu; on the response scale the observation less what other
 #' variables and the offset do to it: times linkinv(f) / mu for log links, plus linkinv(f) - mu for others. Of
 #' a volatility it is about y^2, whose mean is exp(eta), and on the response scale its root.
-#' @param frame One row per observation, its variables at the observation's values where they are shown.
+#' @param f An element per observation: of variables that are shown, at the observation's values.
+#' @param rows Which of the observations.
 #' @noRd
-partial_residuals <- function(fit, frame, scale) {
+partial_residuals <- function(fit, f, scale, rows = seq_along(fit$model$y)) {
   family <- fit$family
-  f <- frame_marginals(fit, frame, variance = FALSE)$mean[, 1L]
-  eta <- fit$posterior$mean[, 1L]
-  y <- fit$model$y / fit$model$size
+  eta <- fit$posterior$mean[rows, 1L]
+  y <- (fit$model$y / fit$model$size)[rows]
   if (is_volatility(fit)) y <- y^2
   reference <- fit$model$likelihood$constants$reference
   if (!is.null(reference)) {
@@ -68,7 +68,7 @@ partial_residuals <- function(fit, frame, scale) {
 #' @noRd
 outlying <- function(fit) {
   outside <- stats::setNames(rep(FALSE, nrow(fit$data)), row.names(fit$data))
-  if (!family_type(fit$family)$robust) return(unname(outside))
+  if (!family_type(fit$family)$robust || !is.null(fit$parameter)) return(unname(outside))
   target <- loo_target(fit)
   below <- pit_limits(fit, target)$upper
   outside[target$names] <- below < 0.005 | below > 0.995

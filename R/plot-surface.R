@@ -119,7 +119,9 @@ surface_points <- function(fit, x, variables, scale) {
   }
   frame <- typical_frame(fit, nrow(fit$data))
   for (j in 1:2) frame <- set_variable(frame, variables[[j]], x[[j]])
-  list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(fit, frame, scale))
+  list(kind = "values", x = x[[1L]], y = x[[2L]], value = partial_residuals(
+    fit, frame_marginals(fit, frame, variance = FALSE)$mean[, 1L], scale
+  ))
 }
 
 draw_surface <- function(fit, panel, look) {

@@ -6,7 +6,7 @@
 #' @details
 #' | `which` | what is drawn | arguments |
 #' |:--|:--|:--|
-#' | `"effects"` | each term along its inputs | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
+#' | `"effects"` | conditional effects of the variables; other terms along their inputs | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
 #' | `"coefficients"` | a forest plot of the fixed effects; odds ratios and rate ratios | `level`, `exponentiate` |
 #' | `"residuals"` | a QQ plot of the quantile residuals | `newdata`, `by`, `level` |
 #' | `"worm"` | the detrended QQ plot (worm plot) | `newdata`, `by`, `level` |
@@ -20,14 +20,31 @@
 #' `which` is an error. `par(mfrow = )` puts several panels on a page.
 #'
 #' @section Effects:
-#' Each panel shows the linear predictor, or on the response scale the mean response, along the inputs of one term,
-#' with credible bands. The other variables are at typical values: medians of numbers, the most frequent level of
-#' factors.
+#' **Variables of the fixed effects** are shown by conditional effects: the mean response (or the probability of each
+#' class) with credible bands, along one variable of the data while the others keep one value each: numbers their mean,
+#' factors, text and logicals their first level. A number that the formula turns into a factor, as in `factor(cyl)`, is
+#' a factor here. Random effects and `gmrf()` are left out, so that the curve is that of a group or region whose effect
+#' is zero, as with `predict(re_formula = NA)`. What is kept and left out stands above each panel.
+#' * Numbers are curves; factors, and numbers of two values, are points with intervals. Variables inside of calls such
+#'   as `log(x)`, `poly(x, 2)` and `splines::ns(x, 4)` are drawn along `x`.
+#' * Interactions of two variables have a curve for each level of a factor or, of two numbers, for the mean of the second
+#'   one and one standard deviation to either side. Those of three have a panel for each value of the third. If the
+#'   response has several classes, there is a panel for each value of the second variable.
+#' * Points are observations or, if other variables matter, partial residuals: each observation as it would be with the
+#'   other variables at the values that they keep.
+#' * With two linear predictors, each parameter has panels of its own.
+#'
+#' `terms = c("wt", "am")` draws these variables, `terms = "wt:am"` both together, whether the formula has their
+#' interaction or not, the first one along the axis; the variables may also be inputs of `gp()`. `"fixed"` stands for
+#' all effects of the fixed effects. Without `terms` at most 20 variables are drawn, those with the largest effects.
+#'
+#' **Other terms** have a panel each, of the linear predictor or, on the response scale, of the mean response. The
+#' other variables are at typical values: medians of numbers, the most frequent level of factors.
 #' * A `gp()` of one input and random walks are curves with partial residuals. For binary responses the observations
 #'   are ticks at the edges.
 #' * A `gp()` of a number and a factor has a curve for each level; one of two numbers is an image with contours; one of
 #'   three or more inputs has a curve for each of the `max_inputs` most relevant ones. Crosses are inducing points.
-#' * Fixed effects and the effects of `iid()`, `gmrf()` and [`(1 + x | g)`][random-slopes] are points with credible
+#' * The effects of `iid()`, `gmrf()` and [`(1 + x | g)`][random-slopes] are points with credible
 #'   intervals. With a `map` the effects of regions are a map of posterior means.
 #' * Factors of [responses()] are shown by their loadings, and two or more factors also by the scores of the units.
 #'
@@ -114,11 +131,13 @@
 #'
 #' @param x A fit of [galvi()].
 #' @param which What to draw, see Details.
-#' @param terms Labels of the terms whose effects are drawn, such as `"gp(x)"`, or `"fixed"`; NULL for all.
+#' @param terms What effects are drawn, one or more of: names of variables, such as `"wt"`, or several joined by
+#'   colons, such as `"wt:am"`; labels of other terms, such as `"gp(x)"`; `"fixed"` for all variables of the fixed
+#'   effects. NULL for all.
 #' @param newdata A data frame. For `"residuals"`, `"worm"`, `"predictive"` and `"calibration"` it replaces the
 #'   observations and needs the response; for `"survival"` it has the predictors.
 #' @param scale Scale of the effects: `"link"`, `"response"`, or `"auto"` (the default): the response scale for
-#'   multi-class families and [stochastic_volatility()], and for counts and other numbers with a link where the panel
+#'   conditional effects (unless the response has no finite mean); of other terms for multi-class families and [stochastic_volatility()], and for counts and other numbers with a link where the panel
 #'   shows all variables of the model; otherwise the link scale.
 #' @param what What images and maps show: `"mean"`, `"sd"` or `c("mean", "sd")`. NULL, the default, is the posterior
 #'   mean, and for `spde()` both.
@@ -139,7 +158,8 @@
 #'   points, or of the observed line or bars.
 #' @param ... Must be empty.
 #' @return The data that are drawn, invisibly.
-#'   * `"effects"`: a named list with a data frame for each panel. Columns are the inputs, `fit`, `lwr` and `upr`;
+#'   * `"effects"`: a named list with a data frame for each panel. Columns are the inputs, `fit`, `lwr` and `upr`; the
+#'     attribute `conditions` of conditional effects is a list of the values that the other variables keep;
 #'     `y_lwr` and `y_upr` for prediction intervals; `series` if there are several curves; and `far` for images, TRUE
 #'     where they are blank. Class regions and standard deviations have `fit` only.
 #'   * `"coefficients"`: a data frame with `coefficient`, `fit`, `lwr`, `upr` and, for several classes or linear
@@ -172,6 +192,11 @@
 #' plot(fit, "calibration")
 #' plot(fit, "worm")
 #' plot(fit, "predictive")
+#'
+#' # conditional effects of fixed effects and of an interaction
+#' cars2 <- galvi(mpg ~ wt * factor(am) + log(hp), data = mtcars)
+#' plot(cars2, terms = c("wt", "hp"))
+#' plot(cars2, terms = "wt:am")
 #'
 #' # odds ratios
 #' logit <- galvi(am ~ wt + factor(vs), data = mtcars, family = binomial(), prior = normal(0, 2.5))

@@ -3,7 +3,7 @@
 
 fixed_label <- "fixed"
 
-fixed_type <- function() list(newdata = newdata_fixed, panels = coefficient_panels)
+fixed_type <- function() list(newdata = newdata_fixed)
 
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {

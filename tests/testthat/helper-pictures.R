@@ -51,6 +51,7 @@ make_picture_fit <- function(name) {
       transform(spray_table(), size = rep(1:6, length.out = 72))[1:24, ]),
     coefficients = fixed_fit(am ~ wt + cyl, binomial(), prior = normal(0, 2.5)),
     class_coefficients = fixed_fit(gear ~ wt + qsec, categorical(), prior = normal(0, 1)),
+    interaction = fixed_fit(mpg ~ wt * gear + drat, galvi_family("gaussian", variance = fixed(6)), prior = normal(0, 10)),
     two = fixed_fit(list(mpg ~ wt, sigma ~ qsec)),
     surface = fixed_fit(mpg ~ gp(wt, drat, kernel = se(variance = 30, lengthscale = 2)),
       galvi_family("gaussian", variance = fixed(6)), d[1:16, ]),

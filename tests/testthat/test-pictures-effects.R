@@ -9,7 +9,12 @@ test_that("curves, intervals and classes look as they did", {
     "ordinal" = function() plot(picture_fit("ordinal"), n = 21),
     "ordinal-probabilities" = function() plot(picture_fit("ordinal"), n = 21, scale = "response"),
     "classes" = function() plot(picture_fit("classes"), n = 11),
-    "fixed" = function() plot(picture_fit("coefficients"), terms = "fixed"),
+    "conditional-curve" = function() plot(picture_fit("coefficients"), terms = "wt", n = 21),
+    "conditional-levels" = function() plot(picture_fit("interaction"), terms = "gear", n = 11),
+    "conditional-lines" = function() plot(picture_fit("interaction"), terms = "wt:gear", n = 11),
+    "conditional-numbers" = function() plot(picture_fit("interaction"), terms = "wt:drat", n = 11),
+    "conditional-classes" = function() plot(picture_fit("class_coefficients"), terms = "wt", n = 11),
+    "conditional-ordinal" = function() plot(picture_fit("ordinal_line"), n = 11),
     "groups" = function() plot(picture_fit("groups"))
   ))
 })
@@ -31,6 +36,8 @@ test_that("effects look as they did in ggplot2", {
   skip_if_other_ggplot2()
   map <- stats::setNames(squares(4), letters[1:4])
   expect_pictures(list(
+    "gg-conditional-levels" = ggplot2::autoplot(picture_fit("interaction"), terms = "gear"),
+    "gg-conditional-lines" = ggplot2::autoplot(picture_fit("interaction"), terms = "wt:gear", n = 11),
     "gg-curve" = ggplot2::autoplot(picture_fit("few"), n = 21),
     "gg-ordinal" = ggplot2::autoplot(picture_fit("ordinal"), n = 11),
     "gg-surface-sd" = ggplot2::autoplot(picture_fit("surface"), n = 5, what = "sd"),

@@ -37,5 +37,5 @@ test_that("what has no picture of standard deviations says what has", {
 test_that("panels of a second predictor's fit draw curves and images of the first", {
   fit <- galvi(list(mpg ~ gp(wt) + gp(hp, qsec, scale = TRUE), sigma ~ hp), mtcars, hyper = "fixed")
   panels <- plot_away(fit, n = 5)
-  expect_named(panels, c("gp(wt)", "gp(hp, qsec)", "fixed"))
+  expect_named(panels, c("gp(wt)", "gp(hp, qsec)", "sigma.hp"))
 })

@@ -41,12 +41,6 @@ test_that("effects know factors, `by` and more than two inputs", {
   expect_identical(nrow(factor_panel), 2L)
 })
 
-test_that("coefficients are drawn without the intercept", {
-  data <- plot_away(small_fit("flat"))$fixed
-  expect_identical(data$coefficient, c("wt", "factor(gear)4", "factor(gear)5"))
-  expect_equal(data$fit, unname(coef(small_fit("flat"))[-1]))
-})
-
 test_that("relevance of additive terms is their standard deviation, of an idle input nothing", {
   fit <- small_fit("flat")
   data <- plot_away(fit, "relevance")
@@ -249,10 +243,12 @@ test_that("a factor `by` has a panel per level where curves are classes", {
 test_that("partial residuals on the response scale are the observations where nothing else matters", {
   for (name in c("poisson", "Gamma", "beta_family", "student")) {
     fit <- family_fit(name, formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
-    expect_equal(partial_residuals(fit, fit$data, "response"), fit$model$y, tolerance = 1e-8)
+    f <- frame_marginals(fit, fit$data)$mean[, 1]
+    expect_equal(partial_residuals(fit, f, "response"), fit$model$y, tolerance = 1e-8)
   }
   fit <- family_fit("stochastic_volatility", formula = y ~ gp(x, kernel = se(variance = 1, lengthscale = 1)))
-  expect_equal(partial_residuals(fit, fit$data, "response"), abs(fit$model$y), tolerance = 1e-8)
+  f <- frame_marginals(fit, fit$data)$mean[, 1]
+  expect_equal(partial_residuals(fit, f, "response"), abs(fit$model$y), tolerance = 1e-8)
 })
 
 test_that("a beta distribution's limits have its moments, and degenerate ones stay at the mean", {
