@@ -71,7 +71,7 @@ check_fit <- function(fit, draws = 1000) {
   out$dimension <- latent_dimension(fit)
   out$family <- family_label(fit)
   out$formula <- fit$formula
-  out$reading <- check_words(out)
+  out$reading <- c(check_words(out), vapply(fit$notes, `[[`, "", "text"))
   structure(out, class = "check_fit")
 }
 

@@ -38,6 +38,8 @@
 #'   \item{`factors`, `loadings`}{for [rr()] and [responses()]: a list with `loadings` (items x d), `effects` (items x
 #'     q), `mean` (units x d) and `covariance` (d x d x units) of the factor scores; and the loadings as
 #'     [stats::loadings()] finds them.}
+#'   \item{`notes`}{what the data do not determine: a list of list(`what`, `coefficients`, `text`, `said`), or NULL. See
+#'     the section on notes.}
 #'   \item{`starts`}{a data frame of all starts, if there were several.}
 #'   \item{`stopped`}{TRUE if the fit was stopped before it converged, see [galvi_last()]; otherwise NULL.}
 #'   \item{`seen`, `penalty`}{for the result of [add_data()]: the number of earlier observations; the loss of `elbo` by
@@ -70,7 +72,19 @@
 #'   \item{`na.action`, `control`}{the rows dropped for missing values; the settings.}
 #' }
 #'
-#' *Sites.* Inference represents the posterior by a Gaussian factor for each observation, exp(b f - lambda f^2 / 2) with
+#' @section Notes:
+#' A fit says what its data do not determine. Each note is a message of class `galvi_message_<what>` when the fit is made
+#' (if `said` is TRUE), a letter beside the coefficients that it is about, and a line of `print()`, `summary()` and
+#' [check_fit()]. The values of `what` are
+#' * `dependent`: columns depend on each other (those for which [lm()] gives NA), or there are more columns than rows;
+#' * `separation`: classes are separated, or all rows of a level have the same response;
+#' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
+#'   standard deviation is more than half of the prior's;
+#' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
+#' * `groups`: a grouping factor has one row in each level beside gaussian noise, or one or two levels.
+#'
+#' @section Sites:
+#' Inference represents the posterior by a Gaussian factor for each observation, exp(b f - lambda f^2 / 2) with
 #' f = eta - prior mean: the posterior is the prior times these factors. At the maximum of the bound alpha and lambda
 #' are the derivative of E_q\[log p(y | eta)\] with respect to the mean of eta and minus twice that with respect to its
 #' variance.
@@ -122,6 +136,11 @@ new_fit <- function(call, model, core, result) {
   )
   fit <- with_thresholds_at_zero(as_mixture(with_coupled_optimum(fit)))
   validate_fit(fit)
+  notes <- find_notes(fit)
+  if (length(notes)) {
+    fit$notes <- notes
+    say_notes(fit)
+  }
   if (!fit$convergence$converged) warn_not_converged(fit)
   if (length(lost)) warn_lost_digits(lost, fit$call)
   if (!is.null(factors)) warn_large_loadings(fit)

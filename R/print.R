@@ -25,6 +25,7 @@
 #' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
 #' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
 #' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
+#' * `notes`: what the data do not determine, or what priors decide, see the section on notes in [galvi-fit]; or NULL;
 #' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
 #' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;
 #' * `inducing`: the number of inducing points of each sparse [gp()];
@@ -59,7 +60,7 @@ print_model <- function(x, digits) {
   cat("Family: ", x$family, "\n", sep = "")
   what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
   cat("\nFixed effects", what, "\n", sep = "")
-  if (!is.null(x$coefficients)) print(x$coefficients, digits = digits)
+  if (!is.null(x$coefficients)) print_coefficients(x$coefficients, x$notes, digits)
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
   print_random(x$varcorr, digits)
@@ -89,6 +90,7 @@ print_call <- function(call, formula, second) {
 #' Notes and warnings, printed last
 #' @noRd
 print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(fit)) {
+  print_fit_notes(fit$notes, inherits(fit, "summary.galvi"))
   print_note(note)
   said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
   if (said || !fit$convergence$converged) print_message(fit$convergence)
@@ -103,8 +105,8 @@ left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitt
 narrow_note <- function(fit) {
   if (is.null(fit$states) && any(threshold_table(fit)$status == "learned")) {
     return(paste(
-      "The posterior standard deviations and intervals of these coefficients are too small, because they take the",
-      "estimated thresholds as known. With hyper = \"integrate\" they include the uncertainty of the thresholds."
+      "The posterior standard deviations and intervals of these coefficients may be a few per cent too small, because",
+      "they take the estimated thresholds as known. With hyper = \"integrate\" they include their uncertainty."
     ))
   }
   if (!ignores_dependence(fit)) return(NULL)

@@ -20,7 +20,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       random = of_random_effects(object),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
-      note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
+      notes = object$notes, note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,

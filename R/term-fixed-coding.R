@@ -19,8 +19,8 @@
 #'   is a column); "thresholds", which stand for the predictor at the means; "none".
 #' @param m,s Location and scale of the response.
 #' @param weights Rows that each row counts for.
-#' @return list(at, centre: q, B: q x q, level: q, A: q x q, mean: q, the prior mean of u where a prior is open); NULL
-#'   if columns enter as they are.
+#' @return list(at, centre: q, B: q x q, level: q, A: q x q, mean: q, the prior mean of u where a prior is open; tied:
+#'   which open columns depend on others); NULL if columns enter as they are.
 #' @noRd
 column_coding <- function(W, open, intercept, at, m, s, weights, threads) {
   q <- ncol(W)
@@ -33,31 +33,30 @@ column_coding <- function(W, open, intercept, at, m, s, weights, threads) {
   if (centred) centre[slope] <- moments$mean
   B <- diag(q)
   level <- mean <- numeric(q)
+  tied <- logical(q)
   if (any(open)) {
     own <- which(open)
     within <- match(own, which(slope))
     X <- if (length(own) == q) W else W[, own, drop = FALSE]
     found <- orthonormal_basis(X, moments$mean[within], moments$second[within, within, drop = FALSE], weights, threads)
     B[own, own] <- 10 * s * found$basis
-    if (at == "none") {
-      # 0 + g: columns that add up to one have an intercept among them
-      towards <- constant_direction(found, moments$mean[within])
-      if (!is.null(towards)) {
-        B[own, own] <- B[own, own] - 10 * s * outer(towards$unit / found$scale, towards$unit)
-        centre[own] <- moments$mean[within]
-        level[own] <- 10 * s * towards$unit
-        mean[own] <- m / (10 * s) * towards$unit
-      }
+    unseen <- found$unseen
+    # 0 + g: columns that add up to one have an intercept among them
+    towards <- if (at == "none") constant_direction(found, moments$mean[within])
+    if (!is.null(towards)) {
+      unseen <- unseen - tcrossprod(towards$unit)
+      B[own, own] <- B[own, own] - 10 * s * outer(towards$unit / found$scale, towards$unit)
+      centre[own] <- moments$mean[within]
+      level[own] <- 10 * s * towards$unit
+      mean[own] <- m / (10 * s) * towards$unit
     }
+    if (!is.null(unseen)) tied[own] <- diag(unseen) > 1e-6
   }
   A <- B
   # an intercept takes up the centres
   A[intercept, ] <- A[intercept, ] - drop(centre %*% B)
-  if (any(level != 0)) {
-    add <- towards$coefficients
-    A[own, ] <- A[own, ] + outer(add, level - drop(centre %*% B))
-  }
-  list(at = at, centre = centre, B = B, level = level, A = A, mean = mean)
+  if (any(level != 0)) A[own, ] <- A[own, ] + outer(towards$coefficients, level - drop(centre %*% B))
+  list(at = at, centre = centre, B = B, level = level, A = A, mean = mean, tied = tied)
 }
 
 #' A basis in which centred columns are orthonormal over the rows, where they vary

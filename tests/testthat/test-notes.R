@@ -1,0 +1,92 @@
+# What the data do not determine, or what priors decide, is said.
+
+noted <- function(expr, what) {
+  said <- character()
+  fit <- withCallingHandlers(expr, galvi_message = function(m) {
+    said <<- c(said, setdiff(class(m), c("galvi_message", "message", "condition")))
+    invokeRestart("muffleMessage")
+  })
+  expect_true(paste0("galvi_message_", what) %in% said)
+  note <- Find(function(note) note$what == what, fit$notes)
+  # print() says it, whatever the width
+  printed <- gsub("[[:space:]]+", " ", paste(capture.output(print(fit)), collapse = " "))
+  expect_match(printed, note$text, fixed = TRUE)
+  list(fit = fit, note = note)
+}
+
+test_that("columns that depend on each other are named, as lm() names them", {
+  set.seed(1)
+  d <- data.frame(y = rnorm(20), a = gl(4, 5), x = rnorm(20))
+  d$b <- d$a
+  got <- noted(galvi(y ~ a + b + x, d), "dependent")
+  expect_setequal(got$note$coefficients, c("a2", "a3", "a4", "b2", "b3", "b4"))
+  for (name in names(which(is.na(coef(lm(y ~ a + b + x, d)))))) expect_match(got$note$text, paste0("`", name, "`"))
+  expect_match(paste(capture.output(print(got$fit)), collapse = "\n"), "b4 .* a\n")
+  got <- noted(galvi(yield ~ block + N * P * K, npk), "dependent")
+  expect_match(got$note$text, "`N1:P1:K1` depends")
+  got <- noted(galvi(y ~ ., data.frame(y = rnorm(5), matrix(rnorm(40), 5))), "dependent")
+  expect_match(got$note$text, "9 columns of fixed effects and 5 rows")
+  got <- noted(galvi(list(y ~ x, sigma ~ x + I(2 * x)), d), "dependent")
+  expect_setequal(got$note$coefficients, c("sigma_x", "sigma_I(2 * x)"))
+  # an intercept in other words is none
+  expect_silent(fit <- galvi(y ~ 0 + a + x, d))
+  expect_null(fit$notes)
+})
+
+test_that("separated classes are", {
+  got <- noted(galvi(I(Species == "setosa") ~ Petal.Length, iris, binomial()), "separation")
+  expect_match(got$note$text, "those of all rows")
+  got <- noted(galvi(Species ~ Petal.Length, droplevels(iris[1:100, ]), categorical()), "separation")
+  set.seed(1)
+  d <- data.frame(g = gl(3, 10, labels = c("a", "b", "c")), x = rnorm(30))
+  d$y <- ifelse(d$g == "b", 1, rep(0:1, 15))
+  got <- noted(galvi(y ~ g + x, d, binomial()), "separation")
+  expect_match(got$note$text, "`gb` = 1 have the same response", fixed = TRUE)
+  expect_true("gb" %in% got$note$coefficients)
+  expect_silent(galvi(y ~ x, d, binomial()))
+})
+
+test_that("what the default prior decides is, and what a typed one does is in summary() and check_fit()", {
+  # an event that never happens in one group
+  d <- data.frame(y = c(3, 5, 2, 4, 0, 0, 0), g = rep(c("a", "b"), c(4, 3)))
+  got <- noted(galvi(y ~ g, d, poisson()), "prior")
+  expect_equal(got$note$coefficients, "gb")
+  typed <- galvi(mpg ~ wt, mtcars, prior = normal(0, 1))
+  expect_equal(typed$notes[[1L]]$what, "typed_prior")
+  expect_output(print(summary(typed)), "priors that you gave move")
+  expect_no_match(paste(capture.output(print(typed)), collapse = " "), "priors that you gave")
+  skip_if_not_installed("loo")
+  expect_match(check_fit(typed)$reading, "priors that you gave", all = FALSE)
+})
+
+test_that("an estimate without its prior is that of a flat prior", {
+  prior <- list(intercept = normal(0, Inf), wt = normal(1, 0.5), hp = normal(0, Inf))
+  variance <- galvi_family("gaussian", variance = fixed(6))
+  fit <- galvi(mpg ~ wt + hp, mtcars, variance, prior = prior)
+  flat <- galvi(mpg ~ wt + hp, mtcars, variance, prior = list(intercept = normal(0, Inf), default = normal(0, Inf)))
+  expect_equal(
+    prior_weight(fit)$typed, unname(abs(coef(fit) - coef(flat)) / sqrt(diag(vcov(fit)))), tolerance = 1e-8
+  )
+  default <- galvi(mpg ~ wt + hp, mtcars[1:6, ], variance)
+  flat <- update(default, prior = list(intercept = normal(0, Inf), default = normal(0, Inf)))
+  expect_equal(
+    prior_weight(default)$moved[-1L], unname(abs(coef(default) - coef(flat)) / sqrt(diag(vcov(default))))[-1L],
+    tolerance = 0.02  # the default prior of the predictor at the means is not taken off
+  )
+})
+
+test_that("groups of one row, and of one or two levels, are", {
+  noted(galvi(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32)), "groups")
+  got <- noted(galvi(mpg ~ wt + (1 | am), mtcars), "groups")
+  expect_match(got$note$text, "`am` has 2 levels")
+  # counts are overdispersed by an effect for each row
+  expect_silent(galvi(count ~ (1 | id), transform(InsectSprays, id = 1:72), poisson()))
+})
+
+test_that("weak zero parts are", {
+  set.seed(2)
+  d <- data.frame(x = rnorm(80))
+  d$y <- rpois(80, exp(1 + 0.3 * d$x))
+  fit <- suppressMessages(galvi(list(y ~ x, zi ~ x), d, zero_inflated(poisson())))
+  expect_true(any(grepl("zi_", unlist(lapply(fit$notes, `[[`, "coefficients")))))
+})
