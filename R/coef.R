@@ -138,14 +138,13 @@ random_effects <- function(fit) {
   if (is_distributional(fit)) {
     return(c(random_effects(predictor_view(fit, 1L)), random_effects(predictor_view(fit, 2L))))
   }
-  blocks <- fit$posterior$coefficients
-  names(blocks) <- vapply(blocks, `[[`, "", "label")
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
     if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
     # coefficients of inducing points are not effects
-    if (is.null(spec$finite) || !spec$label %in% names(blocks)) return(NULL)
-    block <- named_coefficients(fit, blocks[[spec$label]])
+    block <- if (!is.null(spec$finite)) coefficient_block(fit, spec$label)
+    if (is.null(block)) return(NULL)
+    block <- named_coefficients(fit, block)
     sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))
     list(mean = block$mean, sd = matrix(sd, nrow(block$mean)), names = rownames(block$mean), spec = spec)
   })
@@ -183,19 +182,32 @@ effects_frame <- function(effects) {
 #' effects
 #' @noRd
 fixed_coefficients <- function(fit) {
-  blocks <- fit$posterior$coefficients
-  at <- match(fixed_label, vapply(blocks, `[[`, "", "label"))
-  if (is.na(at)) {
+  block <- coefficient_block(fit, fixed_label)
+  if (is.null(block)) {
     none <- matrix(numeric(), 0L, n_latents(fit))
     empty <- matrix(numeric(), 0L, 0L)
     return(list(mean = none, covariance = rep(list(empty), n_latents(fit))))
   }
-  block <- named_coefficients(fit, blocks[[at]])
+  block <- named_coefficients(fit, block)
   columns <- rownames(block$mean)
   out <- decoded(block$mean, block$covariance, fixed_spec(fit$design$specs)$coding)
   dimnames(out$mean) <- dimnames(block$mean)
   out$covariance <- lapply(out$covariance, `dimnames<-`, list(columns, columns))
   out
+}
+
+#' The coefficients of a term, as the core has them, for all latent values; NULL if the term has none
+#'
+#' Priors that classes have of their own come with a block for each.
+#' @noRd
+coefficient_block <- function(fit, label) {
+  own <- Filter(function(block) block$label == label, fit$posterior$coefficients)
+  if (length(own) < 2L) return(if (length(own)) own[[1L]])
+  order <- order(unlist(lapply(own, `[[`, "latents")))
+  list(
+    label = label, mean = do.call(cbind, lapply(own, `[[`, "mean"))[, order, drop = FALSE],
+    covariance = unlist(lapply(own, `[[`, "covariance"), recursive = FALSE)[order]
+  )
 }
 
 #' A block of coefficients with the names of its columns and of the latents

@@ -75,7 +75,8 @@ prior_weight <- function(fit) {
   none <- data.frame(
     coefficient = character(), open = logical(), moved = numeric(), typed = numeric(), narrow = numeric()
   )
-  if (is.null(spec) || is.null(rows_of_fixed(fit))) return(none)
+  block <- coefficient_block(fit, fixed_label)
+  if (is.null(spec) || is.null(block)) return(none)
   term <- Find(function(term) term$label == fixed_label, prior_terms(fit$model))
   K <- n_latents(fit)
   q <- length(spec$columns)
@@ -83,7 +84,6 @@ prior_weight <- function(fit) {
   open <- term$factors[, 1L] == 0L
   sd <- rep(1, q)
   sd[!open] <- fit$posterior$hyper[term$factors[!open, 1L]]
-  block <- rows_of_fixed(fit)
   V <- if (is_coupled(fit)) {
     fit$posterior$coupled[fixed_positions(fit), fixed_positions(fit)]
   } else {
@@ -103,10 +103,6 @@ prior_weight <- function(fit) {
   )
   out[posterior > 0 & rep(sd > 0, K), ]
 }
-
-#' The block of fixed effects, as the core has it
-#' @noRd
-rows_of_fixed <- function(fit) Find(function(block) block$label == fixed_label, fit$posterior$coefficients)
 
 block_of <- function(blocks) {
   q <- nrow(blocks[[1L]])
@@ -162,7 +158,7 @@ default_notes <- function(fit, weight, narrow, moved) {
     if (any(narrow)) {
       new_note("prior", sprintf(paste(
         "The data say little about %s: the posterior standard deviation is more than half that of the default prior.",
-        "Leave the term out, or give a prior that says how large effects may be, such as prior = %s."
+        "Give a prior that says how large effects may be, such as prior = %s."
       ), quote_names(weight$coefficient[narrow]), narrower_prior(fit, weight$coefficient[narrow])),
       weight$coefficient[narrow])
     },
