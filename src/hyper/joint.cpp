@@ -11,7 +11,7 @@
 namespace galvi {
 
 JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, const Posterior& start,
-                             const HyperControl& control, Trace& trace) {
+                             const HyperControl& control, int max_iterations, Trace& trace) {
   // The curvature of the bound in a hyperparameter is about N, in q's numbers about 1. In unlike units the
   // first steps would move inducing points onto each other, where they stick.
   const double unit = 1 / std::sqrt(static_cast<double>(model.observations()));
@@ -23,8 +23,8 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
   lower << Vector::Constant(size, -1e10), table.lower() / unit;
   upper << Vector::Constant(size, 1e10), table.upper() / unit;
 
-  JointResult out{start.sites, false};
-  double best = -std::numeric_limits<double>::infinity();
+  JointResult out{start.sites, false, -std::numeric_limits<double>::infinity()};
+  Vector slope;  // of minus the objective at the best point
   const Objective objective = [&](const Vector& at, Vector& gradient) {
     table.set_unconstrained(unit * at.tail(hypers));
     Vector in_hypers;
@@ -42,9 +42,10 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
     gradient.tail(hypers) = unit * table.chain(in_hypers);
     gradient *= -1;
     const double objective = bound + table.log_prior();
-    const bool better = objective > best;
+    const bool better = objective > out.objective;
     if (better) {
-      best = objective;
+      out.objective = objective;
+      slope = gradient;
       out.sites = numbers->sites();
     }
     trace.attempt();
@@ -54,12 +55,17 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
     return -objective;
   };
   LbfgsControl lbfgs;
-  lbfgs.max_iterations = 10 * control.max_iterations;  // many cheap steps instead of few inferences
+  lbfgs.max_iterations = max_iterations;
   lbfgs.gradient_tolerance = 0.5 * std::sqrt(control.tol) * unit;
-  lbfgs.memory = 20;
+  lbfgs.memory = 40;
   const LbfgsResult result = minimise(objective, x, lower, upper, lbfgs);
   table.set_unconstrained(unit * result.x.tail(hypers));
   out.converged = result.converged;
+  if (!out.converged && std::isfinite(out.objective)) {
+    // a run may end at rounding level, which the gradient shows
+    const Vector projected = (result.x - slope).cwiseMax(lower).cwiseMin(upper) - result.x;
+    out.converged = projected.cwiseAbs().maxCoeff() <= 20 * lbfgs.gradient_tolerance;
+  }
   return out;
 }
 

@@ -153,9 +153,22 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
         "expectation does not allow: leave it FALSE");
   InferenceControl frozen = inference;
   frozen.max_iterations = control.freeze;
-  const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(start);
-  const JointResult joint = optimise_jointly(model, table, q.posterior, control, trace);
-  return {joint.sites, joint.converged};
+  // The units of q's numbers are those of its variances where a run of L-BFGS starts; a scale that has grown
+  // tenfold since makes them useless, and sites of rows whose latent value hardly varies have run away. So
+  // runs are short, and between them q takes some steps of its own, which set both right. The last one gains
+  // nothing.
+  constexpr int run = 200;
+  int left = 10 * control.max_iterations;  // many cheap steps instead of few inferences
+  Search out{start, false};
+  double best = -std::numeric_limits<double>::infinity();
+  for (double gain = control.tol + 1; left > 0 && gain > control.tol; left -= run) {
+    const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(out.sites);
+    const JointResult joint = optimise_jointly(model, table, q.posterior, control, std::min(run, left), trace);
+    out = {joint.sites, joint.converged};
+    gain = joint.objective - best;
+    best = joint.objective;
+  }
+  return out;
 }
 
 /// Learned effects of factors move the prior mean, which only the bound's gradient accounts for.

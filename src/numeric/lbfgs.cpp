@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <new>
 #include <stdexcept>
 
 namespace galvi {
@@ -38,8 +39,7 @@ class Recorder {
       failure = std::current_exception();
       throw;
     }
-    const double worth = 1e-10 * (1 + std::abs(result.value));
-    idle_ = !std::isfinite(result.value) || value < result.value - worth ? 0 : idle_ + 1;
+    idle_ = !std::isfinite(result.value) || value < result.value - worth(result.value) ? 0 : idle_ + 1;
     if (std::isfinite(value) && value < result.value) {
       result.value = value;
       result.x = x;
@@ -48,6 +48,9 @@ class Recorder {
     if (idle_ > patience_) throw Stalled{};
     return value;
   }
+
+  /// Less than this is rounding, beside a value.
+  static double worth(double value) { return std::isfinite(value) ? 1e-10 * (1 + std::abs(value)) : 0; }
 
   LbfgsResult result;
   std::exception_ptr failure;
@@ -59,14 +62,14 @@ class Recorder {
 };
 
 template <class Param>
-Param parameters(const LbfgsControl& control) {
+Param parameters(const LbfgsControl& control, int max_iterations) {
   Param p;
   p.m = control.memory;
   p.epsilon = control.gradient_tolerance;
   p.epsilon_rel = 0;
   p.past = control.value_tolerance > 0 ? 3 : 0;
   p.delta = control.value_tolerance;
-  p.max_iterations = control.max_iterations;
+  p.max_iterations = max_iterations;
   p.max_linesearch = 30;
   p.max_step = control.max_step;
   return p;
@@ -77,27 +80,37 @@ Param parameters(const LbfgsControl& control) {
 LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower,
                      const Vector& upper, const LbfgsControl& control) {
   Recorder recorder(objective, start, control.patience);
-  Vector x = start;
-  double value;
-  int iterations = 0;
-  try {
-    if (lower.size() > 0) {
-      const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(control);
-      LBFGSpp::LBFGSBSolver<double> solver(param);
-      iterations = solver.minimize(recorder, x, value, lower, upper);
-    } else {
-      const auto param = parameters<LBFGSpp::LBFGSParam<double>>(control);
-      LBFGSpp::LBFGSSolver<double, LBFGSpp::LineSearchBracketing> solver(param);
-      iterations = solver.minimize(recorder, x, value);
+  int left = control.max_iterations;
+  for (bool again = true; again && left > 0;) {
+    again = false;
+    const double before = recorder.result.value;
+    const int evaluations = recorder.result.evaluations;
+    Vector x = recorder.result.x;
+    double value;
+    try {
+      int iterations;
+      if (lower.size() > 0) {
+        const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(control, left);
+        LBFGSpp::LBFGSBSolver<double> solver(param);
+        iterations = solver.minimize(recorder, x, value, lower, upper);
+      } else {
+        const auto param = parameters<LBFGSpp::LBFGSParam<double>>(control, left);
+        LBFGSpp::LBFGSSolver<double, LBFGSpp::LineSearchBracketing> solver(param);
+        iterations = solver.minimize(recorder, x, value);
+      }
+      recorder.result.converged = iterations < left;
+    } catch (const Enough&) {
+    } catch (const Stalled&) {
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception&) {
+      // A line search that found nothing lower. The memory may be to blame: once more from the best point
+      // without it, for as long as that finds a lower one. Then the best point stays, and the caller judges
+      // it by its gradient.
+      if (recorder.failure) std::rethrow_exception(recorder.failure);
+      again = recorder.result.value < before - recorder.worth(before);
+      left -= recorder.result.evaluations - evaluations;
     }
-    recorder.result.converged = iterations < control.max_iterations;
-  } catch (const Enough&) {
-  } catch (const Stalled&) {
-  } catch (const std::runtime_error&) {
-    // a line search that found nothing lower: the best point stays, and the caller judges it by its gradient
-    if (recorder.failure) std::rethrow_exception(recorder.failure);
-  } catch (const std::logic_error&) {
-    if (recorder.failure) std::rethrow_exception(recorder.failure);
   }
   return recorder.result;
 }

@@ -148,17 +148,19 @@ test_that("gaussian responses: the closed forms of probabilistic PCA and factana
 })
 
 test_that("the alternating scheme and L-BFGS over everything meet", {
-  for (seed in 1:3) {
+  for (seed in c(1:3, 20)) {
     set.seed(seed)
     Y <- matrix(stats::rpois(30 * 6, exp(outer(stats::rnorm(30), stats::rnorm(6)))), 30,
       dimnames = list(NULL, letters[1:6]))
     Y[sample(length(Y), 20)] <- NA
     x <- stats::rnorm(30)
     fit <- galvi(responses(Y) ~ x + factors(1), family = poisson(), control = single())
-    # it stops when its line search does, at the same bound
-    joint <- suppressWarnings(galvi(responses(Y) ~ x + factors(1), family = poisson(),
-      control = single(joint = TRUE, hyper_iterations = 1000)))
+    joint <- galvi(responses(Y) ~ x + factors(1), family = poisson(),
+      control = single(joint = TRUE, hyper_iterations = 1000))
+    expect_true(joint$convergence$converged)
     expect_close(joint$elbo, fit$elbo, 1e-6)
+    # loadings near zero, where units of q's numbers chosen once leave a run of L-BFGS far below the bound
+    expect_lt(nrow(joint$trace), 3000)
   }
 })
 
