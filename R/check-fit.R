@@ -130,7 +130,7 @@ latent_table <- function(fit) {
   q <- fit$posterior
   names <- latent_names(fit)
   data.frame(
-    row = rep(row.names(fit$data), ncol(q$mean)),
+    row = rep(observation_names(fit), ncol(q$mean)),
     latent = rep(if (is.null(names)) NA_character_ else names, each = nrow(q$mean)),
     mean = as.vector(q$mean), sd = sqrt(as.vector(q$variance))
   )

@@ -29,17 +29,26 @@ check_sums <- function(model, what) {
   facts <- solver_facts()
   for (predictor in model$predictors) {
     if (fact(facts, predictor$solver, "sums")) next
-    columns <- vapply(predictor$terms, function(term) is.null(term$field) && !is_full_term(term), NA)
+    columns <- vapply(predictor$terms, function(term) {
+      is.null(term$field) && is.null(term[["factor"]]) && !is_full_term(term)
+    }, NA)
     term <- predictor$terms[[which(!columns)[1L]]]
     stop_galvi("method", sprintf(
       "%s is for models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s",
-      what, term$label, if (is.null(term$field)) {
+      what, term_of_user(term$label), if (!is.null(term[["factor"]])) {
+        if (what == "add_data()") "Fit all rows again, with update(fit, data = )." else "Leave `cluster` out."
+      } else if (is.null(term$field)) {
         sprintf("Give it inducing points: %s.", with_inducing(term$label))
       } else {
         "A gp() with `inducing` may replace it."
       }
     ))
   }
+}
+
+# The long form's rr(.item | .unit) is factors() in the user's formula.
+term_of_user <- function(label) {
+  if (grepl(wide_names[["unit"]], label, fixed = TRUE)) "factors()" else label
 }
 
 #' The result of fit_model(), with the rows distributed over workers. A last pass takes place in this process.

@@ -21,9 +21,8 @@ read_wide <- function(formulas, data, family, args, na.action) {
   if (length(formulas) > 1L) {
     stop_galvi("formula", "`formula`: responses() has one linear predictor for each column and no second formula.")
   }
-  if (is_row_source(data)) {
-    stop_galvi("data", "`data`: responses() needs all rows in memory, as does rr().")
-  }
+  # scores of all rows are fitted together, so that they are read into memory
+  if (is_row_source(data)) data <- whole_source(row_source(data), formulas, args)
   words <- c(family_words(), "galvi_family")
   family <- check_evaluates(family, "family", "family", words)
   design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))

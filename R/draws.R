@@ -94,7 +94,8 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
     known <- list(mean = eta, variance = 0 * eta)
-    if (classes) class_probabilities(fit, known) else response_mean(fit, known)
+    if (classes) return(class_probabilities(fit, known))
+    if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
   over_draws(object, draws_target(object, newdata, re_formula), ndraws, f, if (classes) response_levels(object))
 }
@@ -105,7 +106,11 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
-  out <- over_draws(object, target, ndraws, draw_response)
+  # levels of an ordinal column among others are numbers from 1
+  draw <- if (!is_mixed(object$family)) draw_response else function(fit, target, eta) {
+    draw_response(fit, target, eta) + has_classes(fit)
+  }
+  out <- over_draws(object, target, ndraws, draw)
   if (has_classes(object)) structure(out + 1, levels = response_levels(object)) else out
 }
 
@@ -262,7 +267,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
         for (part in split(seq_along(own), (seq_along(own) - 1L) %/% max(1L, 1e6 %/% n))) {
           count <- length(part)
           some <- lapply(seq_along(eta), function(k) as.vector(eta[[k]][, part] + target$offset[, k]))
-          values <- f(view, repeat_rows(target, count), do.call(cbind, some))
+          values <- by_target_part(view, repeat_rows(target, count), do.call(cbind, some), f)
           values <- aperm(array(values, c(n, count, width)), c(2L, 1L, 3L))
           out[own[part], used, ] <- values[, kept[used], , drop = FALSE]
         }
@@ -278,7 +283,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
 #' @noRd
 repeat_rows <- function(target, times) {
   again <- rep(seq_len(target$n), times)
-  own <- c("y", "size", "weights", "censoring", "counts")
+  own <- c("y", "size", "weights", "censoring", "counts", "part")
   target[own] <- lapply(target[own], take_rows_of, again)
   target$n <- length(again)
   target

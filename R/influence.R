@@ -66,7 +66,8 @@ rstandard.galvi <- function(model, ...) {
       "rstandard() is for the gaussian family, not %s: use residuals(fit, \"quantile\").", family_label(model)
     ))
   }
-  residual <- residuals.galvi(model, "deviance")[!without_weight(model)]
+  residual <- stats::residuals(model, "deviance")
+  if (!inherits(model, "galvi_wide")) residual <- residual[!without_weight(model)]
   residual / (sigma.galvi(model) * sqrt(1 - hatvalues.galvi(model)))
 }
 
@@ -92,6 +93,7 @@ check_sites <- function(fit, what) {
 #' As lm() has it, rows of weight 0 are left out: they take no part in the fit
 #' @noRd
 per_row <- function(fit, x) {
+  if (inherits(fit, "galvi_wide")) return(in_entries(fit, replace(x, fit$model$weights == 0, NA)))
   x <- stats::naresid(fit$na.action, stats::setNames(x, row.names(fit$data)))
   x[!without_weight(fit)]
 }

@@ -62,7 +62,7 @@ loo.galvi <- function(x, ...) {
   # with the observation itself
   lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
   pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
-  rownames(pointwise) <- row.names(x$data)
+  rownames(pointwise) <- observation_names(x)
   structure(
     list(
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
@@ -109,7 +109,7 @@ state_cavities <- function(fit) {
   shift <- if (apart) share * q$alpha * variance else coupled_shift(fit, share, variance)
   list(
     mean = q$mean - shift, variance = variance + extra_variance(fit), leverage = apply(leverage, 1L, max),
-    improper = row.names(fit$data)[rowSums(!proper) > 0]
+    improper = observation_names(fit)[rowSums(!proper) > 0]
   )
 }
 

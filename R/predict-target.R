@@ -9,7 +9,7 @@ training_target <- function(fit) {
   model <- fit$model
   list(
     rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
-    censoring = model$censoring, counts = model$counts, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
+    censoring = model$censoring, counts = model$counts, part = model[["part"]], n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fitted_marginals(fit)
   )
 }
@@ -35,9 +35,16 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   n <- nrow(new$offset)
   list(
     rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
-    weights = new$weights, censoring = new$censoring, counts = new$counts, n = n, names = names,
+    weights = new$weights, censoring = new$censoring, counts = new$counts, part = part_of_rows(fit, new$frame), n = n,
+    names = names,
     omitted = if (length(omitted)) omitted, marginals = NULL
   )
+}
+
+#' Which part of a family with several each row has: that of its column; NULL for one family
+#' @noRd
+part_of_rows <- function(fit, frame) {
+  if (is_mixed(fit$family)) match(frame[[wide_names[["item"]]]], fit$design$wide$items)
 }
 
 #' Does `newdata` have what the number of trials is read from?

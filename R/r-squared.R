@@ -158,7 +158,8 @@ observation_variance <- function(fit, mean, groups) {
 #' @param ndraws Number of draws, a positive whole number; 1000 by default.
 #' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Not used: arguments that methods for other models have are passed over.
-#' @return A vector of `ndraws` values.
+#' @return A vector of `ndraws` values; `bayes_R2()` of [responses()] with a list of families gives a matrix with a column
+#'   for each response, where levels of ordinal columns are the numbers 1, 2, ...
 #' @section Errors:
 #' `galvi_error_argument` for responses with classes, stochastic volatilities and infinite variances.
 #' @references Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for Bayesian regression models.
@@ -180,20 +181,29 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   check_has_rows(object, "bayes_R2() needs them all")
   target <- draws_target(object, NULL, re_formula)
   moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
+    if (has_classes(fit)) return(level_moments_given(fit, eta))
     given <- list(mean = eta, variance = 0 * eta)
     # of one trial
     one <- rep(1, nrow(eta))
     cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = one))
   }, c("mean", "variance"))
   count <- object$model$weights * object$model$size
-  n <- sum(count)
-  mean <- matrix(moments[, , "mean"], nrow(moments))
-  within <- drop(matrix(moments[, , "variance"], nrow(moments)) %*% count) / n
-  explained <- drop((mean - drop(mean %*% count) / n)^2 %*% count) / max(n - 1, 1)
-  if (!all(is.finite(explained + within))) {
-    stop_galvi("argument", "bayes_R2() needs a finite variance of the response, given its linear predictor.")
+  share <- function(rows) {
+    moments <- moments[, rows, , drop = FALSE]
+    count <- count[rows]
+    n <- sum(count)
+    mean <- matrix(moments[, , "mean"], nrow(moments))
+    within <- drop(matrix(moments[, , "variance"], nrow(moments)) %*% count) / n
+    explained <- drop((mean - drop(mean %*% count) / n)^2 %*% count) / max(n - 1, 1)
+    if (!all(is.finite(explained + within))) {
+      stop_galvi("argument", "bayes_R2() needs a finite variance of the response, given its linear predictor.")
+    }
+    explained / (explained + within)
   }
-  explained / (explained + within)
+  if (!is_mixed(object$family)) return(share(seq_along(count)))
+  # columns of several families have units of their own
+  vapply(split(seq_along(count), factor(names(object$family$parts)[target$part], names(object$family$parts))), share,
+    numeric(nrow(moments)))
 }
 
 #' @rdname bayes_R2
@@ -201,6 +211,9 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
 #' @rawNamespace S3method(rstantools::loo_R2,galvi)
 loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   check_has_mean(object, "loo_R2()")
+  if (is_mixed(object$family)) {
+    stop_galvi("argument", "loo_R2() is for one family: bayes_R2() has a column for each of several.")
+  }
   target <- training_target(object)
   check_observed(object, target, "loo_R2()")
   if (any(target$size > 1)) {

@@ -63,3 +63,10 @@ label_rows_of_core <- function(message) {
 #' Row names in a sentence; those that are not numbers are quoted
 #' @noRd
 quote_row_names <- function(names) if (all(grepl("^[0-9]+$", names))) names else dQuote(names, FALSE)
+
+#' Names of the observations: of the rows, in the wide form of rows and columns
+#' @noRd
+observation_names <- function(fit) {
+  if (is.null(fit$design$wide)) return(row.names(fit$data))
+  paste(fit$data[[wide_names[["unit"]]]], fit$data[[wide_names[["item"]]]], sep = ":")
+}

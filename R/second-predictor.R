@@ -159,7 +159,8 @@ predictor_view <- function(fit, k) {
 posterior_view <- function(posterior, k) {
   for (name in c("mean", "variance", "extra", "alpha", "lambda", "b")) {
     x <- posterior[[name]]
-    if (!is.null(x)) posterior[[name]] <- x[, k, drop = FALSE]
+    # rows that are not in memory have no sites
+    if (length(x)) posterior[[name]] <- x[, k, drop = FALSE]
   }
   for (name in c("latent", "factor")) {
     own <- posterior[[name]][k]

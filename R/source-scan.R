@@ -47,6 +47,21 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   )
 }
 
+#' All rows of a source as a data frame
+#' @noRd
+whole_source <- function(source, formulas, args) {
+  reader <- read_rows(source, needed_columns(source, formulas, args), sample_rows)
+  on.exit(reader$close())
+  kinds <- new_column_kinds(source$label)
+  read <- list()
+  while (!is.null(chunk <- reader$read())) {
+    kinds$add(chunk)
+    read[[length(read) + 1L]] <- chunk
+  }
+  if (!length(read)) stop_no_rows(source$label)
+  structure(kinds$apply(`row.names<-`(stack_frames(read), NULL)), row_names_are = "source")
+}
+
 rows_at_a_time <- function(chunk_rows) if (identical(chunk_rows, "auto")) sample_rows else chunk_rows
 
 # The columns that the formula and the arguments name; all columns if the formula has a dot.

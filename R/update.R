@@ -114,6 +114,7 @@ weights.galvi <- function(object, type = "prior", ...) {
   refuse_dots(list(...), weights.galvi, "weights()")
   check_choice(type, "prior", "type")
   check_has_rows(object, "read the weights from the source")
+  if (inherits(object, "galvi_wide")) return(in_entries(object, object$model$weights))
   stats::naresid(object$na.action, stats::setNames(object$model$weights, row.names(object$data)))
 }
 

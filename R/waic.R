@@ -41,7 +41,7 @@ waic.galvi <- function(x, ...) {
   p <- weighted(log_density_variance(x), weights)
   elpd <- weighted(lpd, weights) - p
   pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)
-  rownames(pointwise) <- row.names(x$data)
+  rownames(pointwise) <- observation_names(x)
   structure(
     list(
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, family = family_label(x),

@@ -79,9 +79,7 @@ read_columns <- function(Y, families, at, cells, weights, units, levels = NULL) 
       function(i) units[at$unit[mine[i]]],
       family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
     )
-    if (length(family_type(family)$latents(out$levels, family)) > 1L) {
-      stop_galvi("family", sprintf("%s of the column `%s` has several linear predictors.", the_family(family), name))
-    }
+    if (length(family_type(family)$latents(out$levels, family)) > 1L) stop_several_predictors(family, name)
     out
   })
   together <- function(what) unlist(lapply(read, `[[`, what), use.names = FALSE)

@@ -10,8 +10,8 @@
 #' Without `responses`, the scores of new units have their prior, N(0, I). With `responses`, they have their posterior
 #' given these, at the estimated loadings and other hyperparameters.
 #'
-#' With a list of families, each column is predicted by its own family. An ordinal column among others is predicted by
-#' its expected level, with levels numbered from 1.
+#' With a list of families, each column is predicted by its own family. The levels of an ordinal column among others are
+#' the numbers 1, 2, ..., so that it is predicted by its expected level.
 #'
 #' @param object A fit of [galvi()] whose formula has [responses()].
 #' @param newdata A data frame with the variables of the formula, a row per new unit. Without it, predictions are for
@@ -30,6 +30,7 @@
 #' * `predict()`, `fitted()`: a matrix, units x columns of Y; with intervals, quantiles, terms or classes an array whose
 #'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`.
 #' * `residuals()`: a matrix of the shape of Y, NA where Y is missing.
+#' * `deviance()`: the sum of the squared deviance residuals of all entries.
 #' * `simulate()`: a list of matrices of the shape of Y, with the classes as numbers where there are any.
 #' * `coef()`: a matrix of intercepts and slopes, columns of Y x effects.
 #' @section Errors:
@@ -60,9 +61,12 @@ predict.galvi_wide <- function(object, newdata,
   frame <- entry_frame(grid, cells, wide$items)
   interval <- check_interval(interval)
   predicted <- by_part(fit, fit$model_part[(cells - 1L) %/% grid$n + 1L], function(view, rows) {
-    out <- predict.galvi(view, frame[rows, , drop = FALSE], type = type, se.fit = se.fit, interval = interval,
-      level = level, probs = probs, q = q, re_formula = re_formula)
-    if (is_mixed(fit$family) && has_classes(view) && is.matrix(out)) drop(out %*% seq_len(ncol(out))) else out
+    some <- frame[rows, , drop = FALSE]
+    attributes(some)[c("row_names_are", "shown_units")] <- attributes(frame)[c("row_names_are", "shown_units")]
+    levels <- is_mixed(fit$family) && has_classes(view)
+    if (levels) return(predict_levels(view, some, type, se.fit, interval, level, probs, q, re_formula))
+    predict.galvi(view, some, type = type, se.fit = se.fit, interval = interval, level = level, probs = probs, q = q,
+      re_formula = re_formula)
   })
   shape <- if (is.null(entries)) list(grid$units, wide$items)
   if (is.list(predicted)) lapply(predicted, in_shape, shape) else in_shape(predicted, shape)
@@ -89,7 +93,7 @@ by_part <- function(fit, part, f) {
   if (!is_mixed(fit$family)) return(f(fit, seq_along(part)))
   pieces <- lapply(sort(unique(part)), function(i) {
     rows <- which(part == i)
-    list(rows = rows, value = f(part_view(fit, i), rows))
+    list(rows = rows, value = in_column(names(fit$family$parts)[i], f(part_view(fit, i), rows)))
   })
   combine <- function(pick) {
     values <- lapply(pieces, pick)
@@ -103,10 +107,20 @@ by_part <- function(fit, part, f) {
   lapply(stats::setNames(nm = names(first)), function(name) combine(function(piece) piece$value[[name]]))
 }
 
+# Errors about one column's family name the column.
+in_column <- function(name, expr) {
+  tryCatch(expr, galvi_error_argument = function(e) {
+    e$message <- sprintf("Column `%s`: %s", name, e$message)
+    stop(e)
+  })
+}
+
 #' The long form of a wide fit, whose methods know nothing of matrices
 #' @noRd
 long_view <- function(object) {
   object$formula <- object$design$formula
+  # entries have places of their own
+  object["na.action"] <- list(NULL)
   object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else {
     rep(1L, length(object$design$wide$items))
   }
@@ -127,8 +141,17 @@ residuals.galvi_wide <- function(object, type = c("response", "pearson", "devian
   refuse_dots(list(...), residuals.galvi_wide, "residuals()")
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
   in_entries(object, by_part(long_view(object), entry_parts(object), function(view, rows) {
-    as.vector(residuals.galvi(fit_of_rows(view, rows), type))
+    own <- fit_of_rows(view, rows)
+    levels <- is_mixed(object$family) && has_classes(view)
+    if (levels) level_residuals(own, type) else as.vector(residuals.galvi(own, type))
   }))
+}
+
+#' @rdname predict.galvi_wide
+#' @export
+deviance.galvi_wide <- function(object, ...) {
+  refuse_dots(list(...), deviance.galvi_wide, "deviance()")
+  sum(residuals.galvi_wide(object, "deviance")^2, na.rm = TRUE)
 }
 
 #' @rdname predict.galvi_wide

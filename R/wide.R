@@ -97,6 +97,10 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   cells <- which(known) # column after column
   at <- list(unit = (cells - 1L) %% n + 1L, item = (cells - 1L) %/% n + 1L)
   families <- wide_families(family, items)
+  each <- if (is.null(families$part)) list(families$family) else families$family$parts
+  for (j in seq_along(each)) {
+    if (isTRUE(family_type(each[[j]])$second$always)) stop_several_predictors(each[[j]], names(each)[j])
+  }
   weights <- entry_values(args$weights, data, env, c(n, length(items)), "weights")
   read <- read_columns(Y, families, at, cells, weights, units)
   offset <- wide_offset(parts$offsets, args$offset, data, env, c(n, length(items)))
@@ -112,10 +116,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design[c("y", "size", "weights")] <- lapply(read[c("y", "size", "weights")], `[`, keep)
   design$levels <- read$levels
   design["latents"] <- list(family_type(families$family)$latents(read$levels, families$family))
-  if (length(design$latents) > 1L) {
-    stop_galvi("family", sprintf("factors() needs one linear predictor per response, and %s has several.",
-      the_family(families$family)))
-  }
+  if (length(design$latents) > 1L) stop_several_predictors(families$family)
   design$family <- families$family
   if (!is.null(families$part)) design[["part"]] <- families$part[at$item[keep]] # beside `parts`
   design$formula <- formula
@@ -125,6 +126,16 @@ design_of_wide <- function(formula, data, family, args, na.action) {
     offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels
   )
   design
+}
+
+stop_several_predictors <- function(family, column = NULL) {
+  stop_galvi("family", sprintf(
+    "factors() needs families with one linear predictor: %s%s has several%s.", the_family(family),
+    if (is.null(column)) "" else sprintf(" of the column `%s`", column),
+    if (isTRUE(family_type(family)$second$always)) {
+      "; for counts with many zeros use negbinomial()"
+    } else " (one for each class)"
+  ))
 }
 
 # The right side: factors(), fixed effects of each column, terms that all share, offsets.

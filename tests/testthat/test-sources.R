@@ -131,3 +131,24 @@ test_that("minibatches come near to the hyperparameters that full passes learn",
   fit <- run_model(case$model, "stochastic", "optimise", control)
   expect_gt(fit$elbo, learned$elbo - 0.2 * (learned$elbo - held$elbo))
 })
+
+test_that("a source with two linear predictors has the coefficients, intervals and predictions of its data frame", {
+  n <- 51000
+  d <- data.frame(x = sin(seq_len(n)), z = cos(7 * seq_len(n)))
+  set.seed(1)
+  d$y <- 1 + d$x + exp(0.3 * d$z) * rnorm(n)
+  chunks <- split(d, rep(1:3, each = 17000))
+  at <- 0
+  rows <- function(reset) if (reset) at <<- 0 else if (at < 3) chunks[[at <<- at + 1]]
+  fit <- galvi(list(y ~ x, sigma ~ z), rows)
+  memory <- galvi(list(y ~ x, sigma ~ z), d)
+  # both stop within tol = 1e-7 nats of the optimum: 5e-4 posterior sds
+  in_sds <- function(a, b) max(abs(a - b) / sqrt(diag(vcov(memory))))
+  expect_lt(in_sds(coef(fit), coef(memory)), 2e-3)
+  expect_equal(vcov(fit), vcov(memory), tolerance = 1e-3)
+  expect_equal(confint(fit), confint(memory), tolerance = 1e-3)
+  new <- d[1:5, ]
+  expect_equal(predict(fit, new, dpar = "sigma"), predict(memory, new, dpar = "sigma"), tolerance = 1e-3)
+  expect_output(print(fit), "sigma_z")
+  expect_output(print(summary(fit)), "sigma_z")
+})
