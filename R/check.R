@@ -84,17 +84,25 @@ did_you_mean <- function(name, known) {
 # ---- checks; each returns its (tidied) value ----
 
 # An argument's value. R's errors while it is evaluated (a misspelt function, a missing object) become errors about
-# the argument; `words` are the functions that the user may have meant.
-check_evaluates <- function(expr, arg, what = "argument", words = character()) {
+# the argument; `words` are the functions that the user may have meant, hint(name) says what else to do about an unknown
+# function or object.
+check_evaluates <- function(expr, arg, what = "argument", words = character(), hint = function(name) NULL) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     message <- conditionMessage(e)
     unknown <- unknown_function(message)
     unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
+    object <- matched("object '(.*)' not found", message)
     if (length(unknown)) {
-      stop_galvi(what, sprintf(
-        "`%s`: could not find the function `%s()`.%s", arg, unknown, did_you_mean(unknown, words)
-      ))
+      said <- did_you_mean(unknown, words)
+      if (!nzchar(said)) said <- paste0(" ", hint(unknown), recycle0 = TRUE)
+      stop_galvi(what, paste0(sprintf("`%s`: could not find the function `%s()`.", arg, unknown), said))
+    }
+    if (length(object)) {
+      said <- hint(object)
+      if (is.null(said)) said <- trimws(did_you_mean(object, words))
+      if (!length(said) || !nzchar(said)) said <- sprintf("Define `%s` first, or check its spelling.", object)
+      stop_galvi(what, sprintf("`%s` cannot be evaluated: `%s` is not found. %s", arg, object, said))
     }
     if (length(unused)) {
       known <- unlist(lapply(words, function(word) names(formals(word))))

@@ -53,7 +53,13 @@ check_numbers <- function(y, name, family) {
     response_error(name, sprintf("must be numbers for %s, not %s", the_family(family), describe(y)))
   }
   if (NCOL(y) != 1L) {
-    response_error(name, sprintf("must be one column for %s, not %d", the_family(family), NCOL(y)))
+    response_error(name, sprintf(
+      "must be one column for %s, not %d: for %s", the_family(family), NCOL(y), if (NCOL(y) == 2L) {
+        "counts of successes and failures give family = binomial(), for two responses write responses(Y) ~ x"
+      } else {
+        "counts of classes give family = categorical(), for several responses write responses(Y) ~ x"
+      }
+    ))
   }
   y <- as.numeric(y)
   check_response(y, is.finite(y), name, "must be finite")

@@ -8,7 +8,7 @@ family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
     list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
-    list(pattern = "^negative binomial|^negbinomial2?$|^nb$|^negbin$|^nbinom2$", family = "negbinomial",
+    list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$", family = "negbinomial",
       carry = carry_size),
     list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
       carry = carry_thresholds),
@@ -17,6 +17,13 @@ family_translations <- function() {
     list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
     list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
     # its classes are 0, 1, ..., and 0 is the reference
+    list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
+    list(pattern = "^PO$|^poissonff$", family = "poisson", link = "log"),
+    list(pattern = "^BI$|^binomialff$|^logit$", family = "binomial", link = "logit"),
+    list(pattern = "^LOGNO$", family = "lognormal", link = "log"),
+    list(pattern = "^TF$|^t_family$", family = "student", link = "identity"),
+    list(pattern = "^GA$", family = "Gamma", link = "log"),
+    list(pattern = "^weibullR?$|^WEI[23]?$", family = "weibull", link = "log"),
     list(pattern = "^multinom$", family = "categorical", link = "logit",
       carry = function(x) list(refcat = "0")),
     # brms: a matrix of counts, the first class the reference
@@ -26,7 +33,6 @@ family_translations <- function() {
     list(pattern = "^exponential$", family = "exponential"),
     list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
     list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
-    list(pattern = "^weibull$", family = "weibull", link = "log"),
     list(pattern = "^lognormal$", family = "lognormal", link = "log")
   )
 }
@@ -38,12 +44,26 @@ refused_families <- function() {
     "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
     "^quasi" = "a quasi family has no likelihood",
     "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
+    "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
+    "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
+    "^cox[ .]?(ph)?$" = paste(
+      "a Cox model is a Poisson regression of survival_pieces(Surv(time, status) ~ x, d); use poisson(), or weibull()",
+      "for a hazard that changes as a power of time"
+    ),
+    "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
+    "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
+      "galvi does not have its likelihood; use student() for outliers, or custom_family()",
+    "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
+    "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
+      "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
+    ),
     "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
     "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
     "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
     "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
-    "^com_poisson|^genpois" = "galvi does not have its likelihood; use negbinomial()",
-    "^zero_one_inflated" = "galvi does not have its likelihood; use binomial()",
+    "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
+    "^zero_one_inflated" =
+      "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
     "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
     "^dirichlet" = "galvi does not have its likelihood"
   )
@@ -66,6 +86,29 @@ translate_family <- function(x, link, arg) {
   if (is.null(link)) link <- if (is.null(entry$link)) x$link[1L] else entry$link
   family <- set_parameters(family_by_name(entry$family, link, arg), entry$parameters)
   if (is.null(entry$carry)) family else set_parameters(family, entry$carry(x))
+}
+
+#' What to write for a family whose function was not found, in a sentence
+#' @noRd
+family_hint <- function(name) {
+  known <- translation(name)
+  ours <- if (!is.null(known)) known$family else if (tolower(name) %in% tolower(family_words())) {
+    family_words()[match(tolower(name), tolower(family_words()))]
+  }
+  if (!is.null(ours)) {
+    link <- if (is.null(get0(ours, mode = "function"))) "" else if (ours == "Gamma") "\"log\""
+    return(sprintf("In galvi it is %s(%s).", ours, paste0(link, "")))
+  }
+  refused <- refused_families()
+  hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
+  if (length(hit)) return(sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
+  sprintf("Families are %s.", quote_names(family_words(), max = 30L))
+}
+
+# Families of VGAM are objects of S4.
+vgam_name <- function(x) {
+  if (!isS4(x) || !inherits(x, "vglmff")) return(NULL)
+  attr(x, "vfamily")[1L]
 }
 
 refuse_family <- function(name, arg) {

@@ -263,6 +263,12 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
   }
   if (is.character(x) && length(x) == 1L) return(family_by_name(x, link, arg))
   if (is.list(x) && is.character(x$family)) return(translate_family(x, link, arg))
+  if (!is.null(vgam_name(x))) return(family_by_name(vgam_name(x), link, arg))
+  if (is_rstanarm_prior(x)) {
+    stop_galvi("family", sprintf(
+      "`%s` is the prior %s() of rstanarm: priors go to `prior`, and `family` is a family such as binomial().", arg, x$dist
+    ))
+  }
   stop_galvi("family", sprintf(
     "`%s` must be a family such as binomial(), its name or its function, not %s.", arg, describe(x)
   ))

@@ -69,6 +69,45 @@ translated_prior <- function(call, kind) {
   )
 }
 
+# Distributions of Stan that are no functions of galvi, or are families or R's functions.
+foreign_priors <- c(
+  "std_normal", "lognormal", "exponential", "constant", "student_t", "cauchy", "double_exponential", "laplace",
+  "logistic", "gumbel", "half_student_t", "half_t", "half_cauchy", "gamma", "inv_gamma", "horseshoe", "R2D2", "lasso", "hs",
+  "hs_plus", "product_normal", "R2", "uniform", "beta", "lkj_corr", "lkj_corr_cholesky", "decov", "student"
+)
+
+prior_hint <- function(name) {
+  if (!name %in% c(foreign_priors, "set_prior", "prior", "prior_string")) return(NULL)
+  if (grepl("prior", name)) return("brms is not attached: write brms::set_prior(), or galvi's own prior = normal(0, 5).")
+  "It is no prior of galvi: write normal(0, 2.5) for coefficients and half_normal(2.5) or pc(1, 0.01) for sds."
+}
+
+#' Stops at calls of such distributions, unless the package that has them is attached and makes an object
+#' @noRd
+check_prior_calls <- function(expr, env, name = "default") {
+  head <- head_name(expr)
+  if (!is.call(expr) || head %in% quoting_words) return(invisible())
+  if (head %in% foreign_priors) {
+    f <- get0(head, envir = env, mode = "function")
+    theirs <- is.function(f) && !is.primitive(f) &&
+      !environmentName(topenv(environment(f))) %in% c("galvi", "base", "stats")
+    if (theirs) return(invisible())
+    found <- translated_prior(expr, prior_kind(name))
+    stop_galvi("prior", sprintf(
+      "`prior`: %s is no prior of galvi: write %s%s.", deparse_one(expr), if (name == "default") "" else paste(name, "= "),
+      found$near
+    ))
+  }
+  parts <- as.list(expr)[-1L]
+  for (i in seq_along(parts)) {
+    own <- names(parts)[i]
+    if (!missing(own) && length(own) && nzchar(own)) {
+      check_prior_calls(parts[[i]], env, own)
+    } else if (is.call(parts[[i]])) check_prior_calls(parts[[i]], env, name)
+  }
+  invisible()
+}
+
 # What the names of `prior` are priors of.
 prior_kind <- function(name) {
   if (name %in% c("sd", "sds", "sdgp", "sigma", "scale")) return("sd")

@@ -24,15 +24,6 @@ term_type <- function(spec) if (spec$type == fixed_label) fixed_type() else term
 # Which terms have a capability? Entries without it do not mention it.
 term_can <- function(specs, what) vapply(specs, function(spec) isTRUE(term_type(spec)[[what]]), NA)
 
-# Terms of other packages, and what to write here.
-foreign_terms <- function() {
-  c(
-    s = "gp(x)", te = "gp(x1, x2)", ti = "gp(x1, x2)", t2 = "gp(x1, x2)", lo = "gp(x)", mo = "gp(x)",
-    f = "gp(x), iid(g), gmrf(g, graph = ) or rw1(t)", car = "gmrf(g, graph = )", mrf = "gmrf(g, graph = )",
-    re = "iid(g)", gr = "iid(g)", random = "iid(g)", ar = "ar1(t)"
-  )
-}
-
 # ---- small helpers on expressions ----
 
 # The name that model.frame() gives a variable.
@@ -107,26 +98,7 @@ find_term <- function(expr) {
 # function; the bare name does so unless the formula's environment has another object of this name.
 galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior_names())
 
-eval_galvi <- function(expr, env) {
-  words <- galvi_words()
-  ours <- topenv(environment(eval_galvi))
-  swap <- function(e) {
-    if (is.symbol(e) && as.character(e) %in% words) {
-      found <- get0(as.character(e), envir = env)
-      return(if (is.null(found) || is.function(found)) get(as.character(e), envir = ours) else e)
-    }
-    head <- head_name(e)
-    if (!is.call(e) || head %in% c("function", "::", ":::")) return(e)
-    parts <- as.list(e)[-1L]
-    # the se of kernels$se is not galvi's se()
-    swapped <- if (head %in% c("$", "@")) 1L else seq_along(parts)
-    parts[swapped] <- lapply(parts[swapped], function(part) if (missing(part)) part else swap(part))
-    # `+` and `*` between kernels find their methods through the class.
-    first <- if (head %in% words) get(head, envir = ours) else e[[1L]]
-    as.call(c(list(first), parts))
-  }
-  eval(swap(expr), env)
-}
+eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env), env)
 
 # ---- parsing ----
 
@@ -138,6 +110,7 @@ parse_formula <- function(formula, data, elsewhere = character()) {
       "`formula` must have a response, as in y ~ %s.", deparse_one(formula[[2L]])
     ))
   }
+  check_foreign_formula(formula)
   parts <- sort_summands(summands(formula[[3L]]), env)
   named <- list(
     response = all.vars(formula[[2L]]), elsewhere = c(elsewhere, unlist(lapply(parts$offsets, all.vars))),
@@ -182,15 +155,9 @@ sort_summands <- function(pieces, env) {
   out
 }
 
-# Fixed effects are those of R's formulas. For terms of other packages the error says what to write instead.
+# Fixed effects are those of R's formulas.
 check_fixed <- function(expr) {
   head <- head_name(expr)
-  foreign <- foreign_terms()
-  if (head %in% names(foreign)) {
-    stop_galvi("formula", sprintf(
-      "`%s` is not a term of galvi: write %s.", deparse_one(expr), translated_term(expr, foreign[[head]])
-    ))
-  }
   if (head %in% kernel_words()) {
     stop_galvi("formula", sprintf(
       "`%s` is a kernel, not a term: write gp(%s, kernel = %s(%s)).", deparse_one(expr),
@@ -208,21 +175,6 @@ check_fixed <- function(expr) {
 
 # The number of arguments without a default.
 count_required <- function(f) sum(vapply(formals(f), identical, NA, quote(expr = )))
-
-# s(x, by = g) -> gp(x, by = g): our term with the variables of theirs, if that is possible.
-translated_term <- function(expr, ours) {
-  own <- sub("\\(.*", "", ours)
-  arguments <- as.list(expr)[-1L]
-  names <- if (is.null(names(arguments))) rep("", length(arguments)) else names(arguments)
-  given <- arguments[!nzchar(names)]
-  plain <- vapply(given, function(x) is.symbol(x) || is.call(x) && head_name(x) != "~", NA)
-  if (!grepl("^(gp|iid)\\([^)]*\\)$", ours) || !length(given) || !all(plain)) return(ours)
-  # mgcv's name for a random effect
-  if (identical(arguments$bs, "re")) own <- "iid"
-  variables <- paste(vapply(given, deparse_one, ""), collapse = if (is_field(list(type = own))) ":" else ", ")
-  by <- if (!is.null(arguments$by)) sprintf(", by = %s", deparse_one(arguments$by))
-  sprintf("%s(%s%s)", own, variables, paste0(by, ""))
-}
 
 # Terms can only be added. A product with a term probably meant its argument `by`.
 check_no_term_inside <- function(expr) {

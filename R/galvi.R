@@ -158,8 +158,9 @@
 #' @importFrom stats gaussian
 #' @export
 galvi <- function(x, ...) {
-  # the first argument given, whatever its name; a list of formulas is for the method of formulas
-  first <- if (!missing(x)) x else if (...length()) ...elt(1L)
+  # the formula, or the first argument given; a list of formulas is for the method of formulas
+  named <- match("formula", ...names(), 1L)
+  first <- if (!missing(x)) x else if (...length()) ...elt(named)
   formulas <- inherits(first, "brmsformula") || is.list(first) && !is.object(first)
   UseMethod("galvi", if (formulas) y ~ x else first)
 }
@@ -176,10 +177,13 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
     extra$x <- NULL
     names(call)[names(call) == "x"] <- "formula"
   }
+  check_foreign_arguments(extra, call)
   check_no_dots(extra, setdiff(names(formals(galvi.formula)), "..."), "galvi()")
+  frame <- environment()
   fit_formula(
-    call, formula, data, family, method = method, expectation = expectation, hyper = hyper, start = start,
-    prior = prior, control = control, verbose = verbose,
+    call, formula, data, typed_argument("family", typed_family_words(), frame), method = method,
+    expectation = expectation, hyper = hyper, start = start,
+    prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
     na.action = if (missing(na.action)) default_na_action() else na.action
   )
 }
@@ -203,16 +207,23 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
       stop_galvi("data", sprintf("`x` must be numbers or a data frame, not %s.", describe(x)))
     }
     x <- as.data.frame(x)
-    formula <- columns_formula(x, y, kernel, inducing, intercept, parent.frame())
+    frame <- environment()
+    formula <- columns_formula(
+      x, y, typed_argument("kernel", galvi_words(), frame), inducing, intercept, parent.frame()
+    )
   } else {
     if (missing(x)) x <- list(...)$data
     call <- formula_call(call)
     known <- setdiff(names(formals(galvi.formula)), "...")
-    check_no_dots(as.list(call)[-1L][!names(call)[-1L] %in% known], known, "galvi() with a formula")
+    unknown <- as.list(call)[-1L][!names(call)[-1L] %in% known]
+    check_foreign_arguments(unknown, call)
+    check_no_dots(unknown, known, "galvi() with a formula")
   }
+  frame <- environment()
   fit_formula(
-    call, formula, x, family, method = method, expectation = expectation, hyper = hyper, start = start,
-    prior = prior, control = control, verbose = verbose,
+    call, formula, x, typed_argument("family", typed_family_words(), frame), method = method,
+    expectation = expectation, hyper = hyper, start = start,
+    prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
     na.action = if (missing(na.action)) default_na_action() else na.action
   )
 }
@@ -285,11 +296,17 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
                         verbose, na.action) {
   call <- without_continued(call)
   call[[1L]] <- quote(galvi)
+  check_foreign_method(method, call)
+  check_variance_function(call)
   check_method(method)
   check_expectation(expectation)
-  control <- as_control(check_evaluates(control, "control"))
+  control <- as_control(check_evaluates(control, "control", hint = function(name) {
+    "Settings are those of galvi_control(), as in control = galvi_control(threads = 2)."
+  }))
   args <- as.list(call)[c("weights", "offset", "subset")]
-  design <- read_design(formula, data, family, args, na.action, control$chunk_rows)
+  design <- with_call_rewritten(
+    read_design(formula, data, family, args, na.action, control$chunk_rows), call, formula
+  )
   model <- galvi_model(design, prior, start, expectation, hyper, control)
   last_fit$standing <- NULL
   posterior <- tryCatch(

@@ -91,7 +91,10 @@ NULL
 galvi_design <- function(formula, data = NULL, family = gaussian(), weights, offset, subset, na.action) {
   call <- written_call(match.call(), environment())
   na.action <- if (missing(na.action)) default_na_action() else na.action
-  read_design(formula, data, family, as.list(call)[c("weights", "offset", "subset")], na.action)
+  frame <- environment()
+  read_design(
+    formula, data, typed_argument("family", typed_family_words(), frame), as.list(call)[c("weights", "offset", "subset")], na.action
+  )
 }
 
 #' @rdname modular
@@ -100,9 +103,10 @@ galvi_design <- function(formula, data = NULL, family = gaussian(), weights, off
 galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto", hyper = "optimise",
                         control = galvi_control()) {
   design <- check_design(design)
-  prior <- as_prior_list(
-    check_evaluates(prior, "prior", "prior", prior_names()), design$parts$second$name
-  )
+  frame <- environment()
+  prior <- as_prior_list(check_evaluates(
+    typed_argument("prior", typed_prior_words(), frame), "prior", "prior", prior_names(), prior_hint
+  ), design$parts$second$name)
   start <- check_evaluates(start, "start")
   hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
   held <- hyper == "fixed"

@@ -93,12 +93,25 @@ row_source.data.frame <- function(x, ...) {
   new_row_source("the data frame", names(x), function(columns, rows) whole_tables(list(function() x)))
 }
 
+# stats::df(), as galvi(y ~ x, df) finds it where the user has no df; NULL for a function of the user's
+function_of_package <- function(f) {
+  space <- if (is.primitive(f)) baseenv() else topenv(environment(f))
+  package <- environmentName(space)
+  if (!nzchar(package) || identical(space, globalenv())) return(NULL)
+  name <- Find(function(name) identical(get(name, envir = space), f), ls(space))
+  if (is.null(name)) NULL else sprintf("%s::%s()", package, name)
+}
+
 #' @rdname row_source
 #' @export
 row_source.function <- function(x, from, ...) {
   refuse_dots(list(...), row_source.function, "row_source()")
   if (!missing(from)) return(connecting_source(x, from))
   if (!"reset" %in% names(formals(args(x)))) {
+    of_r <- function_of_package(x)
+    if (!is.null(of_r)) stop_galvi("data", sprintf(
+      "`data` is the function %s: no data frame called `%s` is defined here.", of_r, sub(".*::(.*)\\(\\)", "\\1", of_r)
+    ))
     stop_galvi("data", paste(
       "`data` must be a data frame or what row_source() takes, not a function without the argument",
       "`reset`."

@@ -105,7 +105,6 @@ parse_gp <- function(call, env) {
   options <- arguments[nzchar(given)]
   known <- setdiff(names(formals(gp)), "...")
   unknown <- options[!names(options) %in% known]
-  check_not_foreign(unknown)
   check_no_dots(unknown, known, "gp()")
   inputs <- unname(arguments[!nzchar(given)])
   lapply(inputs, check_gp_input, call)
@@ -133,24 +132,6 @@ gp_by_hyper <- function(options, env, call) {
   choice <- check_choice(gp_option(options, "by_hyper", env), c("each", "shared"), "by_hyper")
   if (choice == "each" && is.null(options[["by"]])) stop_each(deparse_one(call))
   choice
-}
-
-# What other packages call the arguments of gp(), and what to write here.
-foreign_gp_arguments <- function() {
-  list(
-    "inducing = 20, a number of points, for a sparse process" = c("k", "m", "M", "Z", "knots", "num_inducing"),
-    "kernel = matern32(), see ?kernels" = c("bs", "cov", "model", "nu"),
-    "kernel = se(lengthscale = 2, variance = 1)" =
-      c("lengthscale", "lengthscales", "variance", "sd", "sigma", "range", "rho", "alpha", "ls")
-  )
-}
-
-check_not_foreign <- function(unknown) {
-  ours <- foreign_gp_arguments()
-  for (name in names(unknown)) {
-    known <- names(ours)[vapply(ours, function(words) name %in% words, NA)]
-    if (length(known)) stop_galvi("argument", sprintf("gp() has no argument `%s`: write %s.", name, known))
-  }
 }
 
 gp_center <- function(options, kernel, env, call) {
@@ -223,7 +204,9 @@ fitc_method <- function(method, specs) {
 
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
-  kernel <- check_evaluates(eval_galvi(expr, env), "kernel", "kernel", kernel_words())
+  kernel <- check_evaluates(eval_galvi(expr, env), "kernel", "kernel", kernel_words(), function(name) {
+    sprintf("Kernels are %s.", quote_names(kernel_words(), max = 20L))
+  })
   if (is.function(kernel)) kernel <- called_kernel(kernel)
   if (!is_kernel(kernel)) {
     stop_galvi("kernel", sprintf(

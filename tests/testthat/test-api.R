@@ -35,7 +35,7 @@ test_that("a misspelt kernel, or an argument of one, is named in both front ends
   )) {
     expect_error(eval(call), "`lenghtscale`.*Did you mean `lengthscale`", class = "galvi_error_kernel")
   }
-  expect_error(held(y ~ gp(x, kernel = nowhere), d), "'nowhere'", class = "galvi_error_kernel")
+  expect_error(held(y ~ gp(x, kernel = nowhere), d), "`nowhere` is not found", class = "galvi_error_kernel")
   # columns of the data are not looked at
   expect_error(held(y ~ gp(x, kernel = k), d), "`kernel`", class = "galvi_error_kernel")
 })

@@ -30,12 +30,16 @@ test_that("terms that a refused formula is told to use are accepted", {
   wrong <- c(wrong, lapply(kernel_words(), function(kernel) call("~", quote(y), call(kernel, quote(x)))))
   for (formula in wrong) {
     formula <- stats::as.formula(formula)
-    said <- message_of_error(galvi(formula, d))
-    terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types())))
-    expect_gt(length(terms), 0, label = deparse1(formula))
-    for (term in c(terms, paste(terms, collapse = " + "))) {
-      advised <- stats::as.formula(paste("y ~", term))
-      expect_error(suppressWarnings(suppressMessages(galvi(advised, d, hyper = "fixed"))), NA, info = said)
+    error <- tryCatch(galvi(formula, d), galvi_error = identity)
+    said <- conditionMessage(error)
+    advised <- if (!is.null(error$formula)) list(error$formula) else {
+      terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types())))
+      expect_gt(length(terms), 0, label = deparse1(formula))
+      lapply(c(terms, paste(terms, collapse = " + ")), function(term) str2lang(paste("y ~", term)))
+    }
+    for (one in advised) {
+      one <- stats::as.formula(one)
+      expect_error(suppressWarnings(suppressMessages(galvi(one, d, hyper = "fixed"))), NA, info = said)
     }
   }
 })

@@ -1,0 +1,345 @@
+# Arguments of other packages' functions: what galvi() has in their place, shown in the user's own call.
+
+# ---- the table ----
+
+#' What other packages' arguments are here
+#'
+#' @return A list by argument: to(call, value), the user's call without the argument and with ours in its place; say, a
+#'   sentence, or a function of the call and the value.
+#' @noRd
+foreign_arguments <- function() {
+  drop <- function(say) list(to = function(call, value) call, say = say)
+  prior <- function(say, to) list(to = to, say = say)
+  second <- function(name = NULL, family = NULL) {
+    list(
+      to = function(call, value) with_second_formula(call, value, name, family),
+      say = function(call, value) if (head_name(formula_of_call(call)) == "list") {
+        "A model has one formula beside that of the response: which of them matters most?"
+      } else if (!identical(value, quote(~0))) "A second parameter has a formula of its own, in a list."
+    )
+  }
+  sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
+  smoothness <- drop(paste(
+    "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
+  ))
+  stored <- drop("A fit keeps its data and model frame already.")
+  families <- function(names) list(to = function(call, value) with_family(call, value, names), say = NULL)
+  c(
+    lapply(stats::setNames(nm = c(
+      "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
+      "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
+      "prior_PD", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
+    )), function(name) sampler),
+    list(
+      cores = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", threads = value)),
+        say = "Cores are threads here, and a setting of the control."
+      ),
+      REML = drop(paste(
+        "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and there",
+        "is no other choice."
+      )),
+      nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
+      select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
+      paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
+      model = stored, y = stored, Hess = stored, doFit = stored, se = stored, fit = stored,
+      contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
+      robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
+      ties = drop("Times are taken as continuous."),
+      ziformula = second("zi", quote(zero_inflated())), dispformula = second(),
+      sigma.formula = second("sigma"), sigma.fo = second("sigma"), nu.formula = second("nu"), nu.fo = second("nu"),
+      phi.formula = second("phi"), zi = second("zi", quote(zero_inflated())), hu = second("hu", quote(hurdle())),
+      sigma = second("sigma"), scale = second(), shape = second("shape"), phi = second("phi"),
+      nominal = drop("The effects are the same at all thresholds (proportional odds)."),
+      threshold = drop("Thresholds are free."),
+      random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
+      correlation = list(
+        to = function(call, value) with_correlation(call, value), say = "Correlated residuals are a term of the formula."
+      ),
+      autocor = list(
+        to = function(call, value) with_correlation(call, value), say = "Correlated residuals are a term of the formula."
+      ),
+      dist = families(NULL), distribution = families(NULL), link = list(
+        to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
+      ),
+      Ntrials = list(
+        to = function(call, value) with_response(call, function(y) call("cbind", y, call("-", value, y)), quote(binomial())),
+        say = "Trials are given as counts of successes and failures."
+      ),
+      E = list(
+        to = function(call, value) with_summand(call, call("offset", call("log", value))),
+        say = "Exposures are an offset on the log scale."
+      ),
+      id = list(to = function(call, value) with_summand(call, bar_call(1, value)),
+        say = "Rows of one cluster share a random intercept."),
+      cluster = list(to = function(call, value) with_summand(call, bar_call(1, value)),
+        say = "Rows of one cluster share a random intercept."),
+      prior_intercept = prior("All priors are one list, in which `at_means` is that of the predictor at the means.",
+        function(call, value) with_prior(call, "at_means", own_prior_call(value, "coefficient"))),
+      prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
+        with_prior(call, "sigma", own_prior_call(value, "sd"))
+      }),
+      prior_covariance = prior("All priors are one list, with those of groups by `sd` and `cor`.",
+        function(call, value) {
+          terms <- bars_in(first_formula(call))
+          slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
+          if (length(terms)) call <- with_prior(call, "sd", quote(pc(1, 0.37)))
+          if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
+        }),
+      priors = prior("Priors are a list by coefficients and hyperparameters, see ?priors.", function(call, value) {
+        with_prior(call, "default", quote(normal(0, 5)))
+      }),
+      control.fixed = prior("Priors of fixed effects are normal(mean, sd).", function(call, value) {
+        precision <- if (is.call(value)) value$prec
+        sd <- if (is.numeric(precision)) signif(1 / sqrt(precision), 4L) else 31.6
+        replace_in(call, "prior", call("normal", 0, sd))
+      }),
+      control.predictor = drop("Predictions are made by predict(fit, new)."),
+      control.compute = drop("loo::loo(fit), loo::waic(fit) and logLik(fit) need no settings."),
+      control.family = drop("Parameters of the family are priors: prior = list(sigma = half_normal(1)), see ?priors."),
+      control.inla = drop("hyper = \"integrate\" integrates over the hyperparameters."),
+      cov_ranef = drop("A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."),
+      data2 = drop("Graphs and matrices are found where the formula was made."),
+      sample_prior = drop("Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."),
+      newdata = drop("Predictions for new data are predict(fit, newdata)."),
+      se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
+      allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
+      re.form = drop("It is an argument of predict(fit, newdata), as is `re_formula`."),
+      re_formula = drop("It is an argument of predict(fit, newdata)."),
+      type = drop("It is an argument of predict(fit, newdata)."),
+      trace = list(
+        to = function(call, value) replace_in(call, "verbose", value), say = "Progress is shown by `verbose`."
+      ),
+      maxit = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", max_iterations = value)),
+        say = "Settings of the search are those of galvi_control()."
+      ),
+      epsilon = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", tol = value)),
+        say = "Settings of the search are those of galvi_control()."
+      )
+    )
+  )
+}
+
+# ---- pieces of the table ----
+
+replace_in <- function(call, name, value) {
+  call[[name]] <- value
+  call
+}
+
+formula_of_call <- function(call) if ("formula" %in% names(call)) call$formula else call[[2L]]
+
+with_formula <- function(call, formula) {
+  if ("formula" %in% names(call)) call$formula <- formula else call[[2L]] <- formula
+  call
+}
+
+# The formula of the response, if the call shows it.
+first_formula <- function(call) {
+  f <- formula_of_call(call)
+  if (head_name(f) == "list") f <- f[[2L]]
+  if (head_name(f) == "~" && length(f) == 3L) f
+}
+
+change_formula <- function(call, change) {
+  f <- formula_of_call(call)
+  first <- first_formula(call)
+  if (is.null(first)) return(call)
+  if (head_name(f) == "list") f[[2L]] <- change(first) else f <- change(first)
+  with_formula(call, f)
+}
+
+with_summand <- function(call, term) change_formula(call, function(f) {
+  f[[3L]] <- call("+", f[[3L]], term)
+  f
+})
+
+with_response <- function(call, change, family = NULL) {
+  call <- change_formula(call, function(f) {
+    f[[2L]] <- change(f[[2L]])
+    f
+  })
+  if (!is.null(family)) call$family <- family
+  call
+}
+
+bar_call <- function(effects, group) {
+  if (head_name(group) == "~") group <- group[[length(group)]]
+  call("(", call("|", effects, group))
+}
+
+# ~ z -> list(y ~ x, zi ~ z)
+with_second_formula <- function(call, value, name, family) {
+  known <- family_in_call(call)
+  if (is.null(name)) name <- if (is.null(known)) "sigma" else family_type(known)$second$name
+  if (is.null(name)) name <- "sigma"
+  right <- if (head_name(value) == "~") value[[length(value)]] else quote(x)
+  # ~ 0 is no such part, and there is room for one
+  if (identical(right, 0) || head_name(formula_of_call(call)) == "list") return(call)
+  first <- first_formula(call)
+  if (!is.null(first)) {
+    call <- with_formula(call, call("list", first, call("~", as.name(name), right)))
+  }
+  if (!is.null(family) && !(is.list(known) && identical(family_type(known)$second$name, name))) {
+    base <- if (!is.null(known) && known$family %in% c("poisson", "negbinomial", "binomial")) call[["family"]] else NULL
+    call$family <- if (is.null(base)) family else as.call(list(family[[1L]], base))
+  }
+  call
+}
+
+# The family of a call, where it can be read; else NULL.
+family_in_call <- function(call) {
+  if (is.null(call[["family"]])) return(as_galvi_family("gaussian"))
+  tryCatch(as_galvi_family(eval(with_own_words(call[["family"]], typed_family_words(), globalenv()), globalenv())),
+    error = function(e) NULL)
+}
+
+with_family <- function(call, value, names) {
+  name <- if (is.character(value)) value else deparse_one(value)
+  ours <- c(
+    weibull = "weibull()", exponential = "exponential()", lognormal = "lognormal()", loglogistic = "loglogistic()",
+    gaussian = "gaussian()", logistic = "student()", poisson = "poisson()", negbin = "negbinomial()", geometric = "geometric()",
+    binomial = "binomial()", t = "student()"
+  )[name]
+  call$family <- str2lang(if (is.na(ours)) sprintf("galvi_family(\"%s\")", name) else ours)
+  call
+}
+
+with_link <- function(call, value) {
+  family <- if (is.null(call[["family"]])) quote(binomial()) else call[["family"]]
+  head <- if (is.call(family)) family[[1L]] else family
+  if (is.character(head)) head <- as.name(head)
+  call$family <- as.call(list(head, value))
+  call
+}
+
+# random = ~ x | g, list(g = ~ x), list(~ 1 | a, ~ 1 | b)
+with_random <- function(call, value) {
+  forms <- if (head_name(value) %in% c("list", "c")) as.list(value)[-1L] else list(value)
+  groups <- names(forms)
+  for (i in seq_along(forms)) {
+    right <- if (head_name(forms[[i]]) == "~") forms[[i]][[length(forms[[i]])]] else forms[[i]]
+    term <- if (head_name(right) %in% bars) call("(", right) else if (length(groups) && nzchar(groups[i])) {
+      bar_call(right, as.name(groups[i]))
+    } else bar_call(1, right)
+    call <- with_summand(call, term)
+  }
+  call
+}
+
+# corAR1(form = ~ t | g) and others of nlme, cor_ar() of brms
+with_correlation <- function(call, value) {
+  form <- if (is.call(value)) Find(function(x) head_name(x) == "~", as.list(value)[-1L])
+  right <- if (is.null(form)) quote(t) else form[[length(form)]]
+  group <- if (head_name(right) == "|") right[[3L]]
+  at <- if (head_name(right) == "|") right[[2L]] else right
+  over <- function(word, ...) as.call(c(list(as.name(word)), at, if (!is.null(group)) list(by = group), ...))
+  term <- switch(any_head(value),
+    corCompSymm = bar_call(1, if (is.null(group)) quote(g) else group),
+    corSymm = call("(", call("|", call("+", 0, call("factor", at)), if (is.null(group)) quote(g) else group)),
+    corCAR1 = over("gp", list(kernel = quote(matern12()))),
+    corExp = , corGaus = , corSpher = , corRatio = , corLin = {
+      places <- lapply(summands(at), `[[`, "expr")
+      kernel <- switch(any_head(value), corGaus = quote(se()), corRatio = quote(rational_quadratic()), quote(matern12()))
+      as.call(c(list(quote(gp)), places, list(kernel = kernel)))
+    },
+    over("ar1")
+  )
+  with_summand(call, term)
+}
+
+# exponential(1) -> pc(1, 0.368)
+own_prior_call <- function(value, kind) {
+  own <- setdiff(c(prior_names(), "fixed", "learn"), if (kind == "sd") "normal")
+  if (!is.call(value) || any_head(value) %in% own) return(value)
+  value[[1L]] <- as.name(any_head(value))
+  str2lang(translated_prior(value, kind)$near)
+}
+
+bars_in <- function(expr) {
+  if (!is.call(expr)) return(list())
+  if (head_name(expr) %in% bars) return(list(expr))
+  unlist(lapply(as.list(expr)[-1L], bars_in), recursive = FALSE)
+}
+
+with_prior <- function(call, name, value) {
+  known <- call[["prior"]]
+  if (is.null(known)) known <- quote(list())
+  if (head_name(known) != "list") known <- call("list", default = known)
+  known[[name]] <- value
+  call$prior <- known
+  call
+}
+
+# ---- use ----
+
+#' Stops at arguments of other packages: the error shows the user's call as it is written here
+#'
+#' @param extra The arguments that galvi() does not have, as expressions; call: the call.
+#' @noRd
+check_foreign_arguments <- function(extra, call) {
+  table <- foreign_arguments()
+  found <- intersect(names(extra), names(table))
+  if (!length(found)) return(invisible())
+  new <- call
+  for (name in found) new[[name]] <- NULL
+  say <- character()
+  for (name in found) {
+    entry <- table[[name]]
+    say <- c(say, if (is.function(entry$say)) entry$say(new, extra[[name]]) else entry$say)
+    new <- entry$to(new, extra[[name]])
+  }
+  new <- with_own_terms(new)
+  stop_galvi("argument", sprintf(
+    "galvi() has no argument%s %s. %s%sWrite %s.", if (length(found) > 1L) "s" else "", quote_names(found),
+    paste(unique(say), collapse = " "), if (length(say)) " " else "", call_text(new)
+  ))
+}
+
+with_own_terms <- function(call) change_formula(call, function(f) own_formula(f)$to)
+
+# Words of other packages for `method`.
+foreign_methods <- function() {
+  marginal <- paste(
+    "Variances maximise the marginal likelihood, in which fixed effects are integrated out, as by REML; there is no",
+    "choice to make."
+  )
+  likelihood <- "Galvi's `method` is an algorithm, which \"auto\" chooses."
+  sampling <- "Nothing is sampled: galvi approximates the posterior, and `method` is an algorithm for that."
+  c(
+    stats::setNames(rep(marginal, 9L), c("REML", "ML", "fREML", "GCV.Cp", "GCV", "UBRE", "P-REML", "P-ML", "NCV")),
+    stats::setNames(rep(likelihood, 6L), c("glm.fit", "qr", "BFGS", "L-BFGS-B", "Nelder-Mead", "IRLS")),
+    stats::setNames(rep(sampling, 5L), c("sampling", "mcmc", "MCMC", "NUTS", "hmc")),
+    logistic = "The link is an argument of the family: cumulative(\"logit\") or binomial(\"logit\").",
+    probit = "The link is an argument of the family: cumulative(\"probit\") or binomial(\"probit\")."
+  )
+}
+
+check_foreign_method <- function(method, call) {
+  say <- if (is.character(method) && length(method) == 1L) foreign_methods()[method]
+  if (is.null(say) || is.na(say)) return(invisible())
+  if (method %in% c("logistic", "probit") && !is.null(call[["family"]])) {
+    call <- with_link(call, if (method == "probit") "probit" else "logit")
+  }
+  call$method <- NULL
+  stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say, call_text(with_own_terms(call))))
+}
+
+# Variance functions of nlme, which gls() and lme() take as `weights`.
+check_variance_function <- function(call) {
+  weights <- call[["weights"]]
+  if (!any_head(weights) %in% c("varIdent", "varPower", "varExp", "varFixed", "varConstPower", "varComb")) {
+    return(invisible())
+  }
+  form <- Find(function(x) head_name(x) == "~", as.list(weights)[-1L])
+  right <- if (is.null(form)) quote(x) else form[[length(form)]]
+  if (head_name(right) == "|") right <- right[[3L]]
+  if (any_head(weights) %in% c("varPower", "varConstPower") && is.symbol(right)) right <- call("log", right)
+  call$weights <- NULL
+  stop_galvi("argument", sprintf(
+    "`weights = %s` is a variance function of nlme: here sigma has a formula of its own, of its logarithm. Write %s.",
+    deparse_one(weights), call_text(with_own_terms(with_second_formula(call, call("~", right), "sigma", NULL)))
+  ))
+}

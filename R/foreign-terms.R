@@ -1,0 +1,586 @@
+# Terms of other packages. Survival's are functions that R can call, so without this table frailty(id) would be a slope
+# in id. The error shows the user's formula as galvi reads it.
+
+# ---- the table ----
+
+#' What other packages write, and what to write here
+#'
+#' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
+#'   as text and all arguments as expressions; say, what the two do not share (or NULL); bar: only where one of the
+#'   arguments is `x | g`; ours: with a function of this name of the user's own the formula is left as it is.
+#' @noRd
+foreign_terms <- function() {
+  term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE) {
+    list(from = from, to = to, say = say, bar = bar, strict = strict)
+  }
+  smooth <- function(v, a) gp_text(v, by = a[["by"]])
+  tensor <- function(v, a) gp_text(v, by = a[["by"]], kernel = if (length(v) > 1L) "se(ard = TRUE)")
+  group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
+  as_it_is <- function(v, a) first_of(v, "x")
+  structured <- function(to, say = NULL) term("glmmTMB", to, say, bar = TRUE)
+  frailty <- term("survival", group)
+  c(list(
+    s = term("mgcv", mgcv_smooth, strict = TRUE), te = term("mgcv", tensor, strict = TRUE),
+    ti = term("mgcv", tensor, strict = TRUE), t2 = term("mgcv", tensor, strict = TRUE),
+    lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
+    bols = term("mboost", as_it_is), brandom = term("mboost", group),
+    frailty = frailty, frailty.gaussian = frailty, frailty.gamma = frailty, frailty.t = frailty,
+    cluster = term("survival", group, paste(
+      "A random intercept takes the place of robust standard errors; without it rows count as independent."
+    )),
+    strata = term("survival", as_it_is, paste(
+      "There are no baselines by stratum here: the effect moves the times of a stratum. With loglogistic() a second",
+      "formula, shape ~ %s, gives each stratum its own shape, with lognormal() sigma ~ %s."
+    )),
+    pspline = term("survival", smooth), tt = term("survival", as_it_is, paste(
+      "An effect that changes in time is that of %s:factor(interval) in the rows of survival_pieces(), with",
+      "family = poisson()."
+    )),
+    ridge = term("survival", function(v, a) paste(v, collapse = " + "),
+      "The penalty is the prior, as in prior = list(%s = normal(0, 1))."),
+    Error = term("stats::aov", group),
+    f = term("INLA", inla_term, strict = TRUE),
+    car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]], "proper"),
+      strict = TRUE),
+    ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
+    ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
+    cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
+    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"), argument_text(a[["gr"]], "g"))),
+    mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
+      "A walk over the steps of the variable is smooth, but need not be monotonic."),
+    me = term("brms", as_it_is, "Errors of measurement in a variable are not modelled: it is taken as it is."),
+    mi = term("brms", as_it_is, "Missing values are not imputed: their rows are dropped."),
+    gr = term("brms", group), mm = term("brms", membership, membership_note),
+    mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
+    re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
+    cs = list(
+      from = "glmmTMB, brms or gamlss", to = function(v, a) if (has_bar(a)) compound(v, a) else first_of(v, "x"),
+      say = function(v, a) if (!has_bar(a)) paste(
+        "The effect is the same at all thresholds, as effects that differ between them are not available;",
+        sprintf("as a smooth write gp(%s).", first_of(v, "x"))
+      ), bar = FALSE, strict = FALSE
+    ),
+    us = structured(function(v, a) sprintf("(%s)", bar_text(a))),
+    diag = structured(function(v, a) sprintf("(%s)", bar_text(a, "||"))),
+    homdiag = structured(function(v, a) sprintf("iid(%s:%s)", bar_sides(a)$group, bar_sides(a)$variable)),
+    toep = structured(function(v, a) sprintf("(%s)", bar_text(a)),
+      "Correlations are free here, each its own; ar1(t, by = g) lets them fall with the distance in time."),
+    hetar1 = structured(bar_ar1, "The variance is the same at all times here."),
+    ou = structured(function(v, a) bar_process(a, "matern12()")),
+    Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
+    adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),
+    AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),
+    corrMatrix = term("spaMM", function(v, a) known_text(bar_sides(a)$group), known_note("A"), bar = TRUE),
+    propto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("A")),
+    equalto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("V"))
+  ), lapply(c(exp = "matern12()", gau = "se()", mat = "matern32()"), function(kernel) {
+    structured(function(v, a) bar_process(a, kernel))
+  }))
+}
+
+# ---- pieces of the table ----
+
+first_of <- function(v, default) if (length(v)) v[1L] else default
+
+argument_text <- function(x, default) {
+  if (is.null(x) || identical(x, NA)) return(default)
+  if (is.character(x)) x else deparse_one(x)
+}
+
+gp_text <- function(v, by = NULL, kernel = NULL) {
+  sprintf("gp(%s)", paste(c(
+    if (length(v)) v else "x", if (!is.null(by)) sprintf("by = %s", argument_text(by, "g")),
+    if (!is.null(kernel)) sprintf("kernel = %s", kernel)
+  ), collapse = ", "))
+}
+
+# s(x, bs = )
+mgcv_smooth <- function(v, a) {
+  bs <- if (is.character(a[["bs"]])) a[["bs"]][1L] else "tp"
+  degree <- tryCatch(abs(eval(a[["m"]], baseenv()))[1L], error = function(e) NULL)
+  if (bs == "re") {
+    return(if (length(v) > 1L) sprintf("(0 + %s | %s)", v[2L], v[1L]) else sprintf("(1 | %s)", first_of(v, "g")))
+  }
+  if (bs == "mrf") {
+    nb <- if (is.call(a[["xt"]])) a[["xt"]][["nb"]]
+    return(sprintf("gmrf(%s, graph = %s)", first_of(v, "g"), argument_text(nb, "nb")))
+  }
+  if (bs %in% c("fs", "sz") && length(v) > 1L) return(gp_text(v[-length(v)], by = str2lang(v[length(v)])))
+  kernel <- switch(bs, cc = , cp = "periodic(12)", gp = if (identical(degree, 4)) "matern52()" else "matern32()")
+  gp_text(v, by = a[["by"]], kernel = kernel)
+}
+
+# f(g, model = ) of INLA
+inla_term <- function(v, a) {
+  g <- first_of(v, "g")
+  model <- if (is.character(a[["model"]])) a[["model"]] else "iid"
+  extra <- c(
+    if (length(v) > 1L && model == "iid") sprintf("by = %s", v[2L]),
+    if (!is.null(a[["replicate"]])) sprintf("by = factor(%s)", deparse_one(a[["replicate"]])),
+    if (isTRUE(a[["cyclic"]])) "cyclic = TRUE", if (isTRUE(a[["scale.model"]]) && model != "bym2") "scale = TRUE",
+    if (identical(a[["constr"]], FALSE) && model == "besag") "constrain = FALSE"
+  )
+  graph <- argument_text(a[["graph"]], "W")
+  own <- function(name, ...) sprintf("%s(%s)", name, paste(c(g, ..., extra), collapse = ", "))
+  switch(model,
+    iid = own("iid"), rw1 = own("rw1"), rw2 = own("rw2"), crw2 = own("rw2"), ar1 = own("ar1"), ar = own("ar1"),
+    besag = own("gmrf", sprintf("graph = %s", graph)),
+    bym2 = own("gmrf", sprintf("graph = %s", graph), "model = \"bym2\""),
+    besagproper = own("gmrf", sprintf("graph = %s", graph), "model = \"proper\""),
+    bym = sprintf("iid(%s) + gmrf(%s, graph = %s)", g, g, graph),
+    ou = sprintf("gp(%s, kernel = matern12())", g), linear = g, sprintf("gp(%s)", g)
+  )
+}
+
+# car() of brms: its default is the proper model.
+graph_text <- function(g, graph, type, default) {
+  model <- if (is.null(type)) default else c(
+    escar = "proper", esicar = "besag", icar = "besag", bym2 = "bym2")[argument_text(type, "escar")]
+  sprintf("gmrf(%s, graph = %s%s)", g, graph, if (is.na(model) || model == "besag") "" else sprintf(
+    ", model = \"%s\"", model))
+}
+
+brms_times <- function(v, a) {
+  time <- if (!is.null(a[["time"]])) argument_text(a[["time"]], "t") else first_of(v, "t")
+  sprintf("ar1(%s%s)", time, if (is.null(a[["gr"]])) "" else sprintf(", by = %s", argument_text(a[["gr"]], "g")))
+}
+
+# random(~ 1 | g), re(random = ~ x | g), random(g)
+group_of_formula <- function(v, a) {
+  one_sided <- Find(function(x) head_name(x) == "~", a)
+  if (is.null(one_sided)) return(sprintf("(1 | %s)", first_of(v, "g")))
+  right <- one_sided[[length(one_sided)]]
+  if (head_name(right) %in% bars) sprintf("(%s)", deparse_one(right)) else sprintf("(1 | %s)", deparse_one(right))
+}
+
+# Columns of 1 / m for each of m memberships have the covariance of mm().
+membership <- function(v, a) "gp(M, kernel = linear())"
+
+membership_note <- function(v, a) {
+  one <- sprintf("outer(as.character(%s), groups, \"==\")", v)
+  sprintf(paste(
+    "M has a column for each group: with groups <- unique(c(%s)) it is M <- (%s) / %d, of your data's columns. One",
+    "variance for all columns makes them random effects of groups of which a row has several."
+  ), paste(sprintf("as.character(%s)", v), collapse = ", "), paste(one, collapse = " + "), length(v))
+}
+
+# ---- terms with a bar ----
+
+has_bar <- function(a) any(vapply(a, function(x) head_name(x) %in% bars, NA))
+
+bar_of <- function(a) Find(function(x) head_name(x) %in% bars, a)
+
+bar_text <- function(a, bar = "|") {
+  x <- bar_of(a)
+  sprintf("%s %s %s", deparse_one(x[[2L]]), bar, deparse_one(x[[3L]]))
+}
+
+# The variable left of the bar, without `0 +` and factor(), and the group.
+bar_sides <- function(a) {
+  x <- bar_of(a)
+  pieces <- lapply(summands(x[[2L]]), `[[`, "expr")
+  pieces <- Filter(function(e) !is.numeric(e), pieces)
+  variable <- if (length(pieces)) pieces[[1L]] else quote(t)
+  while (head_name(variable) %in% c("factor", "as.factor", "ordered", "numFactor") && length(variable) == 2L) {
+    variable <- variable[[2L]]
+  }
+  list(variable = deparse_one(variable), group = deparse_one(x[[3L]]))
+}
+
+bar_ar1 <- function(v, a) sprintf("ar1(%s, by = %s)", bar_sides(a)$variable, bar_sides(a)$group)
+
+bar_process <- function(a, kernel) {
+  sprintf("gp(%s, by = factor(%s), kernel = %s)", bar_sides(a)$variable, bar_sides(a)$group, kernel)
+}
+
+# One variance for the group and one for each level in it: all covariances within a group are the same.
+compound <- function(v, a) sprintf("(1 | %s) + (1 | %s:%s)", bar_sides(a)$group, bar_sides(a)$group, bar_sides(a)$variable)
+
+# Effects with the covariance v A: A = L L', and the columns L[g, ] with independent N(0, v) have it.
+known_text <- function(group) sprintf("gp(L[as.character(%s), ], kernel = linear())", group)
+
+known_note <- function(matrix) {
+  function(v, a) {
+    written <- if (!is.null(a[["cov"]])) argument_text(a[["cov"]], matrix) else if (length(v) > 1L) v[length(v)] else matrix
+    sprintf(paste(
+      "L <- t(chol(%s)), with the levels as row names, keeps the matrix: independent coefficients of the columns of L",
+      "have the covariance %s times one variance."
+    ), written, written)
+  }
+}
+
+# What may be right of a bar: (1 | gr(g, cov = A)), (1 | mm(g1, g2)), (1 | p | g) -> list(to, say), NULL if it is ours
+foreign_bar <- function(bar) {
+  left <- bar[[2L]]
+  right <- bar[[3L]]
+  sign <- head_name(bar)
+  if (head_name(left) %in% bars) {
+    return(list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left[[2L]]), head_name(left), deparse_one(right)),
+      say = sprintf(
+        "`%s` would tie effects of several formulas together, which are independent here.", deparse_one(left[[3L]])
+      )))
+  }
+  name <- any_head(right)
+  if (!name %in% c("gr", "mm")) return(NULL)
+  a <- as.list(right)[-1L]
+  v <- unnamed_text(a)
+  if (name == "mm") return(list(from = "brms", to = membership(v, a), say = membership_note(v, a)))
+  if (!is.null(a[["cov"]])) return(list(from = "brms", to = known_text(v[1L]), say = known_note("A")(v, a)))
+  if (!is.null(a[["by"]])) {
+    return(list(from = "brms", to = sprintf("iid(%s, by = %s, by_hyper = \"each\")", v[1L], deparse_one(a[["by"]]))))
+  }
+  list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left), sign, v[1L]))
+}
+
+# ---- left sides of brms ----
+
+#' y | trials(n) and others -> list(to: the response as text, arguments: of galvi(), as text, say); NULL if it is ours
+#' @noRd
+foreign_response <- function(expr) {
+  if (head_name(expr) != "|" || length(expr) != 3L) return(NULL)
+  y <- deparse_one(expr[[2L]])
+  out <- list(to = y, arguments = list(), say = NULL, offset = NULL)
+  for (piece in summands(expr[[3L]])) {
+    word <- any_head(piece$expr)
+    a <- as.list(piece$expr)[-1L]
+    v <- vapply(a, deparse_one, "")
+    one <- first_of(v, "n")
+    switch(word,
+      trials = {
+        if (!identical(suppressWarnings(as.numeric(one)), 1)) out$to <- sprintf("cbind(%s, %s - %s)", y, one, y)
+        out$arguments$family <- "binomial()"
+      },
+      weights = out$arguments$weights <- one,
+      cens = {
+        out$to <- if (length(v) > 1L) {
+          sprintf("survival::Surv(%s, %s, type = \"interval2\")", y, v[2L])
+        } else {
+          c <- if (length(a)) a[[1L]] else quote(c)
+          negated <- head_name(c) == "-" && length(c) == 3L && identical(c[[2L]], 1)
+          status <- if (negated) c[[3L]] else if (is.symbol(c)) call("-", 1, c) else call("!", call("(", c))
+          sprintf("survival::Surv(%s, %s)", y, deparse_one(status))
+        }
+        out$say <- c(out$say, "Surv() takes 1 for an event where cens() takes 0.")
+      },
+      rate = out$offset <- sprintf("offset(log(%s))", one),
+      se = {
+        out$arguments$weights <- sprintf("1 / %s^2", one)
+        out$arguments$family <- "galvi_family(\"gaussian\", variance = fixed(1))"
+        out$say <- c(out$say, "A known standard error s is the weight 1 / s^2 at the variance 1.")
+      },
+      out$say <- c(out$say, sprintf("`%s` has no counterpart and is left out.", deparse_one(piece$expr)))
+    )
+  }
+  out
+}
+
+# ---- use ----
+
+# The name of a function, with any package before it.
+any_head <- function(expr) {
+  if (!is.call(expr)) return("")
+  head <- expr[[1L]]
+  if (is.call(head) && length(head) == 3L && as.character(head[[1L]]) %in% c("::", ":::")) {
+    return(as.character(head[[3L]]))
+  }
+  if (is.symbol(head)) as.character(head) else ""
+}
+
+package_of <- function(expr) {
+  head <- if (is.call(expr)) expr[[1L]]
+  if (is.call(head) && length(head) == 3L && as.character(head[[1L]]) %in% c("::", ":::")) as.character(head[[2L]])
+}
+
+unnamed_text <- function(arguments) {
+  names <- names(arguments)
+  plain <- if (is.null(names)) arguments else arguments[!nzchar(names)]
+  plain <- Filter(function(x) is.symbol(x) || is.call(x) && head_name(x) != "~" && !head_name(x) %in% bars, plain)
+  vapply(unname(plain), deparse_one, "")
+}
+
+# ---- gp() with arguments and kernels of other packages ----
+
+# The names that brms, GPflow, scikit-learn and others have for our kernels.
+foreign_kernels <- function() {
+  words <- list(
+    se = c("rbf", "RBF", "exp_quad", "cov_exp_quad", "sq_exp", "squared_exponential", "SquaredExponential",
+      "exponentiated_quadratic", "gaussian", "gauss"),
+    matern12 = c("exponential", "Exponential", "exp", "ou", "Matern12", "matern_1_2"),
+    matern32 = c("matern", "Matern", "Matern32", "matern15", "matern3", "matern_3_2"),
+    matern52 = c("Matern52", "matern25", "matern5", "matern_5_2"),
+    rational_quadratic = c("rq", "RationalQuadratic", "rat_quad"),
+    periodic = c("per", "Periodic", "ExpSineSquared", "cov_periodic"), linear = c("Linear", "lin", "dot_product",
+      "DotProduct"),
+    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White", "WhiteKernel")
+  )
+  stats::setNames(rep(names(words), lengths(words)), unlist(words))
+}
+
+# matern(nu = 2.5) -> matern52()
+own_kernel <- function(expr, env = globalenv()) {
+  if (!is.call(expr)) return(expr)
+  name <- any_head(expr)
+  ours <- foreign_kernels()[name]
+  if (name %in% c("+", "*", "(", "per_class")) {
+    expr[-1L] <- lapply(as.list(expr)[-1L], own_kernel, env)
+  } else if (!is.na(ours) && !is_users_own(name, env)) {
+    nu <- expr[["nu"]]
+    expr$nu <- NULL
+    if (is.numeric(nu)) ours <- c("matern12", "matern32", "matern52")[which.min(abs(nu - c(0.5, 1.5, 2.5)))]
+    expr[[1L]] <- as.name(ours)
+    names(expr)[names(expr) %in% c("lengthscales", "length_scale", "ls", "rho")] <- "lengthscale"
+    names(expr)[names(expr) == "periodicity"] <- "period"
+  }
+  expr
+}
+
+# gp(x, k = 20, c = 5 / 4) -> gp(x, inducing = 20); gp(x, period = 12) -> gp(x, kernel = periodic(12))
+own_gp <- function(expr) {
+  expr[[1L]] <- if (package_of_is_foreign(expr)) quote(gp) else expr[[1L]]
+  take <- function(words) {
+    found <- intersect(words, names(expr))
+    value <- if (length(found)) expr[[found[1L]]]
+    for (name in found) expr[[name]] <<- NULL
+    value
+  }
+  points <- take(c("k", "m", "M", "num_inducing", "knots"))
+  take(c("c", "bs", "gr", "cmc", "iso"))
+  if (!is.null(points) && is.null(expr[["inducing"]])) expr$inducing <- points
+  period <- take("period")
+  cov <- take(c("cov", "model"))
+  nu <- take("nu")
+  size <- take(c("lengthscale", "lengthscales", "range", "rho", "ls"))
+  variance <- take("variance")
+  sd <- take(c("sd", "sigma", "alpha"))
+  if (is.numeric(sd)) variance <- sd^2 else if (!is.null(sd)) variance <- call("^", sd, 2)
+  if (is.character(expr[["by"]])) expr$by <- as.name(expr[["by"]])
+  typed <- Filter(Negate(is.null), list(lengthscale = size, variance = variance))
+  if (is.null(expr[["kernel"]]) && (!is.null(period) || !is.null(cov) || !is.null(nu) || length(typed))) {
+    word <- if (!is.null(period)) "periodic" else {
+      own_word <- if (is.character(cov)) foreign_kernels()[cov] else NA
+      if (is.character(cov) && cov %in% kernel_words()) own_word <- cov
+      if (is.numeric(nu)) own_word <- c("matern12", "matern32", "matern52")[which.min(abs(nu - c(0.5, 1.5, 2.5)))]
+      if (is.na(own_word)) "se" else own_word
+    }
+    expr$kernel <- as.call(c(list(as.name(word)), period, typed))
+  }
+  if (!is.null(expr[["kernel"]])) expr$kernel <- own_kernel(expr[["kernel"]])
+  if (is.character(expr[["kernel"]])) {
+    word <- if (expr[["kernel"]] %in% kernel_words()) expr[["kernel"]] else foreign_kernels()[expr[["kernel"]]]
+    if (!is.na(word)) expr$kernel <- as.call(list(as.name(word)))
+  }
+  expr
+}
+
+gp_difference <- function(expr, to) {
+  if (is.character(expr[["by"]]) || is.character(expr[["kernel"]])) return("has a name in quotes")
+  gone <- setdiff(names(expr), c(names(to), ""))
+  if (length(gone)) return(sprintf("has %s, which gp() here does not", quote_names(gone)))
+  if (package_of_is_foreign(expr)) return(sprintf("is of %s", package_of(expr)))
+  "has a kernel by the name of another package"
+}
+
+package_of_is_foreign <- function(expr) {
+  package <- package_of(expr)
+  !is.null(package) && package != "galvi"
+}
+
+# Is it a function that the user wrote, not one of a package?
+is_users_own <- function(name, env) {
+  f <- get0(name, envir = env, mode = "function")
+  is.function(f) && !is.primitive(f) && identical(topenv(environment(f)), globalenv())
+}
+
+#' One call of another package's term -> list(from, to: text, say), NULL if it is none
+#' @noRd
+foreign_term <- function(expr, env, table) {
+  name <- any_head(expr)
+  package <- package_of(expr)
+  other <- !is.null(package) && package != "galvi"
+  a <- as.list(expr)[-1L]
+  if (name == "gp" && (!other || !is.null(names(a)))) {
+    to <- own_gp(expr)
+    if (!identical(to, expr)) return(list(how = gp_difference(expr, to), to = deparse_one(to)))
+  }
+  if (name %in% c("ar1", "rr") && has_bar(a)) {
+    # ours takes item | unit; theirs has `0 +` or factors
+    sides <- summands(bar_of(a)[[2L]])
+    if (name == "ar1") return(list(from = "glmmTMB", to = bar_ar1(character(), a)))
+    if (length(sides) < 2L && !other) return(NULL)
+    d <- if (!is.null(a[["d"]])) deparse_one(a[["d"]]) else "2"
+    return(list(from = "glmmTMB", to = sprintf("rr(%s | %s, d = %s)", bar_sides(a)$variable, bar_sides(a)$group, d)))
+  }
+  if (other && name %in% term_words()) {
+    expr[[1L]] <- as.name(name)
+    return(list(from = package, to = deparse_one(expr)))
+  }
+  entry <- table[[name]]
+  if (is.null(entry) || entry$bar && !has_bar(a)) return(NULL)
+  if (!entry$strict && !other && is_users_own(name, env)) return(NULL)
+  v <- unnamed_text(a)
+  say <- entry$say
+  if (is.function(say)) say <- say(v, a)
+  if (!is.null(say) && grepl("%s", say, fixed = TRUE)) say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
+  list(from = if (other) package else entry$from, to = entry$to(v, a), say = say)
+}
+
+#' A summand with foreign terms replaced
+#' @param note Called with list(old, from, to, say) for each.
+#' @noRd
+without_foreign <- function(expr, env, table, note) {
+  if (!is.call(expr)) return(expr)
+  found <- foreign_term(expr, env, table)
+  if (is.null(found) && head_name(expr) == "(" && head_name(expr[[2L]]) %in% bars) found <- foreign_bar(expr[[2L]])
+  if (!is.null(found)) {
+    note(c(list(old = deparse_one(expr)), found))
+    return(str2lang(found$to))
+  }
+  if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(expr)
+  expr[-1L] <- lapply(as.list(expr)[-1L], without_foreign, env, table, note)
+  expr
+}
+
+#' Stops if a formula has terms or left sides of other packages: the error shows the formula as it is written here
+#' @noRd
+check_foreign_formula <- function(formula) {
+  found <- own_formula(formula)
+  if (!length(found$notes)) return(invisible())
+  stop_rewritten("formula", foreign_message(found$notes), formula, found$to, found$arguments)
+}
+
+#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced, arguments: of galvi() that
+#' go with it)
+#' @noRd
+own_formula <- function(formula) {
+  if (length(formula) != 3L) return(list(to = formula))
+  env <- environment(formula)
+  if (is.null(env)) env <- globalenv()
+  notes <- list()
+  note <- function(found) notes[[length(notes) + 1L]] <<- found
+  table <- foreign_terms()
+  pieces <- summands(formula[[3L]])
+  pieces <- lapply(pieces, function(piece) {
+    if (!is.call(piece$expr)) return(list(piece))
+    new <- without_foreign(piece$expr, env, table, note)
+    if (identical(new, piece$expr)) list(piece) else summands(new, piece$sign)
+  })
+  pieces <- unlist(pieces, recursive = FALSE)
+  left <- foreign_response(formula[[2L]])
+  surv <- unattached_surv(formula[[2L]], env)
+  to <- formula
+  attributes(to) <- NULL
+  if (length(notes)) to[[3L]] <- sum_of(pieces)
+  if (!is.null(left)) {
+    to[[2L]] <- str2lang(left$to)
+    if (!is.null(left$offset)) to[[3L]] <- call("+", to[[3L]], str2lang(left$offset))
+    note(list(old = deparse_one(formula[[2L]]), from = "brms", to = paste(c(left$to, Map(
+      paste, names(left$arguments), left$arguments, sep = " = "
+    )), collapse = ", "), say = paste(left$say, collapse = " ")))
+  }
+  if (!is.null(surv)) {
+    to[[2L]] <- surv
+    note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
+  }
+  list(to = to, notes = notes, arguments = left$arguments)
+}
+
+# Surv() is found by its name only where survival is attached.
+unattached_surv <- function(expr, env) {
+  if (!identical(head_name(expr), "Surv") || exists("Surv", envir = env, mode = "function")) return(NULL)
+  expr[[1L]] <- quote(survival::Surv)
+  expr
+}
+
+sum_of <- function(pieces) {
+  out <- NULL
+  for (piece in pieces) {
+    out <- if (is.null(out)) {
+      if (piece$sign < 0) call("-", piece$expr) else piece$expr
+    } else {
+      call(if (piece$sign < 0) "-" else "+", out, piece$expr)
+    }
+  }
+  out
+}
+
+foreign_message <- function(notes) {
+  shown <- utils::head(notes, 3L)
+  paste(vapply(shown, function(one) {
+    paste0(
+      if (!is.null(one$how)) {
+        sprintf("`%s` %s: write %s.", one$old, one$how, one$to)
+      } else if (is.null(one$from)) {
+        sprintf("`%s` is not found: write %s.", one$old, one$to)
+      } else {
+        sprintf("`%s` is of %s, and galvi has no such term: write %s.", one$old, one$from, one$to)
+      }, if (length(one$say) && nzchar(one$say)) paste0(" ", one$say) else ""
+    )
+  }, ""), collapse = " ")
+}
+
+# ---- calls rewritten ----
+
+#' An error whose message ends with the user's formula, or call, as it should be
+#'
+#' @param from,to Formulas; arguments: those of galvi() that go with the new one, as text.
+#' @noRd
+stop_rewritten <- function(what, message, from, to, arguments = list()) {
+  condition <- new_galvi_condition("error", what, message, NULL)
+  condition$from <- from
+  condition$formula <- to
+  condition$arguments <- lapply(arguments, str2lang)
+  condition$plain <- message
+  condition$message <- paste0(message, " The formula is then ", deparse_one(to), with_arguments(arguments), ".")
+  stop(condition)
+}
+
+with_arguments <- function(arguments) {
+  if (!length(arguments)) return("")
+  paste0(", with ", paste(names(arguments), arguments, sep = " = ", collapse = ", "))
+}
+
+#' Evaluates; an error of stop_rewritten() shows the whole call of galvi() as it should be
+#' @noRd
+with_call_rewritten <- function(expr, call, formula) {
+  tryCatch(expr, galvi_error = function(e) {
+    if (is.null(e$formula) || is.null(call)) stop(e)
+    e$message <- paste0(e$plain, " In full: ", call_text(rewritten_call(call, formula, e)), ".")
+    stop(e)
+  })
+}
+
+rewritten_call <- function(call, formula, e) {
+  bare <- function(f) {
+    attributes(f) <- NULL
+    f
+  }
+  from <- bare(e$from)
+  replace <- function(x) {
+    if (!is.call(x)) return(x)
+    if (head_name(x) == "~") return(if (identical(bare(x), from)) e$formula else own_formula(x)$to)
+    x[-1L] <- lapply(as.list(x)[-1L], function(part) if (missing(part)) part else replace(part))
+    x
+  }
+  old <- if ("formula" %in% names(call)) call$formula else call[[2L]]
+  new <- if (is.call(old)) replace(old) else old
+  # a formula that was made elsewhere
+  if (identical(new, old)) {
+    new <- if (is.list(formula)) as.call(c(quote(list), lapply(unname(formula), replace))) else e$formula
+  }
+  if ("formula" %in% names(call)) call$formula <- new else call[[2L]] <- new
+  for (name in names(e$arguments)) call[[name]] <- e$arguments[[name]]
+  call
+}
+
+# A call on one line; objects that stand in it, as with do.call(), by a name.
+call_text <- function(call) {
+  call[[1L]] <- quote(galvi)
+  for (i in seq_along(call)[-1L]) {
+    x <- call[[i]]
+    plain <- is.language(x) || is.null(x) || is.atomic(x) && length(x) == 1L
+    if (!plain) call[[i]] <- if (is.data.frame(x)) quote(d) else quote(...)
+  }
+  names <- names(call)
+  if (!is.null(names)) names(call)[names == "formula"] <- ""
+  deparse_one(call)
+}

@@ -1,0 +1,233 @@
+# Words of other packages: the error shows the user's call as it is written here, and that call runs.
+
+stranger <- function() {
+  set.seed(2)
+  n <- 60L
+  d <- data.frame(
+    x = rnorm(n), z = runif(n), id = factor(rep(1:12, 5)), g = factor(rep(1:12, 5)), f = factor(rep(c("a", "b"), 30)),
+    t = rep(1:5, each = 12), n = 10, time = rexp(n) + 0.1, status = rbinom(n, 1, 0.8), w = runif(n), s = runif(n, 0.5, 1)
+  )
+  d$y <- rbinom(n, 10, 0.4)
+  d$b <- rbinom(n, 1, 0.5)
+  d
+}
+
+# What the formulas name besides columns.
+stranger_objects <- function(d) {
+  A <- diag(12) + 0.2
+  dimnames(A) <- list(levels(d$g), levels(d$g))
+  W <- 1 * (abs(outer(1:12, 1:12, "-")) == 1)
+  dimnames(W) <- dimnames(A)
+  member <- function(x) outer(as.character(x), levels(d$g), "==") / 2
+  list(d = d, A = A, L = t(chol(A)), W = W, M = member(d$g) + member(d$id))
+}
+
+# The call that a message ends with.
+advised_call <- function(said) str2lang(sub(".*(Write|In full:) (galvi\\(.*)[.]$", "\\2", said))
+
+expect_runs <- function(call, env, info) {
+  call$hyper <- "fixed"
+  call[[1L]] <- galvi
+  expect_error(suppressWarnings(suppressMessages(eval(call, env))), NA, info = info)
+}
+
+test_that("terms of other packages are shown as they are written here, and run", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  on_right <- alist(
+    s(x), s(x, z, k = 20), s(x, by = f), s(g, bs = "re"), s(g, x, bs = "re"), s(x, bs = "cc"), s(x, f, bs = "fs"),
+    s(g, bs = "mrf", xt = list(nb = W)), s(x, bs = "gp", m = -4), te(x, z), te(x, z, by = f), ti(x), t2(x, z), mgcv::s(x), lo(x),
+    pb(x), ps(x), bbs(x), bols(x), brandom(g), frailty(id), frailty.gaussian(id), frailty.gamma(id), frailty.t(id),
+    survival::frailty(id), cluster(id), strata(f), pspline(x, df = 4), tt(x), ridge(x, z, theta = 1), Error(g),
+    f(g), f(g, model = "iid"), f(g, x, model = "iid"), f(t, model = "rw1", cyclic = TRUE), f(t, model = "rw2"),
+    f(t, model = "ar1", replicate = g), f(g, model = "besag", graph = W, scale.model = TRUE), f(g, model = "bym2", graph = W),
+    f(g, model = "bym", graph = W), car(W, gr = g), car(W, gr = g, type = "icar"), car(W, gr = g, type = "bym2"),
+    ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(f, g), unstr(time = f, gr = g), mo(t), me(x, 0.1),
+    mi(x), gr(g), mm(g, id), mrf(g), re(random = ~ x | g), random(~ 1 | g), random(g), cs(x), cs(0 + f | g), us(1 + x | g),
+    diag(x | g), homdiag(0 + f | g), toep(0 + f | g), hetar1(0 + factor(t) | g), ou(factor(t) + 0 | g),
+    ar1(factor(t) + 0 | g), rr(f + 0 | g, d = 1), exp(t + 0 | g), gau(t + 0 | g), mat(t + 0 | g), Matern(1 | x + z),
+    adjacency(1 | g), AR1(1 | t), corrMatrix(1 | g), propto(0 + g | 1, A), equalto(0 + g | 1, A), brms::gp(x),
+    (1 | gr(g, cov = A)), (1 | gr(g)), (x | gr(g)), (1 | gr(g, by = f)), (1 | mm(g, id)), (1 | p | g), (x | p | g),
+    gp(x, k = 20, c = 5 / 4), gp(x, period = 3), gp(x, by = "f"), gp(x, kernel = rbf()), gp(x, cov = "matern15"),
+    gp(x, kernel = RBF(length_scale = 2) + lin()), gp(x, lengthscale = 2, sd = 3), gp(x, kernel = matern(nu = 2.5)),
+    gp(x, kernel = "exp_quad")
+  )
+  # every entry of the table has an example
+  expect_length(setdiff(names(foreign_terms()), vapply(on_right, any_head, "")), 0L)
+  for (term in on_right) {
+    shown <- deparse1(term)
+    formula <- stats::as.formula(call("~", quote(y), call("+", quote(z), term)), env)
+    said <- message_of_error(eval(bquote(galvi(.(formula), data = d)), env))
+    expect_match(said, shown, fixed = TRUE, info = shown)
+    expect_match(said, "In full: galvi(y ~ z +", fixed = TRUE, info = shown)
+    expect_runs(advised_call(said), env, said)
+    # nothing of the formula is lost but what is foreign
+    expect_null(check_foreign_formula(advised_call(said)[[2L]]))
+  }
+})
+
+test_that("gr(cov =) keeps its matrix: the advised columns have that covariance", {
+  parts <- stranger_objects(stranger())
+  env <- list2env(parts, parent = globalenv())
+  # the variance of the group effects is one, so their covariance is A
+  fit <- eval(quote(galvi(y ~ 0 + gp(L[as.character(g), ], kernel = linear(variance = fixed(1))), d,
+    galvi_family("gaussian", variance = fixed(0.5)))), env)
+  V <- unname(parts$A[parts$d$g, parts$d$g]) + 0.5 * diag(60)
+  expected <- -0.5 * (60 * log(2 * pi) + determinant(V)$modulus + sum(parts$d$y * solve(V, parts$d$y)))
+  expect_equal(fit$elbo, as.numeric(expected), tolerance = 1e-10) # the same number in another order
+})
+
+test_that("left sides of brms are shown as they are written here, and run", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  for (left in alist(
+    y | trials(n), b | trials(1), y | weights(w), y | se(s), time | cens(1 - status), time | cens(status), y | rate(n),
+    y | mi(), y | trunc(lb = 0), y | trials(n) + weights(w)
+  )) {
+    formula <- stats::as.formula(call("~", left, quote(x)), env)
+    call <- bquote(galvi(.(formula), data = d))
+    if (any_head(left[[3L]]) == "cens") call$family <- quote(weibull())
+    said <- message_of_error(eval(call, env))
+    expect_match(said, deparse1(left), fixed = TRUE)
+    expect_runs(advised_call(said), env, said)
+  }
+  skip_if("survival" %in% loadedNamespaces() && exists("Surv", globalenv()))
+  said <- message_of_error(eval(quote(galvi(Surv(time, status) ~ x, d, weibull())), env))
+  expect_match(said, "survival::Surv(time, status)", fixed = TRUE)
+})
+
+test_that("arguments of other packages are shown as they are written here, and run", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  given <- alist(
+    ziformula = ~ z, ziformula = ~ 0, zi = ~ 1, hu = ~ z, dispformula = ~ z, sigma.formula = ~ z, sigma.fo = ~ z, scale = ~ z,
+    sigma = ~ z, shape = ~ z, phi = ~ z, phi.formula = ~ z, nu.formula = ~ z, nu.fo = ~ z,
+    random = ~ 1 | g, random = list(g = ~ x), random = list(~ 1 | g), correlation = corAR1(form = ~ t | g),
+    correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | f), correlation = corExp(form = ~ x + z),
+    correlation = corSymm(form = ~ t | g), autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t", link = "probit",
+    Ntrials = n, E = n, id = g, cluster = g, prior_intercept = normal(0, 5), prior_intercept = student_t(3, 0, 2),
+    prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
+    cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
+  )
+  drops <- setdiff(names(foreign_arguments()), names(given))
+  given <- c(given, stats::setNames(rep(list(TRUE), length(drops)), drops))
+  families <- list(
+    ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()), shape = quote(negbinomial()),
+    phi = quote(beta_binomial()), phi.formula = quote(beta_binomial())
+  )
+  for (i in seq_along(given)) {
+    name <- names(given)[i]
+    value <- given[[i]]
+    response <- switch(name, dist = quote(survival::Surv(time, status)), link = , phi = , phi.formula = quote(b), quote(y))
+    call <- as.call(c(list(quote(galvi), call("~", response, quote(x)), data = quote(d)), families[name][!vapply(families[name],
+      is.null, NA)], stats::setNames(list(value), name)))
+    names(call)[names(call) %in% names(families) & vapply(as.list(call), identical, NA, families[[name]])] <- "family"
+    said <- message_of_error(eval(call, env))
+    expect_match(said, sprintf("`%s`", name), fixed = TRUE)
+    # nu has a formula in no family yet, and `dist` needs survival
+    if (name %in% c("nu.formula", "nu.fo") || name == "dist" && !requireNamespace("survival", quietly = TRUE)) next
+    expect_runs(advised_call(said), env, said)
+  }
+  # several at once, with a term to translate
+  said <- message_of_error(eval(quote(galvi(y ~ s(x), d, chains = 4, iter = 2000, cores = 2)), env))
+  expect_identical(advised_call(said), quote(galvi(y ~ gp(x), data = d, control = galvi_control(threads = 2))))
+})
+
+test_that("words of other packages for `method` and `weights` are explained", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  for (method in names(foreign_methods())) {
+    said <- message_of_error(eval(bquote(galvi(y ~ s(x), d, method = .(method))), env))
+    expect_match(said, method, fixed = TRUE)
+    expect_runs(advised_call(said), env, said)
+  }
+  for (weights in alist(varIdent(form = ~ 1 | f), varPower(form = ~ z), nlme::varExp(form = ~ z))) {
+    said <- message_of_error(eval(bquote(galvi(y ~ x, d, weights = .(weights))), env))
+    expect_runs(advised_call(said), env, said)
+  }
+})
+
+test_that("a user's own function of such a name is left alone", {
+  d <- stranger()
+  env <- new.env(parent = globalenv())
+  env$cluster <- eval(quote(function(x) as.numeric(x) %% 3), globalenv())
+  environment(env$cluster) <- globalenv()
+  formula <- y ~ cluster(id)
+  environment(formula) <- env
+  fit <- galvi(formula, d)
+  expect_identical(names(coef(fit)), c("(Intercept)", "cluster(id)"))
+})
+
+test_that("lists of formulas, formulas in variables and pipes are shown in full", {
+  d <- stranger()
+  said <- message_of_error(galvi(list(y ~ s(x), sigma ~ te(x, z)), d))
+  expect_identical(advised_call(said), quote(
+    galvi(list(y ~ gp(x), sigma ~ gp(x, z, kernel = se(ard = TRUE))), data = d)
+  ))
+  both <- list(y ~ s(x), sigma ~ z)
+  expect_identical(advised_call(message_of_error(galvi(both, d))), quote(galvi(list(y ~ gp(x), sigma ~ z), data = d)))
+  f <- y ~ s(x)
+  expect_identical(advised_call(message_of_error(galvi(f, d))), quote(galvi(y ~ gp(x), data = d)))
+  expect_match(message_of_error(galvi_design(y ~ s(x), d)), "y ~ gp(x)", fixed = TRUE)
+  expect_match(message_of_error(do.call(galvi, list(f, d))), "galvi(y ~ gp(x), data = d)", fixed = TRUE)
+})
+
+test_that("a data frame that is not defined is said to be that", {
+  said <- message_of_error(galvi(y ~ x, D))
+  expect_match(said, "stats::D()", fixed = TRUE)
+  expect_match(message_of_error(galvi(y ~ x, nowhere)), "`nowhere` is not found")
+})
+
+# ---- whose functions ----
+
+test_that("functions typed in `family`, `prior` and `kernel` are galvi's, whatever masks them", {
+  d <- stranger()
+  masks <- c("hurdle", "poisson", "student", "laplace", "exponential", "normal", "fixed", "lkj", "se", "half_normal")
+  env <- new.env(parent = globalenv())
+  for (name in masks) assign(name, function(...) stop("masked"), env)
+  env$d <- d
+  env$galvi <- galvi
+  run <- function(call) eval(call, env)
+  expect_identical(run(quote(galvi(y ~ x, d, hurdle(poisson()))))$family$family, "hurdle_poisson")
+  expect_identical(run(quote(galvi(y ~ x, d, student(df = fixed(4)))))$family$family, "student")
+  expect_identical(run(quote(galvi(time ~ x, d, exponential)))$family$family, "exponential")
+  expect_identical(run(quote(galvi(family = laplace(), formula = y ~ x, data = d)))$family$family, "laplace")
+  fit <- run(quote(galvi(y ~ x, d, prior = list(x = normal(0, 1), sigma = half_normal(2)))))
+  expect_identical(fit$prior$x, normal(0, 1))
+  expect_identical(run(quote(galvi(d["x"], d$y, kernel = se())))$design$specs[[2]]$type, "gp")
+  # through the dots of other functions, with a variable of the place where it was typed
+  env$outer <- eval(quote(function(...) inner(...)), env)
+  env$inner <- eval(quote(function(...) galvi(y ~ x, d, ...)), env)
+  environment(env$outer) <- environment(env$inner) <- env
+  env$here <- eval(quote(function() {
+    scale <- 3
+    outer(prior = normal(0, scale), family = hurdle(poisson()))
+  }), env)
+  fit <- run(quote(here()))
+  expect_identical(fit$prior$x, normal(0, 3))
+  expect_identical(run(quote(update(galvi(y ~ x, d, hurdle(poisson())), . ~ 1)))$family$family, "hurdle_poisson")
+  # a function of the user's own under another name is theirs
+  env$mine <- function() galvi_family("student", df = fixed(7))
+  expect_identical(run(quote(galvi(y ~ x, d, mine())))$family$parameters$df, fixed(7))
+})
+
+test_that("update() of a fit needs galvi loaded, not attached", {
+  skip_on_cran()
+  path <- tempfile(fileext = ".rds")
+  saveRDS(galvi(time ~ x, stranger(), weibull()), path)
+  code <- sprintf("fit <- readRDS(%s); f <- galvi::galvi(time ~ 1, fit$data, family = weibull());
+    cat(update(f, . ~ 1, prior = normal(0, 1))$family$family)", dQuote(path, FALSE))
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code)), stdout = TRUE, stderr = TRUE,
+    env = paste0("R_LIBS=", paste(.libPaths(), collapse = ":"))))
+  skip_if(any(grepl("no package called", out)), "galvi is not installed")
+  expect_identical(utils::tail(out, 1L), "weibull")
+})
+
+test_that("families of other packages are translated or refused by name", {
+  d <- stranger()
+  skip_if_not_installed("rstanarm")
+  expect_identical(as_galvi_family(rstanarm::neg_binomial_2())$family, "negbinomial")
+  expect_identical(as_galvi_family("neg_binomial_2")$family, "negbinomial")
+  expect_match(message_of_error(galvi(y ~ x, d, rstanarm::normal())), "prior normal() of rstanarm", fixed = TRUE)
+  skip_if_not_installed("VGAM")
+  expect_identical(as_galvi_family(VGAM::poissonff())$family, "poisson")
+  expect_match(message_of_error(galvi(y ~ x, d, nbinom1())), "negbinomial")
+  expect_match(message_of_error(galvi(y ~ x, d, nbinom1)), "negbinomial")
+  expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival_pieces")
+})
