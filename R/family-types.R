@@ -19,7 +19,7 @@
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
-family_types <- function() {
+family_types <- once(function() {
   c(list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
@@ -134,7 +134,7 @@ family_types <- function() {
       constants = function(levels, family) list(classes = length(levels))
     )
   ), zero_families())
-}
+})
 
 # A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
 # survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that

@@ -8,12 +8,12 @@
 # settings): plots of its effects. open: may new data have levels of its variable that are not in the observations?
 # steps: is each level a time step, with or without observations? grouped: are these random effects of groups, which
 # predictions for the population leave out? Fields have more entries, see R/term-field.R.
-term_types <- function() {
+term_types <- once(function() {
   list(
     gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
     ar1 = ar1_type(), rr = rr_type(), "|" = slopes_type(), spde = spde_type()
   )
-}
+})
 
 # Terms that are written as function calls.
 term_words <- function() setdiff(names(term_types()), bars)

@@ -8,7 +8,8 @@ find_notes <- function(fit) {
   dependent <- unlist(lapply(views, dependent_columns), recursive = FALSE)
   weight <- prior_weight(fit)
   # one note for each coefficient
-  weight <- weight[!weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients")), ]
+  told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
+  weight <- lapply(weight, `[`, !told)
   c(
     dependent, prior_notes(fit, weight),
     unlist(lapply(c(fit$design$specs, fit$design$second$specs), group_notes, fit = fit), recursive = FALSE)
@@ -64,15 +65,15 @@ coefficient_rows <- function(view, columns) {
 #'
 #' With the posterior N(m, V) of coefficients u and independent priors of means mu and precisions P, those without the
 #' prior have the precision V^-1 - P and the mean m + (I - V P)^-1 V P (m - mu), in directions that the data determine.
-#' @return A data frame with a row per coefficient: its name; `open`, has it the default prior?; `moved`, how far open
+#' @return A list of vectors with an element per coefficient: `coefficient`, its name; `open`, has it the default prior?; `moved`, how far open
 #'   priors have moved it, and `typed`, how far typed ones have, in posterior sds; `narrow`, its sd over that of its prior.
 #' @noRd
 prior_weight <- function(fit) {
   if (is_distributional(fit)) {
-    return(do.call(rbind, lapply(seq_len(2L), function(k) prior_weight(predictor_view(fit, k)))))
+    return(do.call(Map, c(list(c), lapply(seq_len(2L), function(k) prior_weight(predictor_view(fit, k))))))
   }
   spec <- fixed_spec(fit$design$specs)
-  none <- data.frame(
+  none <- list(
     coefficient = character(), open = logical(), moved = numeric(), typed = numeric(), narrow = numeric()
   )
   block <- coefficient_block(fit, fixed_label)
@@ -97,11 +98,11 @@ prior_weight <- function(fit) {
   }
   posterior <- sqrt(pmax(rowSums((A %*% V) * A), 0))
   prior <- rep(sqrt(drop(coding$A^2 %*% sd^2)), K)
-  out <- data.frame(
+  out <- list(
     coefficient = coefficient_rows(fit, paste0(effect_prefix(fit$parameter), spec$columns)), open = rep(open, K),
     moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior
   )
-  out[posterior > 0 & rep(sd > 0, K), ]
+  lapply(out, `[`, posterior > 0 & rep(sd > 0, K))
 }
 
 block_of <- function(blocks) {
@@ -149,7 +150,7 @@ default_notes <- function(fit, weight, narrow, moved) {
   separated <- separation(fit)
   if (!is.null(separated)) {
     return(new_note("separation", paste(
-      separated, "so the likelihood has no maximum (glm() warns of fitted probabilities of 0 or 1): the default prior",
+      separated, "so the likelihood has no maximum (glm() would give estimates without end): the default prior",
       "decides how large these coefficients are. Give a prior that says how large effects may be, such as",
       "prior = normal(0, 1)."
     ), weight$coefficient[narrow | moved]))
@@ -167,7 +168,9 @@ default_notes <- function(fit, weight, narrow, moved) {
         "The data say so little about %s that the default prior moves the estimate by up to %s posterior standard",
         "deviations. Give a prior that says how large effects may be, such as prior = %s."
       ), quote_names(weight$coefficient[moved]), format(max(weight$moved[moved]), digits = 2L),
-      narrower_prior(fit, weight$coefficient[moved])), weight$coefficient[moved])
+      narrower_prior(fit, weight$coefficient[moved])), weight$coefficient[moved],
+      # a weakly determined zero part or scale is easily overlooked
+      said = is_distributional(fit) || max(weight$moved[moved]) > 1)
     }
   )
 }
@@ -183,31 +186,28 @@ narrower_prior <- function(fit, coefficients) {
 #' Which classes are separated, in words; NULL if none are
 #' @noRd
 separation <- function(fit) {
-  if (is_distributional(fit) || !has_rows(fit) || !is_discrete_choice(fit)) return(NULL)
-  y <- fit$model$y
-  used <- fit$model$weights > 0
-  if (has_classes(fit)) {
+  if (is_distributional(fit) || !has_rows(fit) || !is_discrete(fit)) return(NULL)
+  model <- fit$model
+  used <- model$weights > 0
+  counts <- link_has(fit$family, "rates")
+  right <- if (counts) FALSE else if (has_classes(fit)) {
     guess <- max.col(predict.galvi(fit, type = "prob")[, response_levels(fit), drop = FALSE]) - 1
-    right <- guess == y
+    guess == model$y
   } else {
-    right <- (fit$posterior$mean[, 1L] > 0) == (y > fit$model$size / 2) & (y == 0 | y == fit$model$size)
+    (fit$posterior$mean[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
   }
   if (all(right[used])) return("The fitted classes are those of all rows,")
   spec <- fixed_spec(fit$design$specs)
   if (is.null(spec) || has_classes(fit)) return(NULL)
-  # indicators whose rows have one response
+  # indicators whose rows are at an end of what the response may be
   W <- printed_columns(spec, fit$data)
-  of_one <- vapply(seq_len(ncol(W)), function(j) {
+  at_end <- vapply(seq_len(ncol(W)), function(j) {
     on <- used & W[, j] != 0
-    length(unique(W[on, j])) == 1L && any(used & W[, j] == 0) && (all(y[on] == 0) || all(y[on] == fit$model$size[on]))
+    length(unique(W[on, j])) == 1L && any(used & W[, j] == 0) &&
+      (all(model$y[on] == 0) || !counts && all(model$y[on] == model$size[on]))
   }, NA)
-  if (!any(of_one)) return(NULL)
-  sprintf("All rows with %s = 1 have the same response,", quote_names(spec$columns[of_one]))
-}
-
-# Is the response a class or a number of successes?
-is_discrete_choice <- function(fit) {
-  has_classes(fit) || is_discrete(fit) && !is.null(link_types()[[fit$family$link]]$threshold_variance)
+  if (!any(at_end)) return(NULL)
+  sprintf("All rows with %s = 1 have the same response,", quote_names(spec$columns[at_end]))
 }
 
 # ---- groups ----

@@ -49,7 +49,7 @@ test_that("separated classes are", {
 test_that("what the default prior decides is, and what a typed one does is in summary() and check_fit()", {
   # an event that never happens in one group
   d <- data.frame(y = c(3, 5, 2, 4, 0, 0, 0), g = rep(c("a", "b"), c(4, 3)))
-  got <- noted(galvi(y ~ g, d, poisson()), "prior")
+  got <- noted(galvi(y ~ g, d, poisson()), "separation")
   expect_equal(got$note$coefficients, "gb")
   typed <- galvi(mpg ~ wt, mtcars, prior = normal(0, 1))
   expect_equal(typed$notes[[1L]]$what, "typed_prior")
