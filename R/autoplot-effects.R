@@ -188,7 +188,9 @@ gg_contours <- function(sides, z, at, colour) {
 }
 
 gg_colours <- function(colours, key, none = "transparent") {
-  ggplot2::scale_fill_gradientn(key, colours = colours$palette, limits = colours$reach, na.value = none,
+  log <- isTRUE(colours$log)
+  ggplot2::scale_fill_gradientn(key, colours = colours$palette, na.value = none,
+    limits = if (log) 10^colours$reach else colours$reach, trans = if (log) "log10" else "identity",
     oob = function(x, range) pmin(pmax(x, range[1L]), range[2L]),
     guide = ggplot2::guide_colourbar(title.position = "right",
       title.theme = ggplot2::element_text(angle = 90, hjust = 0.5, size = 9), barheight = ggplot2::unit(1.6, "inches")))

@@ -36,6 +36,10 @@ format_ticks <- function(ticks) {
   }, first, power))
 }
 
+#' The size of the smallest names of levels: 8 points, also where R makes text smaller as there are many panels
+#' @noRd
+smallest_text <- function() min(0.9, 8 / (graphics::par("ps") * graphics::par("cex")))
+
 #' Names side by side: turned, smaller and cut where they need it; where even that is too much some are left
 #' out, evenly
 #' @return list(text, at, turned, cex, high: in inches, note), NULL without names
@@ -48,7 +52,7 @@ column_labels <- function(names, room) {
     return(list(text = names, at = seq_along(names), turned = FALSE, cex = size, high = line_inches()))
   }
   high <- 1.35 * graphics::strheight("M", units = "inches")
-  size <- min(0.9, max(0.55, slot / high))
+  size <- min(0.9, max(smallest_text(), slot / high))
   each <- ceiling(0.99 * size * high / slot)
   at <- seq(1, length(names), by = each)
   text <- fit_text(names[at], 0.3 * graphics::par("fin")[2L], size)
@@ -69,12 +73,12 @@ draw_columns <- function(columns) {
 #' @noRd
 most_rows <- function() {
   room <- graphics::par("fin")[2L] - 5 * line_inches()
-  max(3, floor(room / (0.6 * 1.5 * graphics::strheight("M", units = "inches"))))
+  max(3, floor(room / (smallest_text() * 1.5 * graphics::strheight("M", units = "inches"))))
 }
 
 row_labels <- function(names) {
   if (is.null(names)) return(NULL)
-  size <- min(0.9, max(0.6, 0.6 * most_rows() / length(names)))
+  size <- min(0.9, max(smallest_text(), smallest_text() * most_rows() / length(names)))
   text <- fit_text(names, 0.42 * graphics::par("fin")[1L], size)
   list(text = text, cex = size)
 }

@@ -14,7 +14,7 @@ margin_key <- function(names, colours, title = NULL, ...) {
   rows <- length(names) + 0.5 + length(title)
   room <- graphics::par("mai")[4L]
   fits <- c((room - 0.3) / max(text_width(names)), graphics::par("pin")[2L] / (1.05 * rows * line_inches()))
-  cex <- min(0.85, max(0.55, min(fits)))
+  cex <- min(0.85, max(smallest_text(), min(fits)))
   most <- max(2, floor(graphics::par("pin")[2L] / (cex * line_inches()) - 0.5 - length(title)))
   if (length(names) > most) {
     shown <- unique(round(seq(1, length(names), length.out = most)))
@@ -45,6 +45,10 @@ panel_corner <- function() {
 key_strip <- list(gap = 0.1, wide = 0.14, numbers = 0.06, title = 0.08)
 
 strip_ticks <- function(colours) {
+  if (isTRUE(colours$log)) {
+    ticks <- log_ticks(10^colours$reach)
+    return(list(at = log10(ticks), text = format_ticks(ticks)))
+  }
   ticks <- pretty(colours$reach, 5)
   ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]
   list(at = ticks, text = format(ticks))
@@ -81,7 +85,10 @@ colour_key <- function(colours, title) {
     srt = 90, cex = 0.9, xpd = NA)
 }
 
+#' @param colours list(reach, palette, log): with `log` the reach is that of log10(value).
+#' @noRd
 colour_of <- function(value, colours) {
+  if (isTRUE(colours$log)) value <- log10(value)
   share <- pmin(pmax((value - colours$reach[1L]) / diff(colours$reach), 0), 1)
   colours$palette[1L + round(100 * share)]
 }

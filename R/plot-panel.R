@@ -143,7 +143,8 @@ fit_text <- function(text, room, cex = 1) {
 #' @noRd
 panel_heads <- function(main, note) {
   main_cex <- 1.05
-  note_cex <- 0.8
+  # in figures of many panels R makes all text smaller
+  note_cex <- min(1, max(0.8, 0.66 / graphics::par("cex")))
   main <- if (has_text(main)) wrap_text(main, main_cex)
   note <- if (has_text(note)) wrap_text(note, note_cex)
   sizes <- rep(c(main_cex, note_cex), c(length(main), length(note)))

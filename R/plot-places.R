@@ -109,7 +109,7 @@ draw_places <- function(fit, panel, look) {
   draw_picture(matrix(colour_of(z, colours), nrow(z)), picture$sides)
   usr <- graphics::par("usr")
   graphics::clip(usr[1L], usr[2L], usr[3L], usr[4L])
-  if (is.null(panel$mesh)) draw_image_contours(picture$sides, z) else draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
+  if (is.null(panel$mesh)) draw_image_contours(picture$sides, z, colours) else draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
   draw_sites(panel$points, or_else(panel$points_col, fade("black", 0.6)))
   if (!is.null(picture$rings)) draw_window(picture$rings, border = "grey20", lwd = 0.8)
   do.call(graphics::clip, as.list(usr))
@@ -123,7 +123,8 @@ gg_places <- function(fit, panel) {
   ends <- lapply(picture$sides, range)
   plot <- gg_image(picture$sides, z, panel$colours(z, list()), panel$key)
   if (is.null(panel$mesh)) {
-    plot <- plot + gg_contours(picture$sides, z, place_breaks(z), fade("grey10", 0.6))
+    plot <- plot + gg_contours(picture$sides, z, place_breaks(z, panel$colours(z, list())),
+      fade("grey10", 0.6))
   } else {
     plot <- plot + ggplot2::geom_segment(columns(x = "x", y = "y", xend = "xend", yend = "yend"),
       mesh_segments(panel$mesh), colour = fade("grey20", 0.35), linewidth = 0.15, inherit.aes = FALSE)
@@ -140,13 +141,14 @@ gg_places <- function(fit, panel) {
     gg_labels(panel, x = picture$names[1L], y = picture$names[2L])
 }
 
-place_breaks <- function(z) {
+place_breaks <- function(z, colours = NULL) {
+  if (isTRUE(colours$log)) return(log_ticks(10^colours$reach))
   if (all(is.na(z)) || diff(range(z, na.rm = TRUE)) == 0) return(numeric())
   pretty(range(z, na.rm = TRUE), 8)
 }
 
-draw_image_contours <- function(sides, z) {
-  draw_contours(sides, z, place_breaks(z), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
+draw_image_contours <- function(sides, z, colours = NULL) {
+  draw_contours(sides, z, place_breaks(z, colours), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
 }
 
 draw_sites <- function(x, colour) {
@@ -167,7 +169,7 @@ intensity_panel <- function(fit, rings, at, points_col) {
   picture <- place_picture(fit, spec, settings)
   data <- cbind(picture$values, response_at(fit, picture, settings, 1L), far = !picture$shown)
   panel <- list(
-    data = data, picture = picture, name = "Intensity", colours = sequence_of("Viridis"),
+    data = data, picture = picture, name = "Intensity", colours = log_sequence_of("Viridis"),
     points = list(at[, 1L], at[, 2L]), points_col = points_col, key = "points per unit of area",
     note = others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
   )

@@ -83,7 +83,8 @@ draw_points <- function(fit, points, rug, colours, look) {
   } else if (identical(points$kind, "classes") && has_classes(fit)) {
     draw_in_cells(fit, points, look)
   } else if (identical(points$kind, "classes")) {
-    draw_two_classes(fit, points)
+    # curves have the colours of the classes
+    draw_two_classes(fit, points, length(colours) > 1L)
   } else if (length(rug)) {
     graphics::rug(rug, ticksize = 0.02, col = fade("grey20", 0.4))
   }
@@ -133,10 +134,10 @@ draw_numbers <- function(points, colours) {
 
 #' Classes of a binary response along the lower and the upper edge
 #' @noRd
-draw_two_classes <- function(fit, points) {
+draw_two_classes <- function(fit, points, several = FALSE) {
   sides <- c(1, 3)
   for (class in 0:1) {
-    colour <- plot_colours[class + 1L]
+    colour <- if (several) "grey30" else plot_colours[class + 1L]
     # rug() warns of points clipped at the edge, which is where they belong.
     at <- as.numeric(points$x)[points$class == class]
     suppressWarnings(graphics::rug(at, side = sides[class + 1L], ticksize = 0.03, col = fade(colour, 0.6)))

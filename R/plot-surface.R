@@ -193,6 +193,18 @@ sequence_of <- function(palette) {
   }
 }
 
+#' The same on a logarithmic scale, where positive values differ by factors: of intensities, which are near zero
+#' between clusters. Values below a thousandth of the largest have the first colour.
+#' @noRd
+log_sequence_of <- function(palette) {
+  function(z, look) {
+    top <- suppressWarnings(max(z, na.rm = TRUE))
+    low <- suppressWarnings(max(min(z, na.rm = TRUE), top / 1000))
+    if (!is.finite(top) || low <= 0 || top < 10 * low) return(sequence_of(palette)(z, look))
+    list(reach = log10(c(low, top)), palette = look_palette(look, palette), log = TRUE)
+  }
+}
+
 #' Colours that are white at zero, the same distance from it in the same strength
 #' @noRd
 around_zero <- function(z, look) {

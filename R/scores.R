@@ -11,7 +11,8 @@
 #' values D are in decreasing order; the largest entry of each column of W is positive. In any such rotation the prior
 #' of the scores is N(0, I).
 #'
-#' `biplot()` draws scores as points or names, and loadings as arrows, scaled by a common factor.
+#' `biplot()` draws scores as points with names, and loadings as arrows, scaled by a common factor. Names of units that
+#' would hide others are left out.
 #'
 #' `screeplot()` fits the model for several numbers of factors. The bound on the log marginal likelihood increases with
 #' d, because loadings are point estimates, so it is shown together with a penalised one: less df / 2 log(units), as in
@@ -95,21 +96,13 @@ biplot.galvi <- function(x, choices = 1:2, labels = NULL, col = c("grey40", "fir
   }
   z <- z[, choices]
   W <- W[, choices]
-  # the longest arrow is 0.9 of the largest score
-  unit <- 0.9 * max(abs(z)) / max(abs(W))
-  if (is.null(labels)) labels <- nrow(z) <= 60L
+  if (is.null(labels)) labels <- nrow(z) <= most_names
   named <- if (is.character(labels)) labels else if (check_flag(labels, "labels")) rownames(z)
-  col <- rep_len(col, 2L)
-  reach <- 1.1 * max(abs(z), unit * abs(W))
-  axis_name <- function(given, k) if (is.null(given)) sprintf("factor %d", choices[k]) else given
-  graphics::plot(z, type = "n", xlim = c(-reach, reach), ylim = c(-reach, reach), asp = 1, main = main,
-    xlab = axis_name(xlab, 1L), ylab = axis_name(ylab, 2L))
-  graphics::abline(h = 0, v = 0, col = "grey85")
-  if (is.null(named)) graphics::points(z, col = col[1L], pch = 19, cex = 0.6) else {
-    graphics::text(z, named, col = col[1L], cex = 0.7)
-  }
-  graphics::arrows(0, 0, unit * W[, 1L], unit * W[, 2L], length = 0.06, col = col[2L])
-  graphics::text(1.06 * unit * W, rownames(W), col = col[2L], cex = 0.8)
+  panel <- list(
+    units = z, items = W, names = named, name = main, note = "arrows: loadings", labels = sprintf("factor %d", choices)
+  )
+  look <- check_look(list(main = main, xlab = xlab, ylab = ylab, col = col))
+  draw_panels(list(function(look) draw_factors(x, panel, look)), look, FALSE)
   invisible(list(units = z, items = W))
 }
 
@@ -133,12 +126,18 @@ screeplot.galvi <- function(x, d = NULL, main = "", ...) {
     d = d, elbo = vapply(fits, `[[`, 0, "elbo"), df = vapply(fits, function(fit) attr(logLik.galvi(fit), "df"), 0)
   )
   table$penalised <- table$elbo - table$df / 2 * log(nrow(x$factors$mean))
-  graphics::matplot(table$d, table[c("elbo", "penalised")], type = "b", pch = c(19, 1), lty = 1,
-    col = c("black", "firebrick"), xlab = "number of factors", ylab = "log evidence bound", main = main, xaxt = "n")
-  graphics::axis(1, table$d)
-  graphics::legend("right", c("bound", "bound - df / 2 log(units)"), col = c("black", "firebrick"),
-    pch = c(19, 1), lty = 1, bty = "n")
+  draw_panels(list(function(look) draw_scree(table, look)), check_look(list(main = main)), FALSE)
   invisible(table)
+}
+
+draw_scree <- function(table, look) {
+  names <- c("bound", "penalised bound")
+  open_panel(range(table$d), drawn_range(table$elbo, table$penalised), "number of factors", "log evidence bound", "",
+    "penalised: less df / 2 log(units)", look, right = key_room(names), whole = TRUE)
+  for (k in 1:2) {
+    graphics::lines(table$d, table[[c("elbo", "penalised")[k]]], type = "b", pch = c(19, 17)[k], col = plot_colours[k])
+  }
+  margin_key(names, plot_colours[1:2], pch = c(19, 17), lwd = 1)
 }
 
 # The formula with another number of factors.

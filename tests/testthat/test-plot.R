@@ -561,3 +561,33 @@ test_that("several searches for hyperparameters have their numbers, the one take
   expect_identical(last$step, max(own, na.rm = TRUE))
   expect_no_error(plot_away(fit, "trace"))
 })
+
+test_that("names in a biplot hide neither each other nor the edge of the panel", {
+  set.seed(1)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  graphics::plot(NULL, xlim = c(-3, 3), ylim = c(-3, 3), asp = 1, xlab = "", ylab = "")
+  at <- list(units = matrix(rnorm(80), 40), items = rbind(first = c(2, 2), second = c(2.05, 2), third = c(-2, 0)))
+  texts <- factor_texts(at, sprintf("unit number %d", 1:40))
+  expect_true(all(rownames(at$items) %in% texts$text))
+  expect_gt(sum(!texts$item), 10)
+  inch <- graphics::par("pin") / diff(graphics::par("usr"))[c(1, 3)]
+  half <- cbind(text_width(texts$text, texts$cex), graphics::strheight(texts$text, "inches", cex = texts$cex)) / 2
+  places <- cbind(texts$x * inch[1], texts$y * inch[2])
+  edges <- matrix(graphics::par("usr"), 2) * rep(inch, each = 2)
+  for (i in seq_len(nrow(texts))) {
+    expect_true(all(places[i, ] - half[i, ] >= edges[1, ] & places[i, ] + half[i, ] <= edges[2, ]))
+    for (j in seq_len(i - 1)) expect_true(any(abs(places[i, ] - places[j, ]) >= half[i, ] + half[j, ]))
+  }
+})
+
+test_that("intensities that differ by factors have colours on a logarithmic scale", {
+  z <- matrix(c(1e-9, 0.5, 5, 50), 2)
+  colours <- log_sequence_of("Viridis")(z, list())
+  # a thousandth of the largest and below have the first colour
+  expect_equal(colours$reach, log10(c(0.05, 50)))
+  expect_identical(colour_of(c(1e-9, 0.05, 50), colours), colours$palette[c(1, 1, 101)])
+  expect_equal(10^strip_ticks(colours)$at, c(0.1, 1, 10))
+  expect_null(log_sequence_of("Viridis")(matrix(1:4, 2), list())$log)
+  expect_null(log_sequence_of("Viridis")(matrix(NA_real_, 2, 2), list())$log)
+})
