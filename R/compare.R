@@ -228,7 +228,7 @@ held_out <- function(fit, newdata) {
     return(list(density = density, error = mean(as.integer(class) - 1 != target$y)))
   }
   mean <- response_moment(fit, latent_marginals(fit, target), "mean")
-  list(density = density, error = sqrt(mean((target$y / target$size - mean)^2)))
+  list(density = density, error = sqrt(mean((target$y / trials_of(fit, target) - mean)^2)))
 }
 
 error_name <- function(fit) {

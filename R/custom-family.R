@@ -102,7 +102,8 @@ custom_type <- function(family) {
 custom_facts <- function(family) {
   data.frame(
     type = "custom", log_concave = family$custom$log_concave, conjugate = FALSE, closed_form = FALSE,
-    discrete = family$custom$support$discrete, separable = TRUE, latents = 1L, classes = 0L
+    discrete = family$custom$support$discrete, separable = TRUE, divides_dispersion = FALSE, latents = 1L,
+    classes = 0L
   )
 }
 

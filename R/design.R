@@ -39,7 +39,8 @@ design_of_data <- function(formulas, data, family, args, na.action) {
 
 design_of_frame <- function(formulas, family, parts, frame, args) {
   response <- family_response(
-    family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response)
+    family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response),
+    counted = counts_rows(args$weights)
   )
   latents <- if (is.null(parts$second)) {
     family_type(family)$latents(response$levels, family)
@@ -88,9 +89,11 @@ check_design <- function(design) {
   n <- nrow(design$data)
   for (name in c("y", "size")) {
     x <- design[[name]]
-    if (is.numeric(x) && length(x) == n && all(is.finite(x))) next
+    right <- is.numeric(x) && length(x) == n && all(is.finite(x))
+    if (right && (name != "size" || all(x > 0))) next
     stop_galvi("argument", sprintf(
-      "`design$%s` must be %d finite numbers, one for each row, not %s.", name, n, describe(x)
+      "`design$%s` must be %d finite%s numbers, one for each row, not %s.", name, n,
+      if (name == "size") " positive" else "", describe(x)
     ))
   }
   if (length(design$weights) != n) {

@@ -104,7 +104,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @method posterior_predict galvi
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
-  target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
+  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
   # levels of an ordinal column among others are numbers from 1
   draw <- if (!is_mixed(object$family)) draw_response else function(fit, target, eta) {

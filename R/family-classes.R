@@ -74,6 +74,12 @@ successes_failures <- function(y, weights, name) {
 proportion_of_trials <- function(y, weights, name) {
   must <- "must be 0 and 1, a factor of two levels, cbind(successes, failures) or proportions from 0 to 1"
   check_response(y, y >= 0 & y <= 1, name, must)
+  if (isTRUE(attr(weights, "counted"))) {
+    response_error(name, paste(
+      "is a proportion, and `weights = frequency()` counts rows, so nothing says of how many trials: write",
+      "cbind(successes, failures) for the response, or give the trials as `weights`"
+    ))
+  }
   count <- y * weights
   bad <- which(abs(count - round(count)) > 1e-6 * pmax(1, count) | !is_whole(weights))
   if (length(bad)) {

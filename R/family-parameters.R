@@ -4,10 +4,13 @@
 
 # One positive number. range: function(y, weights) -> start, lower and upper; default: the constructor's default, which
 # is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
-# sd: is it a standard deviation or a scale? also: its other name in `prior`, that of its linear predictor.
-positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, sd = FALSE, also = character()) {
+# sd: is it a standard deviation or a scale? also: its other name in `prior`, that of its linear predictor. per_weight:
+# to which power of weights that divide a dispersion is it proportional, if these have another unit?
+positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, sd = FALSE, also = character(),
+                     per_weight = 0) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, sd = sd, also = also,
+    per_weight = per_weight,
     check = check_positive, add = add_positive
   )
 }
@@ -71,6 +74,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
   range <- parameter$range(response$modelled, row_counts(response$weights))
+  range <- lapply(range, `*`, common_weight(family, response)^parameter$per_weight)
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd,
     what = "family"

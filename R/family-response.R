@@ -1,9 +1,9 @@
 # Responses: checks the response of the model frame and converts it for the core.
 
 # response(y, weights, name, levels, family) -> list(y, size, weights, levels). For new data `levels` are those of the
-# fit, character() if it has none; then a single class is not an error.
+# fit, character() if it has none; then a single class is not an error. counted: is `weights` written as frequency()?
 
-family_response <- function(family, y, weights, name, levels = NULL) {
+family_response <- function(family, y, weights, name, levels = NULL, counted = FALSE) {
   n <- NROW(y)
   weights <- check_weights(weights, n, all = is.null(levels))
   if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
@@ -11,10 +11,9 @@ family_response <- function(family, y, weights, name, levels = NULL) {
   survival <- inherits(y, "Surv")
   if (survival && !length(type$censored)) survival_error(name, family)
   read <- if (survival) survival_response else type$response
+  if (counted) attr(weights, "counted") <- TRUE
   response <- read(y, weights, name, levels, family)
-  if (is.null(response$size)) response$size <- rep(1, n)
-  if (is.null(response$weights)) response$weights <- weights
-  response
+  place_weights(response, weights, family, survival, counted)
 }
 
 response_error <- function(name, text) {
@@ -22,23 +21,6 @@ response_error <- function(name, text) {
 }
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
-
-# all: are these the weights of all rows? Then one must be positive.
-check_weights <- function(weights, n, all = TRUE) {
-  if (is.null(weights)) return(rep(1, n))
-  if (!is.numeric(weights) || !is.null(dim(weights)) && ncol(weights) != 1L) {
-    stop_galvi("argument", sprintf("`weights` must be numbers, not %s.", describe(weights)))
-  }
-  weights <- as.numeric(weights)
-  bad <- which(!is.finite(weights) | weights < 0)
-  if (length(bad)) {
-    stop_galvi("argument", sprintf(
-      "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
-    ))
-  }
-  if (all && n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no rows are left to fit.")
-  weights
-}
 
 # Finite numbers in one column.
 check_numbers <- function(y, name, family) {

@@ -23,9 +23,13 @@ family_types <- once(function() {
   c(list(
     gaussian = list(
       links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
-      parameters = list(variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma")),
+      parameters = list(
+        variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
+      ),
       sigma = function(parameters) sqrt(parameters$variance),
-      second = second_parameter("sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd"),
+      second = second_parameter(
+        "sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd", per_weight = 0.5
+      ),
       censored = c(identity = "censored_gaussian")
     ),
     student = list(
@@ -61,20 +65,21 @@ family_types <- once(function() {
     ),
     Gamma = list(
       links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(shape = positive(shape_start)), refused = c(inverse = "its mean could turn negative"),
-      second = second_parameter("shape", "log", "gamma_log_shape", "shape")
+      parameters = list(shape = positive(shape_start, per_weight = -1)), refused = c(inverse = "its mean could turn negative"),
+      second = second_parameter("shape", "log", "gamma_log_shape", "shape", per_weight = -1)
     ),
     inverse.gaussian = list(
       links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(dispersion = positive(inverse_gaussian_start)),
+      parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
       refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
-      second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion")
+      second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion", per_weight = -1)
     ),
     tweedie = list(
       links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
-      parameters = list(dispersion = positive(tweedie_start, also = "phi")), options = list(power = check_power),
+      parameters = list(dispersion = positive(tweedie_start, also = "phi", per_weight = 1)),
+      options = list(power = check_power),
       constants = function(levels, family) family$options["power"], point = 0,
-      second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion")
+      second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion", per_weight = 1)
     ),
     exponential = list(
       links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
@@ -138,10 +143,12 @@ family_types <- once(function() {
 
 # A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
 # survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that
-# without a formula it has an intercept?
-second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL) {
+# without a formula it has an intercept? per_weight: as in positive().
+second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL,
+                             per_weight = 0) {
   list(
-    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored
+    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored,
+    per_weight = per_weight
   )
 }
 

@@ -46,6 +46,7 @@ fixed_names <- function(parsed) {
 # args: the user's expressions for weights, offset and subset. na.action is called only if there are missing values,
 # because na.omit() copies every column.
 model_frame <- function(terms, data, args, na.action) {
+  args$weights <- weight_numbers(args$weights)
   check_variables(terms, data, args)
   call <- as.call(c(
     quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args

@@ -4,7 +4,8 @@
 #' The model list
 #'
 #' With N rows and K latent values per row:
-#' * `y`, `size` (trials of a count, 1 elsewhere), `weights`: N numbers each; `offset`: N x K.
+#' * `y`, `size` (trials of a count, or what divides the dispersion of a row; 1 elsewhere), `weights` (which multiply the
+#'   log likelihood): N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 for a survival object (R/family-survival.R); then `y` is used in plots only.
 #' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
@@ -49,6 +50,7 @@ check_model <- function(model) {
       is.null(model$censoring) || identical(dim(model$censoring), c(n, 3L)),
     "counts must be a matrix of N rows" = is.null(model$counts) || is.matrix(model$counts) && nrow(model$counts) == n,
     "part must have N entries" = is.null(model[["part"]]) || length(model[["part"]]) == n,
+    "size must be positive" = all(finite) && all(model$size > 0),
     "weights must not be negative" = all(finite) && all(model$weights >= 0),
     "offset must be an N x K matrix" = is.matrix(model$offset) && nrow(model$offset) == n,
     "designs must have N rows" = all(rows == n),

@@ -7,7 +7,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   held <- treatment == "fixed"
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
-  design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / design$size
+  design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
   second_name <- parts$second$name
   sorted <- list(sort_priors(prior[setdiff(names(prior), second_name)], parts$specs))
   if (!is.null(second_name)) {
@@ -164,9 +164,11 @@ typical_predictor <- function(design, weights) {
 parameter_context <- function(name, design, registry) {
   weights <- row_counts(design$weights)
   in_units <- name == "sigma" && link_has(design$family, "same_units")
+  per_weight <- family_type(design$family)$second$per_weight
   list(
     registry = registry, weights = weights, default_variance = 1,
-    centre = if (in_units) log(model_context(design, registry)$spread) else 0, spread = 1,
+    centre = (if (in_units) log(model_context(design, registry)$spread) else 0) +
+      per_weight * log(common_weight(design$family, design)), spread = 1,
     latents = NULL, intercept = TRUE, parameter = name
   )
 }

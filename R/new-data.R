@@ -7,7 +7,7 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 #'
 #' @param na.action Rows with missing predictors are left out and listed in `omitted`; with na.fail they are an error.
 #'   The caller decides what is predicted for them.
-#' @param response Read the response too (for log densities).
+#' @param response Read the response too (for log densities); "size": only the weights that divide a dispersion.
 #' @param kept From kept_effects(): variables that only excluded effects need may be missing.
 #' @param labels What messages call the rows of newdata.
 #' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights, censoring, counts:
@@ -16,9 +16,11 @@ spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL,
                         labels = frame_labels(newdata)) {
   newdata <- as_new_data(newdata)
+  sized <- identical(response, "size")
+  response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
-  args <- new_data_args(design, newdata, response)
+  args <- new_data_args(design, newdata, response || sized)
   check_new_columns(design, terms, newdata)
   frame <- naming_rows(labels, new_frame(terms, newdata, args, design$xlevels))
   missing <- missing_rows(frame)
@@ -57,11 +59,16 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept) {
   if (response) {
     r <- as_newdata_error(family_response(
       design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
-      levels = if (is.null(design$response$levels)) character() else design$response$levels
+      levels = if (is.null(design$response$levels)) character() else design$response$levels,
+      counted = counts_rows(design$weights)
     ))
     check_survival(r$survival, design$response)
     own <- intersect(row_numbers, names(r))
     out[own] <- r[own]
+  }
+  if (sized) {
+    weights <- as_newdata_error(check_weights(stats::model.weights(frame), nrow(frame), all = FALSE))
+    out$size <- unit_if_zero(weights)
   }
   out
 }
@@ -110,9 +117,9 @@ check_new_columns <- function(design, terms, newdata) {
   ))
 }
 
-# The arguments offset and (for densities) weights, evaluated in newdata.
-new_data_args <- function(design, newdata, response) {
-  args <- list(offset = design$offset, weights = if (response) design$weights)
+# The arguments offset and, if they are asked for, weights, evaluated in newdata.
+new_data_args <- function(design, newdata, weighted) {
+  args <- list(offset = design$offset, weights = if (weighted) weight_numbers(design$weights))
   args <- args[!vapply(args, is.null, NA)]
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)

@@ -171,7 +171,7 @@ pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group =
 observed_numbers <- function(fit) {
   target <- training_target(fit)
   check_observed(fit, target, "pp_check()")
-  if (has_classes(fit)) target$y + 1 else target$y / target$size
+  if (has_classes(fit)) target$y + 1 else target$y / trials_of(fit, target)
 }
 
 #' @return A matrix, draws x observations
@@ -179,7 +179,7 @@ observed_numbers <- function(fit) {
 simulated_numbers <- function(fit, n) {
   target <- training_target(fit)
   y <- unname(over_draws(fit, target, n, draw_response))
-  if (has_classes(fit)) y + 1 else sweep(y, 2L, target$size, `/`)
+  if (has_classes(fit)) y + 1 else sweep(y, 2L, trials_of(fit, target), `/`)
 }
 
 # ---- DHARMa ----
@@ -219,13 +219,13 @@ getFitted.galvi <- function(object, ...) {
     p <- class_moments(object, latent_marginals(object, target))$mean
     return(unname(drop(p %*% (seq_len(ncol(p)) - 1))))
   }
-  unname(target$y / target$size - response_residuals(object, target))
+  unname(target$y / trials_of(object, target) - response_residuals(object, target))
 }
 
 #' @exportS3Method DHARMa::getResiduals
 getResiduals.galvi <- function(object, ...) {
   target <- training_target(object)
-  target$y / target$size - getFitted.galvi(object)
+  target$y / trials_of(object, target) - getFitted.galvi(object)
 }
 
 # Counts of several classes are several numbers.

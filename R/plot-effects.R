@@ -199,7 +199,7 @@ effect_axis <- function(fit, scale) {
   }
   if (has_classes(fit)) return("probability")
   if (is_volatility(fit)) return("sd of the response")
-  event <- if (any(fit$model$size != 1)) "success" else response_levels(fit)[2L]
+  event <- if (any(trials_of(fit, fit$model) != 1)) "success" else response_levels(fit)[2L]
   if (!is.null(event)) return(paste("probability of", event))
   exposed <- offset && link_has(fit$family, "rates")
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")

@@ -48,7 +48,7 @@ has_two_classes <- function(fit) {
 partial_residuals <- function(fit, f, scale, rows = seq_along(fit$model$y)) {
   family <- fit$family
   eta <- fit$posterior$mean[rows, 1L]
-  y <- (fit$model$y / fit$model$size)[rows]
+  y <- (fit$model$y / trials_of(fit, fit$model))[rows]
   if (is_volatility(fit)) y <- y^2
   reference <- fit$model$likelihood$constants$reference
   if (!is.null(reference)) {

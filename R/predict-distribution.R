@@ -53,7 +53,7 @@ certain <- function(eta) list(mean = matrix(eta, ncol = 1L), variance = matrix(0
 response_quantiles <- function(fit, target, marginals, probs) {
   check_no_classes(fit, "type = \"quantile\"")
   columns <- lapply(probs, function(p) {
-    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / target$size
+    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / trials_of(fit, target)
   })
   matrix(unlist(columns), ncol = length(probs))
 }
@@ -79,7 +79,8 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
       parts <- lapply(states, function(state) list(mean = of("mean")(state), variance = of(what)(state)))
       # the mean of counts of successes is that of one trial
       if (what == "variance" && !is.null(size)) {
-        parts <- lapply(parts, function(p) replace(p, "mean", list(size * p$mean)))
+        trials <- trials_of(fit, list(size = size))
+        parts <- lapply(parts, function(p) replace(p, "mean", list(trials * p$mean)))
       }
       mixture_moments(parts, do.call(cbind, lapply(states, function(state) rep_len(state$weight, n))))$variance
     },

@@ -1,5 +1,5 @@
 # A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes, with
-# the offset and, where they are known, the response and its trials. The training rows and new rows give the
+# the offset and, where they are known, the response, its size and its weights. The training rows and new rows give the
 # same shape, so no predict type asks which it has.
 
 #' The observations themselves. Their marginals are stored in the fit.
@@ -47,12 +47,15 @@ part_of_rows <- function(fit, frame) {
   if (is_mixed(fit$family)) match(frame[[wide_names[["item"]]]], fit$design$wide$items)
 }
 
-#' Does `newdata` have what the number of trials is read from?
+#' Does `newdata` have what `size` of a new response is read from? The argument `response` of new_target(): FALSE, TRUE
+#' for numbers of trials, or "size" for weights that divide a dispersion.
 #' @noRd
-tells_trials <- function(fit, newdata) {
-  if (all(fit$model$size == 1)) return(FALSE)
-  needed <- c(all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
-  all(needed %in% names(newdata)) && !anyNA(newdata[needed])
+tells_size <- function(fit, newdata) {
+  if (is.null(newdata) || all(fit$model$size == 1)) return(FALSE)
+  divided <- weights_divide(fit$family)
+  needed <- c(if (!divided) all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
+  told <- all(needed %in% names(newdata)) && !anyNA(newdata[needed])
+  if (told && divided) "size" else told
 }
 
 #' The posterior of eta, without the offset, at rows of the model; the core takes them in blocks

@@ -130,7 +130,8 @@ predict.galvi <- function(object, newdata,
   } else {
     for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
     new_target(object, newdata, na.action,
-      response = type == "density" || for_new_response && tells_trials(object, newdata), kept = kept)
+      response = if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE,
+      kept = kept)
   }
   parts <- as_galvi_error(types[[type]]$predict(object, target, options))
   finish <- function(x) finish_rows(x, target, na.action, object)

@@ -26,7 +26,7 @@ explained <- function(fit) {
   check_has_mean(fit, "r2()")
   target <- training_target(fit)
   check_observed(fit, target, "r2()")
-  y <- target$y / target$size
+  y <- target$y / trials_of(fit, target)
   weights <- target$weights * target$size
   total <- sum(weights * (y - stats::weighted.mean(y, weights))^2)
   if (total == 0) {
@@ -184,13 +184,15 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
     if (has_classes(fit)) return(level_moments_given(fit, eta))
     given <- list(mean = eta, variance = 0 * eta)
     # of one trial
-    one <- rep(1, nrow(eta))
-    cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = one))
+    cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = divisors_of(fit, target)))
   }, c("mean", "variance"))
   count <- object$model$weights * object$model$size
+  divided <- divided_rows(object, object$model)
   share <- function(rows) {
     moments <- moments[, rows, , drop = FALSE]
     count <- count[rows]
+    # weights that divide a dispersion say nothing of the number of observations
+    if (all(divided[rows])) count <- count / weighted_mean(count, object$model$weights[rows])
     n <- sum(count)
     mean <- matrix(moments[, , "mean"], nrow(moments))
     within <- drop(matrix(moments[, , "variance"], nrow(moments)) %*% count) / n
@@ -216,7 +218,7 @@ loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   }
   target <- training_target(object)
   check_observed(object, target, "loo_R2()")
-  if (any(target$size > 1)) {
+  if (any(trials_of(object, target) > 1)) {
     stop_galvi("argument", "loo_R2() is for responses without trials: use bayes_R2() or loo().")
   }
   cavity <- cavities(object)
@@ -224,6 +226,7 @@ loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   residual <- target$y - response_mean(object, cavity)
   ndraws <- check_whole(ndraws, "ndraws")
   shares <- matrix(stats::rgamma(ndraws * target$n, rep(target$weights, each = ndraws)), ndraws)
+  shares <- shares * rep(divisors_of(object, target), each = ndraws)
   shares <- shares / rowSums(shares)
   variance <- function(x) drop(shares %*% x^2) - drop(shares %*% x)^2
   1 - variance(residual) / variance(target$y)

@@ -114,11 +114,11 @@ check_observed <- function(fit, target, what) {
 response_residuals <- function(fit, target) {
   mean <- response_moment(fit, latent_marginals(fit, target), "mean")
   warn_overflow(fit, target, mean)
-  target$y / target$size - mean
+  target$y / trials_of(fit, target) - mean
 }
 
 pearson_residuals <- function(fit, target) {
-  # of the count; over size, of the proportion
+  # of the count; over the trials, of the proportion
   variance <- response_moment(fit, latent_marginals(fit, target), "variance", size = target$size)
   if (!all(is.finite(variance))) {
     stop_galvi("argument", sprintf(
@@ -126,7 +126,7 @@ pearson_residuals <- function(fit, target) {
       family_label(fit)
     ))
   }
-  sd <- sqrt(variance) / target$size
+  sd <- sqrt(variance) / trials_of(fit, target)
   sqrt(target$weights) * response_residuals(fit, target) / sd
 }
 
@@ -140,7 +140,7 @@ deviance_residuals <- function(fit, target) {
       "The family %s has no deviance: use type = \"quantile\" or \"pearson\".", family_label(fit)
     ))
   }
-  y <- target$y / target$size
+  y <- target$y / trials_of(fit, target)
   mean <- list(mu = response_moment(fit, marginals, "mean"))
   warn_overflow(fit, target, mean$mu)
   for (what in units$logs) mean[[what]] <- response_moment(fit, marginals, what)

@@ -136,6 +136,8 @@ predictor_view <- function(fit, k) {
   view$model$designs <- fit$model$designs[predictor_of(fit$model, k)$design]
   view$model$predictors <- list(predictor)
   view$model$offset <- fit$model$offset[, k, drop = FALSE]
+  # its parameter has no dispersion
+  view$model$size <- trials_of(fit, fit$model)
   view$posterior <- posterior_view(fit$posterior, k)
   if (!is.null(fit$states)) view$states <- lapply(fit$states, function(state) {
     state$posterior <- posterior_view(state$posterior, k)

@@ -48,7 +48,7 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
     set.seed(seed)
     state <- structure(seed, kind = as.list(RNGkind()))
   }
-  target <- draws_target(object, newdata, re_formula, !is.null(newdata) && tells_trials(object, newdata))
+  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
   kept <- kept_rows(target)
   complete <- which(!is.na(kept))
   classes <- if (is_counts(object)) response_levels(object)
@@ -104,7 +104,7 @@ as_response <- function(fit, target, y) {
   given <- stats::model.response(fit$data)
   if (is_censored(fit) || is_counts(fit)) return(y)
   if (is.matrix(given) && ncol(given) == 2L) {
-    return(`colnames<-`(cbind(y, target$size - y), colnames(given)))
+    return(`colnames<-`(cbind(y, trials_of(fit, target) - y), colnames(given)))
   }
   labels <- response_levels(fit)[y + 1]
   if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
@@ -112,7 +112,7 @@ as_response <- function(fit, target, y) {
   # without classes a logical response was read as 0 and 1
   if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
   if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
-  y <- y / target$size
+  y <- y / trials_of(fit, target)
   whole <- is.integer(given) && is_discrete(fit) && all(y <= .Machine$integer.max)
   if (whole) as.integer(y) else y
 }

@@ -82,7 +82,7 @@ block_size <- function(block) length(block$y)
 block_sums <- function(block) {
   terms <- unlist(block$designs, recursive = FALSE)
   place <- seq_along(block$y)
-  numbers <- c(block[c("y", "weights", "offset")], unlist(terms, recursive = FALSE))
+  numbers <- c(block[c("y", "size", "weights", "offset")], unlist(terms, recursive = FALSE))
   vapply(numbers, function(x) sum(place * x), 0)
 }
 

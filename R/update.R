@@ -114,8 +114,9 @@ weights.galvi <- function(object, type = "prior", ...) {
   refuse_dots(list(...), weights.galvi, "weights()")
   check_choice(type, "prior", "type")
   check_has_rows(object, "read the weights from the source")
-  if (inherits(object, "galvi_wide")) return(in_entries(object, object$model$weights))
-  stats::naresid(object$na.action, stats::setNames(object$model$weights, row.names(object$data)))
+  weights <- object$model$weights * divisors_of(object, object$model)
+  if (inherits(object, "galvi_wide")) return(in_entries(object, weights))
+  stats::naresid(object$na.action, stats::setNames(weights, row.names(object$data)))
 }
 
 #' @rdname galvi-accessors

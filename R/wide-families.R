@@ -42,7 +42,7 @@ mixed_likelihood <- function(family, design, registry, held) {
     same_units <- link_has(own, "same_units")
     response <- list(
       y = design$y[at], size = design$size[at], weights = design$weights[at],
-      modelled = if (same_units) design$y[at] - design$offset[at, 1L] else design$y[at] / design$size[at],
+      modelled = if (same_units) design$y[at] - design$offset[at, 1L] else design$y[at] / trials_of(design, design)[at],
       levels = design$levels[[i]]
     )
     item <- names(family$parts)[i]
@@ -58,9 +58,9 @@ mixed_likelihood <- function(family, design, registry, held) {
 
 #' Every column as its family reads it, new data with the fit's `levels`: list(y, size, weights: of the entries in
 #' order; levels: for a family with parts a list of them)
-#' @param units Names of the rows of Y.
+#' @param units Names of the rows of Y. @param counted Are the weights written as frequency()?
 #' @noRd
-read_columns <- function(Y, families, at, cells, weights, units, levels = NULL) {
+read_columns <- function(Y, families, at, cells, weights, units, levels = NULL, counted = FALSE) {
   own_weights <- if (is.null(weights)) NULL else weights[cells]
   units <- quote_row_names(units)
   if (is.null(families$part)) {
@@ -68,7 +68,7 @@ read_columns <- function(Y, families, at, cells, weights, units, levels = NULL) 
     own <- column_levels(Y$columns)
     if (!is.null(own)) y <- factor(y, own$levels, ordered = own$ordered)
     entry <- function(i) sprintf("%s, column `%s`,", units[at$unit[i]], names(Y$columns)[at$item[i]])
-    return(naming_rows(entry, family_response(families$family, y, own_weights, Y$name, levels)))
+    return(naming_rows(entry, family_response(families$family, y, own_weights, Y$name, levels, counted)))
   }
   read <- lapply(seq_along(Y$columns), function(j) {
     mine <- which(at$item == j)
@@ -77,7 +77,7 @@ read_columns <- function(Y, families, at, cells, weights, units, levels = NULL) 
     known <- if (!is.null(levels)) c(character(), levels[[j]])
     out <- naming_rows(
       function(i) units[at$unit[mine[i]]],
-      family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known)
+      family_response(family, Y$columns[[j]][at$unit[mine]], own_weights[mine], name, known, counted)
     )
     if (length(family_type(family)$latents(out$levels, family)) > 1L) stop_several_predictors(family, name)
     out
@@ -107,7 +107,7 @@ mixed_facts <- function(fit) {
   parts <- do.call(rbind, lapply(seq_along(fit$family$parts), function(i) facts_of(part_view(fit, i))))
   data.frame(
     type = "mixed", log_concave = all(parts$log_concave), conjugate = FALSE, closed_form = all(parts$closed_form),
-    discrete = all(parts$discrete), separable = TRUE, latents = 1L, classes = 0L
+    discrete = all(parts$discrete), separable = TRUE, divides_dispersion = FALSE, latents = 1L, classes = 0L
   )
 }
 

@@ -168,7 +168,7 @@ simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
       view <- fit_of_rows(view, rows)
       target <- training_target(view)
       y <- draw_response(view, target, eta[rows, , drop = FALSE])
-      if (has_classes(view)) y + 1 else y / target$size
+      if (has_classes(view)) y + 1 else y / trials_of(view, target)
     }))
   })
   structure(draws, names = paste0("sim_", seq_len(nsim)), seed = seed)

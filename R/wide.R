@@ -101,8 +101,8 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   for (j in seq_along(each)) {
     if (isTRUE(family_type(each[[j]])$second$always)) stop_several_predictors(each[[j]], names(each)[j])
   }
-  weights <- entry_values(args$weights, data, env, c(n, length(items)), "weights")
-  read <- read_columns(Y, families, at, cells, weights, units)
+  weights <- entry_values(weight_numbers(args$weights), data, env, c(n, length(items)), "weights")
+  read <- read_columns(Y, families, at, cells, weights, units, counted = counts_rows(args$weights))
   offset <- wide_offset(parts$offsets, args$offset, data, env, c(n, length(items)))
   frame <- long_frame(rows, at, units, items)
   frame[[wide_names[["response"]]]] <- read$y

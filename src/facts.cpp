@@ -114,6 +114,7 @@ Rcpp::List likelihood_facts() {
       .column("closed_form", [](const auto& l) { return l.closed_form; })
       .column("discrete", [](const auto& l) { return l.discrete; })
       .column("separable", [](const auto& l) { return l.separable; })
+      .column("divides_dispersion", [](const auto& l) { return l.divides_dispersion; })
       .column("latents", [](const auto& l) { return static_cast<int>(l.latents); })
       .column("classes", [](const auto& l) { return static_cast<int>(l.classes); })
       .frame();

@@ -22,7 +22,8 @@ InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, c
     const Vector r = model.data().y - model.prior_mean().col(k);
     for (Index n = 0; n < N; ++n) {
       const double weight = model.data().weight[n], eta = model.prior_mean()(n, k);
-      lambda[n] = weight == 0 ? 0 : weight / model.likelihood().conditional_variance(1, &eta);
+      const double noise = model.likelihood().conditional_variance(model.data().size[n], &eta);
+      lambda[n] = weight == 0 ? 0 : weight / noise;
     }
     double log_evidence;
     const SiteMean site_mean = model.solver(k).condition(lambda, r, log_evidence);

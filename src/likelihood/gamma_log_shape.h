@@ -14,23 +14,27 @@ class GammaKnownShape final : public GammaResponse {
   explicit GammaKnownShape(double shape) { set_shape(shape); }
 };
 
-/// y ~ Gamma with mean exp(eta_1) and shape exp(eta_2). Concave in eta_1 and in eta_2, not in both together.
+/// y ~ Gamma with mean exp(eta_1) and shape size exp(eta_2). Concave in eta_1 and in eta_2, not in both together.
 class GammaLogShape final : public SecondParameter {
  public:
   std::unique_ptr<Likelihood> given(double second) const override {
     return std::make_unique<GammaKnownShape>(positive_exp(second));
   }
-  // The expectation over eta_1 is a closed form; Stirling's error of exp(eta_2) has poles at a distance of pi.
-  Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {2.6, 1.0}}; }
+  // The expectation over eta_1 is a closed form; Stirling's error of the shape has poles at a distance of pi.
+  Nesting nesting(const Datum& datum, const double*, const double*) const override {
+    return {1, {2.6, 1.0, -std::log(datum.size)}};
+  }
   // Var[log y | eta] is about 1 / shape. From a tiny shape on, where log p is linear in eta_2, steps are
   // short.
   double second_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -2.0;
-    return std::max(least, -2.0 * std::log(std::hypot(std::log(datum.y) - mean, std::sqrt(variance))));
+    const double log_shape = -2.0 * std::log(std::hypot(std::log(datum.y) - mean, std::sqrt(variance)));
+    return std::max(least, log_shape) - std::log(datum.size);
   }
   NoiseForm noise_form() const override { return NoiseForm::inverse; }
   bool log_concave() const override { return false; }
   bool concave_in_each() const override { return true; }
+  bool divides_dispersion() const override { return true; }
 };
 
 }  // namespace galvi

@@ -9,20 +9,20 @@
 
 namespace galvi {
 
-/// Mean exp(eta), shape a:  log p(y | eta) = a log a - log Gamma(a) + (a - 1) log y - a eta - a y exp(-eta),
+/// Mean exp(eta), shape a = size times that of the family:  log p(y | eta) = a log a - log Gamma(a) + (a - 1) log y - a eta - a y exp(-eta),
 /// y > 0. With d = log y - eta this is constant - log y + a (1 + d - exp(d)), without cancellation: constant
 /// = log(a) / 2 - log(2 pi) / 2 - (the remainder of Stirling's formula for log Gamma(a)).
 class GammaResponse : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_y = std::log(datum.y), d = log_y - *eta;
-    return constant_ - log_y + shape_ * (d - std::expm1(d));
+    return constant(datum) - log_y + shape(datum) * (d - std::expm1(d));
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double log_y = std::log(datum.y), d = log_y - eta;
-    const double rise = std::expm1(d), rate = shape_ * std::exp(d);
-    out[0] = constant_ - log_y + shape_ * (d - rise);
-    out[1] = shape_ * rise;
+    const double a = shape(datum), rise = std::expm1(d), rate = a * std::exp(d);
+    out[0] = constant(datum) - log_y + a * (d - rise);
+    out[1] = a * rise;
     out[2] = out[4] = -rate;
     out[3] = rate;
   }
@@ -31,26 +31,30 @@ class GammaResponse : public LogLink<Likelihood> {
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
     const double log_y = std::log(datum.y), d = log_y - mean;
-    const double rise = std::expm1(d + 0.5 * variance), rate = shape_ * std::exp(d + 0.5 * variance);
+    const double a = shape(datum), rise = std::expm1(d + 0.5 * variance), rate = a * std::exp(d + 0.5 * variance);
     return PointExpectation{
-        constant_ - log_y + shape_ * (d - rise), shape_ * rise, -0.5 * rate, -rate, 0.5 * rate, -0.25 * rate};
+        constant(datum) - log_y + a * (d - rise), a * rise, -0.5 * rate, -rate, 0.5 * rate, -0.25 * rate};
   }
   bool has_closed_form() const override { return true; }
   // f* = constant - log y + a (1 + log y) + lambda (log(lambda / (a y)) - 1), alpha = lambda - a
   bool has_fenchel_conjugate() const override { return true; }
-  DualLine dual_line(const Datum&) const override { return DualLine::in_lambda(-shape_, 1.0, infinity); }
+  DualLine dual_line(const Datum& datum) const override {
+    return DualLine::in_lambda(-shape(datum), 1.0, infinity);
+  }
   PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
-    const double log_y = std::log(datum.y), ratio = std::log(x / shape_);
-    return {constant_ - log_y + (shape_ - x) * (1.0 + log_y) + x * ratio, ratio - log_y, 1.0 / x};
+    const double a = shape(datum), log_y = std::log(datum.y), ratio = std::log(x / a);
+    return {constant(datum) - log_y + (a - x) * (1.0 + log_y) + x * ratio, ratio - log_y, 1.0 / x};
   }
   bool log_concave() const override { return true; }
+  bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
 
-  double conditional_variance(double /*size*/, const double* eta) const override {
-    return std::exp(2.0 * *eta) / shape_;
+  double conditional_variance(double size, const double* eta) const override {
+    return std::exp(2.0 * *eta) / (size * shape_);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
-    return datum.y > 0.0 ? lower_gamma(shape_, shape_ * std::exp(std::log(datum.y) - *eta)) : 0.0;
+    const double a = shape(datum);
+    return datum.y > 0.0 ? lower_gamma(a, a * std::exp(std::log(datum.y) - *eta)) : 0.0;
   }
   // -d P(Y <= y | eta) / d eta = y p(y | eta)
   std::optional<Crossing> crossing(const Datum&) const override { return Crossing{}; }
@@ -64,14 +68,22 @@ class GammaResponse : public LogLink<Likelihood> {
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
-    return std::exp(2.0 * (mean + variance)) / shape_;
+  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
+    return std::exp(2.0 * (mean + variance)) / (size * shape_);
   }
 
  protected:
   void set_shape(double shape) {
     shape_ = shape;
-    constant_ = 0.5 * std::log(shape) - log_sqrt_2pi - stirling_error(shape);
+    constant_ = constant_of(shape);
+  }
+  double shape() const { return shape_; }
+
+ private:
+  static double constant_of(double a) { return 0.5 * std::log(a) - log_sqrt_2pi - stirling_error(a); }
+  double shape(const Datum& datum) const { return datum.size * shape_; }
+  double constant(const Datum& datum) const {
+    return datum.size == 1.0 ? constant_ : constant_of(shape(datum));
   }
   double shape_ = 1.0, constant_ = -1.0;
 };

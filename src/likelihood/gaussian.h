@@ -9,7 +9,7 @@
 
 namespace galvi {
 
-/// log p(y | eta) = -log(2 pi variance) / 2 - (y - eta)^2 / (2 variance).
+/// log p(y | eta) = -log(2 pi noise) / 2 - (y - eta)^2 / (2 noise),   noise = variance / size.
 /// variance = 0 (interpolation) is legal for densities of new data; it has no expectation, as exact inference
 /// needs none.
 class Gaussian final : public IdentityLink {
@@ -31,21 +31,21 @@ class Gaussian final : public IdentityLink {
   }
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return density(datum.y - *eta, variance_);
+    return density(datum.y - *eta, noise(datum.size));
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     require_noise();
     out[0] = log_density(datum, &eta);
-    out[1] = (datum.y - eta) / variance_;
-    out[2] = -1.0 / variance_;
+    out[1] = (datum.y - eta) / noise(datum.size);
+    out[2] = -1.0 / noise(datum.size);
     out[3] = out[4] = 0.0;
   }
   Smoothness smoothness() const override { return {infinity, 0.0}; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
                                               double variance) const override {
     require_noise();
-    const double precision = 1.0 / variance_;
-    return PointExpectation{density(datum.y - mean, variance_) - 0.5 * variance * precision,
+    const double precision = 1.0 / noise(datum.size);
+    return PointExpectation{density(datum.y - mean, noise(datum.size)) - 0.5 * variance * precision,
                             (datum.y - mean) * precision,
                             -0.5 * precision,
                             -precision,
@@ -53,44 +53,44 @@ class Gaussian final : public IdentityLink {
                             0.0};
   }
   bool has_closed_form() const override { return true; }
-  // lambda = 1 / variance is fixed and alpha free: f* = variance alpha^2 / 2 - y alpha - log(2 pi variance) /
-  // 2
+  // lambda = 1 / noise is fixed and alpha free: f* = noise alpha^2 / 2 - y alpha - log(2 pi noise) / 2
   bool has_fenchel_conjugate() const override { return true; }
-  DualLine dual_line(const Datum&) const override {
+  DualLine dual_line(const Datum& datum) const override {
     require_noise();
-    return {0.0, 1.0, 1.0 / variance_, 0.0, -infinity, infinity};
+    return {0.0, 1.0, 1.0 / noise(datum.size), 0.0, -infinity, infinity};
   }
   PointConjugate fenchel_conjugate(const Datum& datum, double x) const override {
-    return {x * (0.5 * variance_ * x - datum.y) - log_sqrt_2pi - 0.5 * std::log(variance_),
-            variance_ * x - datum.y, variance_};
+    const double own = noise(datum.size);
+    return {x * (0.5 * own * x - datum.y) - log_sqrt_2pi - 0.5 * std::log(own), own * x - datum.y, own};
   }
   bool log_concave() const override { return true; }
   bool conjugate() const override { return true; }
+  bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override { return variance_; }
+  double conditional_variance(double size, const double* /*eta*/) const override { return noise(size); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
-    return cdf(datum.y - *eta, variance_);
+    return cdf(datum.y - *eta, noise(datum.size));
   }
 
-  // y ~ N(mean, variance + noise variance)
-  std::optional<double> predictive_noise(double, double, double) const override { return variance_; }
+  // y ~ N(mean, variance + noise)
+  std::optional<double> predictive_noise(double size, double, double) const override { return noise(size); }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
-    return density(datum.y - mean, variance + variance_);
+    return density(datum.y - mean, variance + noise(datum.size));
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
-    const double residual = datum.y - mean, v = variance + variance_;
+    const double residual = datum.y - mean, v = variance + noise(datum.size);
     const double lower = cdf(residual, v);
     return Tails{lower, v > 0.0 ? cdf(-residual, v) : 1.0 - lower};
   }
-  std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
+  std::optional<double> predictive_quantile(double size, double mean, double variance,
                                             double probability) const override {
-    const double sd = std::sqrt(variance + variance_);
+    const double sd = std::sqrt(variance + noise(size));
     return sd > 0.0 ? mean + sd * normal_quantile(probability) : mean;
   }
 
-  // d log p / d variance = ((y - eta)^2 / variance - 1) / (2 variance)
+  // d log p / d variance = ((y - eta)^2 / noise - 1) / (2 variance)
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const double known = 0.0;
     add_expected_gradient(datum, eta, &known, weight, gradient);
@@ -99,7 +99,7 @@ class Gaussian final : public IdentityLink {
                              VectorRef gradient) const override {
     if (variance_ == 0.0) return true;  // noise-free observations: the variance is fixed
     const double residual = datum.y - *mean, square = residual * residual + *variance;
-    gradient[position_] += weight * (square / variance_ - 1.0) / (2.0 * variance_);
+    gradient[position_] += weight * (square / noise(datum.size) - 1.0) / (2.0 * variance_);
     return true;
   }
   bool has_hyper() const override { return true; }
@@ -113,6 +113,7 @@ class Gaussian final : public IdentityLink {
     if (variance == 0.0) return residual >= 0.0 ? 1.0 : 0.0;
     return normal_cdf(residual / std::sqrt(variance));
   }
+  double noise(double size) const { return variance_ / size; }
   void require_noise() const {
     if (variance_ == 0.0) {
       throw std::domain_error("gaussian: with `variance` = 0 only exact inference is defined");

@@ -11,7 +11,7 @@
 
 namespace galvi {
 
-/// y ~ N(eta, exp(2 s)) for a known s, in logarithms, so that exp(2 s) may overflow.   K = 1
+/// y ~ N(eta, exp(2 s) / size) for a known s, in logarithms, so that exp(2 s) may overflow.   K = 1
 class GaussianKnownSd final : public IdentityLink {
  public:
   explicit GaussianKnownSd(double log_sd) : log_sd_(log_sd) {}
@@ -20,7 +20,7 @@ class GaussianKnownSd final : public IdentityLink {
     return *predictive_log_density(datum, *eta, 0.0);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    const double precision = std::exp(-2.0 * log_sd_);
+    const double precision = datum.size * std::exp(-2.0 * log_sd_);
     out[0] = log_density(datum, &eta);
     out[1] = (datum.y - eta) * precision;
     out[2] = -precision;
@@ -28,10 +28,11 @@ class GaussianKnownSd final : public IdentityLink {
   }
   Smoothness smoothness() const override { return {infinity, 0.0}; }
   bool log_concave() const override { return true; }
+  bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
-    return std::exp(2.0 * log_sd_);
+  double conditional_variance(double size, const double* /*eta*/) const override {
+    return std::exp(2.0 * log_sd_) / size;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return predictive_tails(datum, *eta, 0.0)->lower;
@@ -41,25 +42,27 @@ class GaussianKnownSd final : public IdentityLink {
   }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
-    const double half = log_sd(variance), z = std::exp(std::log(std::fabs(datum.y - mean)) - half);
+    const double half = log_sd(variance, datum.size), z = std::exp(std::log(std::fabs(datum.y - mean)) - half);
     return -log_sqrt_2pi - half - 0.5 * z * z;
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
-    const double z = std::exp(std::log(std::fabs(datum.y - mean)) - log_sd(variance));
+    const double scale = log_sd(variance, datum.size), z = std::exp(std::log(std::fabs(datum.y - mean)) - scale);
     const Tails above{normal_cdf(z), normal_cdf(-z)};
     return datum.y < mean ? Tails{above.upper, above.lower} : above;
   }
 
  private:
-  // log sqrt(variance + exp(2 s))
-  double log_sd(double variance) const {
-    const double other = 0.5 * std::log(variance), top = std::max(log_sd_, other);
-    return top + 0.5 * std::log1p(std::exp(-2.0 * std::fabs(log_sd_ - other)));
+  // log sqrt(variance + exp(2 s) / size)
+  double log_sd(double variance, double size) const {
+    const double own = log_sd_ - 0.5 * std::log(size), other = 0.5 * std::log(variance);
+    const double top = std::max(own, other);
+    return top + 0.5 * std::log1p(std::exp(-2.0 * std::fabs(own - other)));
   }
   double log_sd_;
 };
 
-/// y ~ N(eta_1, exp(2 eta_2)):  log p(y | eta) = -log(2 pi) / 2 - eta_2 - (y - eta_1)^2 exp(-2 eta_2) / 2.
+/// y ~ N(eta_1, exp(2 s)), s = eta_2 - log(size) / 2:
+///   log p(y | eta) = -log(2 pi) / 2 - s - (y - eta_1)^2 exp(-2 s) / 2.
 /// Concave in eta_1 and in eta_2, not in both together.
 class GaussianLogSd final : public SecondParameter {
  public:
@@ -67,18 +70,20 @@ class GaussianLogSd final : public SecondParameter {
     return std::make_unique<GaussianKnownSd>(second);
   }
   double second_of(const Datum& datum, double mean, double variance) const override {
-    return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
+    return std::log(std::hypot(datum.y - mean, std::sqrt(variance))) + 0.5 * std::log(datum.size);
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }
 
   bool has_closed_form() const override { return true; }
   void add_closed_form(const Datum& datum, const double* mean, const double* variance,
                        RowExpectation& out) const override {
-    ScaledLoss::add_gaussian(-log_sqrt_2pi, datum.y, mean, variance, out);
+    const double shifted[2] = {mean[0], mean[1] - 0.5 * std::log(datum.size)};
+    ScaledLoss::add_gaussian(-log_sqrt_2pi, datum.y, shifted, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 2.0}}; }
   bool log_concave() const override { return false; }
   bool concave_in_each() const override { return true; }
+  bool divides_dispersion() const override { return true; }
 };
 
 }  // namespace galvi

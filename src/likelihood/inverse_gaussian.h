@@ -11,7 +11,7 @@
 
 namespace galvi {
 
-/// Mean exp(eta), variance phi exp(3 eta), phi = dispersion: with d = log y - eta
+/// Mean exp(eta), variance phi exp(3 eta), phi = dispersion / size: with d = log y - eta
 ///   log p(y | eta) = -log(2 pi phi y^3) / 2 - w (exp(d) - 1)^2,   w = 1 / (2 phi y),
 /// which is convex where the mean is more than 2 y.
 class InverseGaussian final : public LogLink<Likelihood> {
@@ -52,28 +52,29 @@ class InverseGaussian final : public LogLink<Likelihood> {
             2.0 * w * bend,         -w * moments.difference(4.0),       0.5 * w * moments.difference(8.0)};
   }
   bool log_concave() const override { return false; }
+  bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
 
-  double conditional_variance(double /*size*/, const double* eta) const override {
-    return dispersion_ * std::exp(3.0 * *eta);
+  double conditional_variance(double size, const double* eta) const override {
+    return phi(size) * std::exp(3.0 * *eta);
   }
   // Phi(z (x - 1)) + exp(2 / (phi mean)) Phi(-z (x + 1)), x = y / mean, z = 1 / sqrt(phi y): with Mills' ratio
   // R the second term is phi(z (x - 1)) R(z (x + 1)).
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (!(datum.y > 0.0)) return 0.0;
     const double log_y = std::log(datum.y), d = log_y - *eta;
-    const double z = std::exp(-0.5 * (std::log(dispersion_) + log_y));  // where phi y underflows, too
+    const double z = std::exp(-0.5 * (std::log(phi(datum.size)) + log_y));  // where phi y underflows, too
     const double at = z * std::expm1(d), far = z * (std::exp(d) + 1.0);
     return std::min(1.0, normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi));
   }
   bool discrete() const override { return false; }
   Support support(double /*size*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
-    return dispersion_ * std::exp(3.0 * mean + 4.5 * variance);
+  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
+    return phi(size) * std::exp(3.0 * mean + 4.5 * variance);
   }
 
-  // d log p / d phi = (2 w (exp(d) - 1)^2 - 1) / (2 phi)
+  // d log p / d dispersion = (2 w (exp(d) - 1)^2 - 1) / (2 dispersion)
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const double known = 0.0;
     add_expected_gradient(datum, eta, &known, weight, gradient);
@@ -105,9 +106,10 @@ class InverseGaussian final : public LogLink<Likelihood> {
     }
     double a, b, rise, log_ratio, spread;
   };
-  double weight(const Datum& datum) const { return 0.5 / (dispersion_ * datum.y); }
+  double weight(const Datum& datum) const { return 0.5 / (phi(datum.size) * datum.y); }
+  double phi(double size) const { return dispersion_ / size; }
   double constant(const Datum& datum) const {
-    return -log_sqrt_2pi - 0.5 * std::log(dispersion_) - 1.5 * std::log(datum.y);
+    return -log_sqrt_2pi - 0.5 * std::log(phi(datum.size)) - 1.5 * std::log(datum.y);
   }
 
   PositiveParameter parameter_;

@@ -11,7 +11,7 @@
 
 namespace galvi {
 
-/// Mean exp(eta_1), variance exp(3 eta_1 - eta_2). Concave in eta_2, not in eta_1.
+/// Mean exp(eta_1), variance exp(3 eta_1 - eta_2) / size. Concave in eta_2, not in eta_1.
 class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
  public:
   explicit InverseGaussianLogShape(const LikelihoodSpec& spec) : LogParameter<InverseGaussian, -1>(spec) {}
@@ -19,7 +19,7 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
   bool has_closed_form() const override { return true; }
   void add_closed_form(const Datum& datum, const double* mean, const double* variance,
                        RowExpectation& out) const override {
-    const ScaledLoss form{-log_sqrt_2pi - 1.5 * std::log(datum.y), 0.5, 1.0};
+    const ScaledLoss form{-log_sqrt_2pi - 1.5 * std::log(datum.y) + 0.5 * std::log(datum.size), 0.5, 1.0};
     form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
@@ -27,7 +27,8 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
   double second_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -1.0;
     const double log_y = std::log(datum.y);
-    return log_y + std::max(least, -2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance))));
+    const double log_shape = -2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance)));
+    return log_y - std::log(datum.size) + std::max(least, log_shape);
   }
   NoiseForm noise_form() const override { return NoiseForm::inverse; }
 };

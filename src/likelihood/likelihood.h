@@ -12,9 +12,10 @@
 
 namespace galvi {
 
-/// One response. `size` is the number of trials of a binomial count and 1 otherwise; for a response with
-/// classes y is the class, 0, 1, .. A censored response is known to lie in (y, upper], and a truncated one
-/// was observed only because it exceeds `entry`.
+/// One response. `size` is how many trials y counts in a binomial likelihood; how many measurements it is the
+/// mean of (any positive number) where a likelihood divides its dispersion by that, see divides_dispersion();
+/// and 1 elsewhere. For a response with classes y is the class, 0, 1, .. A censored response is known to lie in
+/// (y, upper], and a truncated one was observed only because it exceeds `entry`.
 struct Datum {
   double y;
   double size;
@@ -219,6 +220,8 @@ class Likelihood {
   virtual bool separable() const { return latents() == 1 || standard_function() != nullptr; }
   /// log p is quadratic in eta: inference is exact in one step.
   virtual bool conjugate() const { return false; }
+  /// That of an exponential dispersion model, where the dispersion of a row is divided by its `size`.
+  virtual bool divides_dispersion() const { return false; }
   /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
   /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
@@ -232,7 +235,7 @@ class Likelihood {
   /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
 
-  /// E[y | eta] and Var[y | eta] of a new response with `size` trials, where y is a number.
+  /// E[y | eta] and Var[y | eta] of a new response of this `size` (see Datum), where y is a number.
   virtual double conditional_mean(double size, const double* eta) const = 0;
   virtual double conditional_variance(double size, const double* eta) const = 0;
   /// P(Y <= y | eta).
@@ -301,6 +304,7 @@ struct LikelihoodFacts {
   bool closed_form;
   bool discrete;
   bool separable;
+  bool divides_dispersion;
   Index latents, classes;  // of the example; classes are 0 where the response is a number
 };
 std::vector<LikelihoodFacts> likelihood_facts();

@@ -20,6 +20,7 @@ class LogParameter : public SecondParameter {
     return out;
   }
   bool log_concave() const override { return false; }
+  bool divides_dispersion() const override { return prototype_.divides_dispersion(); }
 
  protected:
   Base prototype_;

@@ -146,7 +146,7 @@ std::vector<LikelihoodFacts> likelihood_facts() {
     const auto likelihood = entry.make(entry.example);
     facts.push_back({entry.type, entry.example, likelihood->log_concave(), likelihood->conjugate(),
                      likelihood->has_closed_form(), likelihood->discrete(), likelihood->separable(),
-                     likelihood->latents(), likelihood->classes()});
+                     likelihood->divides_dispersion(), likelihood->latents(), likelihood->classes()});
   }
   return facts;
 }

@@ -12,7 +12,7 @@
 
 namespace galvi {
 
-/// Mean m = exp(eta), variance phi m^p, phi = dispersion, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
+/// Mean m = exp(eta), variance phi m^p, phi = dispersion / size, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
 ///   log p(y | eta) = -w [(exp((1-p) d) - 1) / (p-1) + (exp((2-p) d) - 1) / (2-p)] + log p(y | log y),
 ///   log p(0 | eta) = -exp((2-p) eta) / ((2-p) phi).
 /// It is the sum of a Poisson number, of mean exp((2-p) eta) / ((2-p) phi), of gamma variables of shape
@@ -45,19 +45,20 @@ class Tweedie final : public LogLink<Likelihood> {
     return out;
   }
   bool log_concave() const override { return true; }
+  bool divides_dispersion() const override { return true; }
   // No response at all: half of one is expected.
   double starting_eta(const Datum& datum) const override {
     if (datum.y > 0.0) return std::log(datum.y);
-    return std::clamp(std::log(0.5 * up_ * dispersion_) / up_, -30.0, 30.0);
+    return std::clamp(std::log(0.5 * up_ * phi(datum.size)) / up_, -30.0, 30.0);
   }
 
-  double conditional_variance(double /*size*/, const double* eta) const override {
-    return dispersion_ * std::exp(power_ * *eta);
+  double conditional_variance(double size, const double* eta) const override {
+    return phi(size) * std::exp(power_ * *eta);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 0.0) return 0.0;
-    const double rate = std::exp(up_ * *eta) / (up_ * dispersion_);
-    const double scale = dispersion_ * down_ * std::exp(down_ * *eta);
+    const double own = phi(datum.size), rate = std::exp(up_ * *eta) / (up_ * own);
+    const double scale = own * down_ * std::exp(down_ * *eta);
     if (!(rate < infinity && scale < infinity)) return 0.0;
     return compound_poisson_cdf(datum.y > 0.0 ? datum.y / scale : 0.0, rate, up_ / down_);
   }
@@ -65,8 +66,8 @@ class Tweedie final : public LogLink<Likelihood> {
   Support support(double /*size*/) const override { return {0.0, infinity}; }
   bool mass_at_lowest() const override { return true; }
 
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
-    return dispersion_ * std::exp(power_ * (mean + 0.5 * power_ * variance));
+  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
+    return phi(size) * std::exp(power_ * (mean + 0.5 * power_ * variance));
   }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
@@ -85,6 +86,7 @@ class Tweedie final : public LogLink<Likelihood> {
   double power() const { return power_; }
 
  private:
+  double phi(double size) const { return dispersion_ / size; }
   static double power_of(const LikelihoodSpec& spec) {
     const auto entry = spec.constants.find("power");
     if (entry == spec.constants.end() || !(entry->second > 1.0 && entry->second < 2.0))
@@ -93,7 +95,7 @@ class Tweedie final : public LogLink<Likelihood> {
   }
   /// E log p(y | eta) - log p(y | log y): two log-normal means.
   PointExpectation kernel(const Datum& datum, double mean, double variance) const {
-    const double y = datum.y, log_y = y > 0.0 ? std::log(y) : 0.0, w = std::exp(up_ * log_y) / dispersion_;
+    const double y = datum.y, log_y = y > 0.0 ? std::log(y) : 0.0, w = std::exp(up_ * log_y) / phi(datum.size);
     const double d = mean - log_y, rise = up_ * d + 0.5 * up_ * up_ * variance, b = w * std::exp(rise);
     if (!(y > 0.0)) {
       return {-b / up_, -b, -0.5 * up_ * b, -up_ * b, -0.5 * up_ * up_ * b, -0.25 * up_ * up_ * up_ * b};
@@ -108,7 +110,7 @@ class Tweedie final : public LogLink<Likelihood> {
             -0.25 * (down_ * down_ * down_ * a + up_ * up_ * up_ * b)};
   }
   double rate_at(const Datum& datum) const {
-    return std::exp(up_ * std::log(datum.y)) / (up_ * dispersion_);
+    return std::exp(up_ * std::log(datum.y)) / (up_ * phi(datum.size));
   }
   CompoundPoissonDensity series(const Datum& datum) const {
     return CompoundPoissonDensity(datum.y, rate_at(datum), up_ / down_);
