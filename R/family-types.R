@@ -65,7 +65,8 @@ family_types <- once(function() {
     ),
     Gamma = list(
       links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(shape = positive(shape_start, per_weight = -1)), refused = c(inverse = "its mean could turn negative"),
+      parameters = list(shape = positive(shape_start, per_weight = -1)),
+      refused = c(inverse = "its mean could turn negative"),
       second = second_parameter("shape", "log", "gamma_log_shape", "shape", per_weight = -1)
     ),
     inverse.gaussian = list(

@@ -43,6 +43,20 @@
 #' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
 #'
+#' @section Weights:
+#' `weights` mean what they mean in [stats::lm()], [stats::glm()], `mgcv::gam()` and `lme4::lmer()`:
+#' * For [gaussian()], [Gamma()], [inverse.gaussian()] and [tweedie()] responses the dispersion of a row is divided by
+#'   its weight, as for a mean of that many measurements: Var\[y | eta\] is sigma^2 / w for `gaussian()`. Weights have
+#'   no unit then: ten times as large ones change `sigma()` alone, by sqrt(10).
+#' * A proportion as response of [binomial()] needs its numbers of trials as weights.
+#' * Elsewhere, and with a `survival::Surv()` response, they multiply the log likelihood of the row.
+#'
+#' `weights = frequency(n)` says in every family that each row stands for n rows, as in a table of counts. The word is
+#' understood inside this argument only. A row of weight 0 is not used, but predicted.
+#'
+#' New responses have the weights of their rows: of the observations in `simulate()` or `predict(fit, interval =
+#' "prediction")`, of `newdata` if it has the variables of `weights`, else 1.
+#'
 #' @section Priors of fixed effects:
 #' The default prior is weak, and it depends on the space of the columns alone: the same model with a variable in other
 #' units or with another origin, with other contrasts or reference levels, with raw or orthogonal polynomials, or with
@@ -54,8 +68,9 @@
 #' [asymmetric_laplace()], which are robust against outliers, s is the median absolute deviation [mad()]. With a log
 #' link m = log(mean(y / exp(offset))) and s = 1, with other links m = 0 and s = 1. Directions in which the columns do
 #' not vary, because they depend on each other or because there are more columns than rows, have the prior of
-#' independent slopes `normal(0, 10 s / sd(x_j))`. A row of weight 2 counts as two rows here and in the
-#' starting values of hyperparameters; where all weights sum to 1 or less, each row counts once.
+#' independent slopes `normal(0, 10 s / sd(x_j))`. Weights that multiply the log likelihood count as rows here and in the
+#' starting values of hyperparameters (where all sum to 1 or less, each row counts once); weights that divide a
+#' dispersion do not.
 #'
 #' A prior that you give is the prior of the coefficient that is printed: `intercept` is the value at x = 0. `at_means`
 #' is a prior of the linear predictor at the means of the columns instead, as brms and rstanarm have it.
@@ -98,9 +113,8 @@
 #'   from the data.
 #' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()] for all slopes, or a named
 #'   list; see the section on priors in [galvi()], and [priors].
-#' @param weights Non-negative numbers that multiply the log likelihood of each row: a row of weight 2 counts as two
-#'   rows. With a proportion as binomial response they are the numbers of trials, as in [stats::glm()]. Evaluated in
-#'   `data` and then in the environment of the formula, as are `offset` and `subset`.
+#' @param weights Non-negative numbers, one for each row; see the section on weights. `frequency(n)`: each row stands
+#'   for n rows. Evaluated in `data` and then in the environment of the formula, as are `offset` and `subset`.
 #' @param offset A known part of eta, on the scale of the linear predictor: a numeric vector, or for multi-class
 #'   families also a matrix with one column per linear predictor.
 #' @param subset The rows to use: an expression in the columns of `data` such as `x > 2`, or row numbers.

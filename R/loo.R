@@ -16,8 +16,9 @@
 #' families it is an approximation, because the sites of the other observations would change a little (Vehtari et al.
 #' 2016). With `hyper = "integrate"` the weights of the hyperparameter values are those without the observation.
 #'
-#' A row of weight w > 1 stands for w observations, which are left out one at a time; a row of weight below 1 is left
-#' out as a whole. A binomial row with several trials is one observation. `loo::loo_compare()` counts each row as one
+#' Where weights multiply the log likelihood, a row of weight w > 1 stands for w observations, which are left out one at
+#' a time; a row of weight below 1 is left out as a whole. Elsewhere, and for binomial rows with several trials, a row
+#' is one observation. `loo::loo_compare()` counts each row as one
 #' observation; [anova()][anova.galvi] accounts for weights.
 #'
 #' If only the observation itself determines its linear predictor, as can be the case with flat priors or with

@@ -4,8 +4,8 @@
 #' The model list
 #'
 #' With N rows and K latent values per row:
-#' * `y`, `size` (trials of a count, or what divides the dispersion of a row; 1 elsewhere), `weights` (which multiply the
-#'   log likelihood): N numbers each; `offset`: N x K.
+#' * `y`, `size` (trials of a count, or what divides the dispersion of a row; 1 elsewhere), `weights` (which multiply
+#'   the log likelihood): N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 for a survival object (R/family-survival.R); then `y` is used in plots only.
 #' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.

@@ -8,8 +8,8 @@
 #' values and ranges of hyperparameters. `contribution()` returns the sums over rows that inference needs.
 #'
 #' Each step is computed from the result of the previous one. A weight that you change in the design also affects
-#' default priors and starting values, as if it had been given to `galvi()`; a weight that you change in the model does
-#' not.
+#' default priors and starting values, as if it had been given to `galvi()` as `frequency()`; a weight that you change
+#' in the model does not.
 #'
 #' @inheritParams galvi
 #' @param design The value of `galvi_design()`.
@@ -25,7 +25,8 @@
 #'   \item{`formula`, `family`}{as given.}
 #'   \item{`data`}{the model frame.}
 #'   \item{`y`, `size`, `weights`}{N numbers each: the response as the likelihood uses it (classes are 0, 1, ... in the
-#'     order of `levels`), the trials of binomial responses (1 otherwise) and the weights.}
+#'     order of `levels`); the trials of binomial responses, or the weights that divide the dispersion (1 otherwise);
+#'     and the weights that multiply the log likelihood.}
 #'   \item{`offset`}{N x K matrix.}
 #'   \item{`levels`, `latents`}{levels of the response and names of the linear predictors, or NULL.}
 #'   \item{`parts`, `args`}{the parsed formula, and the expressions of `weights`, `offset` and `subset`.}

@@ -88,8 +88,8 @@
 #' With `by` there is a panel for each level of a variable, or for each quarter of the rows in the order of a number. It
 #' shows misfit that cancels out over all rows.
 #'
-#' Residuals of discrete and censored responses are randomised, so call [set.seed()] first. A row of weight 2 counts
-#' as two residuals.
+#' Residuals of discrete and censored responses are randomised, so call [set.seed()] first. A row that stands for
+#' two, by `weights = frequency(2)`, counts as two residuals.
 #'
 #' @section Predictive checks:
 #' Responses drawn from the posterior predictive distribution, next to those observed in the rows of the fit or of

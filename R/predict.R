@@ -23,7 +23,8 @@
 #'   former is also the probability of exceeding a threshold.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
-#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Likewise,
+#' where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`) or for a probability given
 #' eta (`"survival"`, `"cdf"`); a prediction interval is for a new response. Both have equal tails. Responses with

@@ -151,7 +151,8 @@ observation_variance <- function(fit, mean, groups) {
 #' `loo_R2()` is 1 - Var(e) / Var(y), where e is the error of the leave-one-out prediction of y ([loo()][loo.galvi]),
 #' with Bayesian bootstrap weights. It does not rise with the number of parameters and can be negative.
 #'
-#' A row of weight w counts as w observations. A binomial response with trials counts as one observation per trial;
+#' A row of weight w counts as w observations; where weights divide a dispersion they weigh the squares, as in
+#' `summary(lm(weights = w))`. A binomial response with trials counts as one observation per trial;
 #' `loo_R2()` does not support it. Hyperparameters are fixed at their estimates, unless the fit has
 #' `hyper = "integrate"`.
 #' @param object A fit of [galvi()].

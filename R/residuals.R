@@ -6,8 +6,8 @@
 #' With the predictive mean mu = E\[y\] and the weight w of a row (times the number of trials, for proportions),
 #' residuals are
 #' * `"response"`: y - mu. A binary response counts as 0 or 1, successes in trials as a proportion.
-#' * `"pearson"`: sqrt(w) (y - mu) / sd(y), with the standard deviation of the predictive distribution, where that is
-#'   finite.
+#' * `"pearson"`: (y - mu) / sd(y), with the standard deviation of the predictive distribution, where that is finite;
+#'   times sqrt(w) where weights multiply the log likelihood. Weights that divide a dispersion are part of sd(y).
 #' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, 2 w times the
 #'   difference between the largest possible log likelihood of y and the log likelihood at mu. This is the deviance of
 #'   [glm()] for its families (without the dispersion). It is also defined for [exponential()], [negbinomial()],

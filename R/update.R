@@ -25,7 +25,8 @@
 #'   \item{`model.frame()`}{the data used: a data frame with all variables, including weights and offset.}
 #'   \item{`model.matrix()`}{the design matrix of the fixed effects, with a column for each element of
 #'     [coef()][coef.galvi], as for [stats::lm()].}
-#'   \item{`weights()`}{a number per observation; trials of binomial responses are not included.}
+#'   \item{`weights()`}{the weights as given, a number per observation (n of `frequency(n)`); trials of binomial
+#'     responses are not included.}
 #'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
 #'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
 #'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`. 1

@@ -25,7 +25,8 @@
 #' ncol(Y))` is factor analysis; families of different kinds give factor analysis of mixed data.
 #'
 #' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
-#' columns that are proportions, weights are the numbers of trials.
+#' columns that are proportions, weights are the numbers of trials. What weights mean depends on the family of the
+#' column, see [galvi()].
 #'
 #' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
 #' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.

@@ -1,19 +1,22 @@
 # One example of every registered likelihood: its parameters by the names that C++ asks for, and legal
 # responses. `latents` and `constants` where there are several latent values. One without an entry here, or
-# (with one latent value) in reference_log_density, fails the tests that loop over likelihood_facts().
+# (with one latent value) in reference_log_density, fails the tests that loop over likelihood_facts(). Where a dispersion
+# is divided by `size`, sizes are anything.
 likelihood_example <- function(y, size = rep(1, length(y)), parameters = list(), constants = NULL,
                                latents = NULL) {
   list(y = y, size = size, parameters = parameters, hyper = as.numeric(unlist(parameters)),
        constants = constants, latents = latents)
 }
 likelihood_examples <- list(
-  gaussian = likelihood_example(c(-3, 0, 1.5), parameters = list(variance = 0.7)),
-  gaussian_log_sd = likelihood_example(c(-3, 0, 1.5), latents = 2L),
+  gaussian = likelihood_example(c(-3, 0, 1.5), c(1, 0.3, 7), parameters = list(variance = 0.7)),
+  gaussian_log_sd = likelihood_example(c(-3, 0, 1.5), c(1, 0.3, 7), latents = 2L),
   student_log_scale = likelihood_example(c(0.1, -0.35, 4), parameters = list(df = 3.5), latents = 2L),
   laplace_log_scale = likelihood_example(c(0.1, -0.35, 4), latents = 2L),
-  gamma_log_shape = likelihood_example(c(0.02, 1, 40), latents = 2L),
-  inverse_gaussian_log_shape = likelihood_example(c(0.02, 1, 40), latents = 2L),
-  tweedie_log_dispersion = likelihood_example(c(0, 0.02, 1, 40), constants = list(power = 1.5), latents = 2L),
+  gamma_log_shape = likelihood_example(c(0.02, 1, 40), c(1, 6, 0.4), latents = 2L),
+  inverse_gaussian_log_shape = likelihood_example(c(0.02, 1, 40), c(1, 6, 0.4), latents = 2L),
+  tweedie_log_dispersion = likelihood_example(
+    c(0, 0.02, 1, 40), c(3, 1, 0.4, 2), constants = list(power = 1.5), latents = 2L
+  ),
   censored_gaussian_log_sd = likelihood_example(c(-3, 0, 1.5), latents = 2L),
   lognormal_log_sigma = likelihood_example(c(0.02, 1, 40), latents = 2L),
   loglogistic_log_shape = likelihood_example(c(0.02, 1, 40), latents = 2L),
@@ -34,9 +37,9 @@ likelihood_examples <- list(
   binomial_probit = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   binomial_cloglog = likelihood_example(c(0, 1, 3, 0, 8), c(1, 1, 8, 8, 8)),
   poisson = likelihood_example(c(0, 1, 7, 400)),
-  gamma = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 2.3)),
-  inverse_gaussian = likelihood_example(c(0.02, 1, 40), parameters = list(dispersion = 0.7)),
-  tweedie = likelihood_example(c(0, 0.02, 1, 40), parameters = list(dispersion = 0.7),
+  gamma = likelihood_example(c(0.002, 1, 40), c(1, 6, 0.4), parameters = list(shape = 2.3)),
+  inverse_gaussian = likelihood_example(c(0.02, 1, 40), c(1, 6, 0.4), parameters = list(dispersion = 0.7)),
+  tweedie = likelihood_example(c(0, 0.02, 1, 40), c(3, 1, 0.4, 2), parameters = list(dispersion = 0.7),
                                constants = list(power = 1.5)),
   exponential = likelihood_example(c(0.002, 1, 40)),
   weibull = likelihood_example(c(0.002, 1, 40), parameters = list(shape = 1.6)),

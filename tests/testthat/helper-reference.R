@@ -45,9 +45,10 @@ inverse_gaussian_quantile <- function(p, mean, dispersion) {
 }
 
 # log p(y | eta) of likelihoods with one latent value, with R's own functions; y of binomial ones counts
-# successes in `trials`. Parameters have the names that C++ gives them.
+# successes in `trials`; elsewhere these divide the dispersion, where there is one. Parameters have the names that C++
+# gives them.
 reference_log_density <- list(
-  gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
+  gaussian = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance / trials), log = TRUE),
   binomial_logit = function(y, eta, trials = 1) {
     lchoose(trials, y) + y * plogis(eta, log.p = TRUE) + (trials - y) * plogis(-eta, log.p = TRUE)
   },
@@ -59,11 +60,15 @@ reference_log_density <- list(
     lchoose(trials, y) + y * log_p - (trials - y) * exp(eta)
   },
   poisson = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
-  gamma = function(y, eta, trials = 1, shape = 1) dgamma(y, shape, rate = shape * exp(-eta), log = TRUE),
+  gamma = function(y, eta, trials = 1, shape = 1) {
+    dgamma(y, trials * shape, rate = trials * shape * exp(-eta), log = TRUE)
+  },
   inverse_gaussian = function(y, eta, trials = 1, dispersion = 1) {
+    dispersion <- dispersion / trials
     -log(2 * pi * dispersion * y^3) / 2 - expm1(log(y) - eta)^2 / (2 * dispersion * y)
   },
   tweedie = function(y, eta, trials = 1, dispersion = 1, power = 1.5) {
+    dispersion <- dispersion / trials
     rate <- exp((2 - power) * eta) / ((2 - power) * dispersion)
     if (y == 0) return(-rate)
     scale <- dispersion * (power - 1) * exp((power - 1) * eta)

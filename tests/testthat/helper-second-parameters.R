@@ -1,4 +1,5 @@
-# log p(y | eta_1, eta_2) of the likelihoods with two linear predictors, by R's own densities. h: hyperparameters.
+# log p(y | eta_1, eta_2) of the likelihoods with two linear predictors, by R's own densities. h: hyperparameters. size:
+# trials, or what divides the dispersion.
 
 zero_inflated_reference <- function(log_f) {
   function(y, a, b, size, h) {
@@ -38,15 +39,16 @@ of_negbinomial_size <- function(y, a, b, size, h) {
 }
 
 two_predictor_densities <- list(
-  gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
+  gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b) / sqrt(size), log = TRUE),
   student_log_scale = function(y, a, b, size, h) dt((y - a) / exp(b), h, log = TRUE) - b,
   laplace_log_scale = function(y, a, b, size, h) -log(2) - b - abs(y - a) * exp(-b),
   inverse_gaussian_log_shape = function(y, a, b, size, h) {
+    b <- b + log(size)
     b / 2 - log(2 * pi * y^3) / 2 - exp(b) * expm1(log(y) - a)^2 / (2 * y)
   },
   tweedie_log_dispersion = function(y, a, b, size, h) {
     n <- max(length(a), length(b))
-    mapply(function(a, b) reference_log_density$tweedie(y, a, 1, exp(b)), rep_len(a, n), rep_len(b, n))
+    mapply(function(a, b) reference_log_density$tweedie(y, a, size, exp(b)), rep_len(a, n), rep_len(b, n))
   },
   censored_gaussian_log_sd = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
   lognormal_log_sigma = function(y, a, b, size, h) dlnorm(y, a, exp(b), log = TRUE),
@@ -58,7 +60,7 @@ two_predictor_densities <- list(
     x <- exp(b) * log(y / 50) + a
     b - log(y) + x - exp(x)
   },
-  gamma_log_shape = function(y, a, b, size, h) dgamma(y, exp(b), exp(b - a), log = TRUE),
+  gamma_log_shape = function(y, a, b, size, h) dgamma(y, size * exp(b), size * exp(b - a), log = TRUE),
   negbinomial_log_size = of_negbinomial_size,
   beta_log_precision = function(y, a, b, size, h) {
     dbeta(y, exp(b) * plogis(a), exp(b) * plogis(-a), log = TRUE)

@@ -24,7 +24,7 @@ test_that("standard errors of loo(), waic() and anova() are those of rows that a
   proper <- list(intercept = normal(0, 10), default = normal(0, 5))
   for (formula in list(mpg ~ wt + hp, carb ~ wt + hp)) {
     family <- if (formula[[2]] == "mpg") gaussian() else poisson()
-    some <- galvi(formula, mtcars, family, prior = proper, weights = weight)
+    some <- galvi(formula, mtcars, family, prior = proper, weights = frequency(weight))
     all <- galvi(formula, long, family, prior = proper)
     expect_equal(loo.galvi(some)$estimates, loo.galvi(all)$estimates, tolerance = tol$solve)
     expect_equal(waic.galvi(some)$estimates, waic.galvi(all)$estimates, tolerance = tol$solve)
@@ -33,7 +33,7 @@ test_that("standard errors of loo(), waic() and anova() are those of rows that a
     expect_equal(weighted$se_diff, repeated$se_diff, tolerance = tol$solve)
   }
   # rows of weight below 1 are one observation each
-  half <- galvi(mpg ~ wt, mtcars, prior = proper, weights = rep(0.5, 32), hyper = "fixed")
+  half <- galvi(mpg ~ wt, mtcars, prior = proper, weights = frequency(rep(0.5, 32)), hyper = "fixed")
   elpd <- loo.galvi(half)
   expect_equal(elpd$estimates["elpd_loo", "SE"], sqrt(32 * var(elpd$pointwise[, "elpd_loo"])))
 })

@@ -126,7 +126,7 @@ test_that("update() does not look the package up", {
   })
 })
 
-test_that("a row of weight two is two rows, in every family and with both kinds of prior", {
+test_that("frequency(2) is two rows, in every family and with both kinds of prior", {
   d <- api_data()
   weight <- rep(1:2, 4L)
   twice <- d[rep(seq_len(8L), weight), ]
@@ -143,7 +143,7 @@ test_that("a row of weight two is two rows, in every family and with both kinds 
       for (f in c(r ~ z, r ~ z + gp(x, kernel = se(fixed(2), fixed(1))))) {
         # predictions are met to the square root of the bound's tolerance
         control <- galvi_control(tol = 1e-10)
-        weighted <- held(f, d, family, prior = prior, weights = weight, control = control)
+        weighted <- held(f, d, family, prior = prior, weights = frequency(weight), control = control)
         repeated <- held(f, twice, family, prior = prior, control = control)
         expect_equal(weighted$elbo, repeated$elbo, tolerance = 1e-7, info = paste(name, link))
         expect_equal(

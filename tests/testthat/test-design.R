@@ -105,7 +105,7 @@ test_that("weights, offset and subset come from data, then from where the formul
   d <- data.frame(y = 1:4, x = 1:4, w = 4:1, outside2 = 1)
   args <- list(weights = quote(w), offset = quote(outside), subset = quote(w > 1))
   b <- prepare_model(y ~ x, d, args = args)
-  expect_equal(b$model$weights, c(4, 3, 2))
+  expect_equal(b$model$size, c(4, 3, 2))
   expect_equal(b$model$offset[, 1L], c(5, 6, 7))
 })
 

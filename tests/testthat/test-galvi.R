@@ -56,11 +56,11 @@ test_that("weights, offset and subset are expressions of the data in every front
   held <- se(fixed(4), fixed(2))
   family <- galvi_family("gaussian", variance = fixed(0.5))
   prior <- normal(0, 3)
-  a <- quick(y ~ 0 + gp(x, kernel = held), d, family = family, weights = w)
+  a <- quick(y ~ 0 + gp(x, kernel = held), d, family = family, weights = frequency(w))
   b <- quick(y ~ 0 + gp(x, kernel = held), twice, family = family)
   expect_equal(a$elbo, b$elbo, tolerance = 1e-8)
   c <- galvi(
-    d["x"], d$y, kernel = held, intercept = FALSE, family = family, weights = d$w, hyper = "fixed",
+    d["x"], d$y, kernel = held, intercept = FALSE, family = family, weights = frequency(d$w), hyper = "fixed",
     verbose = FALSE
   )
   same_fit(a, c)

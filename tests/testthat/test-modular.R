@@ -66,7 +66,7 @@ test_that("what is changed in the design is as if it had been asked for", {
   leave <- c("data", "design")
   formulas <- list(real ~ z + gp(x), real ~ z + iid(g), real ~ gp(x, z, scale = TRUE, inducing = 5))
   for (f in formulas) {
-    whole <- galvi(f, d, weights = w, verbose = FALSE)
+    whole <- galvi(f, d, weights = frequency(w), verbose = FALSE)
     expect_same_fit(stepwise(f, d, in_design = function(s) replace(s, "weights", list(d$w))), whole, leave)
     whole <- galvi(f, d, offset = z, verbose = FALSE)
     expect_same_fit(stepwise(f, d, in_design = function(s) replace(s, "offset", list(d$z))), whole, leave)

@@ -91,7 +91,7 @@ test_that("loo_compare() takes waic(), weights count, and several classes are re
   expect_identical(sort(rownames(found)), c("a", "b"))
   expect_output(print(loo::waic(fits$gaussian)), "Widely applicable .*32 observations.*elpd_waic")
   expect_error(loo::waic(fits$classes), "loo\\(\\)", class = "galvi_error_argument")
-  twice <- galvi(mpg ~ wt, mtcars, weights = rep(2, 32), hyper = "fixed")
+  twice <- galvi(mpg ~ wt, mtcars, weights = frequency(rep(2, 32)), hyper = "fixed")
   rows <- galvi(mpg ~ wt, mtcars[rep(1:32, 2), ], hyper = "fixed", start = twice)
   expect_equal(loo::waic(twice)$estimates[, 1], loo::waic(rows)$estimates[, 1], tolerance = tol$solve)
 })

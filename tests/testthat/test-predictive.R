@@ -142,7 +142,7 @@ test_that("densities and distribution functions of every likelihood are integral
       y <- example$y[i]
       if (type == "stochastic_volatility" && y == 0) next  # has a formula, below
       density <- response_mean(type, y, grid$mean, grid$variance, function(x) exp(reference_of(type, i)(x)))
-      ours <- predictive(type, "log_density", grid$mean, grid$variance, y = y)
+      ours <- predictive(type, "log_density", grid$mean, grid$variance, example$size[i], y)
       known <- density > 1e-20  # less, and what lies 12 sds out may count
       expect_close(ours[known], log(density)[known], tol$expectation)
       cdf <- response_mean(type, y, grid$mean, grid$variance, function(x) reference_cdfs[[type]](y, x))

@@ -1,5 +1,6 @@
-# A row of weight 2 is two rows, in the likelihood and in what is read off the data: default priors, starts,
-# inducing points.
+# What weights mean: frequency(2) is two rows, in the likelihood and in what is read off the data (default priors,
+# starts, inducing points); where they divide a dispersion they have no unit, and lm(), lmer(), glm() and gam() mean the
+# same; elsewhere they multiply the log likelihood.
 
 weighted_data <- function(name, n = 24) {
   set.seed(7)
@@ -13,7 +14,7 @@ weighted_data <- function(name, n = 24) {
 
 family_for <- function(name) if (name == "Gamma") Gamma("log") else name
 
-test_that("a row of weight 2 is two rows under default priors and starts", {
+test_that("frequency(2) is two rows under default priors and starts, in every family", {
   formulas <- list(
     y ~ x + z, y ~ z + gp(x), y ~ gp(x, z, kernel = matern32(ard = TRUE), scale = TRUE),
     y ~ z + (1 | g), y ~ x + rw2(t), y ~ gp(x, inducing = 4), y ~ gp(x, kernel = linear() + constant())
@@ -27,7 +28,7 @@ test_that("a row of weight 2 is two rows under default priors and starts", {
       fit <- function(data, ...) {
         suppressMessages(galvi(formula, data, family_for(name), hyper = "fixed", control = control, ...))
       }
-      one <- fit(d, weights = w)
+      one <- fit(d, weights = frequency(w))
       two <- fit(twice)
       expect_close(one$hyper$estimate, two$hyper$estimate, 1e-12)
       expect_close(one$elbo, two$elbo, tol$elbo)
@@ -39,11 +40,11 @@ test_that("a row of weight 2 is two rows under default priors and starts", {
   }
 })
 
-test_that("learning goes the same way with a weight as with repeated rows", {
-  for (name in c("gaussian", "student", "negbinomial")) {
+test_that("learning goes the same way with frequency() as with repeated rows", {
+  for (name in c("gaussian", "Gamma", "student", "negbinomial")) {
     d <- weighted_data(name)
-    two <- galvi(y ~ x + (1 | g), d[rep(seq_len(nrow(d)), d$w), ], name)
-    one <- galvi(y ~ x + (1 | g), d, name, weights = w)
+    two <- galvi(y ~ x + (1 | g), d[rep(seq_len(nrow(d)), d$w), ], family_for(name))
+    one <- galvi(y ~ x + (1 | g), d, family_for(name), weights = frequency(w))
     expect_close(one$elbo, two$elbo, 1e-6)
     expect_identical(one$hyper$lower, two$hyper$lower)
   }
@@ -51,6 +52,312 @@ test_that("learning goes the same way with a weight as with repeated rows", {
 
 test_that("weights that sum to 1 or less count every row as one", {
   d <- weighted_data("gaussian")
-  share <- galvi(y ~ x, d, weights = rep(1 / 30, 24), hyper = "fixed")
+  share <- galvi(y ~ x, d, weights = frequency(rep(1 / 30, 24)), hyper = "fixed")
   expect_close(share$hyper$estimate, galvi(y ~ x, d, hyper = "fixed")$hyper$estimate, 1e-14)
+})
+
+# ---- weights that divide a dispersion ----
+
+dividing <- c("gaussian", "Gamma", "inverse.gaussian", "tweedie")
+
+# Weights that are no numbers of rows.
+divided_data <- function(name, n = 40) {
+  set.seed(11)
+  d <- family_data(name, n)
+  d$z <- runif(n)
+  d$g <- factor(rep(letters[1:5], length.out = n))
+  d$w <- exp(rnorm(n))
+  d$c <- 1e4
+  d
+}
+
+test_that("weights divide the dispersion in the exponential dispersion families, and in no other", {
+  for (name in names(family_types())) {
+    family <- as_galvi_family(family_for(name))
+    expect_identical(weights_divide(family), name %in% dividing)
+    second <- family_type(family)$second
+    if (!is.null(second)) {
+      expect_identical(fact(likelihood_facts(), second$likelihood, "divides_dispersion"), name %in% dividing)
+    }
+    # the likelihoods of Surv() responses
+    expect_false(length(family_type(family)$censored) > 0L && weights_divide(family, survival = TRUE))
+    d <- weighted_data(name)
+    d$w <- d$w / 2
+    design <- galvi_design(y ~ x, d, family, weights = w)
+    used <- as.numeric(d$w > 0)
+    expect_identical(design$weights, if (name %in% dividing) used else d$w)
+    expect_identical(design$size[d$w > 0], if (name %in% dividing) d$w[d$w > 0] else rep(1, sum(used)))
+    fit <- galvi(y ~ x, d, family, weights = w, hyper = "fixed")
+    expect_identical(unname(weights(fit)), d$w)
+    expect_identical(unname(weights(galvi(y ~ x, d, family, weights = frequency(w), hyper = "fixed"))), d$w)
+  }
+})
+
+test_that("predictions of a row of size c are those of a dispersion divided by c", {
+  # the parameter of a row of size 1 that has the same distribution
+  rescaled <- list(
+    gaussian = function(h, c) h / c, gamma = function(h, c) h * c, inverse_gaussian = function(h, c) h / c,
+    tweedie = function(h, c) h / c
+  )
+  shifts <- list(
+    gaussian_log_sd = -0.5, gamma_log_shape = 1, inverse_gaussian_log_shape = 1, tweedie_log_dispersion = -1
+  )
+  expect_setequal(subset(likelihood_facts(), divides_dispersion)$type, c(names(rescaled), names(shifts)))
+  whats <- c("mean", "mean_variance", "variance", "log_density", "cdf", "upper", "quantile")
+  for (type in c(names(rescaled), names(shifts))) {
+    h <- as.numeric(likelihood_examples[[type]]$hyper)
+    for (c in c(0.2, 5)) {
+      for (what in whats) {
+        at <- function(size, h, shift) {
+          m <- cbind(0.3, if (type %in% names(shifts)) 0.4 + shift)
+          v <- cbind(0.5, if (type %in% names(shifts)) 0.3)
+          predict_response(likelihood_spec(type), h, size, 1.3, m, v, what, 0.8)
+        }
+        same <- if (type %in% names(shifts)) at(1, h, shifts[[type]] * log(c)) else at(1, rescaled[[type]](h, c), 0)
+        # of the dispersion's logarithm quadrature has other nodes
+        expect_close(at(c, h, 0), same, tol$expectation)
+      }
+    }
+  }
+})
+
+test_that("a constant times such weights changes the dispersion alone", {
+  formulas <- list(
+    y ~ x + z, y ~ z + gp(x), y ~ gp(x, inducing = 5), y ~ x + (1 | g), y ~ z + rw2(t), y ~ gp(x, kernel = linear())
+  )
+  powers <- c(gaussian = 1, Gamma = -1, inverse.gaussian = 1, tweedie = 1)
+  for (name in dividing) {
+    d <- divided_data(name)
+    d$t <- rep(1:8, 5)
+    for (formula in formulas[if (name == "gaussian") 1:6 else c(1, 3, 4)]) {
+      fit <- function(...) suppressMessages(galvi(formula, d, family_for(name), ...))
+      one <- fit(weights = w)
+      two <- fit(weights = c * w)
+      expect_close(one$elbo, two$elbo, tol$elbo)
+      expect_close(coef(one), coef(two), tol$solve)
+      expect_close(sqrt(diag(vcov(one))), sqrt(diag(vcov(two))), tol$solve)
+      own <- one$hyper$name == "variance" | grepl("shape|dispersion|variance", one$hyper$name) &
+        startsWith(one$hyper$name, name)
+      expect_identical(sum(own), 1L)
+      # an estimate has half the digits of the bound
+      expect_close(two$hyper$estimate[own] / one$hyper$estimate[own], 1e4^powers[[name]], tol$optimum)
+      expect_close(two$hyper$estimate[!own], one$hyper$estimate[!own], tol$optimum)
+      expect_identical(format(one$prior), format(two$prior))
+      expect_close(predict(one, type = "quantile"), predict(two, type = "quantile"), tol$solve)
+      expect_close(loo.galvi(one)$pointwise[, "elpd_loo"], loo.galvi(two)$pointwise[, "elpd_loo"], tol$solve)
+      expect_close(residuals(one, "pearson"), residuals(two, "pearson"), tol$solve)
+    }
+  }
+})
+
+# Mean log predictive density of the fitted rows.
+log_score <- function(fit) mean(predict(fit, type = "density"))
+
+test_that("with a predictor of the dispersion, weights of another unit move its intercept alone", {
+  shifts <- c(gaussian = 0.5, Gamma = -1, inverse.gaussian = -1, tweedie = 1)
+  for (name in dividing) {
+    d <- divided_data(name)
+    family <- as_galvi_family(family_for(name))
+    second <- stats::as.formula(paste(family_type(family)$second$name, "~ z"))
+    one <- galvi(list(y ~ x, second), d, family, weights = w)
+    two <- galvi(list(y ~ x, second), d, family, weights = c * w)
+    moved <- c(0, 0, shifts[[name]] * log(1e4), 0)
+    expect_close(one$elbo, two$elbo, tol$elbo)
+    expect_close(coef(two), coef(one) + moved, tol$solve)
+    expect_close(vcov(one), vcov(two), tol$solve)
+    # equal weights are an offset of the second predictor
+    equal <- galvi(list(y ~ x, second), d, family, weights = rep(3, 40))
+    plain <- galvi(list(y ~ x, second), d, family)
+    expect_close(coef(equal), coef(plain) + shifts[[name]] * log(3) * c(0, 0, 1, 0), tol$solve)
+    expect_close(log_score(equal), log_score(plain), tol$solve)
+  }
+})
+
+test_that("sources, subsets, steps and rows of weight zero have the weights of data in memory", {
+  for (name in dividing) {
+    d <- divided_data(name, 60)
+    d$w[7] <- 0
+    family <- family_for(name)
+    flat <- list(intercept = normal(0, 10), x = normal(0, 10))
+    hyper <- function(fit) fit$hyper$estimate[fit$hyper$status == "learned"]
+    same <- function(a, b) {
+      expect_close(a$elbo, b$elbo, tol$elbo)
+      expect_close(coef(a), coef(b), tol$optimum)
+      expect_close(hyper(a), hyper(b), tol$optimum)
+    }
+    fit <- galvi(y ~ x, d, family, weights = w, prior = flat)
+    same(fit, galvi(y ~ x, d[-7, ], family, weights = w, prior = flat))
+    same(fit, galvi(y ~ x, d, family, weights = w, prior = flat, subset = seq_len(60) != 7))
+    expect_identical(residuals(fit, "pearson")[[7]], 0)
+    # by the steps
+    design <- galvi_design(y ~ x, d, family, weights = w)
+    model <- galvi_model(design, prior = flat)
+    same(fit, galvi_fit(model, galvi_infer(model)))
+    design <- galvi_design(y ~ x, d, family)
+    design$size <- unit_if_zero(d$w)
+    design$weights[7] <- 0
+    model <- galvi_model(design, prior = flat)
+    same(fit, galvi_fit(model, galvi_infer(model)))
+    design$size[1] <- 0
+    expect_error(galvi_model(design), "`design\\$size` must be 60 finite positive", class = "galvi_error_argument")
+    model$size[1] <- -1
+    expect_error(galvi_infer(model), "size must be positive", class = "galvi_error_argument")
+    # new rows without the old ones
+    by_columns <- function(d) {
+      galvi(y ~ x, d, family, weights = w, prior = flat, hyper = "fixed", method = "natural_gradient", start = fit)
+    }
+    whole <- by_columns(d)
+    added <- add_data(by_columns(d[1:30, ]), d[31:60, ], method = "natural_gradient")
+    # elsewhere what is remembered of the first rows is an approximation
+    if (name == "gaussian") expect_close(coef(added), coef(whole), tol$solve)
+    expect_identical(nobs(added), 60L)
+    held <- galvi(y ~ x, d, family, weights = w, prior = flat, hyper = "integrate")
+    expect_close(coef(held), coef(fit), 0.1)  # the mean over the dispersion, of which coefficients depend little
+  }
+})
+
+test_that("a source of rows has such weights, and a change of them between passes is noticed", {
+  set.seed(3)
+  n <- 51000
+  d <- data.frame(x = runif(n), w = exp(rnorm(n)))
+  d$y <- 1 + d$x + rnorm(n) / sqrt(d$w)
+  chunks <- function(change = FALSE) {
+    at <- pass <- 0
+    function(reset = FALSE) {
+      if (reset) return(at <<- 0)
+      if (at == 0) pass <<- pass + 1
+      if (at >= n) return(NULL)
+      out <- d[at + seq_len(17000), ]
+      at <<- at + 17000
+      if (change && pass > 3) out$w <- rev(out$w)
+      out
+    }
+  }
+  # nothing is read off the sample
+  given <- list(intercept = normal(0, 10), default = normal(0, 10))
+  fit <- function(data, ...) {
+    galvi(y ~ x, data, gaussian(), weights = w, prior = given, method = "natural_gradient",
+      start = c(gaussian.variance = 1), ...)
+  }
+  read <- fit(chunks(), hyper = "fixed")
+  whole <- fit(d, hyper = "fixed")
+  expect_close(coef(read), coef(whole), tol$identity)
+  expect_close(read$elbo, whole$elbo, tol$identity)
+  expect_close(coef(whole), coef(lm(y ~ x, d, weights = w)), 1e-4)  # normal(0, 10) counts some 1e-6 of the rows
+  expect_error(fit(chunks(TRUE)), "differ from those of the first pass", class = "galvi_error_data")
+})
+
+test_that("sds are those of lm(), glm(), gam() and lmer() with their weights", {
+  # the issue's figure for standard errors; priors are the default ones
+  expect_se <- function(fit, theirs, tolerance = 0.01) {
+    ours <- sqrt(diag(vcov(fit)))
+    expect_lt(max(abs(ours / theirs - 1)), tolerance)
+  }
+  of_lm <- function(fit) sqrt(diag(vcov(fit)))
+  expect_se(galvi(dist ~ speed, cars, weights = 1 / speed), of_lm(lm(dist ~ speed, cars, weights = 1 / speed)))
+  fit <- galvi(mpg ~ wt + hp, mtcars, weights = qsec)
+  reference <- lm(mpg ~ wt + hp, mtcars, weights = qsec)
+  expect_se(fit, of_lm(reference))
+  expect_close(sigma(fit), sigma(reference), 0.01)
+  expect_close(deviance(fit), deviance(reference), 0.01)
+  for (name in dividing[2:4]) {
+    d <- divided_data(name, 200)
+    fit <- galvi(y ~ x, d, if (name == "tweedie") tweedie(power = 1.5) else family_for(name), weights = w)
+    theirs <- if (name == "tweedie") mgcv::Tweedie(1.5) else get(name)("log")
+    reference <- mgcv::gam(y ~ x, theirs, d, weights = w)
+    # at our dispersion, which is not Pearson's
+    at <- fit$hyper$estimate[match(paste0(name, c(".dispersion", ".shape")), fit$hyper$name)]
+    phi <- if (name == "Gamma") 1 / at[2] else at[1]
+    # observed and expected information differ by the noise of 200 rows
+    expect_se(fit, of_lm(reference) * sqrt(phi / reference$sig2), 0.03)
+    unit <- unit_deviance(fit)$deviance(d$y, list(mu = fitted(fit), log_mean = log(fitted(fit))), d$w)
+    expect_close(deviance(fit), sum(unit), tol$identity)
+    if (name != "tweedie") expect_close(deviance(fit), sum(theirs$dev.resids(d$y, fitted(fit), d$w)), tol$identity)
+  }
+  skip_if_not_installed("lme4")
+  d <- lme4::sleepstudy
+  set.seed(2)
+  d$w <- runif(180, 0.2, 5)
+  fit <- galvi(Reaction ~ Days + (1 | Subject), d, weights = w)
+  reference <- lme4::lmer(Reaction ~ Days + (1 | Subject), d, weights = w)
+  expect_se(fit, sqrt(diag(as.matrix(vcov(reference)))))
+  expect_close(sigma(fit), sigma(reference), 0.01)
+})
+
+test_that("a new response has the weight of its row, 1 where newdata has none", {
+  fit <- galvi(dist ~ speed, cars, weights = 1 / speed, hyper = "fixed", start = c(gaussian.variance = 14))
+  at <- function(...) {
+    interval <- predict(fit, ..., interval = "prediction", level = 0.9)
+    variance <- predict(fit, ..., type = "link", se.fit = TRUE)$se.fit^2
+    unname(((interval[, "upr"] - interval[, "lwr"]) / 2 / qnorm(0.95))^2 - variance)
+  }
+  expect_close(at(), 14 * cars$speed, tol$expectation)
+  expect_close(at(cars[3:5, ]), 14 * cars$speed[3:5], tol$expectation)
+  given <- cars
+  given$share <- 1 / cars$speed
+  fit <- galvi(dist ~ speed, given, weights = share, hyper = "fixed", start = c(gaussian.variance = 14))
+  expect_close(at(cars[3:5, ]), rep(14, 3), tol$expectation)
+  expect_close(at(data.frame(speed = 10, share = 4)), 14 / 4, tol$expectation)
+  expect_close(at(data.frame(speed = 10, share = NA)), 14, tol$expectation)
+  expect_error(at(data.frame(speed = 10, share = -1)), "`weights` must be finite and not negative",
+    class = "galvi_error_newdata")
+  # noise of draws: 1.96 standard errors of an sd from 4000 draws are 2%; three times that
+  noise <- function(draws) apply(draws, 2, sd)
+  set.seed(5)
+  wanted <- sqrt(14 * cars$speed + predict(fit, type = "link", se.fit = TRUE)$se.fit^2)
+  expect_lt(max(abs(noise(t(simulate(fit, 4000))) / wanted - 1)), 0.06)
+  expect_lt(max(abs(noise(t(simulate(fit, 4000, newdata = given))) / wanted - 1)), 0.06)
+  if (requireNamespace("rstantools", quietly = TRUE)) {
+    expect_lt(max(abs(noise(rstantools::posterior_predict(fit, ndraws = 4000)) / wanted - 1)), 0.06)
+    one <- rstantools::log_lik(fit, ndraws = 20)
+    mu <- rstantools::posterior_linpred(fit, ndraws = 20)
+    expect_identical(dim(one), dim(mu))
+    # of a row the densities at all means have the peak of its own variance
+    expect_true(all(one <= rep(dnorm(0, 0, sqrt(14 * cars$speed), log = TRUE), each = 20)))
+  }
+  expect_close(predict(fit, type = "density"), dnorm(cars$dist, fitted(fit), wanted, log = TRUE), tol$expectation)
+})
+
+test_that("frequency() is a word of `weights` alone, and says what it takes", {
+  d <- weighted_data("poisson")
+  expect_identical(stats::frequency, frequency)
+  same <- function(a, b) expect_identical(coef(a), coef(b))
+  plain <- galvi(y ~ x, d, poisson(), weights = w)
+  same(plain, galvi(y ~ x, d, poisson(), weights = frequency(w)))
+  same(plain, update(galvi(y ~ x, d, poisson()), weights = frequency(w)))
+  wrapper <- function(...) galvi(y ~ x, d, poisson(), ...)
+  same(plain, wrapper(weights = frequency(w)))
+  same(plain, do.call(galvi, list(y ~ x, d, poisson(), weights = quote(frequency(w)))))
+  same(plain, galvi(list(y ~ x)[[1]], d, poisson(), weights = frequency(w * 1)))
+  counts <- with(d, galvi(data.frame(x), y, family = poisson(), kernel = linear(), weights = frequency(w)))
+  same(counts, with(d, galvi(data.frame(x), y, family = poisson(), kernel = linear(), weights = w)))
+  # gp(.) leaves its variable out
+  expect_false("w" %in% galvi_design(y ~ gp(.), d, poisson(), weights = frequency(w))$parts$specs[[1]]$inputs)
+  expect_error(galvi(y ~ x, d, weights = frequency(w, 2)), "takes one vector", class = "galvi_error_argument")
+  expect_error(galvi(y ~ x, d, weights = frequency()), "takes one vector", class = "galvi_error_argument")
+  expect_error(galvi(y ~ x, d, weights = frequency("w")), "without quotes", class = "galvi_error_argument")
+  d$share <- (d$y %% 5) / 4
+  expect_error(galvi(share ~ x, d, binomial(), weights = frequency(w)), "cbind\\(successes, failures\\)",
+    class = "galvi_error_response")
+})
+
+test_that("columns of responses() have the weights of their own families", {
+  set.seed(9)
+  Y <- data.frame(a = rnorm(30), b = rpois(30, 2), c = rnorm(30))
+  w <- matrix(runif(90, 0.5, 2), 30)
+  fit <- galvi(responses(Y) ~ factors(1), family = list(gaussian(), poisson(), gaussian()), weights = w,
+    hyper = "fixed")
+  of <- function(name, column) fit$model[[name]][fit$model$part == column]
+  for (column in c(1, 3)) {
+    expect_identical(of("size", column), w[, column])
+    expect_identical(of("weights", column), rep(1, 30))
+  }
+  expect_identical(of("size", 2), rep(1, 30))
+  expect_identical(of("weights", 2), w[, 2])
+  expect_identical(unname(weights(fit)), as.vector(w))
+  r <- residuals(fit)
+  expect_close(r[, 1], Y$a - fitted(fit)[, 1], tol$identity)
+  counted <- galvi(responses(Y) ~ factors(1), family = list(gaussian(), poisson(), gaussian()), weights = frequency(w),
+    hyper = "fixed")
+  expect_identical(counted$model$weights, as.vector(w))
 })
