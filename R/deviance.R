@@ -2,7 +2,8 @@
 
 #' The unit deviance of a family, NULL if it has none
 #' @return list(logs; deviance: function(y, mean, w)). `mean` is a list of `mu` and, if `logs` names them, `log_mean` =
-#'   log(mu) and `log_rest` = log(1 - mu), which are accurate if mu overflows or is close to 0 or 1.
+#'   log(mu) and `log_rest` = log(1 - mu), which are accurate if mu overflows or is close to 0 or 1; and, where a second
+#'   parameter has a linear predictor, `second`, its value in each row.
 #' @noRd
 unit_deviance <- function(fit) {
   if (is_custom(fit$family)) return(NULL)
@@ -51,25 +52,25 @@ unit_deviances <- function() {
       }
     }),
     negbinomial = entry(logs = "log_mean", function(fit) {
-      size <- family_parameter(fit, "size")
       function(y, mean, w) {
+        size <- deviance_parameter(fit, "size", mean)
         # log(mu + size)
         log_sum <- pmax(mean$log_mean, log(size)) + log1p(exp(-abs(mean$log_mean - log(size))))
         2 * w * (part(y, mean$log_mean) - (y + size) * (log(y + size) - log_sum))
       }
     }),
     laplace = entry(function(fit) {
-      scale <- family_parameter(fit, "scale")
-      function(y, mean, w) 2 * w * abs(y - mean$mu) / scale
+      function(y, mean, w) 2 * w * abs(y - mean$mu) / deviance_parameter(fit, "scale", mean)
     }),
     student = entry(function(fit) {
       df <- family_parameter(fit, "df")
-      scale <- family_parameter(fit, "scale")
-      function(y, mean, w) w * (df + 1) * log1p(((y - mean$mu) / scale)^2 / df)
+      function(y, mean, w) {
+        w * (df + 1) * log1p(((y - mean$mu) / deviance_parameter(fit, "scale", mean))^2 / df)
+      }
     }),
     beta_family = entry(logs = c("log_mean", "log_rest"), function(fit) {
-      precision <- family_parameter(fit, "precision")
       function(y, mean, w) {
+        precision <- deviance_parameter(fit, "precision", mean)
         log_gamma <- function(log_a) ifelse(log_a < -30, -log_a, lgamma(exp(log_a)))
         log_density <- function(log_mu, log_rest) {
           a <- log(precision) + log_mu
@@ -82,6 +83,13 @@ unit_deviances <- function() {
       }
     })
   )
+}
+
+#' A parameter of the family: its estimate, or its posterior mean in each row if it has a linear predictor
+#' @noRd
+deviance_parameter <- function(fit, name, mean) {
+  if (name %in% family_type(fit$family)$second$replaces && is_distributional(fit)) return(mean$second)
+  family_parameter(fit, name)
 }
 
 #' The logit of the mean mu that maximises the density of y. It solves logit(y) = digamma(mu precision) -

@@ -71,6 +71,28 @@ test_that("deviance is twice what the log likelihood lacks", {
   }
 })
 
+test_that("deviance with a predictor of the scale, shape or precision is at its mean in each row", {
+  lacking <- function(name, second, log_density, parameters) {
+    fit <- galvi(list(y ~ x, stats::as.formula(paste(second, "~ x"))), family_data(name), name)
+    y <- fit$model$y
+    at <- unname(predict(fit, dpar = second, type = "response"))
+    mu <- unname(fitted(fit))
+    largest <- function(y, at) {
+      optimize(function(mu) log_density(mu, y, at), parameters, maximum = TRUE, tol = 1e-10)$objective
+    }
+    best <- mapply(largest, y, at)
+    # of optimize(), in square roots of its values
+    expect_equal(unname(residuals(fit, "deviance")), sign(y - mu) * sqrt(2 * pmax(best - log_density(mu, y, at), 0)),
+      tolerance = 1e-3, label = name)
+    expect_equal(deviance(fit), sum(residuals(fit, "deviance")^2))
+    expect_identical(names(residuals(fit, "deviance")), names(fitted(fit)))
+  }
+  lacking("negbinomial", "shape", function(mu, y, at) dnbinom(y, at, mu = mu, log = TRUE), c(1e-9, 200))
+  lacking("student", "sigma", function(mu, y, at) dt((y - mu) / at, 4, log = TRUE), c(-30, 30))
+  lacking("laplace", "sigma", function(mu, y, at) -abs(y - mu) / at, c(-30, 30))
+  lacking("beta_family", "phi", function(mu, y, at) dbeta(y, at * mu, at * (1 - mu), log = TRUE), c(0, 1))
+})
+
 test_that("deviances with a standard model are that model's, where the posterior is narrow", {
   d <- family_data("Gamma", 2000)
   fit <- galvi(y ~ x, data = d, family = galvi_family("Gamma", shape = fixed(3)), hyper = "fixed")
