@@ -68,8 +68,8 @@
 #' [asymmetric_laplace()], which are robust against outliers, s is the median absolute deviation [mad()]. With a log
 #' link m = log(mean(y / exp(offset))) and s = 1, with other links m = 0 and s = 1. Directions in which the columns do
 #' not vary, because they depend on each other or because there are more columns than rows, have the prior of
-#' independent slopes `normal(0, 10 s / sd(x_j))`. Weights that multiply the log likelihood count as rows here and in the
-#' starting values of hyperparameters (where all sum to 1 or less, each row counts once); weights that divide a
+#' independent slopes `normal(0, 10 s / sd(x_j))`. Weights that multiply the log likelihood count as rows here and in
+#' the starting values of hyperparameters (where all sum to 1 or less, each row counts once); weights that divide a
 #' dispersion do not.
 #'
 #' A prior that you give is the prior of the coefficient that is printed: `intercept` is the value at x = 0. `at_means`

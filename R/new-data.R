@@ -32,11 +32,11 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   }
   complete <- setdiff(seq_len(nrow(frame)), missing)
   naming_rows(if (length(missing)) function(i) labels(complete[i]) else labels, {
-    rows_of_frame(design, newdata, frame, missing, response, kept)
+    rows_of_frame(design, newdata, frame, missing, response, kept, sized)
   })
 }
 
-rows_of_frame <- function(design, newdata, frame, missing, response, kept) {
+rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized) {
   if (length(missing)) {
     complete <- frame[-missing, , drop = FALSE]
     attr(complete, "terms") <- attr(frame, "terms")
