@@ -355,7 +355,7 @@ test_that("columns of responses() have the weights of their own families", {
   }
   expect_identical(of("size", 2), rep(1, 30))
   expect_identical(of("weights", 2), w[, 2])
-  expect_identical(unname(weights(fit)), as.vector(w))
+  expect_identical(unname(weights(fit)), w)
   r <- residuals(fit)
   expect_close(r[, 1], Y$a - fitted(fit)[, 1], tol$identity)
   counted <- galvi(responses(Y) ~ factors(1), family = list(gaussian(), poisson(), gaussian()), weights = frequency(w),
