@@ -12,7 +12,7 @@
 #' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw has
 #' hyperparameters from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they
 #' are drawn from the normal approximation that gives the limits in `fit$hyper`, independently of the coefficients.
-#' Hyperparameters that are fixed, or not determined by the data, are constant.
+#' Fixed hyperparameters are left out; those that the data do not determine are constant.
 #'
 #' With several classes the linear predictors of a row are drawn jointly or independently, as described in
 #' [coef()][coef.galvi]. With a full [gp()] the covariance matrix of all requested rows is formed and factorised.
@@ -23,7 +23,7 @@
 #'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
 #'   of all units before the second.
 #' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
-#' @param re_formula,dpar As in [predict()][predict.galvi].
+#' @param re_formula,dpar As in [predict()][predict.galvi]; `re.form` is the same as `re_formula`.
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
 #' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
 #' @param ... Not used: arguments that methods for other models have are passed over.
@@ -38,7 +38,7 @@
 #'   computed from the posterior without draws.
 #' * `prior_summary()`: the priors of the fixed effects, `fit$prior`.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
-#'   hyperparameter, named as in `fit$hyper`.
+#'   hyperparameter that is not fixed, named as in `fit$hyper`.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
 #' @references
@@ -68,6 +68,7 @@ NULL
 #' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, ...) {
+  re_formula <- one_re_formula(re_formula, list(...))
   transform <- check_flag(transform, "transform")
   k <- check_dpar(object, dpar)
   if (is.null(k)) k <- 1L
@@ -88,6 +89,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 #' @method posterior_epred galvi
 #' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
+  re_formula <- one_re_formula(re_formula, list(...))
   if (identical(check_dpar(object, dpar), 2L)) {
     return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
   }
@@ -104,6 +106,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @method posterior_predict galvi
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+  re_formula <- one_re_formula(re_formula, list(...))
   target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
   # levels of an ordinal column among others are numbers from 1
@@ -118,6 +121,7 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @method log_lik galvi
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+  re_formula <- one_re_formula(re_formula, list(...))
   if (!is.null(newdata) && inherits(object, "galvi_wide")) {
     stop_galvi("argument", paste(
       "log_lik() of a fit of responses() is that of its observed entries: `newdata` must be NULL.",
@@ -185,7 +189,8 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
     at <- x$model$likelihood$hyper$thresholds
     plan$hyper[, at] <- plan$hyper[, at] + drop(coefficients %*% coding$centre) - x$design$level
   }
-  shown <- !in_array(x$model$hyper)
+  # what was held has no posterior
+  shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
   hyper <- plan$hyper[, shown, drop = FALSE]
   colnames(hyper) <- x$model$hyper$name[shown]
   posterior::as_draws_matrix(cbind(coefficients, hyper))

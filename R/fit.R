@@ -69,6 +69,8 @@
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the model
 #'     frame. For rows from a source ([row_source()]) `model`, `data`, and `mean` and `variance` in `posterior` belong
 #'     to a sample, and there are no sites.}
+#'   \item{`y`}{the response as a number, as in [glm()]: successes divided by trials, 0 and 1 for a binary response. Not
+#'     there for several classes, censored responses, [responses()] and rows from a source.}
 #'   \item{`na.action`, `control`}{the rows dropped for missing values; the settings.}
 #' }
 #'
@@ -96,6 +98,16 @@
 #' tail(fit$trace, 3)
 #' @name galvi-fit
 NULL
+
+#' The fit with its response in `y`, where boot::cv.glm() and others look for it as in glm()
+#' @noRd
+with_y <- function(fit) {
+  several <- inherits(fit, "galvi_wide") || is_counts(fit) || has_classes(fit)
+  if (several || !has_rows(fit) || is_censored(fit)) return(fit)
+  model <- fit$model
+  fit$y <- stats::setNames(model$y / trials_of(fit, model), row.names(fit$data))
+  fit
+}
 
 #' Assemble a fit from the model and the result of inference
 #'
@@ -132,9 +144,11 @@ new_fit <- function(call, model, core, result) {
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control)
     )),
-    class = c(if (!is.null(model$design$wide)) "galvi_wide", "galvi")
+    class = c(if (!is.null(model$design$wide)) "galvi_wide", "galvi"),
+    # readRDS() loads the package that this names, and with it the methods of print()
+    namespace = topenv()
   )
-  fit <- with_thresholds_at_zero(as_mixture(with_coupled_optimum(fit)))
+  fit <- with_thresholds_at_zero(as_mixture(with_coupled_optimum(with_y(fit))))
   validate_fit(fit)
   notes <- find_notes(fit)
   if (length(notes)) {

@@ -233,7 +233,7 @@ plot.galvi_loo <- function(x, ..., label_points = FALSE, main = "Leave-one-out: 
 kfold.galvi <- function(x, ...) {
   stop_galvi("argument", paste(
     "kfold() is not available for fits of galvi(). loo(fit) leaves out one row at a time without fitting again; for",
-    "folds of your own use update(fit, subset = fold != 1) and sum predict(type = \"density\", newdata = ) over the rows",
-    "of fold 1, and so on."
+    "folds of your own use update(fit, subset = fold != 1) and sum predict(type = \"density\", newdata = ) over the",
+    "rows of fold 1, and so on."
   ))
 }

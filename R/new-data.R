@@ -44,11 +44,17 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   }
   specs <- predictor_specs(design)
   all_kept <- if (is.null(kept)) lapply(specs, function(specs) rep(list(TRUE), length(specs))) else kept
-  rows <- Map(function(specs, kept) Map(function(spec, kept) {
+  known <- or_else(attr(kept, "rows"), lapply(specs, function(specs) vector("list", length(specs))))
+  whole <- with_unread(frame, kept)
+  rows <- Map(function(specs, kept, known) Map(function(spec, kept, known) {
     n <- nrow(frame)
-    if (!any(kept) && !isTRUE(term_type(spec)$units)) return(without_effects(NULL, kept, n))
-    without_effects(as_newdata_error(spec_rows(spec, frame)), kept, n)
-  }, specs, kept), specs, all_kept)
+    # a term without effects reads nothing
+    if (!any(kept) && !isTRUE(term_type(spec)$units)) {
+      some <- if (!is.null(known)) subset_rows(list(known), rep(1L, n))[[1L]]
+      return(without_effects(some, kept, n, spec))
+    }
+    without_effects(as_newdata_error(spec_rows(spec, whole)), kept, n, spec)
+  }, specs, kept, known), specs, all_kept, known)
   out <- list(
     rows = rows, offset = or_else(design$level, 0) + as_newdata_error(
       frame_offset(frame, design$response$latents, !is.null(design$second))
@@ -149,13 +155,36 @@ new_frame <- function(terms, newdata, args, xlevels) {
   call <- as.call(c(
     quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
   ))
+  failed <- function(e) stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
   frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
-    stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
+    # bases of splines cannot be computed without a value
+    used <- intersect(looked_up(attr(terms, "variables")), names(newdata))
+    complete <- which(stats::complete.cases(newdata[used]))
+    if (length(complete) == nrow(newdata) && length(complete)) failed(e)
+    if (!length(complete)) return(unknown_frame(terms, nrow(newdata), xlevels))
+    call$data <- newdata[complete, , drop = FALSE]
+    part <- tryCatch(eval(call, environment(terms)), error = failed)
+    whole <- part[match(seq_len(nrow(newdata)), complete), , drop = FALSE]
+    structure(whole, row.names = attr(newdata, "row.names"), terms = attr(part, "terms"))
   })
   if (nrow(frame) != nrow(newdata)) {
     stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
   }
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
+}
+
+#' A model frame of n rows of which nothing is known
+#' @noRd
+unknown_frame <- function(terms, n, xlevels) {
+  classes <- attr(terms, "dataClasses")
+  names <- vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")
+  columns <- lapply(stats::setNames(nm = names), function(v) {
+    if (v %in% names(xlevels)) return(factor(rep(NA_character_, n), xlevels[[v]]))
+    class <- classes[[v]]
+    if (grepl("^nmatrix[.]", class)) return(matrix(NA_real_, n, as.integer(sub("^nmatrix[.]", "", class))))
+    switch(class, logical = rep(NA, n), character = rep(NA_character_, n), rep(NA_real_, n))
+  })
+  structure(columns, row.names = seq_len(n), class = "data.frame", terms = terms)
 }
 
 # Variables must be what they were in training, factors with the same levels.

@@ -1,10 +1,47 @@
 # Types about the distribution of a new response (quantile, density, survival, cdf), and its moments.
 
+#' Quantiles, N* x P, or N* x P x 3: the quantile given eta has the posterior that its median and limits describe
+#' @noRd
 predict_quantile <- function(fit, target, options) {
-  quantiles <- response_quantiles(fit, target, latent_marginals(fit, target), options$probs)
-  warn_large_quantiles("Quantiles", quantiles, target)
-  colnames(quantiles) <- paste0(format(100 * options$probs, trim = TRUE, digits = 7), "%")
-  list(fit = quantiles)
+  marginals <- latent_marginals(fit, target)
+  unit <- typed_unit(fit, target)
+  names <- paste0(format(100 * options$probs, trim = TRUE, digits = 7), "%")
+  if (options$interval == "none") {
+    quantiles <- response_quantiles(fit, target, marginals, options$probs, unit)
+    warn_large_quantiles("Quantiles", quantiles, target)
+    colnames(quantiles) <- names
+    return(list(fit = quantiles))
+  }
+  check_no_classes(fit, "type = \"quantile\"")
+  check_one_latent(fit, "`interval = \"credible\"`")
+  parts <- lapply(options$probs, function(p) quantile_limits(fit, target, marginals, p, options$level) / unit)
+  warn_large_quantiles("Limits", do.call(cbind, parts), target)
+  of <- function(j) unlist(lapply(parts, function(x) x[, j]))
+  ends <- list(NULL, names, c("fit", "lwr", "upr"))
+  list(fit = array(c(of(2L), of(1L), of(3L)), c(target$n, length(names), 3L), ends))
+}
+
+#' What one unit of the response as it was typed is in the likelihood's: a count of successes is one, a proportion is
+#' the number of trials
+#' @noRd
+typed_unit <- function(fit, target) {
+  if (is.matrix(stats::model.response(fit$data))) rep(1, target$n) else trials_of(fit, target)
+}
+
+#' Lower limit, median and upper limit of the p-quantile of a new response given eta, in which it is monotone: N* x 3
+#' @noRd
+quantile_limits <- function(fit, target, marginals, p, level) {
+  tails <- c(tails(level)[1L], 0.5, tails(level)[2L])
+  if (target$n == 0L) return(matrix(numeric(), 0L, 3L))
+  if (is_distributional(fit)) return(quantile_limits_of_both(fit, target, marginals, p, tails))
+  quantile <- function(fit, eta) {
+    response_moment(fit, certain(eta), "quantile", size = target$size, probability = p)
+  }
+  limits <- limits_of(fit, marginals, level, quantile)
+  # an interval of probability zero is at the median
+  out <- cbind(limits[, 1L], limits_of(fit, marginals, 0, quantile)[, 1L], limits[, 2L])
+  # between hyperparameters counts were interpolated
+  if (is_discrete(fit)) ceiling(out - 1e-9) else out
 }
 
 predict_density <- function(fit, target, options) {
@@ -25,11 +62,11 @@ predict_tail <- function(tail, fit, target, options) {
   check_no_classes(fit, "A distribution function")
   marginals <- latent_marginals(fit, target)
   at <- function(fit, marginals, y) {
-    response_moment(fit, marginals, tail, size = target$size, y = rep(y, target$n))
+    response_moment(fit, marginals, tail, size = target$size, y = in_trials(fit, target, y))
   }
   names <- format(options$at, trim = TRUE, digits = 7)
   columns <- lapply(options$at, function(y) at(fit, marginals, y))
-  probability <- matrix(unlist(columns), target$n, dimnames = list(NULL, names))
+  probability <- matrix(as.numeric(unlist(columns)), target$n, length(names), dimnames = list(NULL, names))
   if (options$interval == "none") return(list(fit = probability))
   check_one_latent(fit, "`interval = \"credible\"`")
   if (is_distributional(fit)) {
@@ -45,17 +82,29 @@ predict_tail <- function(tail, fit, target, options) {
     list(NULL, names, c("fit", "lwr", "upr"))))
 }
 
+#' A value of the response, as it was typed, in the likelihood's units, for each row
+#' @noRd
+in_trials <- function(fit, target, y) {
+  unit <- typed_unit(fit, target)
+  value <- y * unit
+  if (all(unit == 1)) return(value)
+  # 0.3 of 10 trials are 3
+  near <- round(value)
+  ifelse(abs(value - near) < 1e-9 * pmax(1, abs(value)), near, value)
+}
+
 # Marginals of an eta that is known, K = 1.
 certain <- function(eta) list(mean = matrix(eta, ncol = 1L), variance = matrix(0, length(eta), 1L))
 
-#' Quantiles of a new response, N* x length(probs); of the proportion where the response counts successes
+#' Quantiles of a new response, N* x length(probs); of the proportion of successes by default
+#' @param unit What the likelihood's numbers are divided by.
 #' @noRd
-response_quantiles <- function(fit, target, marginals, probs) {
+response_quantiles <- function(fit, target, marginals, probs, unit = trials_of(fit, target)) {
   check_no_classes(fit, "type = \"quantile\"")
   columns <- lapply(probs, function(p) {
-    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / trials_of(fit, target)
+    response_moment(fit, marginals, "quantile", size = target$size, probability = p) / unit
   })
-  matrix(unlist(columns), ncol = length(probs))
+  matrix(as.numeric(unlist(columns)), target$n, length(probs))
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it

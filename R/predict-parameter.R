@@ -23,7 +23,8 @@ limits_of_both <- function(fit, marginals, level) {
     response_moment(view, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
   }
   if (family_type(fit$family)$times) {
-    return(exp(limits_over_both(fit, marginals, level, function(view, row, eta, second) log(at(view, eta, second)))))
+    log_mean <- function(view, row, eta, second) log(at(view, eta, second))
+    return(exp(limits_over_both(fit, marginals, log_mean, tails(level))))
   }
   if (!isTRUE(family_type(fit$family)$second$always)) {
     second <- marginals$mean[, 2L]
@@ -59,50 +60,111 @@ limits_of_both <- function(fit, marginals, level) {
 #' Credible limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
 #' @noRd
 tail_limits_of_both <- function(fit, tail, target, marginals, options) {
+  if (target$n == 0L) return(rep(list(matrix(numeric(), 0L, length(options$at))), 2L))
   columns <- lapply(options$at, function(t) {
     log_odds <- function(view, row, eta, second) {
       given <- list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
       part <- function(what) {
-        log(response_moment(view, given, what, rep(target$size[row], length(eta)), rep(t, length(eta))))
+        y <- rep(in_trials(fit, target, t)[row], length(eta))
+        log(response_moment(view, given, what, rep(target$size[row], length(eta)), y))
       }
       if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
     }
-    stats::plogis(limits_over_both(fit, marginals, options$level, log_odds))
+    stats::plogis(limits_over_both(fit, marginals, log_odds, tails(options$level)))
   })
   lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
 }
 
-#' Credible limits of a function of both predictors that is monotone in the first
+#' Quantiles of the posterior of the response's p-quantile given both predictors
 #'
-#' Its distribution function is that for a fixed second predictor, averaged over the second predictor. The function is
-#' interpolated on a grid of the first.
+#' Of a continuous response it is a function of both. Of a discrete one it is at most y where P(Y <= y | eta) is at
+#' least p.
+#' @return N* x length(tails).
+#' @noRd
+quantile_limits_of_both <- function(fit, target, marginals, p, tails) {
+  given <- function(eta, second) list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
+  size <- function(row, eta) rep(target$size[row], length(eta))
+  if (!is_discrete(fit)) {
+    to <- if (family_type(fit$family)$times) log else identity
+    from <- if (family_type(fit$family)$times) exp else identity
+    return(from(limits_over_both(fit, marginals, function(view, row, eta, second) {
+      to(response_moment(view, given(eta, second), "quantile", size(row, eta), probability = p))
+    }, tails)))
+  }
+  t(vapply(seq_len(target$n), function(row) {
+    at_most <- function(y) {
+      log_odds <- function(view, row, eta, second) {
+        part <- function(what) log(response_moment(view, given(eta, second), what, size(row, eta), rep(y, length(eta))))
+        part("cdf") - part("upper")
+      }
+      1 - distribution_over_both(fit, marginals, log_odds, row)$below(stats::qlogis(p))
+    }
+    vapply(tails, function(tail) least_count(function(y) at_most(y) >= tail), 0)
+  }, numeric(length(tails))))
+}
+
+#' The least count for which something holds that holds for all above it
+#' @noRd
+least_count <- function(holds) {
+  if (holds(0)) return(0)
+  upper <- 1
+  while (!holds(upper)) {
+    if (upper > 1e15) return(Inf)
+    upper <- 2 * upper
+  }
+  lower <- floor(upper / 2)
+  while (upper - lower > 1) {
+    middle <- floor((lower + upper) / 2)
+    if (holds(middle)) upper <- middle else lower <- middle
+  }
+  upper
+}
+
+#' Quantiles of a function of both predictors that is monotone in the first
+#'
+#' @param value As in distribution_over_both().
+#' @return N* x length(tails).
+#' @noRd
+limits_over_both <- function(fit, marginals, value, tails) {
+  of_row <- function(n) {
+    known <- distribution_over_both(fit, marginals, value, n)
+    finite <- known$finite
+    vapply(tails, function(p) {
+      if (known$below(finite[2L]) < p) return(Inf)
+      if (known$below(finite[1L]) > p) return(-Inf)
+      stats::uniroot(function(x) known$below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
+    }, 0)
+  }
+  rows <- seq_len(nrow(marginals$mean))
+  matrix(as.numeric(vapply(rows, of_row, numeric(length(tails)))), length(rows), length(tails), byrow = TRUE)
+}
+
+#' The distribution of a function of both predictors that is monotone in the first, in one row
+#'
+#' It is that for a fixed second predictor, averaged over the second predictor. The function is interpolated on a grid
+#' of the first.
 #' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is
 #'   nearly linear in eta.
-#' @return N* x 2.
+#' @return list(below: the distribution function; finite: range of its finite values)
 #' @noRd
-limits_over_both <- function(fit, marginals, level, value) {
+distribution_over_both <- function(fit, marginals, value, row) {
   z <- seq(-7, 7, by = 0.35)
   nodes <- seq(-6, 6, by = 0.25)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
-  states <- marginal_states(fit, marginals)
-  of_state <- function(n, state) {
-    m <- state$mean[n, ]
-    sd <- sqrt(state$variance[n, ])
-    V <- matrix(value(at_hyper(fit, state$hyper), n, rep(m[1L] + sd[1L] * z, length(nodes)),
+  parts <- lapply(marginal_states(fit, marginals), function(state) {
+    m <- state$mean[row, ]
+    sd <- sqrt(state$variance[row, ])
+    V <- matrix(value(at_hyper(fit, state$hyper), row, rep(m[1L] + sd[1L] * z, length(nodes)),
       rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
-    list(below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0), weight = rep_len(state$weight, n)[n])
-  }
-  of_row <- function(n) {
-    parts <- lapply(states, function(state) of_state(n, state))
-    below <- function(x) sum(vapply(parts, function(part) part$weight * part$below(x), 0))
-    finite <- range(vapply(parts, `[[`, numeric(2L), "finite"))
-    vapply(tails(level), function(p) {
-      if (below(finite[2L]) < p) return(Inf)
-      if (below(finite[1L]) > p) return(-Inf)
-      stats::uniroot(function(x) below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
-    }, 0)
-  }
-  t(vapply(seq_len(nrow(marginals$mean)), of_row, numeric(2L)))
+    list(
+      below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0),
+      weight = rep_len(state$weight, row)[row]
+    )
+  })
+  list(
+    below = function(x) sum(vapply(parts, function(part) part$weight * part$below(x), 0)),
+    finite = range(vapply(parts, `[[`, numeric(2L), "finite"))
+  )
 }
 
 #' The distribution function of a mixture of monotone functions of a standard normal variable

@@ -68,3 +68,12 @@ fixed_contributions <- function(fit, W) {
   constant <- if (has_intercept) as.vector(crossprod(coefficients$mean, centre)) else numeric(k)
   list(mean = mean, variance = variance, labels = labels, constant = constant)
 }
+
+#' Contributions of the terms with these labels
+#' @noRd
+shown_terms <- function(x, labels) {
+  own <- plain_labels(colnames(x)) %in% labels
+  out <- if (length(dim(x)) == 2L) x[, own, drop = FALSE] else x[, own, , drop = FALSE]
+  attr(out, "constant") <- attr(x, "constant")
+  out
+}

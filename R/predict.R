@@ -23,12 +23,21 @@
 #'   former is also the probability of exceeding a threshold.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
-#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Likewise,
-#' where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Quantiles,
+#' `q` and `times` are in the units of the response as it was given: counts of successes for `cbind(successes,
+#' failures)`, proportions for a proportion.
+#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
-#' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`) or for a probability given
-#' eta (`"survival"`, `"cdf"`); a prediction interval is for a new response. Both have equal tails. Responses with
-#' several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
+#' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
+#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where `fit`
+#' is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
+#' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
+#'
+#' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
+#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the intercept
+#' too is left out unless it is named. The offset is always included. The names are those of the columns of
+#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or as
+#' `iid(g)`, and terms of a second linear predictor as `sigma_x`.
 #'
 #' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
@@ -42,7 +51,7 @@
 #'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`. Not available for other
 #'   types.
 #' @param interval `"none"` (the default), `"credible"` or `"prediction"`, see Details. `"prediction"` is for `type =
-#'   "response"` only.
+#'   "response"` only. `"confidence"`, the word of [predict.lm()], means `"credible"`.
 #' @param level Probability of the interval, between 0 and 1.
 #' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
 #' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
@@ -53,6 +62,10 @@
 #'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
 #'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are
 #'   always included.
+#' @param terms,exclude Names of terms to include, or to leave out, see Details; NULL, the default, includes all.
+#' @param re.form The same as `re_formula`, by the name that lme4 has for it.
+#' @param allow.new.levels If FALSE, a level of a grouping variable that is not in the data is an error. TRUE, the
+#'   default, predicts its effects from their prior.
 #' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
@@ -61,8 +74,8 @@
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
-#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"` and `"cdf"` an array, rows x times
-#'   x these three;
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an array,
+#'   rows x times or probabilities x these three;
 #' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix (for
 #'   several latent values a list of them).
 #' @section Errors:
@@ -90,6 +103,12 @@
 #' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
 #' predict(fit, data.frame(Time = 10, Chick = c("1", "new")), interval = "credible")
 #' predict(fit, data.frame(Time = 10), re_formula = NA, interval = "credible")
+#'
+#' # median survival times, with credible intervals
+#' if (requireNamespace("survival", quietly = TRUE)) {
+#'   fit <- galvi(survival::Surv(time, status) ~ age, data = survival::lung, family = weibull())
+#'   predict(fit, data.frame(age = c(50, 70)), type = "quantile", probs = 0.5, interval = "credible")
+#' }
 #' @export
 predict.galvi <- function(object, newdata,
                           type = c(
@@ -98,13 +117,17 @@ predict.galvi <- function(object, newdata,
                           ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
-                          times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, ...) {
+                          times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, terms = NULL,
+                          exclude = NULL, re.form = NULL, allow.new.levels = TRUE, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
+  re_formula <- one_re_formula(re_formula, list(re.form = re.form))
+  check_flag(allow.new.levels, "allow.new.levels")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
       predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
-        times = times, q = q, dpar = dpar, re_formula = re_formula)
+        times = times, q = q, dpar = dpar, re_formula = re_formula, terms = terms, exclude = exclude,
+        allow.new.levels = allow.new.levels)
     }))
   }
   check_no_into(into)
@@ -125,7 +148,8 @@ predict.galvi <- function(object, newdata,
     ))
   }
   na.action <- check_na_action(na.action)
-  kept <- kept_effects(object$design, re_formula)
+  chosen <- kept_terms(object, terms, exclude, predictor)
+  kept <- both_kept(kept_effects(object$design, re_formula), chosen)
   target <- if (missing(newdata) || is.null(newdata)) {
     without_target_effects(object, training_target(object), kept)
   } else {
@@ -134,7 +158,9 @@ predict.galvi <- function(object, newdata,
       response = if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE,
       kept = kept)
   }
+  if (!allow.new.levels) check_known_levels(object$design, target$rows)
   parts <- as_galvi_error(types[[type]]$predict(object, target, options))
+  if (type == "terms" && !is.null(chosen)) parts <- lapply(parts, shown_terms, attr(chosen, "labels"))
   finish <- function(x) finish_rows(x, target, na.action, object)
   result <- list(fit = finish(parts$fit))
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
@@ -157,7 +183,7 @@ predict_types <- function() {
     class = entry(predict_class),
     prob = entry(predict_prob, se.fit = TRUE),
     terms = entry(predict_terms, se.fit = TRUE),
-    quantile = entry(predict_quantile),
+    quantile = entry(predict_quantile, interval = c("none", "credible")),
     density = entry(predict_density),
     survival = entry(function(...) predict_tail("upper", ...), interval = c("none", "credible")),
     cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible"))

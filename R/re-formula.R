@@ -1,4 +1,17 @@
-# The argument `re_formula`, as in brms: the random effects that a prediction includes.
+# What a prediction includes: random effects by `re_formula`, as in brms (`re.form` in lme4), and terms by `terms` and
+# `exclude`, as in mgcv.
+
+# Names that lme4 and rstanarm have for arguments of predictions, which methods take in `...`.
+words_of_lme4 <- c("re.form", "allow.new.levels")
+
+#' @param dots Where `re.form` may be.
+#' @noRd
+one_re_formula <- function(re_formula, dots) {
+  given <- dots[["re.form"]]
+  if (is.null(given) || identical(given, re_formula)) return(re_formula)
+  if (is.null(re_formula)) return(given)
+  stop_galvi("argument", "`re_formula` and `re.form` are two names of one argument: give one of them.")
+}
 
 #' @param re_formula NULL for all, NA for none, or a one-sided formula of random effects.
 #' @return NULL if all effects are included; else a list like predictor_specs(): for each term TRUE, or which of its
@@ -70,32 +83,175 @@ check_has_effects <- function(term, specs) {
 #' Rows of a term without the effects that are left out
 #' @param kept An element of kept_effects().
 #' @noRd
-without_effects <- function(rows, kept, n) {
+without_effects <- function(rows, kept, n, spec = NULL) {
   if (all(kept)) return(rows)
+  if (identical(spec$type, fixed_label)) {
+    rows$W <- without_columns(rows$W, rep_len(kept, ncol(rows$W)), spec$coding)
+    return(rows)
+  }
   if (!is.null(rows$item)) { # the effects of items stay
     rows$node[] <- 0L
     rows$extension <- NULL
     return(rows)
   }
-  if (!any(kept)) return(list(node = matrix(0L, n, 1L)))
+  if (!any(kept)) return(if (is.null(rows$inputs) && is.null(rows$W)) list(node = matrix(0L, n, 1L)) else blank(rows))
   rows$node[, !kept] <- 0L
   rows
+}
+
+#' Rows to which a term adds nothing, of the shape of these
+#' @noRd
+blank <- function(rows) {
+  if (!is.null(rows$W)) rows$W[] <- 0
+  if (!is.null(rows$node)) rows$node[] <- 0L
+  if (!is.null(rows$inputs)) rows$by <- numeric(nrow(rows$inputs))
+  rows$extension <- NULL
+  rows
+}
+
+#' Coded columns of fixed effects at rows where some of the printed ones are 0: X A, for eta = X beta = X A u
+#' @noRd
+without_columns <- function(W, kept, coding) {
+  X <- uncoded(W, coding)
+  X[, !kept] <- 0
+  if (is.null(coding)) return(X)
+  # the offset of thresholds belongs to the means of the columns
+  if (centres_thresholds(coding)) return(coded(X, coding))
+  C <- X %*% coding$A
+  dimnames(C) <- dimnames(W)
+  C
 }
 
 #' The terms object of a frame without the variables that only excluded terms use
 #' @noRd
 without_unread <- function(design, terms, kept) {
   if (is.null(kept)) return(terms)
-  read <- function(specs, kept) vapply(kept, any, NA) | term_can(specs, "units")
-  gone <- Map(function(specs, kept) specs[!read(specs, kept)], predictor_specs(design), kept)
-  stays <- Map(function(specs, kept) specs[read(specs, kept)], predictor_specs(design), kept)
-  names_of <- function(specs) {
-    unlist(lapply(unlist(specs, recursive = FALSE), function(spec) vapply(spec$variables, variable_name, "")))
+  used <- function(all) unlist(Map(function(specs, kept) Map(variables_read, specs, kept, all), predictor_specs(design),
+    kept))
+  drop_variables(terms, setdiff(used(TRUE), used(FALSE)))
+}
+
+#' Names of the variables that a term reads for the effects that are kept, or for all
+#' @noRd
+variables_read <- function(spec, kept, all) {
+  if (identical(spec$type, fixed_label)) {
+    factors <- attr(spec$terms, "factors")
+    if (!length(factors)) return(NULL)
+    labels <- if (all) seq_len(ncol(factors)) else unique(spec$assign[rep_len(kept, length(spec$assign))])
+    variables <- vapply(as.list(attr(spec$terms, "variables"))[-1L], variable_name, "")
+    return(variables[rowSums(factors[, labels[labels > 0L], drop = FALSE]) > 0])
   }
-  fixed <- lapply(list(design$terms, design$second$terms), function(t) {
-    vapply(as.list(attr(t, "variables"))[-1L], variable_name, "")
+  if (!all && !any(kept) && !isTRUE(term_type(spec)$units)) return(NULL)
+  vapply(spec$variables, variable_name, "")
+}
+
+# ---- terms and exclude ----
+
+#' Which terms a prediction includes
+#'
+#' @param terms,exclude Names of terms as predict(type = "terms") has them, with "(Intercept)"; NULL for all, or for
+#'   none.
+#' @param predictor Which predictor names without a prefix belong to: NULL or 1 for the first.
+#' @return NULL for all; else as kept_effects(), for fixed effects a value for each column. The attributes `rows` and
+#'   `frame` have a row of each term and of the model frame, which stand for variables that `newdata` need not have.
+#' @noRd
+kept_terms <- function(fit, terms, exclude, predictor = NULL) {
+  if (is.null(terms) && is.null(exclude)) return(NULL)
+  specs <- predictor_specs(fit$design)
+  own <- or_else(predictor, 1L)
+  # sigma_x is x of the predictor of sigma
+  known <- lapply(seq_along(specs), function(k) {
+    names <- lapply(specs[[k]], names_of_term)
+    if (k == own) return(names)
+    prefix <- if (k == 1L) "mu_" else coefficient_prefix(fit$design$second$name)
+    lapply(names, function(x) paste0(prefix, x))
   })
-  drop_variables(terms, setdiff(names_of(gone), c(names_of(stays), unlist(fixed))))
+  terms <- check_term_names(terms, unlist(known), "terms")
+  exclude <- check_term_names(exclude, unlist(known), "exclude")
+  kept <- Map(function(specs, known) Map(function(spec, names) {
+    names <- plain_labels(names)
+    keep <- (is.null(terms) | names %in% terms) & !names %in% exclude
+    if (isTRUE(term_type(spec)$units) && !all(keep)) {
+      stop_galvi("argument", sprintf(
+        "`%s` cannot be excluded; `re_formula = NA` leaves out the scores of its units.", spec$label
+      ))
+    }
+    keep
+  }, specs, known), specs, known)
+  structure(kept,
+    rows = lapply(fit$model$designs, subset_rows, 1L),
+    frame = fit$data[1L, , drop = FALSE],
+    labels = unique(plain_labels(unlist(Map(function(names, keep) names[keep], unlist(known[own], FALSE),
+      unlist(kept[own], FALSE)))))
+  )
+}
+
+# Of fixed effects a name for each column, of other terms one.
+names_of_term <- function(spec) {
+  if (!identical(spec$type, fixed_label)) return(spec$label)
+  c("(Intercept)", attr(spec$terms, "term.labels"))[spec$assign + 1L]
+}
+
+# One text for each way to write a term.
+plain_labels <- function(x) vapply(as.character(x), plain_term, "", USE.NAMES = FALSE)
+
+check_term_names <- function(x, known, arg) {
+  if (is.null(x)) return(NULL)
+  if (!is.character(x) || anyNA(x)) {
+    stop_galvi("argument", sprintf("`%s` must be names of terms, not %s.", arg, describe(x)))
+  }
+  plain <- plain_labels(x)
+  # gp(x, inducing = 10) is called gp(x)
+  bare <- plain_labels(vapply(x, without_options, ""))
+  found <- ifelse(plain %in% plain_labels(known), plain, bare)
+  unknown <- x[!found %in% plain_labels(known)]
+  if (!length(unknown)) return(found)
+  stop_galvi("argument", sprintf(
+    "`%s` names %s, which is not a term of this model. Its terms are %s.", arg, quote_names(unknown[1L], "\""),
+    quote_names(unique(known), "\"", 30L)
+  ))
+}
+
+# A term's call without the arguments that its label does not show.
+without_options <- function(label) {
+  call <- tryCatch(str2lang(label), error = function(e) NULL)
+  if (!head_name(call) %in% term_words()) return(label)
+  given <- or_else(names(call), rep("", length(call)))
+  deparse_one(call[!nzchar(given) | given == "by"])
+}
+
+#' Both conditions; NULL is no condition
+#' @noRd
+both_kept <- function(effects, terms) {
+  if (is.null(effects)) return(terms)
+  if (is.null(terms)) return(effects)
+  kept <- Map(function(a, b) Map(`&`, a, b), effects, terms)
+  attributes(kept) <- attributes(terms)
+  kept
+}
+
+#' The frame of new data with the variables that only excluded terms use, which have any value
+#' @noRd
+with_unread <- function(frame, kept) {
+  any_row <- attr(kept, "frame")
+  for (name in setdiff(names(any_row), names(frame))) {
+    x <- any_row[[name]]
+    frame[[name]] <- if (is.null(dim(x))) rep(x, nrow(frame)) else x[rep(1L, nrow(frame)), , drop = FALSE]
+  }
+  frame
+}
+
+#' Stops if a group of `newdata` was not observed
+#' @noRd
+check_known_levels <- function(design, rows) {
+  Map(function(specs, rows) Map(function(spec, rows) {
+    if (!isTRUE(term_type(spec)$grouped) || is.null(rows$extension)) return()
+    stop_galvi("newdata", sprintf(paste(
+      "`newdata` has levels of `%s` that the data do not have, and `allow.new.levels` is FALSE. With TRUE, the",
+      "default, their effects are predicted from the prior."
+    ), effect_group(spec)))
+  }, specs, rows), predictor_specs(design), rows)
+  invisible()
 }
 
 drop_variables <- function(terms, names) {
@@ -118,7 +274,8 @@ drop_variables <- function(terms, names) {
 #' @noRd
 without_target_effects <- function(fit, target, kept) {
   if (is.null(kept)) return(target)
-  target$rows <- Map(function(rows, kept) Map(without_effects, rows, kept, target$n), target$rows, kept)
+  target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n, specs), target$rows, kept,
+    predictor_specs(fit$design))
   observations <- !is.null(target$marginals)
   target["marginals"] <- list(NULL)
   if (observations) target$marginals <- latent_marginals(fit, target)

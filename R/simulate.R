@@ -16,7 +16,7 @@
 #' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
 #'   as many trials as `newdata` says, one if it does not contain the response. Rows with missing values give NA.
 #' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty.
+#' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
 #'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
 #'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The
@@ -36,10 +36,8 @@
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  # package performance uses lme4's name of the argument
-  dots <- list(...)
-  refuse_dots(dots, simulate.galvi, "simulate()", "re.form")
-  if (is.null(re_formula)) re_formula <- dots$re.form
+  refuse_dots(list(...), simulate.galvi, "simulate()", words_of_lme4)
+  re_formula <- one_re_formula(re_formula, list(...))
   nsim <- check_whole(nsim, "nsim")
   if (is.null(seed)) {
     if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)

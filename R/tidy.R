@@ -19,8 +19,8 @@
 #' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return Tibbles; data frames where package tibble is not installed.
 #'
-#'   `tidy()` has one row per effect or parameter, with those of these columns that the model needs: `effect`, for models
-#'   with random effects; `component`, for two linear predictors (`"cond"`, or the name of the parameter); `group`,
+#'   `tidy()` has one row per effect or parameter, with those of these columns that the model needs: `effect`, for
+#'   models with random effects; `component`, for two linear predictors (`"cond"`, or the name of the parameter); `group`,
 #'   the grouping factor of a random effect or the label of another term; `level`, for `"ran_vals"`; `y.level` or
 #'   `response`, the class, or the column of [responses()]; `term`; `estimate`; `std.error`; `conf.low` and
 #'   `conf.high`, with `conf.int`.
@@ -41,7 +41,8 @@
 #'   to the data; new data need the response for `.resid`. Row names are kept as `.rownames`. For responses with several
 #'   classes, `.fitted` is the most probable class, `.probability` its probability, and `.resid` the deviance residual;
 #'   `type.predict = "prob"` adds a column `.prob_<class>` for each class. For censored responses `.resid` is the
-#'   quantile residual in the middle of the interval that is known to contain it. For [responses()] the columns are matrices with a column for each response.
+#'   quantile residual in the middle of the interval that is known to contain it. For [responses()] the columns are
+#'   matrices with a column for each response.
 #' @seealso [summary()][summary.galvi], [other-packages].
 #' @inheritSection coef.galvi Several classes
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
@@ -219,6 +220,7 @@ glance.galvi <- function(x, ...) {
   value <- logLik.galvi(x)
   as_table(data.frame(
     nobs = nobs.galvi(x), df = attr(value, "df"), logLik = as.numeric(value), sigma = or_else(sigma.galvi(x), NA_real_),
-    df.residual = if (inherits(x, "galvi_wide")) NA_integer_ else get_df.galvi(x, "residual"), converged = x$convergence$converged
+    df.residual = if (inherits(x, "galvi_wide")) NA_integer_ else get_df.galvi(x, "residual"),
+    converged = x$convergence$converged
   ))
 }

@@ -264,3 +264,41 @@ test_that("future finds no random numbers in a fit", {
   skip_if_not_installed("future")
   expect_warning(future::value(future::future(galvi(am ~ wt, mtcars, binomial()))), NA)
 })
+
+test_that("boot::cv.glm() has the errors of lm() and glm()", {
+  skip_if_not_installed("boot")
+  squared <- function(fit, ...) {
+    set.seed(1)
+    boot::cv.glm(mtcars, fit, ...)$delta
+  }
+  fit <- galvi(mpg ~ wt + hp, mtcars, prior = flat_prior)
+  reference <- glm(mpg ~ wt + hp, data = mtcars)
+  expect_equal(squared(fit), squared(reference), tolerance = 1e-4)
+  expect_equal(squared(fit, K = 8), squared(reference, K = 8), tolerance = 1e-4)
+  # posterior means are not modes
+  of_binary <- 0.1
+  binary <- squared(galvi(am ~ wt, mtcars, binomial()))
+  expect_equal(binary, squared(glm(am ~ wt, binomial(), mtcars)), tolerance = of_binary)
+  trials <- galvi(cbind(gear, carb) ~ wt, mtcars, binomial(), hyper = "fixed")
+  expect_equal(trials$y, glm(cbind(gear, carb) ~ wt, binomial(), mtcars)$y)
+  expect_null(family_fit("categorical")$y)
+})
+
+test_that("posterior's draws have no constants", {
+  skip_if_not_installed("posterior")
+  fit <- galvi(mpg ~ wt + iid(cyl, variance = fixed(2)), mtcars, prior = normal(0, 1))
+  draws <- posterior::as_draws(fit)
+  expect_identical(posterior::variables(draws), c("(Intercept)", "wt", "gaussian.variance"))
+  expect_true(all(posterior::summarise_draws(draws, "sd")$sd > 0))
+})
+
+test_that("a fit that is read from a file loads galvi, and prints as one", {
+  skip_if_not_installed("processx")
+  fit <- galvi(mpg ~ wt, mtcars)
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  saveRDS(fit, file)
+  code <- sprintf("print(readRDS('%s'))", file)
+  shown <- processx::run(file.path(R.home("bin"), "Rscript"), c("-e", code))$stdout
+  expect_identical(strsplit(shown, "\n")[[1L]], capture.output(print(fit)))
+})

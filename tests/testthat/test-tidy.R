@@ -37,7 +37,8 @@ test_that("tidy has broom.mixed's kinds of effects and columns", {
   expect_identical(pars$group, c("gear", "wt", "gp(hp)", "gp(hp)", "Residual"))
   expect_identical(pars$term, c("sd__(Intercept)", "sd", "variance", "lengthscale", "sd__Observation"))
   value <- setNames(fit$hyper$estimate, fit$hyper$name)
-  expect_equal(pars$estimate, c(sqrt(2), unname(value[c("wt.sd", "gp(hp).variance", "gp(hp).lengthscale")]), sigma(fit)))
+  others <- unname(value[c("wt.sd", "gp(hp).variance", "gp(hp).lengthscale")])
+  expect_equal(pars$estimate, c(sqrt(2), others, sigma(fit)))
   expect_true(all(is.na(pars$std.error)))
 
   limits <- tidy.galvi(fit, "ran_pars", conf.int = TRUE, conf.level = 0.8)
@@ -180,7 +181,8 @@ test_that("tables conform to broom: its own suite passes on all kinds of fits", 
   time <- data.frame(time = mtcars$qsec, died = rep(c(1, 0, 1, 1), 8), wt = mtcars$wt)
   models <- list(
     lm = list(mpg ~ wt * cyl, d), glm = list(am ~ wt, d, binomial()), mixed = list(mpg ~ wt + (wt | cyl), d),
-    trials = list(cbind(gear, carb) ~ wt, d, binomial()), gp = list(mpg ~ gp(wt), d), process = list(mpg ~ 0 + gp(wt), d),
+    trials = list(cbind(gear, carb) ~ wt, d, binomial()), gp = list(mpg ~ gp(wt), d),
+    process = list(mpg ~ 0 + gp(wt), d),
     two = list(list(mpg ~ wt, sigma ~ wt), d), classes = list(factor(gear) ~ wt, d, categorical()),
     ordered = list(factor(gear, ordered = TRUE) ~ wt, d, cumulative()), zeros = list(carb ~ wt, d, hurdle(poisson())),
     survival = list(survival::Surv(time, died) ~ wt, time, weibull()), wide = list(responses(Y) ~ x + factors(1), Y)
