@@ -114,6 +114,12 @@ get_df.galvi <- function(x, type = "wald", ...) {
   switch(type, residual = nobs.galvi(x) - p, model = p, Inf)
 }
 
+# What versions of parameters before 0.21 ask instead; its default there knows a list of classes only.
+#' @exportS3Method parameters::degrees_of_freedom
+degrees_of_freedom.galvi <- function(model, method = "analytical", ...) {
+  get_df.galvi(model, if (identical(method, "residual")) "residual" else "wald")
+}
+
 #' @exportS3Method insight::is_converged
 is_converged.galvi <- function(x, ...) {
   x$convergence$converged

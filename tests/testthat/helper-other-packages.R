@@ -88,8 +88,8 @@ rich_twins <- function() {
   twins
 }
 
-# Version 0.20.2, with insight 0.19, takes the classes of a list of its own only.
-parameters_needed <- "0.30.0"
+# Those of Debian 12, with insight 0.19.0.
+parameters_needed <- "0.20.2"
 has_version <- function(package, version) {
   requireNamespace(package, quietly = TRUE) && utils::packageVersion(package) >= version
 }
