@@ -18,6 +18,9 @@ weight_numbers <- function(expr) {
   ))
 }
 
+# Beyond, products with other numbers of a model overflow or vanish.
+largest_weight <- 1e100
+
 # all: are these the weights of all rows? Then one must be positive.
 check_weights <- function(weights, n, all = TRUE) {
   if (is.null(weights)) return(rep(1, n))
@@ -29,6 +32,13 @@ check_weights <- function(weights, n, all = TRUE) {
   if (length(bad)) {
     stop_galvi("argument", sprintf(
       "`weights` must be finite and not negative; %s.", found_in_rows(weights, bad)
+    ))
+  }
+  bad <- which(weights > largest_weight | weights > 0 & weights < 1 / largest_weight)
+  if (length(bad)) {
+    stop_galvi("argument", sprintf(
+      "`weights` must be 0 or between %s and %s; %s. Divide all of them by the largest, if they divide a dispersion.",
+      format(1 / largest_weight), format(largest_weight), found_in_rows(weights, bad)
     ))
   }
   if (all && n && !any(weights > 0)) stop_galvi("argument", "`weights` are all zero: no rows are left to fit.")

@@ -384,7 +384,7 @@ fuzz_invariants <- list(
     d <- case$model$env$d
     same_bound(case$fit, again(case, data = d[sample(nrow(d)), , drop = FALSE]))
   },
-  `a row of weight 2 is two rows` = function(case) {
+  `frequency(2) is two rows` = function(case) {
     # poly() makes columns of length one for any number of rows
     counts_rows <- !case$fit$method %in% c("ep", "mean_field") && !has_word(case, "size") &&
       !has_word(case, "poly")
@@ -395,9 +395,10 @@ fuzz_invariants <- list(
     weighted <- d
     weighted$w <- 2 * if (is.null(d$w)) rep(1, nrow(d)) else d$w
     twice <- d[rep(seq_len(nrow(d)), each = 2L), , drop = FALSE]
-    one <- again(case, list(weights = quote(w)), weighted)
+    counted <- list(weights = quote(frequency(w)))
+    one <- again(case, counted, weighted)
     if (is.null(one) || !one$convergence$converged) return(NULL)
-    same_bound(one, again(case, data = twice))
+    same_bound(one, again(case, if (is.null(d$w)) list() else counted, twice))
   },
   `units of the response do not matter` = function(case) {
     if (!case$trusted || !scales_with_response(case)) return(NULL)

@@ -362,3 +362,18 @@ test_that("columns of responses() have the weights of their own families", {
     hyper = "fixed")
   expect_identical(counted$model$weights, as.vector(w))
 })
+
+test_that("weights that no number of a model bears are refused, small and large ones are not", {
+  refused <- function(w, family = gaussian()) {
+    expect_error(galvi(dist ~ speed, cars, family, weights = w), "between 1e-100 and 1e\\+100; row 3 has",
+      class = "galvi_error_argument")
+  }
+  refused(replace(rep(1, 50), 3, 1e308))
+  refused(replace(rep(1, 50), 3, 1e-300), poisson())
+  reference <- galvi(dist ~ speed, cars)
+  for (w in c(1e-100, 1e100)) {
+    fit <- galvi(dist ~ speed, cars, weights = rep(w, 50))
+    expect_close(coef(fit), coef(reference), tol$solve)
+    expect_close(sigma(fit) / sqrt(w), sigma(reference), tol$optimum)
+  }
+})
