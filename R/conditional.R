@@ -152,7 +152,7 @@ is_left_out <- function(specs) term_can(specs, "grouped") | term_can(specs, "gra
 conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
   rows$terms <- without_levels(rows$terms, fit$design$specs, nrow(values))
-  marginals <- latent_at(fit, rows, nrow(values), variance = variance)
+  marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
 }
 

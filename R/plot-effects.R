@@ -205,7 +205,7 @@ effect_axis <- function(fit, scale) {
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
 
-has_offset <- function(fit) any(fit$model$offset != 0)
+has_offset <- function(fit) any(fit$model$offset != or_else(fit$design$level, 0))
 
 #' What becomes of the offset where the response is drawn
 #' @noRd

@@ -15,8 +15,21 @@ frame_rows <- function(design, frame) {
 #' @noRd
 frame_marginals <- function(fit, frame, variance = TRUE) {
   rows <- frame_rows(fit$design, frame)
-  marginals <- latent_at(fit, rows, nrow(frame), variance = variance)
+  marginals <- with_level(fit, latent_at(fit, rows, nrow(frame), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
+}
+
+#' Marginals of eta as thresholds at x = 0 have it, where the core's belong to the means of the columns
+#' @noRd
+with_level <- function(fit, marginals) {
+  level <- or_else(fit$design$level, 0)
+  if (level == 0) return(marginals)
+  marginals$mean <- marginals$mean + level
+  if (length(marginals$states)) marginals$states <- lapply(marginals$states, function(state) {
+    state$mean <- state$mean + level
+    state
+  })
+  marginals
 }
 
 #' Variables of the model frame that eta depends on, as a named list of list(name, column)

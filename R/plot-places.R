@@ -109,7 +109,11 @@ draw_places <- function(fit, panel, look) {
   draw_picture(matrix(colour_of(z, colours), nrow(z)), picture$sides)
   usr <- graphics::par("usr")
   graphics::clip(usr[1L], usr[2L], usr[3L], usr[4L])
-  if (is.null(panel$mesh)) draw_image_contours(picture$sides, z, colours) else draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
+  if (is.null(panel$mesh)) {
+    draw_image_contours(picture$sides, z, colours)
+  } else {
+    draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
+  }
   draw_sites(panel$points, or_else(panel$points_col, fade("black", 0.6)))
   if (!is.null(picture$rings)) draw_window(picture$rings, border = "grey20", lwd = 0.8)
   do.call(graphics::clip, as.list(usr))

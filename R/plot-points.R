@@ -40,7 +40,8 @@ has_two_classes <- function(fit) {
 #' What observations say of eta, or of the mean, at places with the posterior mean f of eta
 #'
 #' On the link scale f + (y - mu) d eta / d mu; on the response scale the observation less what other
-#' variables and the offset do to it: times linkinv(f) / mu for log links, plus linkinv(f) - mu for others. Of
+#' variables and the offset do to it: times linkinv(f) / mu for log links, plus linkinv(f) - mu for others, within 0
+#' and 1 where the mean is. Of
 #' a volatility it is about y^2, whose mean is exp(eta), and on the response scale its root.
 #' @param f An element per observation: of variables that are shown, at the observation's values.
 #' @param rows Which of the observations.
@@ -59,7 +60,11 @@ partial_residuals <- function(fit, f, scale, rows = seq_along(fit$model$y)) {
   if (family_type(family)$times && scale == "link") return(f + log(y) - eta)
   mu <- family$linkinv(eta)
   if (scale == "link") return(f + (y - mu) / family$mu.eta(eta))
-  if (!link_has(family, "rates")) return(family$linkinv(f) + y - mu)
+  if (!link_has(family, "rates")) {
+    kept <- family$linkinv(f) + y - mu
+    # shares stay shares
+    return(if (is.null(link_types()[[family$link]]$threshold_variance)) kept else pmin(pmax(kept, 0), 1))
+  }
   scaled <- y * exp(f - eta)
   if (is_volatility(fit)) sqrt(scaled) else scaled
 }

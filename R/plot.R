@@ -6,7 +6,7 @@
 #' @details
 #' | `which` | what is drawn | arguments |
 #' |:--|:--|:--|
-#' | `"effects"` | conditional effects of the variables; other terms along their inputs | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
+#' | `"effects"` | each variable and term | `terms`, `scale`, `what`, `level`, `n`, `max_inputs`, `too_far`, `map` |
 #' | `"coefficients"` | a forest plot of the fixed effects; odds ratios and rate ratios | `level`, `exponentiate` |
 #' | `"residuals"` | a QQ plot of the quantile residuals | `newdata`, `by`, `level` |
 #' | `"worm"` | the detrended QQ plot (worm plot) | `newdata`, `by`, `level` |
@@ -27,9 +27,9 @@
 #' is zero, as with `predict(re_formula = NA)`. What is kept and left out stands above each panel.
 #' * Numbers are curves; factors, and numbers of two values, are points with intervals. Variables inside of calls such
 #'   as `log(x)`, `poly(x, 2)` and `splines::ns(x, 4)` are drawn along `x`.
-#' * Interactions of two variables have a curve for each level of a factor or, of two numbers, for the mean of the second
-#'   one and one standard deviation to either side. Those of three have a panel for each value of the third. If the
-#'   response has several classes, there is a panel for each value of the second variable.
+#' * Interactions of two variables have a curve for each level of a factor or, of two numbers, for the mean of the
+#'   second one and one standard deviation to either side. Those of three have a panel for each value of the third. If
+#'   the response has several classes, there is a panel for each value of the second variable.
 #' * Points are observations or, if other variables matter, partial residuals: each observation as it would be with the
 #'   other variables at the values that they keep.
 #' * With two linear predictors, each parameter has panels of its own.
@@ -137,8 +137,9 @@
 #' @param newdata A data frame. For `"residuals"`, `"worm"`, `"predictive"` and `"calibration"` it replaces the
 #'   observations and needs the response; for `"survival"` it has the predictors.
 #' @param scale Scale of the effects: `"link"`, `"response"`, or `"auto"` (the default): the response scale for
-#'   conditional effects (unless the response has no finite mean); of other terms for multi-class families and [stochastic_volatility()], and for counts and other numbers with a link where the panel
-#'   shows all variables of the model; otherwise the link scale.
+#'   conditional effects (unless the response has no finite mean); of other terms for multi-class families and
+#'   [stochastic_volatility()], and for counts and other numbers with a link where the panel shows all variables of the
+#'   model; otherwise the link scale. The axis says which.
 #' @param what What images and maps show: `"mean"`, `"sd"` or `c("mean", "sd")`. NULL, the default, is the posterior
 #'   mean, and for `spde()` both.
 #' @param level Probability of credible intervals and bands, of the band of residuals and of the intervals of draws.

@@ -158,6 +158,14 @@ test_that("classes have a curve each with its band, also where q couples them", 
   expect_equal(panel$upr, beta_limits(panel$fit, as.vector(predicted$se.fit), 0.95)[, 2], tolerance = 1e-6)
   both <- plot_away(fit, terms = "Infl:Cont")
   expect_named(both, c("Infl:Cont, Cont = Low", "Infl:Cont, Cont = High"))
+  # thresholds are learned at the means of the columns and printed at zero
+  learned <- galvi(factor(gear, ordered = TRUE) ~ wt + am, mtcars, cumulative())
+  panel <- plot_away(learned, terms = "wt", n = 5)$wt
+  new <- data.frame(wt = panel$wt[1:5], am = mean(mtcars$am))
+  expect_equal(matrix(panel$fit, 5), predict(learned, new), ignore_attr = TRUE, tolerance = 1e-7)
+  link <- plot_away(learned, terms = "wt", n = 5, scale = "link")$wt
+  expect_equal(link$fit, predict(learned, new, type = "link"), ignore_attr = TRUE, tolerance = 1e-7)
+  expect_false(any(grepl("offset", drawn_text(drawn(learned)))))
   ordinal <- picture_fit("ordinal_line")
   panel <- plot_away(ordinal, n = 5)$wt
   expect_equal(matrix(panel$fit, 5), predict(ordinal, data.frame(wt = panel$wt[1:5])), ignore_attr = TRUE,
