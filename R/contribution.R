@@ -50,7 +50,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
 #' @export
 `+.galvi_contribution` <- function(e1, e2) {
   if (!inherits(e1, "galvi_contribution") || !inherits(e2, "galvi_contribution")) {
-    stop_galvi("contribution", "A contribution can only be added to another contribution.")
+    stop_galvi("contribution", "`+` adds the values of contribution() to each other alone.")
   }
   add <- function(a, b) if (is.list(a)) Map(add, a, b) else a + b
   structure(add(unclass(e1), unclass(e2)), class = "galvi_contribution")

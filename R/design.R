@@ -78,7 +78,7 @@ check_data <- function(data) {
   if (!is.data.frame(data)) {
     stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }
-  if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows.")
+  if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows to fit.")
   data
 }
 

@@ -120,7 +120,7 @@ refuse_family <- function(name, arg) {
   }
   stop_galvi("family", sprintf(
     "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 30L), name,
-    did_you_mean(name, available)
+    did_you_mean(name, c(available, "bernoulli", "geometric"))
   ))
 }
 

@@ -38,7 +38,9 @@
 #' [rw2()], [ar1()]), Matern fields in space ([spde()]) and latent factors ([rr()], [responses()]).
 #'
 #' Variables are looked up in `data` first; everything else comes from the environment of the formula. Names of kernels,
-#' [fixed()] and priors inside a term are always those of galvi.
+#' [fixed()] and priors inside a term, and of families, kernels and priors in the arguments `family`, `kernel` and
+#' `prior`, are always those of galvi. Terms and arguments of other packages, such as `s(x)` or `ziformula = ~ z`, are
+#' errors that show the call as it is written here.
 #'
 #' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
@@ -253,7 +255,8 @@ galvi.default <- function(x, ...) {
   if ("formula" %in% ...names() && missing(x)) return(galvi.formula(...))
   if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
   stop_galvi("argument", sprintf(
-    "The first argument of galvi() must be a formula, a data frame or a matrix, not %s.", describe(x)
+    "The first argument of galvi() must be a formula, a data frame or a matrix, not %s.%s", describe(x),
+    if (is.character(x) && length(x) == 1L && grepl("~", x)) " Write the formula without quotes." else ""
   ))
 }
 
@@ -293,7 +296,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   if (NROW(y) != nrow(x)) {
     stop_galvi("argument", sprintf("`y` must have one value per row of `x`: %d, not %d.", nrow(x), NROW(y)))
   }
-  if (!ncol(x)) stop_galvi("data", "`x` has no columns.")
+  if (!ncol(x)) stop_galvi("data", "`x` has no columns: it is the matrix or data frame of the inputs.")
   name <- utils::tail(make.unique(c(names(x), "y")), 1L)
   kernel <- check_evaluates(kernel, "kernel", "kernel", kernel_words())
   values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
@@ -348,9 +351,29 @@ as_galvi_error <- function(expr, size = NULL) {
   tryCatch(expr, error = function(e) {
     if (is_out_of_memory(e)) stop_out_of_memory(size)
     if (!inherits(e, "C++Error")) stop(e)
-    message <- label_rows_of_core(conditionMessage(e))
+    message <- core_letter(label_rows_of_core(conditionMessage(e)), class(e))
     refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
     what <- if (inherits(e, "std::range_error")) "response" else if (refused) "method" else "numeric"
     stop_galvi(what, message)
+  })
+}
+
+#' A message of the core with what to do, where it says none
+#'
+#' @param class The classes of the condition, which have the type of the C++ exception.
+#' @noRd
+core_letter <- function(message, class) {
+  message <- sub("[.]$", "", message)
+  advises <- "`|: (give|use|rescale|add|check|make|change|choose|leave)|[;,] (use|give|rescale|check|add) |\\bneeds? all rows"
+  if (grepl(advises, message)) return(paste0(message, "."))
+  paste0(message, if ("std::domain_error" %in% class) {
+    paste(
+      ". Rescale the inputs or the response, give hyperparameters other starting values, or hold one by fixed(); summary()",
+      "and ?galvi_control say more."
+    )
+  } else if ("std::invalid_argument" %in% class) {
+    ". The model is not as galvi_model() makes it: if it was changed by hand or read from a file, make it again."
+  } else {
+    ". This is an error of galvi: please report it with the call and, if you can, the data."
   })
 }

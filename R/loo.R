@@ -139,8 +139,8 @@ determined_variance <- function(fit) fit$posterior$variance - extra_variance(fit
 warn_improper <- function(rows) {
   if (!length(rows)) return(invisible())
   warn_galvi("cavity", sprintf(paste(
-    "Nothing but the observation itself determines eta in %s: without it there is no prediction, and",
-    "its density and the sums are NA. Where priors are flat, a finite sd is the cure."
+    "Without the observation itself, the linear predictor has no proper distribution in %s: its density and the",
+    "sums are NA. Give flat priors, normal(0, Inf), a finite sd."
   ), list_rows(rows)))
 }
 

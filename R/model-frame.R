@@ -97,7 +97,11 @@ wrong_kind <- function(kind, name, where, data) {
   }
   what <- switch(kind, closure = , builtin = , special = "a function", list = "a list",
     symbol = , language = , expression = "an expression", paste("of type", kind))
-  sprintf("`%s` is %s: a variable of the formula must be a vector, a factor or a matrix.", name, what)
+  lost <- !is.null(data) && !name %in% names(data) && what == "a function"
+  sprintf(
+    "`%s` is %s%s: a variable of the formula must be a vector, a factor or a matrix.%s", name, what,
+    if (lost) ", and `data` has no such column" else "", if (lost) did_you_mean(name, names(data)) else ""
+  )
 }
 
 # The response keeps unused levels: a single row of a two-level factor is still a valid response.
@@ -200,7 +204,7 @@ frame_offset <- function(frame, latents = NULL, distributional = FALSE) {
 }
 
 offset_columns <- function(offset, latents, k) {
-  if (!is.numeric(offset)) stop_galvi("data", "`offset` must be numbers.")
+  if (!is.numeric(offset)) stop_galvi("data", sprintf("`offset` must be numbers, not %s.", describe(offset)))
   if (!NCOL(offset) %in% c(1L, k)) {
     stop_galvi("data", sprintf(
       "`offset` must be one column of numbers%s, not %s.",

@@ -119,8 +119,23 @@ check_new_columns <- function(design, terms, newdata) {
   missing <- setdiff(needed, names(newdata))
   if (!length(missing)) return(invisible())
   stop_galvi("newdata", sprintf(
-    "`newdata` has no column `%s`.%s", missing[1L], did_you_mean(missing[1L], names(newdata))
+    "`newdata` has no column `%s`, which the fit uses.%s%s", missing[1L], did_you_mean(missing[1L], names(newdata)),
+    if (missing[1L] %in% group_columns(design)) sprintf(
+      " It is a group: re_formula = NA leaves group effects out, and %s = \"new\" in `newdata` is a new group.",
+      missing[1L]
+    ) else ""
   ))
+}
+
+# Variables that only random effects of groups use.
+group_columns <- function(design) {
+  specs <- unlist(predictor_specs(design), recursive = FALSE)
+  grouped <- term_can(specs, "grouped")
+  used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, list(spec$by)), all.vars)))
+  fixed <- unlist(lapply(list(design$terms, design$second$terms), function(terms) {
+    if (!is.null(terms)) all.vars(attr(terms, "variables"))
+  }))
+  setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
 }
 
 # The arguments offset and, if they are asked for, weights, evaluated in newdata.

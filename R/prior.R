@@ -145,7 +145,7 @@ half_normal <- function(sd = 1) {
 #' @export
 pc <- function(upper, prob = 0.01) {
   prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
-  if (prob == 1) stop_galvi("prior", "`prob` must be below 1.")
+  if (prob == 1) stop_galvi("prior", "`prob` must be a probability above 0 and below 1, not 1.")
   if (missing(upper)) stop_galvi("prior", "pc() needs `upper`: pc(1, 0.01) says P(sd > 1) = 0.01.")
   new_value("pc", upper = check_number(upper, "upper", 0, open_lower = TRUE, what = "prior"), prob = prob)
 }
@@ -154,7 +154,7 @@ pc <- function(upper, prob = 0.01) {
 #' @export
 pc_range <- function(lower, prob = 0.05) {
   prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
-  if (prob == 1) stop_galvi("prior", "`prob` must be below 1.")
+  if (prob == 1) stop_galvi("prior", "`prob` must be a probability above 0 and below 1, not 1.")
   if (missing(lower)) {
     stop_galvi("prior", "pc_range() needs `lower`: pc_range(10, 0.05) says P(range < 10) = 0.05.")
   }

@@ -50,7 +50,7 @@ second_formula <- function(formulas, family) {
   rest <- formulas[-1L]
   for (f in rest) check_left_side(f, second, family)
   if (length(rest) > 1L) {
-    stop_galvi("formula", sprintf("`formula` has `%s` twice.", deparse_one(rest[[1L]][[2L]])))
+    stop_galvi("formula", sprintf("`formula` has `%s` twice: give one formula for each parameter.", deparse_one(rest[[1L]][[2L]])))
   }
   if (length(rest)) {
     replaced <- intersect(second$replaces, names(family$parameters))

@@ -27,7 +27,7 @@ as_places <- function(x, arg) {
       format(at[bad[1L], 2L]), if (length(bad) > 1L) sprintf(", and %d more rows", length(bad) - 1L) else ""
     ))
   }
-  if (!nrow(at)) stop_galvi("argument", sprintf("`%s` has no rows.", arg))
+  if (!nrow(at)) stop_galvi("argument", sprintf("`%s` has no rows: it needs the coordinates of one place in each.", arg))
   at
 }
 
@@ -90,7 +90,7 @@ as_window <- function(x, arg = "window") {
   }
   rings <- unlist(lapply(rings, split_rings), recursive = FALSE)
   rings <- lapply(rings, check_ring, arg)
-  if (!(sum(ring_areas(rings)) > 0)) stop_galvi("argument", sprintf("`%s` has no area.", arg))
+  if (!(sum(ring_areas(rings)) > 0)) stop_galvi("argument", sprintf("`%s` has no area: give three corners or more that are not on a line.", arg))
   rings
 }
 

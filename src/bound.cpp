@@ -18,7 +18,7 @@ Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
   const auto q = core.at_sites({get_matrix(sites, "lambda"), get_matrix(sites, "b")}, 1);
-  if (!q) throw std::domain_error("no posterior has these sites");
+  if (!q) throw std::domain_error("the sites `lambda` and `b` give no posterior: its precision is not positive definite");
   return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["kl"] = q->kl);
 }
 

@@ -205,8 +205,8 @@ void check_responses(const Data& data, const Likelihood& likelihood, bool shares
     const double y = data.y[n];
     const bool any = !own.discrete() || (shares && own.takes_shares());
     if (y >= support.low && y <= support.high && (any || y == std::floor(y))) continue;
-    throw std::range_error("the response in row " + std::to_string(n + 1) + ", " + std::to_string(y) +
-                            ", is none that the family has");
+    throw std::range_error("the response in row " + std::to_string(n + 1) + " is " + std::to_string(y) +
+                            ", which is impossible in this family: change `y`, or choose another `family`");
   }
 }
 

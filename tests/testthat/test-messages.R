@@ -108,3 +108,107 @@ test_that("what R would say about a newcomer's call is said in galvi's words", {
     galvi(n ~ x, d, "zip")
   })
 })
+
+# ---- all messages ----
+
+# The text of a call without what is computed: the literals in it, with words of eight letters for placeholders.
+literal_text <- function(expr) {
+  builds <- c("sprintf", "paste", "paste0", "if", "(", "{", "c", "ifelse", "switch", "f")
+  text <- function(e) {
+    if (is.character(e)) return(e)
+    built <- is.call(e) && is.symbol(e[[1L]]) && as.character(e[[1L]]) %in% builds
+    if (built) unlist(lapply(as.list(e)[-1L], function(x) if (!missing(x)) text(x)))
+  }
+  gsub("%[-+0-9.*]*[a-z]", "computed", paste(text(expr), collapse = " "))
+}
+
+# Calls of these functions in an expression.
+calls_of <- function(expr, names) {
+  out <- list()
+  walk <- function(e) {
+    if (is.call(e) && is.symbol(e[[1L]]) && as.character(e[[1L]]) %in% names) out[[length(out) + 1L]] <<- e
+    if (is.call(e) || is.pairlist(e) || is.expression(e)) for (part in as.list(e)) if (!missing(part)) walk(part)
+  }
+  walk(expr)
+  out
+}
+
+source_files <- function(folder, pattern) {
+  path <- test_path("..", "..", folder)
+  skip_if_not(dir.exists(path), "not in the source tree")
+  list.files(path, pattern, recursive = TRUE, full.names = TRUE)
+}
+
+# A name in backquotes, a function, an argument with its value, or what to do.
+says_what <- paste0(
+  "`|[a-z0-9_]\\(| = |\\b([Mm]ust|[Ww]rite|[Uu]se|[Gg]ive|[Nn]eeds?|[Ll]eave|[Cc]hoose|[Cc]heck|[Mm]ake|[Rr]efit|report|",
+  "Its arguments are|instead|not available|cluster|source|faster|[Rr]eading|too large)\\b"
+)
+
+# Words that say nothing to a user.
+empty_words <- "is none that|was asked for what|the time is over|is had by|nothing but the"
+
+test_that("every message that R code raises names an argument, a term or what to do, in thirty signs or more", {
+  texts <- unlist(lapply(source_files("R", "[.]R$"), function(file) {
+    raised <- calls_of(parse(file, keep.source = FALSE), c("stop_galvi", "warn_galvi", "inform_galvi", "response_error"))
+    vapply(raised, function(call) {
+      # a class, or the name of the response, comes first
+      of_response <- identical(call[[1L]], quote(response_error))
+      paste0(if (of_response) "The response `y` ", literal_text(as.call(c(quote(f), as.list(call)[-(1:2)]))))
+    }, "")
+  }))
+  expect_gt(length(texts), 400)
+  # what passes on a text that is made elsewhere, where its literals are
+  texts <- texts[nchar(gsub("computed|[^A-Za-z]", "", sub("The response `y` ", "", texts))) > 8]
+  # before a colon stands where, after it what
+  short <- texts[nchar(texts) < 30 & !grepl(": (computed[.])?$", texts)]
+  expect_identical(short, character())
+  expect_identical(texts[!grepl(says_what, texts)], character())
+  expect_identical(grep(empty_words, texts, value = TRUE), character())
+})
+
+test_that("every message of the core, as R shows it, names an argument, a term or what to do", {
+  throws <- unlist(lapply(source_files("src", "[.](cpp|h)$"), function(file) {
+    text <- paste(readLines(file, warn = FALSE), collapse = " ")
+    found <- regmatches(text, gregexpr("throw std::[a-z_]+\\([^;]*;", text))[[1L]]
+    type <- sub("throw (std::[a-z_]+).*", "\\1", found)
+    literal <- vapply(regmatches(found, gregexpr("\"(\\\\.|[^\"\\\\])*\"", found)), function(parts) {
+      paste(gsub("\\\\\"", "\"", substr(parts, 2L, nchar(parts) - 1L)), collapse = "")
+    }, "")
+    stats::setNames(literal, rep_len(type, length(literal)))
+  }))
+  expect_gt(length(throws), 80)
+  # a reason that is made elsewhere
+  throws <- throws[nchar(throws) > 3]
+  for (i in seq_along(throws)) {
+    shown <- core_letter(throws[[i]], c(names(throws)[i], "C++Error"))
+    expect_gte(nchar(shown), 30, label = shown)
+    expect_match(shown, says_what, info = shown)
+  }
+})
+
+test_that("errors of every class, provoked, have a message that says what to do", {
+  d <- newcomer()
+  fit <- galvi(y ~ x + (1 | g), d)
+  provoked <- alist(
+    argument = galvi(y ~ x, d, foo = 1), argument = predict(fit, level = 2), argument = galvi_control(tol = "a"),
+    data = galvi(y ~ nowhere, d), data = galvi(y ~ x, d[0, ]), family = galvi(y ~ x, d, "frobnicate"),
+    formula = galvi(~ x, d), kernel = galvi(y ~ gp(x, kernel = 3), d), method = galvi(y ~ x, d, method = "fast"),
+    newdata = predict(fit, data.frame(x = 1)), newdata = predict(fit, data.frame(g = "u")),
+    prior = galvi(y ~ x, d, prior = list(zz = normal(0, 1))), response = galvi(g ~ x, d),
+    response = galvi(y ~ x, d, poisson()), callback = galvi(y ~ x, d, custom_family("mine", function(y, eta) stop("no"))),
+    size = galvi(y ~ gp(x), data.frame(x = seq_len(2e6), y = 0)), numeric = core_error()
+  )
+  core_error <- function() as_galvi_error(stop(structure(
+    class = c("std::logic_error", "C++Error", "error", "condition"), list(message = "unexpected", call = NULL)
+  )))
+  for (i in seq_along(provoked)) {
+    error <- tryCatch(suppressMessages(suppressWarnings(eval(provoked[[i]]))), error = identity)
+    expect_s3_class(error, paste0("galvi_error_", names(provoked)[i]))
+    said <- conditionMessage(error)
+    expect_gte(nchar(said), 30, label = said)
+    expect_match(said, says_what, info = said)
+  }
+  expect_match(message_of_error(predict(fit, data.frame(x = 1))), "re_formula = NA", fixed = TRUE)
+  expect_match(message_of_error(galvi(cbind(n, n) ~ x, d)), "family = binomial()", fixed = TRUE)
+})

@@ -154,8 +154,8 @@ test_that("steps refuse what is not theirs", {
   wrong(galvi_infer(replace(model, "weights", list(d$w[-1]))), "y, size and weights must have N numbers")
   wrong(galvi_infer(replace(model, "weights", list(-d$w))), "must not be negative")
   wrong(galvi_infer(replace(model, "offset", list(d$z))), "must be an N x K matrix")
-  wrong(galvi_infer(replace(model, "y", list(d$y + 0.5))), "row 1, .*, is none that the", "response")
-  wrong(galvi_infer(replace(model, "y", list(-1 - d$y))), "is none that the family has", "response")
+  wrong(galvi_infer(replace(model, "y", list(d$y + 0.5))), "row 1 is 2.5.*impossible in this family", "response")
+  wrong(galvi_infer(replace(model, "y", list(-1 - d$y))), "which is impossible in this family", "response")
   changed <- model
   changed$hyper$value[2] <- -1
   wrong(galvi_infer(changed), "`model\\$hyper\\$value` must be positive and finite, not -1 \\(`z.sd`")
