@@ -250,7 +250,7 @@ foreign_response <- function(expr) {
         if (!identical(suppressWarnings(as.numeric(one)), 1)) out$to <- sprintf("cbind(%s, %s - %s)", y, one, y)
         out$arguments$family <- "binomial()"
       },
-      weights = out$arguments$weights <- one,
+      weights = out$arguments$weights <- sprintf("frequency(%s)", one),
       cens = {
         out$to <- if (length(v) > 1L) {
           sprintf("survival::Surv(%s, %s, type = \"interval2\")", y, v[2L])
