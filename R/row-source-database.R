@@ -2,15 +2,51 @@
 
 # `from` as SQL with quoted names, and in words.
 quoted_table <- function(con, from) {
+  if (inherits(from, "Id")) {
+    name <- paste(unlist(attr(from, "name")), collapse = ".")
+    return(list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", name)))
+  }
   if (!is.character(from) || length(from) != 1L || is.na(from)) {
     stop_galvi("data", paste(
-      "A connection needs the name of a table or an SQL query too: `row_source(con, \"table\")`, or",
-      "`row_source(con, \"SELECT ...\")`."
+      "A connection needs the name of a table or an SQL query too: `row_source(con, \"table\")`,",
+      "`row_source(con, DBI::Id(schema = \"s\", table = \"t\"))` or `row_source(con, \"SELECT ...\")`."
     ))
   }
-  is_query <- grepl("^[[:space:](]*(SELECT|WITH)[[:space:]]", from, ignore.case = TRUE)
-  if (is_query) return(list(sql = sprintf("(%s)", sub(";[[:space:]]*$", "", from)), label = "the query"))
-  list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", from))
+  text <- as.character(from)
+  if (is_query(text) && !is_table(con, text)) return(list(sql = in_parentheses(text), label = "the query"))
+  # names of class SQL are quoted already
+  list(sql = as.character(DBI::dbQuoteIdentifier(con, from)), label = sprintf("the table `%s`", text))
+}
+
+# Strings, quoted names, comments, white space and semicolons of SQL, and all else character by character.
+sql_tokens <- function(text) {
+  pattern <- paste0(
+    "'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\\[[^]]*\\]|--[^\\n]*|/[*](?s:.*?)[*]/|\\s+|[A-Za-z_]+|(?s:.)"
+  )
+  regmatches(text, gregexpr(pattern, text, perl = TRUE))[[1L]]
+}
+
+# White space and comments.
+is_sql_gap <- function(tokens) grepl("^(\\s|--|/[*])", tokens, perl = TRUE)
+
+is_query <- function(text) {
+  tokens <- sql_tokens(text)
+  words <- tokens[!is_sql_gap(tokens) & tokens != "("]
+  length(words) > 1L && toupper(words[1L]) %in% c("SELECT", "WITH")
+}
+
+# A table may be called "select x".
+is_table <- function(con, name) isTRUE(tryCatch(DBI::dbExistsTable(con, name), error = function(e) FALSE))
+
+# A query as a table, without the semicolon at its end; the last line may be a comment.
+in_parentheses <- function(text) {
+  tokens <- sql_tokens(text)
+  repeat {
+    last <- utils::tail(which(!is_sql_gap(tokens)), 1L)
+    if (!length(last) || tokens[last] != ";") break
+    tokens <- tokens[-last]
+  }
+  sprintf("(%s\n)", paste(tokens, collapse = ""))
 }
 
 # table: SQL, quoted. Results are fetched in chunks.

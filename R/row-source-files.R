@@ -23,7 +23,34 @@ csv_source <- function(paths, options) {
   columns <- reading(paths[1L], {
     names(do.call(utils::read.csv, c(list(paths[1L], nrows = 1L), options)))
   })
+  if (length(columns) == 1L && is.null(options$sep)) check_separator(paths[1L])
   new_row_source("the CSV files", columns, function(columns, rows) csv_reader(paths, columns, rows, options))
+}
+
+# A file of one column, whose header contains another separator?
+check_separator <- function(path) {
+  line <- readLines(path, 1L, warn = FALSE)
+  other <- Find(function(mark) grepl(mark, line, fixed = TRUE), c(";", "\t", "|"))
+  if (is.null(other)) return(invisible())
+  stop_galvi("data", sprintf(
+    "%s has one column, `%s`: give row_source() its separator, as in row_source(path, sep = \"%s\"%s).", path, line,
+    if (other == "\t") "\\t" else other, if (other == ";") ", dec = \",\"" else ""
+  ))
+}
+
+# What read.csv() must know to read a line of names.
+of_header <- function(options) {
+  options[intersect(names(options), c("sep", "quote", "comment.char", "check.names", "strip.white", "encoding"))]
+}
+
+# The first line that is neither empty nor a comment.
+header_line <- function(con, options) {
+  mark <- options$comment.char
+  repeat {
+    line <- readLines(con, 1L)
+    comment <- !is.null(mark) && nzchar(mark) && startsWith(trimws(line), mark)
+    if (!length(line) || nzchar(trimws(line)) && !comment) return(line)
+  }
 }
 
 # Rows of an open connection in chunks; the header is read once for each file.
@@ -37,8 +64,9 @@ csv_reader <- function(paths, columns, rows, options) {
   }
   open_file <- function() {
     file <<- file + 1L
-    con <<- file(paths[file], "rt")
-    header <<- names(utils::read.csv(text = readLines(con, 1L), check.names = !isFALSE(options$check.names)))
+    encoding <- if (is.null(options$fileEncoding)) getOption("encoding") else options$fileEncoding
+    con <<- file(paths[file], "rt", encoding = encoding)
+    header <<- names(do.call(utils::read.csv, c(list(text = header_line(con, options)), of_header(options))))
   }
   read <- function() {
     repeat {
@@ -51,7 +79,7 @@ csv_reader <- function(paths, columns, rows, options) {
       close_file()
     }
     pushBack(line, con)
-    arguments <- utils::modifyList(options, list(
+    arguments <- utils::modifyList(options[names(options) != "fileEncoding"], list(
       file = con, header = FALSE, nrows = rows, col.names = header,
       colClasses = ifelse(header %in% columns, NA_character_, "NULL"), check.names = FALSE
     ))

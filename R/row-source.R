@@ -304,6 +304,18 @@ whole_tables <- function(tables) {
 
 # ---- reading any source ----
 
+check_readable_columns <- function(table, label) {
+  lists <- names(table)[vapply(table, function(x) is.list(x), NA)]
+  if (!length(lists)) return(invisible())
+  x <- table[[lists[1L]]]
+  binary <- all(vapply(x, function(x) is.raw(x) || is.null(x), NA))
+  kind <- if (is.data.frame(x)) "columns of its own" else if (binary) "binary values (BLOB)" else "lists"
+  stop_galvi("data", sprintf(
+    "The column `%s` of %s has %s, which a model cannot read: name the other columns in the formula, or leave it out.",
+    lists[1L], label, kind
+  ))
+}
+
 #' Chunks of a source as data frames of the columns that are wanted
 #'
 #' @return list(read: the next data frame of 1 to `rows` rows, or NULL; close). read() counts: its result has
@@ -324,6 +336,9 @@ read_rows <- function(source, columns, rows) {
     missing <- setdiff(columns, names(table))
     if (!length(missing)) {
       table <<- as.data.frame(table)[columns]
+      listed <- vapply(table, inherits, NA, "POSIXlt")
+      if (any(listed)) table[listed] <<- lapply(table[listed], as.POSIXct)
+      check_readable_columns(table, source$label)
       long <- vapply(table, inherits, NA, "integer64")
       if (any(long)) table[long] <<- lapply(table[long], long_numbers)
       return(invisible())

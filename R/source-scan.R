@@ -39,11 +39,14 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   }
   rows <- sample$rows()
   if (!NROW(rows)) stop_no_rows(source$label)
-  if (!sample$whole()) rows <- with_landmarks(rows, ends)
-  row.names(rows) <- if (sample$whole()) NULL else rows$.galvi_row
+  whole <- sample$whole()
+  if (!whole) rows <- with_landmarks(rows, ends)
+  # a column of text may have a level for each row
+  whole <- whole || nrow(rows) == signature[1L]
+  row.names(rows) <- if (whole) NULL else rows$.galvi_row
   list(
     sample = structure(kinds$apply(rows[stream$columns]), row_names_are = "source"),
-    stream = if (!sample$whole()) c(stream, list(signature = signature))
+    stream = if (!whole) c(stream, list(signature = signature))
   )
 }
 
@@ -96,7 +99,7 @@ in_subset <- function(chunk, stream) {
 landmarks <- function(frame, columns) {
   at <- lapply(frame[columns], function(x) {
     if (!is.null(dim(x))) return(NULL)
-    if (is.numeric(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
+    if (is_number_like(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
   })
   frame[sort(unique(unlist(at))), , drop = FALSE]
 }
