@@ -47,6 +47,7 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
   } else {
     c("mu", parts$second$name)
   }
+  with_memory(latents_size(nrow(frame), length(latents), family), NULL)
   new_step("galvi_design", list(
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),

@@ -257,11 +257,13 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
   width <- max(1L, length(names))
   n <- target$n
   kept <- kept_rows(target)
-  out <- array(NA_real_, c(ndraws, length(kept), width))
   used <- which(!is.na(kept))
+  empty <- function() array(NA_real_, c(ndraws, length(kept), width))
+  out <- if (n == 0L) empty()
   if (n > 0L) {
     at <- model_and_rows(fit, target$rows)
-    with_memory(draws_size(fit, n, ndraws), threads = fit$control$threads, {
+    with_memory(draws_size(fit, n, ndraws, width), threads = fit$control$threads, {
+      out <- empty()
       for (s in unique(plan)) {
         view <- at_state(fit, fit_states(fit)[[s]])
         own <- which(plan == s)
@@ -279,7 +281,8 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
       }
     })
   }
-  if (is.null(names)) return(matrix(out, ndraws, length(kept), dimnames = list(NULL, target$names)))
+  if (is.null(names)) dim(out) <- c(ndraws, length(kept))
+  if (is.null(names)) return(`dimnames<-`(out, list(NULL, target$names)))
   dimnames(out) <- list(NULL, target$names, names)
   out
 }

@@ -30,13 +30,28 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
     return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
   }
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
+  points <- vapply(terms, inducing_count, 0)
   fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
   new_size(
-    small_size + k * (600 * n + fields) + 8 * n * columns * (1 + k), n, "this model", paste0(
-      "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
-      " or a machine with more memory."
-    )
+    small_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
+    "this model", if (column_bytes(sum(points)) > 600 * n) {
+      sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label, whole_words(max(points)))
+    } else {
+      paste0(
+        "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
+        " or a machine with more memory."
+      )
+    }
   )
+}
+
+# Of a short latent vector: precision, covariance, factors, sums and their changes.
+column_bytes <- function(length) 16 * 8 * length^2
+
+# Of a sparse process, those of all levels of `by`.
+inducing_count <- function(term) {
+  if (is.null(term$inducing)) return(0)
+  as.numeric(nrow(term$inducing$coordinates)) * max(1, term$inducing$groups)
 }
 
 #' Informs the user before a full Gaussian process that takes minutes or hours.
@@ -110,11 +125,20 @@ states_size <- function(model) {
   new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point", "Use hyper = \"optimise\".")
 }
 
+#' Offset, mean, variance and sites of k linear predictors, before anything of this size is made
+#' @noRd
+latents_size <- function(n, k, family) {
+  new_size(600 * n * k, n, sprintf("%s linear predictors", whole_words(k)), sprintf(
+    "A response of so many classes may be a number or text by mistake: %s has a linear predictor for each.",
+    the_family(family)
+  ))
+}
+
 #' Draws of functions at n rows; if the latent vector is as long as the data, from their joint covariance
 #' @noRd
-draws_size <- function(fit, n, draws) {
+draws_size <- function(fit, n, draws, width = 1) {
   k <- n_latents(fit)
-  bytes <- 24 * n * k * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
+  bytes <- 8 * n * (2 * k + width) * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
   new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
 }
 

@@ -42,6 +42,7 @@ without_intercept <- function(built) {
 # -> list(spec, rows, term), as every term's design
 design_fixed <- function(terms, frame, context) {
   check_fixed_variables(terms, frame)
+  check_fixed_size(terms, frame)
   if (!context$intercept) attr(terms, "intercept") <- 1L
   built <- fixed_matrix(terms, frame)
   # where nothing else is in the formula the intercept stays, fixed at 0

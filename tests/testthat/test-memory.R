@@ -176,3 +176,20 @@ test_that("a full process over many rows is announced before it begins", {
   expect_silent(inform_slow_fit(full_gp(slow_rows)))
   expect_silent(inform_slow_fit(core_model(galvi_model(galvi_design(dist ~ gp(speed, inducing = 5), cars)), "auto")))
 })
+
+test_that("what is too large is refused before it is made, and named", {
+  # more than any machine has
+  seconds <- 10
+  n <- 120000
+  d <- data.frame(y = sin(1:n), x = cos(1:n), g = factor(rep(1:60000, 2)), h = rep(paste0("k", 1:60000), 2))
+  refused <- function(expr, what) {
+    took <- system.time(expect_error(expr, what, class = "galvi_error_size"))[["user.self"]]
+    expect_lt(took, seconds)
+  }
+  refused(galvi(y ~ g, d), "`g` has 60,000 columns, .* they are numbers")
+  refused(galvi(y ~ x * h, d), "`h` has 60,000 columns, .* \\(1 [|] h\\)")
+  refused(galvi(y ~ gp(x, by = g, by_hyper = "shared", inducing = 5), d), "300,000 inducing points")
+  refused(galvi(h ~ x, d, family = categorical()), "60,000 linear predictors")
+  fit <- galvi(dist ~ speed, cars)
+  refused(posterior_predict.galvi(fit, data.frame(speed = 1:2e5), ndraws = 1e6), "1,000,000 draws")
+})
