@@ -55,6 +55,7 @@ model_frame <- function(terms, data, args, na.action) {
     if (inherits(e, "galvi_error")) stop(e)
     message <- conditionMessage(e)
     what <- if (length(unknown_function(message))) "formula" else "data"
+    if (what == "data") check_expressions(terms, data, message)
     stop_galvi(what, unreadable(message, "data", data))
   })
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
@@ -66,6 +67,23 @@ model_frame <- function(terms, data, args, na.action) {
   }
   attr(frame, "row_names_are") <- row_name_kind(data)
   frame
+}
+
+# Functions of the formula that stop at values that are not finite or missing, as ns() and poly() do.
+check_expressions <- function(terms, data, message) {
+  used <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), looked_up(attr(terms, "variables")))
+  for (name in used) naming_rows(frame_labels(data), {
+    x <- data[[name]]
+    bad <- which(is.infinite(x))
+    if (length(bad)) stop_galvi("data", sprintf("`%s` must be finite; %s.", name, found_in_rows(x, bad)))
+  })
+  if (!grepl("missing values", message, fixed = TRUE)) return(invisible())
+  name <- Find(function(name) anyNA(data[[name]]), used)
+  if (is.null(name)) return(invisible())
+  stop_galvi("data", sprintf(
+    "%s, and `%s` has some, in row %s: leave these rows out of the data, data = subset(d, !is.na(%s)).",
+    sub("^m", "M", message), name, naming_rows(frame_labels(data), row_label(which(is.na(data[[name]]))[1L])), name
+  ))
 }
 
 # An error of model.frame() in our words for the common cases, else in its own.

@@ -62,7 +62,11 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     frame = frame,
     omitted = missing, n = nrow(newdata)
   )
-  if (response) {
+  if (response && !nrow(frame) && !is.null(design$response$survival)) {
+    # Surv() of nothing is not a survival object
+    none <- matrix(0, 0L, 3L, dimnames = list(NULL, c("lower", "upper", "entry")))
+    out[c("y", "size", "weights", "censoring")] <- list(numeric(), numeric(), numeric(), none)
+  } else if (response) {
     r <- as_newdata_error(family_response(
       design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
       levels = if (is.null(design$response$levels)) character() else design$response$levels,

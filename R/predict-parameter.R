@@ -70,7 +70,7 @@ tail_limits_of_both <- function(fit, tail, target, marginals, options) {
       }
       if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
     }
-    stats::plogis(limits_over_both(fit, marginals, log_odds, tails(options$level)))
+    if (target$n) stats::plogis(limits_over_both(fit, marginals, log_odds, tails(options$level))) else matrix(0, 0L, 2L)
   })
   lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
 }
