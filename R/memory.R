@@ -35,7 +35,8 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   new_size(
     small_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
     "this model", if (column_bytes(sum(points)) > 600 * n) {
-      sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label, whole_words(max(points)))
+      sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label,
+        whole_words(max(points)))
     } else {
       paste0(
         "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",

@@ -71,7 +71,9 @@ model_frame <- function(terms, data, args, na.action) {
 
 # Functions of the formula that stop at values that are not finite or missing, as ns() and poly() do.
 check_expressions <- function(terms, data, message) {
-  used <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), looked_up(attr(terms, "variables")))
+  used <- Filter(function(name) {
+    is.numeric(data[[name]]) && is.null(dim(data[[name]]))
+  }, looked_up(attr(terms, "variables")))
   for (name in used) naming_rows(frame_labels(data), {
     x <- data[[name]]
     bad <- which(is.infinite(x))

@@ -160,3 +160,26 @@ test_that("rows of a source are counted from its first", {
   chunks <- split(d, rep(1:4, each = 4))
   expect_match(said_of(predict(fit, rows)), "row 11 has Inf", fixed = TRUE)
 })
+
+test_that("new data without rows, or with incomplete rows alone, give results of the right shape", {
+  set.seed(6)
+  d <- data.frame(x = c(NA, runif(39)), y = rnorm(40), z = rnorm(40))
+  none <- d[0, ]
+  fits <- list(galvi(y ~ x, d), galvi(list(y ~ x, sigma ~ z), d), galvi(y ~ splines::ns(x, 3), d))
+  for (fit in fits) {
+    for (type in c("response", "link")) expect_length(predict(fit, none, type = type), 0)
+    for (type in c("survival", "cdf")) {
+      at <- if (type == "cdf") list(q = 1:2) else list(times = 1:2)
+      expect_identical(dim(do.call(predict, c(list(fit, none, type = type), at))), c(0L, 2L))
+      limits <- do.call(predict, c(list(fit, none, type = type, interval = "credible"), at))
+      expect_identical(dim(limits), c(0L, 2L, 3L))
+    }
+    expect_length(residuals(fit, newdata = none), 0)
+    expect_identical(predict(fit, d[1, ]), c(`1` = NA_real_))
+    expect_identical(is.na(predict(fit, d[1:3, ])), c(`1` = TRUE, `2` = FALSE, `3` = FALSE))
+  }
+  wide <- galvi(responses(cbind(y, z)) ~ x + factors(1), d, hyper = "fixed")
+  expect_identical(dim(predict(wide, none, type = "cdf", q = 1:2)), c(0L, 2L, 2L))
+  expect_match(said_of(galvi(y ~ splines::ns(x, 3), transform(d, x = replace(x, 3, Inf)))), "`x` must be finite; row 3")
+  expect_match(said_of(galvi(y ~ poly(x, 2), d)), "`x` has some, in row 1", fixed = TRUE)
+})
