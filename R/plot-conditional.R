@@ -115,7 +115,8 @@ conditional_panel <- function(fit, inputs, names, along, within, held, settings)
   size <- length(along$values)
   series <- if (length(within)) factor(rep(within[[1L]]$labels, each = size), within[[1L]]$labels)
   others <- kept_others(fit, inputs, names)
-  data <- effect_of(fit, conditional_marginals(fit, inputs, rows), settings, series, predicted = !length(others))
+  data <- effect_of(fit, conditional_marginals(fit, inputs, rows), settings, series,
+    predicted = !length(others) && !length(within))
   # of classes the rows repeat
   at <- lapply(shown, function(one) {
     take_variable(get_variable(rows, one$variable), rep_len(seq_len(nrow(rows)), nrow(data)))
@@ -210,8 +211,7 @@ conditional_points <- function(fit, inputs, along, within, held, settings, other
       if (in_cells) "points: observations, at any height in the cell of their level")))
   }
   if (n_latents(fit) > 1L) return(NULL)
-  at <- stats::setNames(list(take_variable(inputs$values[[along$variable$name]], drawn)), along$variable$name)
-  rows <- typical_rows(fit, inputs, length(drawn), at)
+  rows <- set_variable(typical_rows(fit, inputs, length(drawn)), along$variable, x[drawn])
   for (i in seq_along(groups)) rows <- set_variable(rows, groups[[i]]$variable, groups[[i]]$values[places[[i]][drawn]])
   f <- conditional_marginals(fit, inputs, rows, variance = FALSE)$mean[, 1L]
   y <- partial_residuals(fit, f, settings$scale, drawn)

@@ -28,6 +28,11 @@ wanted_panels <- function(views, inputs, labels) {
     list(effects = effects_of_terms(view, inputs), specs = which(!is_fixed_label(view$design$specs)), labels = labels)
   })
   if (is.null(labels)) return(all)
+  if (!is.character(labels) || !length(labels) || anyNA(labels)) {
+    stop_galvi("argument", sprintf(
+      "`terms` must be text, such as %s, not %s.", dQuote(known_terms(inputs, all)[1L], FALSE), describe(labels)
+    ))
+  }
   found <- lapply(labels, function(label) {
     by_view <- Map(function(view, own) wanted_of(view, inputs, own, label), views, all)
     if (!any(lengths(lapply(by_view, unlist)))) stop_unknown_term(label, inputs, all)
@@ -43,7 +48,6 @@ wanted_panels <- function(views, inputs, labels) {
 is_fixed_label <- function(specs) vapply(specs, function(spec) spec$type == fixed_label, NA)
 
 wanted_of <- function(view, inputs, own, label) {
-  if (!is.character(label) || is.na(label)) return(list())
   if (label == fixed_label) return(list(effects = own$effects))
   specs <- which(own$labels == label & seq_along(own$labels) %in% own$specs)
   if (length(specs)) return(list(specs = specs))
@@ -54,10 +58,13 @@ wanted_of <- function(view, inputs, own, label) {
   list(effects = Filter(function(names) all(vapply(known[names], `[[`, "", "name") %in% mine), effects))
 }
 
-stop_unknown_term <- function(label, inputs, all) {
+stop_unknown_term <- function(label, inputs, all) check_choice(label, known_terms(inputs, all), "terms")
+
+# What `terms` may name.
+known_terms <- function(inputs, all) {
   known <- unlist(lapply(all, function(own) c(names(own$effects), own$labels[own$specs])))
   fixed <- if (length(unlist(lapply(all, `[[`, "effects")))) fixed_label
-  check_choice(label, unique(c(known, fixed, names(input_variables(inputs)))), "terms")
+  unique(c(known, fixed, names(input_variables(inputs))))
 }
 
 #' The panels of means or sds alone, where these were asked for

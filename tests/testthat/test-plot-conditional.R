@@ -123,6 +123,8 @@ test_that("`terms` names variables, several of them, terms and all fixed effects
     plot(fit, terms = "wtt")
     plot(fit, terms = "wt:amm")
     plot(fit, terms = 1)
+    plot(fit, terms = c("wt", NA))
+    plot(fit, terms = character())
     plot(fit, terms = "wt:am:hp:qsec")
   })
 })
@@ -213,6 +215,9 @@ test_that("partial residuals are the observations where one variable says all, e
   two <- galvi(mpg ~ wt + hp, mtcars, hyper = "fixed")
   line <- predict(two, data.frame(wt = mtcars$wt, hp = mean(mtcars$hp)))
   expect_equal(points(two, "wt")$y - line, residuals(two), ignore_attr = TRUE, tolerance = 1e-7)
+  # columns of a matrix are variables of their own
+  matrix <- galvi(mpg ~ X, transform(mtcars, X = I(as.matrix(mtcars[c("wt", "hp")]))), hyper = "fixed")
+  expect_equal(points(matrix, "Xwt")$y, points(two, "wt")$y, tolerance = 1e-6)
   counts <- galvi(count ~ spray, spray_table(), poisson(), hyper = "fixed")
   expect_equal(points(counts, "spray")$y, as.numeric(spray_table()$count), tolerance = 1e-7)
 })
