@@ -164,6 +164,9 @@ tidy_hyper <- function(fit, level) {
   hyper <- hyper[!of_random_effects(fit), ]
   hyper <- without_prior_sds(hyper)
   residual <- hyper$term == "gaussian" & hyper$parameter == "variance"
+  # gp(x, by = f)[a].lengthscale is of level a
+  own <- paste0(".", hyper$parameter)
+  owner <- ifelse(endsWith(hyper$name, own), substr(hyper$name, 1L, nchar(hyper$name) - nchar(own)), hyper$term)
   as_sd <- function(x) ifelse(residual, sqrt(pmax(x, 0)), x)
   second <- fit$design$second$name
   later <- if (is.null(second)) rep(FALSE, nrow(hyper)) else startsWith(hyper$name, paste0(second, "."))
@@ -176,7 +179,7 @@ tidy_hyper <- function(fit, level) {
     ),
     tidy_rows(
       "ran_pars", ifelse(residual, "sd__Observation", hyper$parameter), as_sd(hyper$estimate), NA_real_, level,
-      cbind(as_sd(hyper$lwr), as_sd(hyper$upr)), group = ifelse(residual, "Residual", hyper$term),
+      cbind(as_sd(hyper$lwr), as_sd(hyper$upr)), group = ifelse(residual, "Residual", owner),
       component = ifelse(later, second, "cond")
     )
   )

@@ -58,6 +58,13 @@ test_that("tidy has broom.mixed's kinds of effects and columns", {
   expect_equal(vals$conf.high - vals$estimate, qnorm(0.975) * effects$sd)
 })
 
+test_that("parameters of each level of `by` are told apart", {
+  fit <- galvi(mpg ~ gp(wt, by = f), transform(mtcars, f = factor(am)), hyper = "fixed")
+  table <- tidy.galvi(fit, "ran_pars")
+  expect_identical(table$group, c(rep(sprintf("gp(wt, by = f)[%d]", 0:1), each = 2), "Residual"))
+  expect_false(anyDuplicated(table[c("group", "term")]) > 0)
+})
+
 test_that("groups and terms are named as broom.mixed names them for lmer()", {
   skip_if_not_installed("broom.mixed")
   skip_if_not_installed("lme4")
