@@ -25,8 +25,7 @@
 #' [student()] responses, there is no prediction without it. These rows and the sums are NA, with a warning.
 #'
 #' @param x A fit of [galvi()]; for `plot()` the value of `loo()`.
-#' @param ... For `plot()`, graphical parameters such as `col`. Else not used: arguments that methods for other models
-#'   have are passed over.
+#' @param ... Not used: `loo()` passes over arguments that methods for other models have.
 #' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
@@ -211,16 +210,18 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
 
 #' @rdname loo.galvi
 #' @param label_points If TRUE, rows with a leverage above 0.5 are labelled with their names. FALSE by default.
-#' @param main,xlab,ylab Title and labels of the axes.
+#' @param main,xlab,ylab,xlim,ylim,col,pch As in [plot.default()].
 #' @export
-plot.galvi_loo <- function(x, ..., label_points = FALSE, main = "Leave-one-out: leverage of each row", xlab = "Row",
-                           ylab = "Leverage") {
+plot.galvi_loo <- function(x, label_points = FALSE, main = "Leave-one-out: leverage of each row", xlab = "Row",
+                           ylab = "Leverage", xlim = NULL, ylim = NULL, col = NULL, pch = 1, ...) {
+  refuse_dots(list(...), plot.galvi_loo, "plot()")
   label_points <- check_flag(label_points, "label_points")
   row <- seq_along(x$leverage)
   table <- data.frame(row = row, name = rownames(x$pointwise), leverage = x$leverage)
   high <- which(x$leverage > 0.5)
-  top <- max(1, x$leverage, na.rm = TRUE)
-  graphics::plot(row, x$leverage, ylim = c(0, top), main = main, xlab = xlab, ylab = ylab, ...)
+  if (is.null(ylim)) ylim <- c(0, max(1, x$leverage, na.rm = TRUE))
+  graphics::plot(row, x$leverage, xlim = xlim, ylim = ylim, main = main, xlab = xlab, ylab = ylab,
+    col = or_else(col, 1L), pch = pch)
   graphics::abline(h = 0.5, lty = 2L)
   if (label_points && length(high)) {
     graphics::text(row[high], x$leverage[high], table$name[high], pos = 3L, xpd = NA)
