@@ -207,7 +207,9 @@ effect_axis <- function(fit, scale) {
   if (has_classes(fit)) return("probability")
   if (is_volatility(fit)) return("sd of the response")
   event <- if (any(trials_of(fit, fit$model) != 1)) "success" else response_levels(fit)[2L]
-  if (!is.null(event)) return(paste("probability of", event))
+  # 1 and TRUE are of something
+  bare <- event %in% c("1", "TRUE")
+  if (!is.null(event)) return(paste("probability of", if (bare) paste(fit$design$response$name, "=", event) else event))
   exposed <- offset && link_has(fit$family, "rates")
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
