@@ -118,7 +118,7 @@ group_effects <- function(fit) {
 }
 
 group_frame <- function(spec, fit, prefix) {
-  S <- group_covariances(spec, fit$posterior$hyper)[[1L]]
+  S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
   q <- ncol(S)
   J <- length(spec$levels)
   # of slopes group after group, of copies level after level of `by`

@@ -191,7 +191,7 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
   }
   # what was held has no posterior
   shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
-  hyper <- plan$hyper[, shown, drop = FALSE]
+  hyper <- reported_hyper(x$model, plan$hyper)[, shown, drop = FALSE]
   colnames(hyper) <- x$model$hyper$name[shown]
   posterior::as_draws_matrix(cbind(coefficients, hyper))
 }

@@ -134,7 +134,7 @@ new_fit <- function(call, model, core, result) {
       convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
       stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
-      starts = starts_table(result$starts, core$hyper),
+      starts = starts_table(reported_starts(result$starts, core), core$hyper),
       posterior = result[c(
         "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
         "factorised"
@@ -224,7 +224,8 @@ validate_fit <- function(fit) {
 #'
 #' Prior sds of fixed effects belong to their column, `x1.sd` to x1: the model counts them to one term. The
 #' range of a threshold after the first is that of its distance to the one before, and the range of a correlation after
-#' the first that of a partial correlation: these are shown as NA.
+#' the first that of a partial correlation: these are shown as NA, as are those of effects on other axes
+#' (R/term-slopes-axes.R).
 #' @noRd
 hyper_table <- function(core, result) {
   # arrays have their own elements, such as fit$inducing
@@ -234,11 +235,12 @@ hyper_table <- function(core, result) {
   own <- hyper$term == fixed_label
   term <- ifelse(own, substr(hyper$name, 1L, nchar(hyper$name) - nchar(hyper$parameter) - 1L), hyper$term)
   status <- ifelse(hyper$learned, "learned", "fixed")
-  status[hyper$learned & result$at_bound[shown]] <- "at bound"
-  range <- function(x) ifelse(is_relative(hyper), NA_real_, as.numeric(x))
+  status[hyper$learned & reported_bounds(core, result$hyper, result$at_bound)[shown]] <- "at bound"
+  changed <- shown %in% reported_positions(core)
+  range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
   posterior <- hyper_posterior(result)
   quantiles <- hyper_quantiles(posterior, core, result$hyper, c(0.025, 0.5, 0.975))[shown, , drop = FALSE]
-  estimate <- as.numeric(result$hyper[shown])
+  estimate <- as.numeric(reported_hyper(core, result$hyper)[shown])
   if (!is.null(result$states)) estimate <- ifelse(is.na(quantiles[, 2L]), estimate, quantiles[, 2L])
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
@@ -252,6 +254,12 @@ hyper_table <- function(core, result) {
 hyper_posterior <- function(result) {
   if (!is.null(result$hyper_posterior)) return(result$hyper_posterior)
   hyper_shape(result$internal, result$at_bound)
+}
+
+# Their values as users see them.
+reported_starts <- function(starts, core) {
+  if (is.list(starts) && !is.data.frame(starts)) starts$hyper <- reported_hyper(core, starts$hyper)
+  starts
 }
 
 #' All starts: start, elbo, converged and a column per hyperparameter; NULL if there was only one

@@ -138,13 +138,24 @@ hyper_quantiles <- function(posterior, core, values, probs) {
   out <- matrix(NA_real_, length(values), length(probs))
   if (is.null(posterior)) return(out)
   known <- setdiff(seq_along(posterior$free), posterior$flat)
-  rows <- posterior$at[posterior$free[known]]
-  if (!length(rows)) return(out)
+  # what is reported on other axes is a function of all that its term has
+  free <- posterior$at[posterior$free]
+  flat <- free[posterior$flat]
+  blocks <- lapply(model_axes(core), function(change) c(change$sd, if (!any(change$cor %in% flat)) change$cor))
+  blocks <- Filter(function(own) any(own %in% free) && !any(own %in% flat), blocks)
+  known <- known[!free[known] %in% reported_positions(core)]
+  rows <- free[known]
+  if (!length(rows) && !length(blocks)) return(out)
   sums <- !moves_alone(posterior, core, values)[known] | !is.null(posterior$design)
-  if (any(sums)) {
+  together <- c(rows[sums], unlist(blocks))
+  if (length(together)) {
     sample <- hyper_points(posterior, even_points(8192L, length(posterior$free)))
-    theta <- natural_hyper(core, values, sample$x)[, rows[sums], drop = FALSE]
-    out[rows[sums], ] <- weighted_quantiles(t(theta), rep(1, ncol(theta)) %o% sample$weight, probs)
+    theta <- reported_hyper(core, natural_hyper(core, values, sample$x))[, together, drop = FALSE]
+    out[together, ] <- weighted_quantiles(t(theta), rep(1, ncol(theta)) %o% sample$weight, probs)
+    # nothing is known of what is at the end of its range
+    ends <- replace(rep(FALSE, length(values)), setdiff(posterior$at, free), TRUE)
+    gone <- reported_bounds(core, values, ends)
+    out[intersect(unlist(blocks), which(gone)), ] <- NA_real_
   }
   if (all(sums)) return(out)
   # monotone in one coordinate each

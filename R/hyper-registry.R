@@ -13,10 +13,11 @@ new_registry <- function(typed = new_typed()) {
   # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
   # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
   # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
-  # core then tries shorter ones first. family: other names of a family's parameter, NULL for terms; sd: is it a
+  # core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such as a variance of
+  # zero? family: other names of a family's parameter, NULL for terms; sd: is it a
   # standard deviation, although it is not called so?
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
-                  family = NULL, sd = FALSE) {
+                  limited = FALSE, family = NULL, sd = FALSE) {
     size <- length(value$value)
     if (size == 1L && is.null(dim(value$value))) {
       found <- typed$find(owner, parameter, term, family, value)
@@ -34,7 +35,7 @@ new_registry <- function(typed = new_typed()) {
       name = paste0(owner, ".", parameter), term = term, parameter = parameter,
       value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
       lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
-      guessed = if (guessed) value$value else NA_real_, shape = dim(value$value)
+      guessed = if (guessed) value$value else NA_real_, limited = limited, shape = dim(value$value)
     )
     positions <- count + seq_len(size)
     count <<- count + size
@@ -42,14 +43,14 @@ new_registry <- function(typed = new_typed()) {
   }
   # the argument `register` of kernel_spec(). owner: the term, and the class if each class has its own kernel
   for_term <- function(label, owner = label) {
-    function(parameter, value, default, lower, upper, variance, learned, guessed) {
+    function(parameter, value, default, lower, upper, variance, learned, guessed, transform) {
       shown <- paste0(owner, ".", parameter)
       entry <- if (is.null(value) && !learned) {
         list(value = default, learned = FALSE, prior = NULL)
       } else {
         as_parameter(value, shown, default, variance = variance, zero_ok = TRUE, what = "kernel")
       }
-      add(owner, parameter, entry, lower, upper, term = label, guessed = guessed)
+      add(owner, parameter, entry, lower, upper, transform, label, guessed, limited = variance)
     }
   }
   list(add = add, for_term = for_term, table = function() expand_blocks(blocks), typed = typed)
@@ -70,6 +71,7 @@ expand_blocks <- function(blocks) {
     transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
     upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
     guessed = rep(vapply(blocks, `[[`, 0, "guessed"), sizes),
+    limited = rep(vapply(blocks, `[[`, NA, "limited"), sizes),
     shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])
   ))
 }
@@ -103,8 +105,9 @@ widen_ranges <- function(hyper) {
   hyper
 }
 
-# The argument `start`: a fit or named numbers. Fixed values stay fixed. level: what is subtracted from each value.
-apply_start <- function(hyper, start, level = numeric(length(hyper$value))) {
+# The argument `start`: a fit or named numbers, as users see them. Fixed values stay fixed. level: what is subtracted
+# from each value; changes: from term_axes().
+apply_start <- function(hyper, start, level = numeric(length(hyper$value)), changes = list()) {
   if (is.null(start)) return(hyper)
   from_fit <- inherits(start, "galvi")
   values <- if (from_fit) stats::setNames(start$hyper$estimate, start$hyper$name) else check_start(start)
@@ -130,9 +133,16 @@ apply_start <- function(hyper, start, level = numeric(length(hyper$value))) {
   together <- union(relative, relative - 1L)
   if (from_fit && anyNA(at[together])) at[together] <- NA
   set <- which(!is.na(at) & hyper$learned)
-  hyper$value[set] <- as.numeric(values[at[set]]) - level[set]
+  shown <- hyper
+  shown$value <- reported_values(hyper$value, changes)
+  shown$value[set] <- as.numeric(values[at[set]]) - level[set]
+  check_values(shown, set, "start")
+  moved <- Filter(function(change) any(c(change$sd, change$cor) %in% set), changes)
+  of_axes <- unlist(lapply(moved, `[`, c("sd", "cor")))
+  hyper$value[set] <- shown$value[set]
+  hyper$value[of_axes] <- internal_hyper(shown$value, moved)[of_axes]
   hyper$guessed[set] <- NA
-  check_values(hyper, set, "start")
+  check_values(hyper, union(set, of_axes), "start")
   widen_ranges(hyper)
 }
 

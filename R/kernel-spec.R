@@ -4,8 +4,8 @@
 #'
 #' @param inputs list(matrix = N x p, variable = the variable of each column, names = those of the variables, weights =
 #'   of the rows)
-#' @param register function(parameter, value, default, lower, upper, variance, learned, guessed) that adds an entry to
-#'   the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
+#' @param register function(parameter, value, default, lower, upper, variance, learned, guessed, transform) that adds an
+#'   entry to the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
 #'   `default`, or the entry is fixed there if `learned` is FALSE. `variance`: is the parameter a variance?
 #' @return list(type, columns, hyper, constants, parts) and, of a custom kernel, its functions
 #' @noRd
@@ -185,7 +185,8 @@ register_parameter <- function(register, parameter, name, value, start, learned)
   if (parameter$role == "period" && !is_value(value)) value <- fixed(value)
   register(
     name, value, default = start, lower = bounds[1L], upper = bounds[2L], variance = is_variance,
-    learned = learned || !is_variance, guessed = parameter$role == "lengthscale" && is.null(value)
+    learned = learned || !is_variance, guessed = parameter$role == "lengthscale" && is.null(value),
+    transform = if (parameter$role == "period") "fine_log" else "log"
   )
 }
 

@@ -38,6 +38,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   check_all_priors(sorted, list(built, second), typed)
   level <- numeric(length(table$value))
   level[likelihood$hyper$thresholds] <- start_level(start, built$fixed$spec$coding)
+  axes <- term_axes(lapply(c(built$terms, second$terms), `[[`, "term"))
   if (treatment == "integrate") {
     bare <- table$prior
     table <- proper_priors(table)
@@ -51,13 +52,15 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
       c(class_predictors(built$terms, 1L), lapply(class_predictors(second$terms, 1L), replace,
         c("design", "latents"), list(2L, 2L)))
     },
-    likelihood = likelihood, hyper = apply_start(table, start, level), expectation = expectation,
+    likelihood = likelihood, hyper = apply_start(table, start, level, axes), expectation = expectation,
     pieces = control$pieces
   )
   model <- start_unknown_factors(model, built$specs)
   priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
   check_proper(priors, model, design)
-  if (treatment == "integrate") priors <- with_hyper_priors(priors, table, added)
+  # those of effects on other axes are no priors of what is printed
+  added <- if (treatment == "integrate") setdiff(added, unlist(lapply(axes, `[`, c("sd", "cor"))))
+  if (length(added)) priors <- with_hyper_priors(priors, table, added)
   priors <- structure(c(unclass(priors), typed$record()), class = "galvi_priors")
   new_step("galvi_model", c(model, list(
     formula = design$formula, family = design$family, prior = priors, data = design$data,

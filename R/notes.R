@@ -222,11 +222,12 @@ group_notes <- function(spec, fit) {
       "noise: only the sum of the two variances is known. Leave %s out."
     ), group, written_term(spec))))
   }
-  if (count > 2L) return(NULL)
-  new_note("groups", sprintf(paste(
+  limits <- limit_notes(spec, fit)
+  if (count > 2L) return(limits)
+  c(limits, new_note("groups", sprintf(paste(
     "`%s` has %d level%s, which say%s little about the standard deviation of effects: use it as a fixed effect, or give",
     "the standard deviation a prior, such as prior = list(sd = half_normal(1))."
-  ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s"))
+  ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s")))
 }
 
 # Is the noise added to eta, with a learned standard deviation that all rows share?

@@ -91,7 +91,7 @@ variance_shares <- function(fit) {
   specs <- fit$design$specs
   specs <- specs[term_can(specs, "grouped")]
   of_term <- vapply(specs, mean_effect_variance, 0, fit = fit)
-  blocks <- lapply(specs, function(spec) group_covariances(spec, fit$posterior$hyper)[[1L]])
+  blocks <- lapply(specs, function(spec) group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]])
   groups <- vapply(specs, effect_group, "")
   single <- vapply(specs, function(spec) nrow(unique(fit$data[input_names(list(spec))])) == nrow(fit$data), NA)
   intercepts <- vapply(blocks, function(S) diag(S)[match("(Intercept)", rownames(S))], 0)
@@ -112,7 +112,7 @@ variance_shares <- function(fit) {
 
 #' @noRd
 mean_effect_variance <- function(spec, fit) {
-  S <- group_covariances(spec, fit$posterior$hyper)[[1L]]
+  S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
   if (spec$type %in% bars) {
     Z <- stats::model.matrix(spec$effects, fit$data)
   } else if (is.null(spec$by)) {

@@ -35,7 +35,7 @@ kept_effects <- function(design, re_formula) {
     if (!isTRUE(term_type(spec)$grouped)) return(TRUE)
     own <- spec_effects(spec)
     named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
-    own %in% unlist(named)
+    structure(own %in% unlist(named), axes = spec$axes)
   })
 }
 
@@ -95,6 +95,11 @@ without_effects <- function(rows, kept, n, spec = NULL) {
     return(rows)
   }
   if (!any(kept)) return(if (is.null(rows$inputs) && is.null(rows$W)) list(node = matrix(0L, n, 1L)) else blank(rows))
+  axes <- attr(kept, "axes")
+  if (!is.null(axes)) {
+    rows$weight <- weights_without(rows$weight, axes, kept)
+    return(rows)
+  }
   rows$node[, !kept] <- 0L
   rows
 }

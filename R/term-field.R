@@ -18,7 +18,7 @@
 #' * `scaling(spec)`: what multiplies the precision if scale = TRUE; `unit_variance(spec)`: roughly the marginal
 #'   variance at variance = 1;
 #' * `graph`: are the nodes those of a graph? `places`: are values places between nodes?
-#' * `told(fit, spec)`: warns about a fit.
+#' * `told(fit, spec)`: says what is to be known about a fit.
 #'
 #' @param definition The documented function of the term, for its arguments. Those with the name of a hyperparameter of
 #'   its models take a number, fixed() or a prior.
@@ -192,7 +192,7 @@ add_field_parameter <- function(spec, registry, parameter, entry, unit) {
   owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
   range <- range(unit) * c(parameter$lower, parameter$upper)
   vapply(owners, registry$add, 1L, parameter$name, entry, range[1L], range[2L], parameter$transform,
-    term = spec$label, USE.NAMES = FALSE)
+    term = spec$label, limited = parameter$limited, USE.NAMES = FALSE)
 }
 
 #' A starting value in the interval of its transform, or fixed() -> list(value, learned, prior)

@@ -17,7 +17,7 @@ slopes_hyper <- function(spec, W, context) {
   add <- function(parameter, entry, what, transform, unit = 1) {
     fact <- facts[facts$name == what, ]
     range <- range(unit) * c(fact$lower, fact$upper)
-    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform)
+    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform, limited = fact$limited)
   }
   # an effect of this size moves the linear predictor by as much as the response varies
   unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
@@ -93,7 +93,7 @@ check_group_prior <- function(given, label) {
 slope_correlations <- function(spec, prior) {
   pairs <- correlation_pairs(length(spec$columns))
   m <- nrow(pairs)
-  given <- if (prior$given) prior$value else lkj(2)
+  given <- prior$value
   refuse <- function(what) {
     stop_galvi("prior", sprintf("The correlations of %s must be lkj(), NULL or fixed(), not %s.", spec$label, what))
   }

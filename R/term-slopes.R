@@ -24,7 +24,15 @@
 #' The effects of a level of `g` that was not observed are predicted from their prior, with mean zero and the estimated
 #' S. `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
 #'
-#' With flat priors on the fixed effects, a gaussian response and no prior on correlations, the log marginal likelihood
+#' Without a prior of standard deviations or correlations the fit does not depend on where x is zero: the effects are
+#' computed on orthogonal axes (an intercept at the mean of x), and reported for the columns as typed.
+#'
+#' With few or uninformative groups the marginal likelihood is often largest at a correlation of 1 or -1, or at a
+#' standard deviation of zero: a singular fit, as in lme4. A message then says so, and the `status` in `fit$hyper` is
+#' `"at bound"`. With `hyper = "integrate"` weak default priors are those of the effects on the orthogonal axes. A
+#' prior, such as `prior = list(cor = lkj(2))`, keeps correlations inside.
+#'
+#' With flat priors on the fixed effects, a gaussian response and no other prior, the log marginal likelihood
 #' is the restricted log likelihood, and the estimates are the REML estimates of lme4.
 #'
 #' @section Priors:
@@ -35,11 +43,10 @@
 #' * `sd`: the prior of the standard deviations: [half_normal()], [log_normal()], [pc()] or [gamma_prior()]. A number or
 #'   [fixed()] fixes them; it may have one element per effect. A list gives them by effect: `list(x = half_normal(1),
 #'   default = pc(5, 0.05))`. By default, standard deviations are learned without a prior.
-#' * `cor`: the prior of the correlation matrix R. `lkj(eta)` has density proportional to `det(R)^(eta - 1)`
-#'   (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards zero for eta > 1. The
-#'   default is `lkj(2)`, because with few or uninformative groups the marginal likelihood is often largest at a
-#'   correlation of 1 or -1 (a singular fit in lme4). NULL stands for no prior, and `fixed()` fixes all correlations,
-#'   given row by row of the lower triangle of R.
+#' * `cor`: the prior of the correlation matrix R, none by default. `lkj(eta)` has density proportional to
+#'   `det(R)^(eta - 1)` (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards
+#'   zero for eta > 1. NULL stands for no prior, and `fixed()` fixes all correlations, given row by row of the lower
+#'   triangle of R.
 #'
 #' @section Errors:
 #' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
@@ -133,6 +140,7 @@ parse_slopes <- function(call, env) {
   spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L])
   spec$group <- if (is.null(group$shown)) variable_name(group$inputs[[1L]]) else group$shown
   spec$shown <- shown
+  spec[c("left", "right")] <- as.list(call)[2:3]
   spec
 }
 
@@ -193,9 +201,11 @@ design_slopes <- function(spec, frame, context) {
   check_groups_differ(spec, name)
   check_independent_slopes(built$W, spec)
   if (length(spec$columns) == 1L) spec$model <- "diagonal"
-  spec$hyper <- slopes_hyper(spec, built$W, context)
+  if (is_open_covariance(spec, context)) spec$axes <- effect_axes(strip_matrix(built$W))
+  spec$hyper <- slopes_hyper(spec, on_axes(strip_matrix(built$W), spec), context)
   rows <- slopes_rows(spec, frame)
-  term <- list(type = "field", label = spec$label, field = field_list(slopes_structure(spec), spec$hyper))
+  field <- c(field_list(slopes_structure(spec), spec$hyper), if (!is.null(spec$axes)) list(axes = spec$axes))
+  term <- list(type = "field", label = spec$label, field = field)
   list(spec = spec, rows = rows, term = term, priors = spec$hyper_priors)
 }
 
@@ -244,7 +254,7 @@ slopes_rows <- function(spec, frame) {
   }
   check_finite_columns(built$W)
   found <- find_groups(spec, check_grouping(frame[[name]], spec, name), name)
-  out <- list(node = group_nodes(spec, found$at), weight = unname(strip_matrix(built$W)))
+  out <- list(node = group_nodes(spec, found$at), weight = on_axes(unname(strip_matrix(built$W)), spec))
   if (found$more) {
     out$extension <- list(field = field_list(slopes_structure(spec, found$more), spec$hyper))
   }
@@ -263,7 +273,10 @@ group_nodes <- function(spec, group) {
 slopes_posterior <- function(fit, spec) {
   q <- length(spec$columns)
   nodes <- seq_len(length(spec$levels) * q)
-  moments <- node_moments(fit, spec, matrix(nodes))
+  moments <- if (is.null(spec$axes)) node_moments(fit, spec, matrix(nodes)) else {
+    groups <- rep(seq_along(spec$levels), each = q)
+    node_moments(fit, spec, group_nodes(spec, groups), spec$axes[rep_len(seq_len(q), length(nodes)), , drop = FALSE])
+  }
   level <- rep(spec$levels, each = q)
   effect <- rep(spec$columns, length(spec$levels))
   list(

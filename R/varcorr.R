@@ -46,13 +46,13 @@ VarCorr.galvi <- function(x, sigma = 1, level = 0.95, ...) {
 #' @noRd
 random_covariances <- function(fit, sigma = 1, level = 0.95) {
   limits <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, tails(level))
-  structure(covariance_blocks(fit, fit$posterior$hyper, sigma),
+  structure(covariance_blocks(fit, reported_hyper(fit$model, fit$posterior$hyper), sigma),
     lwr = covariance_blocks(fit, limits[, 1L], sigma), upr = covariance_blocks(fit, limits[, 2L], sigma),
     class = "VarCorr.galvi"
   )
 }
 
-#' The covariances of all groups at these hyperparameters, their effects multiplied by `sigma`
+#' The covariances of all groups at these hyperparameters (as reported), their effects multiplied by `sigma`
 #' @return A list with attributes sc and useSc, as VarCorr.galvi() describes it.
 #' @noRd
 covariance_blocks <- function(fit, hyper, sigma = 1) {
@@ -187,6 +187,13 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
 #' @noRd
 effect_covariances <- function(fit, spec, node, sd) {
   q <- ncol(node)
+  if (!is.null(spec$axes)) {
+    axes <- spec$axes
+    spec$axes <- NULL
+    own <- effect_covariances(fit, spec, node, fit$posterior$hyper[spec$hyper$sd])
+    own[] <- apply(own, 3L, function(V) axes %*% V %*% t(axes))
+    return(own)
+  }
   J <- nrow(node)
   pairs <- rbind(cbind(seq_len(q), seq_len(q)), correlation_pairs(q))
   own <- pairs[, 1L] == pairs[, 2L]

@@ -190,6 +190,7 @@ Rcpp::List field_facts() {
                       .column("lower", [](const auto& p) { return p.lower; })
                       .column("upper", [](const auto& p) { return p.upper; })
                       .column("relative", [](const auto& p) { return p.relative; })
+                      .column("limited", [](const auto& p) { return p.limited; })
                       .frame(),
                   model);
   return out;

@@ -233,7 +233,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       if (s > 0) {
         // further starts: one unit of standard deviation on the log scale, from R's generator
         Vector x = first;
-        for (Index i = 0; i < x.size(); ++i) x[i] += monitor.normal();
+        for (Index i = 0; i < x.size(); ++i) x[i] += table.transform(i).unit * monitor.normal();
         table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
       }
       trace.search(s + 1);

@@ -164,6 +164,11 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
       for (Index h = 0; h < value.size(); ++h)
         if (guess[h] == value[h]) guessed[h] = term[h];  // users may have changed the value
     }
+    std::vector<bool> limited(value.size(), false);
+    if (has(table, "limited")) {
+      const auto given = get<Rcpp::LogicalVector>(table, "limited");
+      for (Index h = 0; h < value.size(); ++h) limited[h] = given[h] == TRUE;
+    }
     std::vector<Index> owner(value.size(), -1);
     const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
     const std::vector<LikelihoodSpec> parts =
@@ -175,7 +180,7 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
       std::shared_ptr<const PriorDensity> prior;
       if (!Rf_isNull(priors[h])) prior = prior_density_from_list(priors[h]);
       rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior,
-                      owner[h], guessed[h]});
+                      owner[h], guessed[h], limited[h]});
     }
   }
   return HyperTable(std::move(rows));

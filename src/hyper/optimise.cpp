@@ -171,6 +171,46 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return out;
 }
 
+/// A search ends where the objective is flat to its tolerance. On the way to a variance of zero or a correlation of
+/// one, which are infinitely far away, that is everywhere beyond some point: the end of the range is tried, and taken
+/// where it is as good. What follows is a search of the others from there.
+/// -> whether anything was moved
+bool settle_at_limits(Profile& profile, HyperTable& table, const HyperControl& control) {
+  constexpr double near = 0.31;  // of the range on the unconstrained scale
+  constexpr double felt = 1e-3;  // nats: a correlation that matters less is not known at all
+  const Vector lower = table.lower(), upper = table.upper();
+  Vector x = table.unconstrained(), gradient(x.size());
+  const auto objective = [&](const Vector& at) { return -profile(at, gradient); };
+  std::vector<Index> candidates;
+  for (Index i = 0; i < x.size(); ++i) {
+    const double reach = near * (upper[i] - lower[i]);
+    const bool low = x[i] - lower[i] < reach, high = upper[i] - x[i] < reach;
+    const bool known = x[i] <= lower[i] + 1e-6 || x[i] >= upper[i] - 1e-6;
+    const bool bounded = std::isfinite(table.transform(i).upper);
+    if (table.limited(i) && !known && (low || (high && bounded))) candidates.push_back(i);
+  }
+  if (candidates.empty()) return false;
+  double best = objective(x);
+  bool moved = false;
+  for (const Index i : candidates) {
+    Vector end = x;
+    end[i] = x[i] - lower[i] < upper[i] - x[i] ? lower[i] : upper[i];
+    const double there = objective(end);
+    const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(best);
+    if (!(there >= best - control.tol - rounding)) continue;
+    if (std::isfinite(table.transform(i).upper)) {
+      Vector opposite = end;
+      opposite[i] = -end[i];
+      if (std::abs(objective(opposite) - there) < felt) continue;
+    }
+    x = end;
+    best = there;
+    moved = true;
+  }
+  table.set_unconstrained(x);
+  return moved;
+}
+
 /// Learned effects of factors move the prior mean, which only the bound's gradient accounts for.
 void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm, const HyperTable& table) {
   if (!algorithm.gradient && model.expectation().consistent()) return;
@@ -230,12 +270,18 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     const bool together = control.joint && !one_step;
     check_effects(model, algorithm, table);
     const Index factors = together || algorithm.learn ? -1 : factors_to_alternate(model, algorithm, table);
-    const Search search = algorithm.learn
+    Search search = algorithm.learn
                               ? search_by_algorithm(model, algorithm, table, inference, trace)
                           : factors >= 0
                               ? by_factors(model, algorithm, table, factors, start, inference, control, trace)
                               : (together ? search_jointly : search_profile)(model, algorithm, table, start,
                                                                              inference, control, trace);
+    if (!algorithm.learn && factors < 0) {
+      Profile limits(model, algorithm, table, inference, trace);
+      if (search.sites) limits.warm(*search.sites);
+      if (settle_at_limits(limits, table, control))
+        search = search_profile(model, algorithm, table, limits.sites(), inference, control, trace);
+    }
     out.hyper_converged = search.converged;
     if (factors < 0) turn_to_principal_axes(model, table);
     trace.stage(Stage::inference);

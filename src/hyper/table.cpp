@@ -13,6 +13,8 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
+constexpr double fine = 30;
+
 double always_one(double) { return 1; }
 double always_zero(double) { return 0; }
 double itself(double x) { return x; }
@@ -38,6 +40,10 @@ const std::vector<Transform>& transforms() {
   static const std::vector<Transform> table = {
       {"identity", -unbounded, unbounded, itself, itself, always_one, always_zero},
       {"log", 0, unbounded, std::log, std::exp, itself, always_one},
+      // Data may know a period to a thousandth and more: smaller steps, or a search leaves its peak.
+      {"fine_log", 0, unbounded, [](double theta) { return fine * std::log(theta); },
+       [](double x) { return std::exp(x / fine); }, [](double theta) { return theta / fine; },
+       [](double) { return 1 / fine; }, Transform::Argument::value, fine},
       {"logit", 0, 1, [](double theta) { return std::log(theta) - std::log1p(-theta); },
        [](double x) { return 1 / (1 + std::exp(-x)); }, [](double theta) { return theta * (1 - theta); },
        [](double theta) { return 1 - 2 * theta; }},

@@ -24,6 +24,7 @@ struct Transform {
   /// a correlation, except the first of a matrix, the partial correlation given the rows before
   /// (numeric/correlations.h).
   enum class Argument { value, distance, partial_correlation } argument = Argument::value;
+  double unit = 1;  // of x: as much as one on a logarithmic scale
   bool relative() const { return argument != Argument::value; }
 };
 const std::vector<Transform>& transforms();
@@ -41,6 +42,8 @@ struct Hyperparameter {
   std::shared_ptr<const PriorDensity> prior;  // null for none
   Index likelihood = -1;                      // whose parameter it is (likelihood/mixed.h); -1: no likelihood's
   std::string guessed;                        // of a lengthscale whose start is a guess: its term; else empty
+  /// Ends of its range stand for limits of the model: a variance of zero, a correlation of one.
+  bool limited = false;
 };
 
 class HyperTable {
@@ -64,6 +67,8 @@ class HyperTable {
   /// For the learned ones: position in the whole table, Hyperparameter::likelihood and ::guessed.
   const std::vector<Index>& learned_positions() const { return learned_; }
   Index likelihood(Index i) const { return rows_[learned_[i]].likelihood; }
+  bool limited(Index i) const { return rows_[learned_[i]].limited; }
+  const Transform& transform(Index i) const { return *rows_[learned_[i]].transform; }
   const std::string& guessed(Index i) const { return rows_[learned_[i]].guessed; }
   /// d theta / dx of the i-th learned one.
   double slope(Index i) const { return rows_[learned_[i]].transform->slope(arguments_[learned_[i]]); }

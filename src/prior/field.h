@@ -21,6 +21,7 @@ struct FieldParameter {
   std::string name, transform;
   double lower, upper;
   bool relative = false;
+  bool limited = false;  // ends of its range stand for limits of the model: no field, or one that is degenerate
 };
 /// What R reads: the hyperparameters of each model.
 std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts();

@@ -101,8 +101,8 @@ Mixture standard(const Vector&) { return {Vector::Ones(1), Matrix(1, 0)}; }
 }  // namespace
 
 const std::vector<FieldModel>& field_models() {
-  static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true};
-  static const FieldParameter sd{"sd", "log", 1e-3, 3e3, true};
+  static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true, true};
+  static const FieldParameter sd{"sd", "log", 1e-3, 3e3, true, true};
   static const std::vector<FieldModel> table = {
       {"standard", {}, 1, standard},  // N(0, I)
       {"iid", {variance}, 1, scaled},
@@ -114,7 +114,7 @@ const std::vector<FieldModel>& field_models() {
       {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
       {"spde", {{"range", "log", 1e-3, 1e2, true}, sd}, 3, spde},
       {"diagonal", {sd}, 1, scaled_by_sd},
-      {"unstructured", {sd, {"cor", "atanh", -0.999, 0.999}}, 0, unstructured},
+      {"unstructured", {sd, {"cor", "atanh", -0.99999, 0.99999, false, true}}, 0, unstructured},
   };
   return table;
 }

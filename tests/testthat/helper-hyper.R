@@ -37,6 +37,7 @@ kernel_cases <- function() {
     periodic = list(
       kernel_spec_of("periodic", list(variance = 1L, lengthscale = 2L, period = 3L), 1L), c(1, 1.2, 2.5)
     ),
+    cosine = list(kernel_spec_of("cosine", list(variance = 1L, period = 2L), 1L), c(1, 2.5)),
     linear = list(sum_of(kernel_spec_of("linear", list(variance = 1:2), 1:2), one("se")), c(0.6, 1.1, 2)),
     polynomial = list(
       kernel_spec_of("polynomial", list(variance = 1L, constant = 2L), 1:2, list(degree = 2)), c(0.4, 1.2)

@@ -46,7 +46,7 @@ reference_covariance <- function(spec, hyper, X, Z = X) {
 new_register <- function() {
   table <- data.frame()
   list(
-    register = function(parameter, value, default, lower, upper, variance, learned, guessed) {
+    register = function(parameter, value, default, lower, upper, variance, learned, guessed, transform) {
       known <- if (is.null(value)) default else known_start(value)
       table <<- rbind(table, data.frame(
         parameter = parameter, value = known, lower = lower, upper = upper,

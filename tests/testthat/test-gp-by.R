@@ -101,12 +101,14 @@ test_that("starts, updates, new rows and sources keep each level's own", {
   expect_equal(again$elbo, fit$elbo, tolerance = 1e-8)
   expect_equal(update(fit, . ~ ., hyper = "fixed", start = fit)$elbo, fit$elbo, tolerance = 1e-8)
   points <- data.frame(x = seq(0, 1, length.out = 8))
-  sparse <- galvi(y ~ f + gp(x, by = f, inducing = points), d, control = galvi_control(move_inducing = FALSE))
+  typed <- list(intercept = normal(0, 3), default = normal(0, 3))
+  sparse <- galvi(y ~ f + gp(x, by = f, inducing = points), d, prior = typed,
+    control = galvi_control(move_inducing = FALSE))
   half <- galvi(y ~ f + gp(x, by = f, inducing = points), d[1:40, ], start = sparse, hyper = "fixed",
-    prior = sparse$prior, control = galvi_control(move_inducing = FALSE))
+    prior = typed, control = galvi_control(move_inducing = FALSE))
   both <- add_data(half, d[41:60, ])
   expect_equal(both$elbo, galvi(y ~ f + gp(x, by = f, inducing = points), d, start = sparse, hyper = "fixed",
-    prior = sparse$prior, control = galvi_control(move_inducing = FALSE))$elbo, tolerance = 1e-6)
+    prior = typed, control = galvi_control(move_inducing = FALSE))$elbo, tolerance = 1e-6)
   source <- function() {
     at <- 0L
     function(reset = FALSE) {
@@ -117,6 +119,6 @@ test_that("starts, updates, new rows and sources keep each level's own", {
     }
   }
   streamed <- galvi(y ~ f + gp(x, by = f, inducing = points), source(), start = sparse, hyper = "fixed",
-    prior = sparse$prior, control = galvi_control(move_inducing = FALSE))
+    prior = typed, control = galvi_control(move_inducing = FALSE))
   expect_equal(streamed$elbo, sparse$elbo, tolerance = 1e-6)
 })

@@ -63,8 +63,8 @@ test_that("the bound of binary responses is the gold value, and so is its gradie
 })
 
 test_that("with an LKJ prior the singular fit of lme4 is none", {
-  fit <- galvi(y ~ trt + w + (1 + w | ID), bacteria(), binomial(), prior = c(wide, list(sd = half_normal(1))),
-    control = exactly)
+  fit <- galvi(y ~ trt + w + (1 + w | ID), bacteria(), binomial(), control = exactly,
+    prior = c(wide, list(sd = half_normal(1), cor = lkj(2))))
   expect_close(fit$hyper$estimate[grep("ID", fit$hyper$name)], c(0.95321, 0.47241, 0.12695), tol$optimum)
   # the gold objective leaves the priors' normalising constants out
   constant <- 2 * log(2 / sqrt(2 * pi)) + log(3 / 4)
@@ -82,7 +82,8 @@ test_that("a term's prior is that of a normal vector for each group", {
   S <- diag(c(2, 1, 0.5)) %*% R %*% diag(c(2, 1, 0.5))
   W <- cbind(1, d$x, d$z)
   wanted <- (W %*% S %*% t(W)) * outer(d$g, d$g, "==")
-  rows <- galvi_model(galvi_design(y ~ (1 + x + z | g), d))$designs[[1]][[2]]
+  typed <- list(sd = half_normal(1))
+  rows <- galvi_model(galvi_design(y ~ (1 + x + z | g), d), prior = typed)$designs[[1]][[2]]
   expect_identical(dim(rows$node), c(60L, 3L))
   expect_close(rows$weight, W)
   model <- galvi_model(galvi_design(y ~ 0 + (1 + x + z | g), d),
@@ -289,10 +290,10 @@ test_that("priors are given for all terms, for one, or for an effect", {
     }, ""))[at, ]
   }
   default <- hyper(NULL)
-  expect_identical(default$prior, rep(c("", "", "lkj"), 2))
+  expect_identical(default$prior, rep("", 6))
   expect_identical(hyper(list(cor = NULL))$prior, rep("", 6))
   own <- hyper(list("(x | g)" = list(sd = list(x = pc(1)), cor = 0.5), sd = half_normal(1)))
-  expect_identical(own$prior, c("", "pc", "", "half_normal", "half_normal", "lkj"))
+  expect_identical(own$prior, c("", "pc", "", "half_normal", "half_normal", ""))
   expect_identical(own$learned, c(TRUE, TRUE, FALSE, TRUE, TRUE, TRUE))
   named <- transform(d, sd = x)
   expect_identical(galvi(y ~ sd + (x | g), named, prior = list(sd = normal(0, 3)))$prior$sd, normal(0, 3))
@@ -380,7 +381,8 @@ test_that("gp(center = TRUE) is the process less its mean over the distinct inpu
     "gp(x, by = f, kernel = matern52() + linear(), center = TRUE)")) {
     fit <- galvi(stats::as.formula(paste("y ~ f +", term)), d)
     for (level in levels(d$f)) {
-      along <- predict(fit, data.frame(x = r, f = level), type = "terms")
+      # each level's copy over the inputs of its own rows
+      along <- predict(fit, data.frame(x = unique(d$x[d$f == level]), f = level), type = "terms")
       expect_close(mean(along[, ncol(along)]), 0, tol$solve)
     }
     # the difference of the levels' means is known to about sigma sqrt(2 / 15)
