@@ -95,7 +95,7 @@ without_effects <- function(rows, kept, n, spec = NULL) {
     return(rows)
   }
   if (!any(kept)) return(if (is.null(rows$inputs) && is.null(rows$W)) list(node = matrix(0L, n, 1L)) else blank(rows))
-  axes <- attr(kept, "axes")
+  axes <- if (is.null(spec)) attr(kept, "axes") else spec$axes
   if (!is.null(axes)) {
     rows$weight <- weights_without(rows$weight, axes, kept)
     return(rows)
