@@ -203,7 +203,8 @@ given_log_density <- function(fit, eta, times) {
 #' @noRd
 smooth_weights <- function(log_weight) {
   scale <- max(log_weight)
-  if (!is.finite(scale)) stop_galvi("numeric", "No draw from the fit has a finite density: check the data and `fit$convergence`.")
+  if (!is.finite(scale)) stop_galvi("numeric",
+    "No draw from the fit has a finite density: check the data and `fit$convergence`.")
   if (scale - min(log_weight) < 1e-6) return(list(weight = exp(log_weight - scale), scale = scale, k = -Inf))
   # psis() warns of a large k, which is reported here
   smoothed <- suppressWarnings(loo::psis(log_weight - scale, r_eff = 1))

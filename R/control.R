@@ -58,7 +58,8 @@
 #' @param cluster NULL, or a cluster whose workers take the passes over the rows: from [parallel::makeCluster()]
 #'   (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`. See Clusters below.
 #' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf`, the default, for
-#'   none. When this time has passed, the current iteration is completed and [galvi()] returns the fit so far, marked as not
+#'   none. When this time has passed, the current iteration is completed and [galvi()] returns the fit so far, marked
+#'   as not
 #'   converged; [update()][update.galvi] continues from it.
 #' @param ... Must be empty. An unknown argument is an error that suggests the nearest name.
 #' @section Clusters:

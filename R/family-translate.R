@@ -8,7 +8,8 @@ family_translations <- function() {
   list(
     list(pattern = "^bernoulli$", family = "binomial"),
     list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
-    list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$", family = "negbinomial",
+    list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$",
+      family = "negbinomial",
       carry = carry_size),
     list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
       carry = carry_thresholds),

@@ -43,13 +43,15 @@ family_types <- once(function() {
     ),
     laplace = list(
       links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE, location = "median",
+      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE,
+        location = "median",
       sigma = function(parameters) parameters$scale,
       second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
     ),
     asymmetric_laplace = list(
       links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), options = list(quantile = check_quantile),
+      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")),
+        options = list(quantile = check_quantile),
       constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
       sigma = function(parameters) parameters$scale
     ),

@@ -36,8 +36,8 @@ foreign_arguments <- function() {
         say = "Cores are threads here, and a setting of the control."
       ),
       REML = drop(paste(
-        "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and there",
-        "is no other choice."
+        "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and",
+        "there is no other choice."
       )),
       nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
       select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
@@ -54,16 +54,19 @@ foreign_arguments <- function() {
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
       correlation = list(
-        to = function(call, value) with_correlation(call, value), say = "Correlated residuals are a term of the formula."
+        to = function(call, value) with_correlation(call, value),
+          say = "Correlated residuals are a term of the formula."
       ),
       autocor = list(
-        to = function(call, value) with_correlation(call, value), say = "Correlated residuals are a term of the formula."
+        to = function(call, value) with_correlation(call, value),
+          say = "Correlated residuals are a term of the formula."
       ),
       dist = families(NULL), distribution = families(NULL), link = list(
         to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
       ),
       Ntrials = list(
-        to = function(call, value) with_response(call, function(y) call("cbind", y, call("-", value, y)), quote(binomial())),
+        to = function(call, value) with_response(call, function(y) call("cbind", y, call("-", value, y)),
+          quote(binomial())),
         say = "Trials are given as counts of successes and failures."
       ),
       E = list(
@@ -98,9 +101,13 @@ foreign_arguments <- function() {
       control.compute = drop("loo::loo(fit), loo::waic(fit) and logLik(fit) need no settings."),
       control.family = drop("Parameters of the family are priors: prior = list(sigma = half_normal(1)), see ?priors."),
       control.inla = drop("hyper = \"integrate\" integrates over the hyperparameters."),
-      cov_ranef = drop("A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."),
+      cov_ranef = drop(paste(
+        "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
+      )),
       data2 = drop("Graphs and matrices are found where the formula was made."),
-      sample_prior = drop("Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."),
+      sample_prior = drop(paste(
+        "Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."
+      )),
       newdata = drop("Predictions for new data are predict(fit, newdata)."),
       se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
       allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
@@ -200,7 +207,8 @@ with_family <- function(call, value, names) {
   name <- if (is.character(value)) value else deparse_one(value)
   ours <- c(
     weibull = "weibull()", exponential = "exponential()", lognormal = "lognormal()", loglogistic = "loglogistic()",
-    gaussian = "gaussian()", logistic = "student()", poisson = "poisson()", negbin = "negbinomial()", geometric = "geometric()",
+    gaussian = "gaussian()", logistic = "student()", poisson = "poisson()", negbin = "negbinomial()",
+      geometric = "geometric()",
     binomial = "binomial()", t = "student()"
   )[name]
   call$family <- str2lang(if (is.na(ours)) sprintf("galvi_family(\"%s\")", name) else ours)
@@ -242,7 +250,8 @@ with_correlation <- function(call, value) {
     corCAR1 = over("gp", list(kernel = quote(matern12()))),
     corExp = , corGaus = , corSpher = , corRatio = , corLin = {
       places <- lapply(summands(at), `[[`, "expr")
-      kernel <- switch(any_head(value), corGaus = quote(se()), corRatio = quote(rational_quadratic()), quote(matern12()))
+      kernel <- switch(any_head(value), corGaus = quote(se()), corRatio = quote(rational_quadratic()),
+        quote(matern12()))
       as.call(c(list(quote(gp)), places, list(kernel = kernel)))
     },
     over("ar1")
@@ -324,7 +333,8 @@ check_foreign_method <- function(method, call) {
     call <- with_link(call, if (method == "probit") "probit" else "logit")
   }
   call$method <- NULL
-  stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say, call_text(with_own_terms(call))))
+  stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say,
+    call_text(with_own_terms(call))))
 }
 
 # Variance functions of nlme, which gls() and lme() take as `weights`.

@@ -1,4 +1,5 @@
-# Priors of other packages: tables of brms, lists of rstanarm, text. They become ours where galvi has the prior, else the
+# Priors of other packages: tables of brms, lists of rstanarm, text. They become ours where galvi has the prior, else
+# the
 # error shows the nearest that it has.
 
 #' @param x What the user gave; shown: where, for messages.
@@ -72,13 +73,15 @@ translated_prior <- function(call, kind) {
 # Distributions of Stan that are no functions of galvi, or are families or R's functions.
 foreign_priors <- c(
   "std_normal", "lognormal", "exponential", "constant", "student_t", "cauchy", "double_exponential", "laplace",
-  "logistic", "gumbel", "half_student_t", "half_t", "half_cauchy", "gamma", "inv_gamma", "horseshoe", "R2D2", "lasso", "hs",
+  "logistic", "gumbel", "half_student_t", "half_t", "half_cauchy", "gamma", "inv_gamma", "horseshoe", "R2D2",
+    "lasso", "hs",
   "hs_plus", "product_normal", "R2", "uniform", "beta", "lkj_corr", "lkj_corr_cholesky", "decov", "student"
 )
 
 prior_hint <- function(name) {
   if (!name %in% c(foreign_priors, "set_prior", "prior", "prior_string")) return(NULL)
-  if (grepl("prior", name)) return("brms is not attached: write brms::set_prior(), or galvi's own prior = normal(0, 5).")
+  if (grepl("prior",
+    name)) return("brms is not attached: write brms::set_prior(), or galvi's own prior = normal(0, 5).")
   "It is no prior of galvi: write normal(0, 2.5) for coefficients and half_normal(2.5) or pc(1, 0.01) for sds."
 }
 
@@ -94,7 +97,8 @@ check_prior_calls <- function(expr, env, name = "default") {
     if (theirs) return(invisible())
     found <- translated_prior(expr, prior_kind(name))
     stop_galvi("prior", sprintf(
-      "`prior`: %s is no prior of galvi: write %s%s.", deparse_one(expr), if (name == "default") "" else paste(name, "= "),
+      "`prior`: %s is no prior of galvi: write %s%s.", deparse_one(expr), if (name == "default") "" else paste(name,
+        "= "),
       found$near
     ))
   }
@@ -139,7 +143,8 @@ stop_text_prior <- function(x, shown) {
 is_prior_table <- function(x) is.data.frame(x) && all(c("prior", "class") %in% names(x))
 
 prior_columns <- function(x) {
-  text <- function(name) if (is.null(x[[name]])) rep("", nrow(x)) else ifelse(is.na(x[[name]]), "", as.character(x[[name]]))
+  text <- function(name) if (is.null(x[[name]])) rep("", nrow(x)) else ifelse(is.na(x[[name]]), "",
+    as.character(x[[name]]))
   as.data.frame(lapply(stats::setNames(nm = c("prior", "class", "coef", "group", "dpar", "resp", "nlpar")), text),
     stringsAsFactors = FALSE)
 }

@@ -40,12 +40,14 @@ foreign_terms <- function() {
       "The penalty is the prior, as in prior = list(%s = normal(0, 1))."),
     Error = term("stats::aov", group),
     f = term("INLA", inla_term, strict = TRUE),
-    car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]], "proper"),
+    car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
+      "proper"),
       strict = TRUE),
     ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
     ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
     cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
-    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"), argument_text(a[["gr"]], "g"))),
+    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"),
+      argument_text(a[["gr"]], "g"))),
     mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
       "A walk over the steps of the variable is smooth, but need not be monotonic."),
     me = term("brms", as_it_is, "Errors of measurement in a variable are not modelled: it is taken as it is."),
@@ -194,14 +196,16 @@ bar_process <- function(a, kernel) {
 }
 
 # One variance for the group and one for each level in it: all covariances within a group are the same.
-compound <- function(v, a) sprintf("(1 | %s) + (1 | %s:%s)", bar_sides(a)$group, bar_sides(a)$group, bar_sides(a)$variable)
+compound <- function(v, a) sprintf("(1 | %s) + (1 | %s:%s)", bar_sides(a)$group, bar_sides(a)$group,
+  bar_sides(a)$variable)
 
 # Effects with the covariance v A: A = L L', and the columns L[g, ] with independent N(0, v) have it.
 known_text <- function(group) sprintf("gp(L[as.character(%s), ], kernel = linear())", group)
 
 known_note <- function(matrix) {
   function(v, a) {
-    written <- if (!is.null(a[["cov"]])) argument_text(a[["cov"]], matrix) else if (length(v) > 1L) v[length(v)] else matrix
+    written <- if (!is.null(a[["cov"]])) argument_text(a[["cov"]],
+      matrix) else if (length(v) > 1L) v[length(v)] else matrix
     sprintf(paste(
       "L <- t(chol(%s)), with the levels as row names, keeps the matrix: independent coefficients of the columns of L",
       "have the covariance %s times one variance."
@@ -311,7 +315,8 @@ foreign_kernels <- function() {
     rational_quadratic = c("rq", "RationalQuadratic", "rat_quad"),
     periodic = c("per", "Periodic", "ExpSineSquared", "cov_periodic"), linear = c("Linear", "lin", "dot_product",
       "DotProduct"),
-    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White", "WhiteKernel")
+    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White",
+      "WhiteKernel")
   )
   stats::setNames(rep(names(words), lengths(words)), unlist(words))
 }
@@ -448,7 +453,8 @@ check_foreign_formula <- function(formula) {
   stop_rewritten("formula", foreign_message(found$notes), formula, found$to, found$arguments)
 }
 
-#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced, arguments: of galvi() that
+#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced, arguments: of galvi()
+#' that
 #' go with it)
 #' @noRd
 own_formula <- function(formula) {
@@ -473,7 +479,7 @@ own_formula <- function(formula) {
   if (!is.null(left)) {
     to[[2L]] <- str2lang(left$to)
     if (!is.null(left$offset)) to[[3L]] <- call("+", to[[3L]], str2lang(left$offset))
-    note(list(old = deparse_one(formula[[2L]]), from = "brms", to = paste(c(left$to, Map(
+    note(list(old = deparse_one(formula[[2L]]), how = "is a left side of brms", to = paste(c(left$to, Map(
       paste, names(left$arguments), left$arguments, sep = " = "
     )), collapse = ", "), say = paste(left$say, collapse = " ")))
   }

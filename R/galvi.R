@@ -80,8 +80,10 @@
 #' that of individual coefficients; it acts as a ridge penalty. A numeric `sd` is fixed. `sd = learn(1)` estimates one
 #' standard deviation for each variable, which shrinks the slopes of irrelevant variables to zero (automatic relevance
 #' determination). The slope of `rw2(t)` is called `"rw2(t).slope"`. The constants of `gmrf(g, constrain = FALSE)` are
-#' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of hyperparameters,
-#' as in `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`, see
+#' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of
+#' hyperparameters, as in
+#' `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`,
+#' see
 #' [priors]. Priors of a second linear predictor are a list under its name:
 #' `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
 #'
@@ -113,8 +115,8 @@
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL, the default, takes the values in the formula or else starting values
 #'   from the data.
-#' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()] for all slopes, or a named
-#'   list; see the section on priors in [galvi()], and [priors].
+#' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()] for all slopes, or a
+#'   named list; see the section on priors in [galvi()], and [priors].
 #' @param weights Non-negative numbers, one for each row; see the section on weights. `frequency(n)`: each row stands
 #'   for n rows. Evaluated in `data` and then in the environment of the formula, as are `offset` and `subset`.
 #' @param offset A known part of eta, on the scale of the linear predictor: a numeric vector, or for multi-class
@@ -364,12 +366,13 @@ as_galvi_error <- function(expr, size = NULL) {
 #' @noRd
 core_letter <- function(message, class) {
   message <- sub("[.]$", "", message)
-  advises <- "`|: (give|use|rescale|add|check|make|change|choose|leave)|[;,] (use|give|rescale|check|add) |\\bneeds? all rows"
+  advises <-
+    "`|: (give|use|rescale|add|check|make|change|choose|leave)|[;,] (use|give|rescale|check|add) |\\bneeds? all rows"
   if (grepl(advises, message)) return(paste0(message, "."))
   paste0(message, if ("std::domain_error" %in% class) {
     paste(
-      ". Rescale the inputs or the response, give hyperparameters other starting values, or hold one by fixed(); summary()",
-      "and ?galvi_control say more."
+      ". Rescale the inputs or the response, give hyperparameters other starting values, or hold one by fixed();",
+      "summary() and ?galvi_control say more."
     )
   } else if ("std::invalid_argument" %in% class) {
     ". The model is not as galvi_model() makes it: if it was changed by hand or read from a file, make it again."

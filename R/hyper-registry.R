@@ -57,7 +57,8 @@ new_registry <- function(typed = new_typed()) {
 }
 
 #' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,
-#' transform, learned, lower, upper, prior, guessed (the start where it is a guess, else NA); and `shape`, the dimensions
+#' transform, learned, lower, upper, prior, guessed (the start where it is a guess, else NA); and `shape`, the
+#' dimensions
 #' of blocks that are arrays, by name
 #' @noRd
 expand_blocks <- function(blocks) {

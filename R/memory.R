@@ -64,8 +64,8 @@ inform_slow_fit <- function(model) {
   if (n <= slow_rows || !is_full(model)) return(invisible())
   label <- Find(is_full_term, prior_terms(model))$label
   inform_galvi("size", sprintf(paste(
-    "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about %s",
-    "or more, eight times as long for twice the rows. %s is much faster."
+    "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
+    "%s or more, eight times as long for twice the rows. %s is much faster."
   ), label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), with_inducing(label)))
 }
 

@@ -16,7 +16,8 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
     }))
   })
   panels <- unlist(panels, recursive = FALSE)
-  if (!length(panels)) stop_galvi("argument", "There is no path to draw, as none of the methods gives a bound: choose other `methods`.")
+  if (!length(panels)) stop_galvi("argument",
+    "There is no path to draw, as none of the methods gives a bound: choose other `methods`.")
   draw_panels(lapply(panels, `[[`, "draw"), look, ask)
   invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
 }

@@ -101,5 +101,6 @@ typed_entry <- function(found, quantity, transform, standing) {
 
 # A variance, a standard deviation or another positive number? Variances are called so; an sd may also be a scale.
 quantity_of <- function(parameter, sd) {
-  if (sd || grepl("^sd(\\.|$)", parameter)) "sd" else if (grepl("(^|\\.)variance(\\[|$)", parameter)) "variance" else "other"
+  if (sd || grepl("^sd(\\.|$)", parameter)) "sd" else if (grepl("(^|\\.)variance(\\[|$)",
+    parameter)) "variance" else "other"
 }

@@ -55,10 +55,10 @@ own_entry <- function(entry, shown) {
     }
     return(entry)
   }
-  stop_galvi("prior", sprintf(
-    "`%s` must be normal() for a coefficient, a prior such as half_normal(1) for a hyperparameter, or a number, not %s.",
-    shown, describe(entry)
-  ))
+  stop_galvi("prior", sprintf(paste(
+    "`%s` must be normal() for a coefficient, a prior such as half_normal(1) for a hyperparameter, or a number,",
+    "not %s."
+  ), shown, describe(entry)))
 }
 
 # ---- sorting ----
@@ -67,7 +67,8 @@ own_entry <- function(entry, shown) {
 #'
 #' @param specs The parsed terms, with their labels. prefix: that of a second predictor's labels.
 #' @return list(coefficients: of these and of the predictor's constant; groups: sd and cor as the terms (x | g) read
-#'   them; hyper: a list of list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all; key:
+#'   them; hyper: a list of list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all;
+#' key:
 #'   the hyperparameter's name or a short form; value; general: is it for all groups?; shown)).
 #' @noRd
 sort_priors <- function(prior, specs, prefix = "") {
@@ -118,7 +119,8 @@ sort_priors <- function(prior, specs, prefix = "") {
       # a copy with hyperparameters of its own: iid(g, by = f)[a]
       copy <- if (plain_term(key$term) != plain_term(labels[i])) regmatches(key$term, regexpr("\\[[^]]*\\]$", key$term))
       for (part in own) {
-        add(labels[i], part, entry[[part]], sprintf("%s$%s", name, part), owner = if (length(copy)) paste0(labels[i], copy))
+        add(labels[i], part, entry[[part]], sprintf("%s$%s", name, part), owner = if (length(copy)) paste0(labels[i],
+          copy))
       }
     }
   }
@@ -155,7 +157,8 @@ matches_term <- function(term, specs, labels, prefix) {
   }
   own <- substring(labels, nchar(prefix) + 1L)
   wanted <- plain_term(term)
-  vapply(own, function(label) plain_term(label) == wanted || plain_term(label) == plain_term(sub("\\[.*\\]$", "", term)), NA,
+  vapply(own, function(label) plain_term(label) == wanted || plain_term(label) == plain_term(sub("\\[.*\\]$", "",
+    term)), NA,
     USE.NAMES = FALSE)
 }
 

@@ -1,4 +1,5 @@
-# Functions of galvi that are typed inside an argument are those of galvi, whichever packages are attached, and also when
+# Functions of galvi that are typed inside an argument are those of galvi, whichever packages are attached, and also
+# when
 # galvi is not.
 
 #' The value of an argument of a function that users call
@@ -22,7 +23,8 @@ frame_number <- function(env) {
   if (length(at)) at[length(at)] else 0L
 }
 
-# Where the argument of frame n was typed: the frame of the call, or further out if `...` has passed it on. NULL where it
+# Where the argument of frame n was typed: the frame of the call, or further out if `...` has passed it on. NULL where
+# it
 # was not typed but left to its default, or passed on in a way that leaves no trace.
 typed_in <- function(name, n) {
   parent <- sys.parents()[n]

@@ -5,7 +5,8 @@ stranger <- function() {
   n <- 60L
   d <- data.frame(
     x = rnorm(n), z = runif(n), id = factor(rep(1:12, 5)), g = factor(rep(1:12, 5)), f = factor(rep(c("a", "b"), 30)),
-    t = rep(1:5, each = 12), n = 10, time = rexp(n) + 0.1, status = rbinom(n, 1, 0.8), w = runif(n), s = runif(n, 0.5, 1)
+    t = rep(1:5, each = 12), n = 10, time = rexp(n) + 0.1, status = rbinom(n, 1, 0.8), w = runif(n), s = runif(n,
+      0.5, 1)
   )
   d$y <- rbinom(n, 10, 0.4)
   d$b <- rbinom(n, 1, 0.5)
@@ -35,14 +36,18 @@ test_that("terms of other packages are shown as they are written here, and run",
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
   on_right <- alist(
     s(x), s(x, z, k = 20), s(x, by = f), s(g, bs = "re"), s(g, x, bs = "re"), s(x, bs = "cc"), s(x, f, bs = "fs"),
-    s(g, bs = "mrf", xt = list(nb = W)), s(x, bs = "gp", m = -4), te(x, z), te(x, z, by = f), ti(x), t2(x, z), mgcv::s(x), lo(x),
+    s(g, bs = "mrf", xt = list(nb = W)), s(x, bs = "gp", m = -4), te(x, z), te(x, z, by = f), ti(x), t2(x, z),
+      mgcv::s(x), lo(x),
     pb(x), ps(x), bbs(x), bols(x), brandom(g), frailty(id), frailty.gaussian(id), frailty.gamma(id), frailty.t(id),
     survival::frailty(id), cluster(id), strata(f), pspline(x, df = 4), tt(x), ridge(x, z, theta = 1), Error(g),
     f(g), f(g, model = "iid"), f(g, x, model = "iid"), f(t, model = "rw1", cyclic = TRUE), f(t, model = "rw2"),
-    f(t, model = "ar1", replicate = g), f(g, model = "besag", graph = W, scale.model = TRUE), f(g, model = "bym2", graph = W),
+    f(t, model = "ar1", replicate = g), f(g, model = "besag", graph = W, scale.model = TRUE), f(g, model = "bym2",
+      graph = W),
     f(g, model = "bym", graph = W), car(W, gr = g), car(W, gr = g, type = "icar"), car(W, gr = g, type = "bym2"),
-    ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(f, g), unstr(time = f, gr = g), mo(t), me(x, 0.1),
-    mi(x), gr(g), mm(g, id), mrf(g), re(random = ~ x | g), random(~ 1 | g), random(g), cs(x), cs(0 + f | g), us(1 + x | g),
+    ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(f, g), unstr(time = f, gr = g),
+      mo(t), me(x, 0.1),
+    mi(x), gr(g), mm(g, id), mrf(g), re(random = ~ x | g), random(~ 1 | g), random(g), cs(x), cs(0 + f | g),
+      us(1 + x | g),
     diag(x | g), homdiag(0 + f | g), toep(0 + f | g), hetar1(0 + factor(t) | g), ou(factor(t) + 0 | g),
     ar1(factor(t) + 0 | g), rr(f + 0 | g, d = 1), exp(t + 0 | g), gau(t + 0 | g), mat(t + 0 | g), Matern(1 | x + z),
     adjacency(1 | g), AR1(1 | t), corrMatrix(1 | g), propto(0 + g | 1, A), equalto(0 + g | 1, A), brms::gp(x),
@@ -97,11 +102,14 @@ test_that("left sides of brms are shown as they are written here, and run", {
 test_that("arguments of other packages are shown as they are written here, and run", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
   given <- alist(
-    ziformula = ~ z, ziformula = ~ 0, zi = ~ 1, hu = ~ z, dispformula = ~ z, sigma.formula = ~ z, sigma.fo = ~ z, scale = ~ z,
+    ziformula = ~ z, ziformula = ~ 0, zi = ~ 1, hu = ~ z, dispformula = ~ z, sigma.formula = ~ z, sigma.fo = ~ z,
+      scale = ~ z,
     sigma = ~ z, shape = ~ z, phi = ~ z, phi.formula = ~ z, nu.formula = ~ z, nu.fo = ~ z,
     random = ~ 1 | g, random = list(g = ~ x), random = list(~ 1 | g), correlation = corAR1(form = ~ t | g),
-    correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | f), correlation = corExp(form = ~ x + z),
-    correlation = corSymm(form = ~ t | g), autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t", link = "probit",
+    correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | f),
+      correlation = corExp(form = ~ x + z),
+    correlation = corSymm(form = ~ t | g), autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t",
+      link = "probit",
     Ntrials = n, E = n, id = g, cluster = g, prior_intercept = normal(0, 5), prior_intercept = student_t(3, 0, 2),
     prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
     cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
@@ -109,14 +117,17 @@ test_that("arguments of other packages are shown as they are written here, and r
   drops <- setdiff(names(foreign_arguments()), names(given))
   given <- c(given, stats::setNames(rep(list(TRUE), length(drops)), drops))
   families <- list(
-    ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()), shape = quote(negbinomial()),
+    ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()),
+      shape = quote(negbinomial()),
     phi = quote(beta_binomial()), phi.formula = quote(beta_binomial())
   )
   for (i in seq_along(given)) {
     name <- names(given)[i]
     value <- given[[i]]
-    response <- switch(name, dist = quote(survival::Surv(time, status)), link = , phi = , phi.formula = quote(b), quote(y))
-    call <- as.call(c(list(quote(galvi), call("~", response, quote(x)), data = quote(d)), families[name][!vapply(families[name],
+    response <- switch(name, dist = quote(survival::Surv(time, status)), link = , phi = , phi.formula = quote(b),
+      quote(y))
+    call <- as.call(c(list(quote(galvi), call("~", response, quote(x)), data = quote(d)),
+      families[name][!vapply(families[name],
       is.null, NA)], stats::setNames(list(value), name)))
     names(call)[names(call) %in% names(families) & vapply(as.list(call), identical, NA, families[[name]])] <- "family"
     said <- message_of_error(eval(call, env))
@@ -213,7 +224,8 @@ test_that("update() of a fit needs galvi loaded, not attached", {
   saveRDS(galvi(time ~ x, stranger(), weibull()), path)
   code <- sprintf("fit <- readRDS(%s); f <- galvi::galvi(time ~ 1, fit$data, family = weibull());
     cat(update(f, . ~ 1, prior = normal(0, 1))$family$family)", dQuote(path, FALSE))
-  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code)), stdout = TRUE, stderr = TRUE,
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code)), stdout = TRUE,
+    stderr = TRUE,
     env = paste0("R_LIBS=", paste(.libPaths(), collapse = ":"))))
   skip_if(any(grepl("no package called", out)), "galvi is not installed")
   expect_identical(utils::tail(out, 1L), "weibull")

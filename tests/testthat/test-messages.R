@@ -141,8 +141,8 @@ source_files <- function(folder, pattern) {
 
 # A name in backquotes, a function, an argument with its value, or what to do.
 says_what <- paste0(
-  "`|[a-z0-9_]\\(| = |\\b([Mm]ust|[Ww]rite|[Uu]se|[Gg]ive|[Nn]eeds?|[Ll]eave|[Cc]hoose|[Cc]heck|[Mm]ake|[Rr]efit|report|",
-  "Its arguments are|instead|not available|cluster|source|faster|[Rr]eading|too large)\\b"
+  "`|[a-z0-9_]\\(| = |\\b([Mm]ust|[Ww]rite|[Uu]se|[Gg]ive|[Nn]eeds?|[Ll]eave|[Cc]hoose|[Cc]heck|[Mm]ake|[Rr]efit|",
+  "report|Its arguments are|instead|not available|cluster|source|faster|[Rr]eading|too large)\\b"
 )
 
 # Words that say nothing to a user.
@@ -150,7 +150,8 @@ empty_words <- "is none that|was asked for what|the time is over|is had by|nothi
 
 test_that("every message that R code raises names an argument, a term or what to do, in thirty signs or more", {
   texts <- unlist(lapply(source_files("R", "[.]R$"), function(file) {
-    raised <- calls_of(parse(file, keep.source = FALSE), c("stop_galvi", "warn_galvi", "inform_galvi", "response_error"))
+    raised <- calls_of(parse(file, keep.source = FALSE), c("stop_galvi", "warn_galvi", "inform_galvi",
+      "response_error"))
     vapply(raised, function(call) {
       # a class, or the name of the response, comes first
       of_response <- identical(call[[1L]], quote(response_error))
@@ -196,7 +197,8 @@ test_that("errors of every class, provoked, have a message that says what to do"
     formula = galvi(~ x, d), kernel = galvi(y ~ gp(x, kernel = 3), d), method = galvi(y ~ x, d, method = "fast"),
     newdata = predict(fit, data.frame(x = 1)), newdata = predict(fit, data.frame(g = "u")),
     prior = galvi(y ~ x, d, prior = list(zz = normal(0, 1))), response = galvi(g ~ x, d),
-    response = galvi(y ~ x, d, poisson()), callback = galvi(y ~ x, d, custom_family("mine", function(y, eta) stop("no"))),
+    response = galvi(y ~ x, d, poisson()), callback = galvi(y ~ x, d, custom_family("mine", function(y,
+      eta) stop("no"))),
     size = galvi(y ~ gp(x), data.frame(x = seq_len(2e6), y = 0)), numeric = core_error()
   )
   core_error <- function() as_galvi_error(stop(structure(

@@ -158,7 +158,7 @@ test_that("steps refuse what is not theirs", {
   wrong(galvi_infer(replace(model, "y", list(-1 - d$y))), "which is impossible in this family", "response")
   changed <- model
   changed$hyper$value[2] <- -1
-  wrong(galvi_infer(changed), "`model\\$hyper\\$value` must be positive and finite, not -1 \\(`z.sd`")
+  wrong(galvi_infer(changed), "`model\\$hyper\\$value` must be positive and finite, not -1 \\(`gp\\(x\\).lengthscale`")
   changed <- model
   changed$hyper$value <- changed$hyper$value[-1]
   wrong(galvi_infer(changed), "columns of hyper must have the same length")
