@@ -83,8 +83,7 @@
 #' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of
 #' hyperparameters, as in
 #' `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`,
-#' see
-#' [priors]. Priors of a second linear predictor are a list under its name:
+#' see [priors]. Priors of a second linear predictor are a list under its name:
 #' `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
 #'
 #' `fit$prior` records the priors in use; of a joint default prior it has the margin of each coefficient. Multi-class
