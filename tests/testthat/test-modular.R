@@ -163,7 +163,7 @@ test_that("steps refuse what is not theirs", {
   changed$hyper$value <- changed$hyper$value[-1]
   wrong(galvi_infer(changed), "columns of hyper must have the same length")
   changed <- model
-  changed$hyper$learned <- rep("no", 4)
+  changed$hyper$learned <- rep("no", length(model$hyper$learned))
   wrong(galvi_infer(changed), "learned must be TRUE or FALSE")
   # positions that would be read from anywhere
   for (part in list(list(variance = 99L, lengthscale = 3L), list(variance = 0L, lengthscale = 3L))) {
