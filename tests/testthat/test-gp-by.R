@@ -122,3 +122,16 @@ test_that("starts, updates, new rows and sources keep each level's own", {
     prior = typed, control = galvi_control(move_inducing = FALSE))
   expect_equal(streamed$elbo, sparse$elbo, tolerance = 1e-6)
 })
+
+test_that("a season of known period keeps it, and a learned one stays at its peak", {
+  d <- data.frame(y = log(as.numeric(AirPassengers)), i = seq_along(AirPassengers))
+  period <- function(fit) fit$hyper$estimate[fit$hyper$parameter == "period"]
+  held <- galvi(y ~ gp(i, kernel = periodic(12)) + gp(i), d)
+  expect_identical(period(held), 12)
+  learned <- galvi(y ~ gp(i, kernel = periodic(learn(12))) + gp(i), d)
+  # twelve cycles are known to a thousandth
+  expect_equal(period(learned), 12, tolerance = 0.005)
+  # a learned period gains, and little: wandering off costs a hundred
+  expect_gt(learned$elbo, held$elbo)
+  expect_lt(learned$elbo, held$elbo + 2)
+})
