@@ -296,7 +296,8 @@ test_that("columns that are missing, empty sources and what is no source are err
   expect_error(held_fit(as_function(d), y ~ nowhere), "`nowhere`", class = "galvi_error_data")
   expect_error(held_fit(function(reset) NULL, y ~ z), "no rows", class = "galvi_error_data")
   expect_error(held_fit(as_function(d[0, ]), y ~ z), "no rows", class = "galvi_error_data")
-  expect_error(held_fit(sum, y ~ z), "`reset`", class = "galvi_error_data")
+  expect_error(held_fit(sum, y ~ z), "function base::sum()", fixed = TRUE, class = "galvi_error_data")
+  expect_error(held_fit(function(x) x, y ~ z), "`reset`", class = "galvi_error_data")
   expect_error(held_fit(function(reset) 7, y ~ z), "data frame or NULL", class = "galvi_error_data")
   mixed <- list(d, transform(d, z = "text"))
   at <- 0
