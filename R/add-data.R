@@ -58,7 +58,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   check_remembers(fit)
   fit <- factorised_view(fit)
   new <- observed_rows(fit, newdata)
-  model <- at_points(with_rows(fit$model, new), fit, inducing)
+  model <- with_more_in_centres(at_points(with_rows(fit$model, new), fit, inducing))
   given <- c(model, list(
     checked = checked_rows(model),
     remembered = list(
@@ -127,6 +127,23 @@ with_rows <- function(model, new) {
   model[own] <- new[own]
   model$designs <- new$rows
   check_model(model)
+}
+
+# A function has mean zero over all rows so far, where the fixed effects can take up what this changes.
+with_more_in_centres <- function(model) {
+  model$predictors <- lapply(model$predictors, function(predictor) {
+    rows <- model$designs[[predictor$design]]
+    predictor$terms <- Map(function(term, rows) {
+      centre <- term$centre
+      if (is.null(centre$level)) return(term)
+      all <- list(inputs = rbind(centre$inputs, rows$inputs), group = c(centre$group, rows$group))
+      own <- distinct_centre(term, all, c(centre$weight, row_counts(model$weights)))
+      term$centre[names(own)] <- own
+      term
+    }, predictor$terms, rows)
+    predictor
+  })
+  model
 }
 
 # ---- inducing points ----

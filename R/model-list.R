@@ -155,5 +155,5 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
   rows <- max(2000L, 20L * points, 20L * columns)
   if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
-  model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))
+  with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
 }

@@ -81,6 +81,9 @@ build_terms <- function(parts, design, context) {
       "`%s` has two rr() terms: use one, with more factors (`d`).", deparse_one(parts$formula)
     ))
   }
+  context$even_rows <- even_rows(design)
+  context$share <- design$stream$share
+  context$fixed_space <- fixed_space(fixed, nrow(design$data), context)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     term_type(spec)$design(spec, design$data, context)
   }))

@@ -215,7 +215,7 @@ core_model <- function(model, method) {
   core$hyper <- widen_ranges(core$hyper)
   by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
   if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
-  core
+  if (needs_thin_centres(core, method)) with_thin_centres(core) else core
 }
 
 # Settings for inference at other hyperparameters: one start, and the remaining time.

@@ -46,7 +46,7 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   row.names(rows) <- if (whole) NULL else rows$.galvi_row
   list(
     sample = structure(kinds$apply(rows[stream$columns]), row_names_are = "source"),
-    stream = if (!whole) c(stream, list(signature = signature))
+    stream = if (!whole) c(stream, list(signature = signature, share = sample$share()))
   )
 }
 
@@ -119,8 +119,7 @@ new_sample <- function(most = sample_rows) {
   share <- 1
   kept <- list()
   count <- 0L
-  place <- function(number) (number * 0.6180339887498949) %% 1
-  take <- function(rows) rows[place(rows$.galvi_row) < share, , drop = FALSE]
+  take <- function(rows) rows[sample_place(rows$.galvi_row) < share, , drop = FALSE]
   list(
     add = function(rows) {
       rows <- take(rows)
@@ -133,8 +132,22 @@ new_sample <- function(most = sample_rows) {
       }
     },
     rows = function() stack_frames(kept),
+    share = function() share,
     whole = function() share == 1
   )
+}
+
+sample_place <- function(number) (number * 0.6180339887498949) %% 1
+
+# Which of `n` rows are in the sample.
+rows_in_sample <- function(n, most = sample_rows) {
+  kept <- seq_len(n)
+  share <- 1
+  while (length(kept) > most) {
+    share <- share / 2
+    kept <- kept[sample_place(kept) < share]
+  }
+  kept
 }
 
 stack_frames <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.call(rbind, frames)

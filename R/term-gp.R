@@ -10,6 +10,9 @@
 #' **The prior** is f ~ GP(0, k), with the covariance function k given by `kernel` (see [kernels]). Lengthscales and
 #' variances are hyperparameters, learned by maximising the marginal likelihood or its lower bound.
 #'
+#' Beside an intercept the function is f less its mean over the rows, so that the covariance matrix of N rows is H K H
+#' with H = I - 1 1'/N (see `center`). Predictions are those of `center = FALSE` but for the prior of the level.
+#'
 #' **Inputs.** `gp(.)` means every column of `data` that is not used elsewhere in the formula or in `weights`, `offset`
 #' or `subset`. Inputs may be expressions, as in `gp(log(x), scale(z))`; what they learn from the data, such as the mean
 #' in `scale()`, is kept for predictions. A matrix counts as one variable per column. A factor, or text, becomes
@@ -48,11 +51,12 @@
 #'   of the full process from below. `"fitc"`, the fully independent training conditional, changes the model: the
 #'   likelihood of each row is averaged over the variance that the inducing points leave unexplained. It needs `method =
 #'   "ep"` or `"laplace"`.
-#' @param center If TRUE, the function has mean zero over the distinct inputs of the observations (at most 200 of them,
-#'   evenly spaced in their order). The intercept is then the overall level and, with a factor `by`, the fixed effects
-#'   of that factor are the differences between its levels, as in mgcv: `y ~ f + gp(x, by = f, center = TRUE)`. With
-#'   FALSE, the default, the data hardly separate the intercept from the mean of the function, so the posterior sd of
-#'   the intercept is large.
+#' @param center Has the function mean zero over the rows? TRUE is the default beside an intercept, fixed effects that
+#'   contain one (`0 + g`) or free thresholds: the intercept is then the average level, as in mgcv, and each level of a
+#'   factor `by` has a function of mean zero over its own rows, so that `f + gp(x, by = f)` has the levels' means as
+#'   fixed effects. Not centred by default are functions without an intercept (`0 + gp(x)`, the form of the literature),
+#'   functions that a number `by` multiplies, and kernels with a [constant()] part. FALSE is the process itself, whose
+#'   level competes with the intercept.
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
@@ -81,15 +85,15 @@
 #' fit
 #' predict(fit, data.frame(wt = 3, hp = c(100, 200)), interval = "prediction")
 #'
-#' # a function for each level of a factor, which shows the levels' means as fixed effects
-#' galvi(len ~ supp + gp(dose, by = supp, center = TRUE), data = ToothGrowth)
+#' # a function for each level of a factor; the levels' means are fixed effects
+#' galvi(len ~ supp + gp(dose, by = supp), data = ToothGrowth)
 #'
 #' # sparse: eight inducing points
 #' sparse <- galvi(dist ~ gp(speed, inducing = 8), data = cars)
 #' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = FALSE) {
+               approximation = c("variational", "fitc"), center = TRUE) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -132,23 +136,6 @@ gp_by_hyper <- function(options, env, call) {
   choice <- check_choice(gp_option(options, "by_hyper", env), c("each", "shared"), "by_hyper")
   if (choice == "each" && is.null(options[["by"]])) stop_each(deparse_one(call))
   choice
-}
-
-gp_center <- function(options, kernel, env, call) {
-  center <- if (is.null(options$center)) FALSE else check_flag(gp_option(options, "center", env), "center")
-  if (!center || !is_finite_kernel(kernel)) return(center)
-  stop_galvi("argument", sprintf(paste(
-    "`%s`: a kernel of linear() and constant() alone makes columns, which are centred by their inputs, as in",
-    "gp(scale(x, scale = FALSE), kernel = linear()): leave `center` out."
-  ), deparse_one(call)))
-}
-
-# The distinct inputs, or some of them if there are many.
-most_centre <- 200L
-
-centre_points <- function(inputs) {
-  distinct <- distinct_rows(inputs$matrix, inputs$weights)$x
-  unname(distinct[spread_rows(nrow(distinct), most_centre), , drop = FALSE])
 }
 
 check_gp_input <- function(input, call) {
@@ -270,16 +257,15 @@ design_gp <- function(spec, frame, context) {
     ))
   } else {
     kernels <- for_copies(function(inputs, register) {
-      c(
-        kernel_spec(spec$kernel, inputs, register, context$default_variance),
-        if (spec$center) list(centre = centre_points(inputs))
-      )
+      kernel_spec(spec$kernel, inputs, register, context$default_variance)
     })
+    rows <- c(list(inputs = inputs$matrix), by)
+    spec$center <- centres(spec, rows, context)
+    centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
     terms <- lapply(kernels, function(own) c(
       list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
-      if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own)
+      if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
     ))
-    rows <- c(list(inputs = inputs$matrix), by)
     if (!is.null(spec$inducing)) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))

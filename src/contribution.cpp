@@ -17,7 +17,10 @@ Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   LatentGaussianModel core = model_from_list(context, model, "auto");
-  core.update(get_vector(q, "hyper"));
+  const Vector hyper = get_vector(q, "hyper");
+  if (hyper.size() != Rf_length(field(get<Rcpp::List>(model, "hyper"), "value")))
+    throw std::invalid_argument("q has other hyperparameters than the model");
+  core.update(hyper);
   if (!core.sums_suffice())
     throw std::domain_error(
         "contribution() is for models of fixed effects and inducing points alone, with an expectation that is "

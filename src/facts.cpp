@@ -140,6 +140,7 @@ Rcpp::List inference_facts() {
       .column("dual_value", [](const auto& a) { return a.facts.dual_value; })
       .column("squares", [](const auto& a) { return a.facts.squares; })
       .column("sums", [](const auto& a) { return a.kinds.sums != nullptr; })
+      .column("learns", [](const auto& a) { return a.learn != nullptr; })
       .frame();
 }
 

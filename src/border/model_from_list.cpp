@@ -70,6 +70,22 @@ InducingSpec inducing_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+// groups from 1, as in rows of data
+CentreSpec centre_from_list(const Rcpp::List& list) {
+  CentreSpec spec;
+  spec.rows.inputs = get_matrix(list, "inputs");
+  if (has(list, "group")) {
+    const auto group = get<Rcpp::IntegerVector>(list, "group");
+    spec.rows.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
+  }
+  spec.weight = get_vector(list, "weight");
+  if (has(list, "level")) {
+    spec.level = get_matrix(list, "level");
+    spec.level_in = get<int>(list, "level_in") - 1;
+  }
+  return spec;
+}
+
 FactorsSpec factor_from_list(const Rcpp::List& list, int units) {
   FactorsSpec spec;
   spec.loadings = position_matrix(list["loadings"]);
@@ -89,7 +105,6 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
   if (has(list, "functions")) spec.functions = covariance_from_r(list["functions"]);
   if (has(list, "parts"))
     for (const auto& part : Rcpp::List(list["parts"])) spec.parts.push_back(kernel_from_list(part));
-  if (has(list, "centre")) spec.centre = get_matrix(list, "centre");
   return spec;
 }
 
@@ -254,6 +269,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
   if (has(term, "field")) spec.field = field_from_list(term["field"]);
   if (has(term, "factor")) spec.factor = factor_from_list(term["factor"], get<int>(term, "units"));
+  if (has(term, "centre")) spec.centre = centre_from_list(term["centre"]);
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");

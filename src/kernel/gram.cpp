@@ -124,10 +124,11 @@ double rough_work(const KernelRows& rows, const KernelRows& others) {
   return flops_per_entry(rows) * static_cast<double>(rows.inputs.rows() * others.inputs.rows());
 }
 
-}  // namespace
-
-void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& rows, MatrixRef K) {
-  const std::vector<Band> bands = bands_of(rows);
+// Calls use(column, a, b, tile) for every tile of the lower triangle, column after column of tiles on a thread.
+// A tile on the diagonal is complete.
+template <class Use>
+void for_gram_tiles(Context& context, const GroupKernels& kernels, const KernelRows& rows,
+                    const std::vector<Band>& bands, const Use& use) {
   const Index count = static_cast<Index>(bands.size());
   parallel_for(context, count, 0.5 * rough_work(rows, rows), [&](Index column) {
     const Band& b = bands[column];
@@ -138,16 +139,42 @@ void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& r
       tile.resize(a.size, b.size);
       fill_tile(kernels, rows, a, rows, b, tile);
       apply_by_and_group(rows, a, rows, b, tile);
-      auto block = K.block(a.start, b.start, a.size, b.size);
-      if (row == column) {
-        block.triangularView<Eigen::Lower>() += tile;
-      } else {
-        block += tile;
-      }
+      use(column, a, b, tile);
     }
   });
   const double n = static_cast<double>(rows.inputs.rows());
   context.cost.flops += 0.5 * n * n * flops_per_entry(rows);
+}
+
+void add_tile(const Band& a, const Band& b, const Matrix& tile, MatrixRef K) {
+  auto block = K.block(a.start, b.start, a.size, b.size);
+  if (a.start == b.start) {
+    block.triangularView<Eigen::Lower>() += tile;
+  } else {
+    block += tile;
+  }
+}
+
+}  // namespace
+
+void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& rows, MatrixRef K) {
+  const auto use = [&](Index, const Band& a, const Band& b, const Matrix& tile) { add_tile(a, b, tile, K); };
+  for_gram_tiles(context, kernels, rows, bands_of(rows), use);
+}
+
+Vector add_gram_and_product(Context& context, const GroupKernels& kernels, const KernelRows& rows, const Vector& x,
+                            MatrixRef K) {
+  const std::vector<Band> bands = bands_of(rows);
+  // a column per column of tiles, added in their order
+  Matrix partial = Matrix::Zero(rows.inputs.rows(), static_cast<Index>(bands.size()));
+  const auto use = [&](Index column, const Band& a, const Band& b, const Matrix& tile) {
+    auto own = partial.col(column);
+    own.segment(a.start, a.size).noalias() += tile * x.segment(b.start, b.size);
+    if (a.start != b.start) own.segment(b.start, b.size).noalias() += tile.transpose() * x.segment(a.start, a.size);
+    if (K.size() > 0) add_tile(a, b, tile, K);
+  };
+  for_gram_tiles(context, kernels, rows, bands, use);
+  return partial.rowwise().sum();
 }
 
 void add_cross(Context& context, const GroupKernels& kernels, const KernelRows& rows, const KernelRows& others,

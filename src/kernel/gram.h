@@ -36,6 +36,9 @@ class GroupKernels {
 
 /// K (n x n) += the covariance of the rows, lower triangle only.
 void add_gram(Context& context, const GroupKernels& kernels, const KernelRows& rows, MatrixRef K);
+/// The same, and the product of that covariance with x; this alone if K is empty.   n
+Vector add_gram_and_product(Context& context, const GroupKernels& kernels, const KernelRows& rows, const Vector& x,
+                            MatrixRef K);
 /// K (a x b) += cov(rows, others).
 void add_cross(Context& context, const GroupKernels& kernels, const KernelRows& rows, const KernelRows& others,
                MatrixRef K);

@@ -16,8 +16,7 @@ class CovarianceFunctions;
 /// What R says about a kernel. `hyper` maps a parameter ("variance", "lengthscale", "alpha", "period", ...)
 /// to positions in the model's hyperparameter table (one, or one per input column); `constants` holds numbers
 /// that are never learned (the degree of a polynomial); `columns` are the input columns it acts on (0-based);
-/// `parts` are the operands of "sum" and "product"; `functions` are those of a custom kernel; over the points
-/// `centre` (M x p, over all inputs), if there are any, the process has mean zero (kernel/centred.h).
+/// `parts` are the operands of "sum" and "product"; `functions` are those of a custom kernel.
 struct KernelSpec {
   std::string type;
   std::vector<Index> columns;
@@ -25,7 +24,6 @@ struct KernelSpec {
   std::map<std::string, double> constants;
   std::vector<KernelSpec> parts;
   std::shared_ptr<const CovarianceFunctions> functions = nullptr;
-  Matrix centre = {};
 };
 
 /// A hyperparameter of a kernel, as R has to know it: to check it, to start it and to range it.

@@ -1,4 +1,3 @@
-#include "kernel/centred.h"
 #include "kernel/compose.h"
 #include "kernel/constant.h"
 #include "kernel/cosine.h"
@@ -49,20 +48,14 @@ const Entry registry[] = {
     entry<Product>("product"),
 };
 
-std::unique_ptr<Kernel> make_uncentred(const KernelSpec& spec) {
+}  // namespace
+
+std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec) {
   if (spec.functions) return std::make_unique<CustomKernel>(spec);
   for (const Entry& entry : registry) {
     if (spec.type == entry.type) return entry.make(spec);
   }
   throw std::invalid_argument("unknown kernel '" + spec.type + "'");
-}
-
-}  // namespace
-
-std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec) {
-  auto kernel = make_uncentred(spec);
-  if (spec.centre.rows() == 0) return kernel;
-  return std::make_unique<Centred>(std::move(kernel), spec.centre);
 }
 
 std::vector<std::unique_ptr<Kernel>> make_kernels(const std::vector<KernelSpec>& specs) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "numeric/dense.h"
+#include "prior/centre.h"
 
 namespace galvi {
 
@@ -14,6 +15,8 @@ namespace {
 // then so well conditioned that its inverse may be formed explicitly: a product with it is twice as fast as a
 // solve.
 constexpr double least_pivot = 1e-11;
+
+constexpr Index centre_rows = 256;  // that are seen at a time
 
 Matrix inputs_at(const KernelRows& rows, Index begin, const std::vector<Index>& at) {
   Matrix out(static_cast<Index>(at.size()), rows.inputs.cols());
@@ -28,6 +31,7 @@ InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
       kernels_(make_kernels(spec.kernels)),
       bases_(kernels_.size()),
       spec_(spec.inducing),
+      centre_(normalised(spec.centre, spec.label, spec.inducing.coordinates.cols())),
       groups_(spec.inducing.groups),
       backend_(backend) {
   const Index p = spec_.coordinates.cols();
@@ -35,6 +39,8 @@ InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
     throw std::invalid_argument("term " + label() + ": inducing points and their scales differ in columns");
   if (kernels_.size() != 1 && static_cast<Index>(kernels_.size()) != groups_)
     throw std::invalid_argument("term " + label() + ": needs a kernel, or one for each group");
+  if (groups_of(centre_) > groups_)
+    throw std::invalid_argument("term " + label() + ": the rows of its mean have more groups than the term");
   coefficient_mean_ = Vector::Zero(groups_ * points());
   coefficient_variance_ = Vector::Ones(groups_ * points());
 }
@@ -42,6 +48,7 @@ InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
 void InducingTerm::check(const TermRows& rows) const {
   check_width("inputs", rows.kernel.inputs.cols(), spec_.coordinates.cols());
   if (groups_ > 1) check_groups(rows, groups_);
+  if (centred()) check_unscaled(rows);
 }
 
 void InducingTerm::update(const ConstVectorRef& hyper) {
@@ -65,6 +72,24 @@ void InducingTerm::update(const ConstVectorRef& hyper) {
     if (rank > 0) backend_.invert(basis.inverse_chol);
     basis.Z.resize(rank, Z.cols());
     for (Index m = 0; m < rank; ++m) basis.Z.row(m) = Z.row(basis.kept[m]);
+  }
+  if (centred()) find_means();
+}
+
+// w = L^-1 sum_r a_r k_r of each group
+void InducingTerm::find_means() {
+  means_.clear();
+  for (Index group = 0; group < groups_; ++group) {
+    const Basis& basis = bases_[kernel_of(group)];
+    const std::vector<Index> at = rows_of_group(centre_.rows, group);
+    Vector sum = Vector::Zero(basis.rank());
+    for (std::size_t begin = 0; begin < at.size(); begin += centre_rows) {
+      const std::vector<Index> own(at.begin() + begin, at.begin() + std::min(at.size(), begin + centre_rows));
+      Matrix K(static_cast<Index>(own.size()), basis.rank());
+      kernels_[kernel_of(group)]->value(inputs_at(centre_.rows, 0, own), basis.Z, K);
+      sum.noalias() += K.transpose() * weights_at(centre_, own);
+    }
+    means_.push_back(basis.inverse_chol.triangularView<Eigen::Lower>() * sum);
   }
 }
 
@@ -106,7 +131,7 @@ void InducingTerm::for_kernels(const KernelRows& rows, Index begin, Index n, con
     if (!at[k].empty()) visit(k, at[k]);
 }
 
-// W = K_nz L^-T
+// W = K_nz L^-T, less the mean of the row's group
 void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
   const KernelRows& rows = all.kernel;
   const Index n = W.rows();
@@ -129,6 +154,15 @@ void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
     });
   }
   if (rows.by.size() > 0) W.array().colwise() *= rows.by.segment(begin, n).array();
+  if (!centred()) return;
+  if (groups_ == 1) {
+    W.leftCols(means_[0].size()).rowwise() -= means_[0].transpose();
+    return;
+  }
+  for (Index i = 0; i < n; ++i) {
+    const Vector& mean = means_[group_of_row(rows, begin + i)];
+    W.row(i).segment(first_column(rows, begin + i), mean.size()) -= mean.transpose();
+  }
 }
 
 // c_n = k_nn - |w_n|^2
@@ -143,7 +177,17 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
     for (Index i = 0; i < own.size(); ++i) variance[at[i]] = own[i];
   });
   if (rows.by.size() > 0) variance.array() *= rows.by.segment(begin, n).array().square();
-  c += (variance - W.rowwise().squaredNorm()).cwiseMax(0.0);
+  Vector known = W.rowwise().squaredNorm();
+  if (centred() && groups_ == 1) {
+    // |w_n|^2 from w_n - w
+    known += 2 * (W.leftCols(means_[0].size()) * means_[0]);
+    known.array() += means_[0].squaredNorm();
+  }
+  for (Index i = 0; centred() && groups_ > 1 && i < n; ++i) {
+    const Vector& mean = means_[group_of_row(rows, begin + i)];
+    known[i] += mean.dot(2 * W.row(i).segment(first_column(rows, begin + i), mean.size()).transpose() + mean);
+  }
+  c += (variance - known).cwiseMax(0.0);
 }
 
 // L L' = K gives L^-1 dL = Phi(L^-1 dK L^-T), where Phi keeps the lower triangle and half of the diagonal,
@@ -153,9 +197,16 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
 // entries,
 //   d bound = <S, dW> + <g, dk_nn> = <S L^-1, dK_nz> - <L^-T Phi(S'W) L^-1, dK> + <g, dk_nn>.
 // The sums are: through the kernel of rows, by hyperparameter; then for each kernel, through K_nz, by point
-// (r x p), and S'W (r x r).
+// (r x p), and S'W (r x r). With a centre, the gradient of a group's w = sum_r a_r w_r is minus the sum of its rows of
+// G; these are the last sums. The rows of the centre then have S_r = a_r times that, and no c.
+Index InducingTerm::means_size() const {
+  Index size = 0;
+  for (const Vector& mean : means_) size += mean.size();
+  return size;
+}
+
 Index InducingTerm::gradient_size() const {
-  Index size = hypers_;
+  Index size = hypers_ + means_size();
   for (const Basis& basis : bases_) size += basis.numbers();
   return size;
 }
@@ -165,6 +216,8 @@ void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMat
   const KernelRows& rows = all.kernel;
   std::vector<Index> first = {hypers_};
   for (const Basis& basis : bases_) first.push_back(first.back() + basis.numbers());
+  std::vector<Index> of_means = {first.back()};
+  for (const Vector& mean : means_) of_means.push_back(of_means.back() + mean.size());
   for_kernels(rows, begin, W.rows(), [&](std::size_t k, const std::vector<Index>& at) {
     const Basis& basis = bases_[k];
     const Index n = static_cast<Index>(at.size()), rank = basis.rank();
@@ -176,6 +229,15 @@ void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMat
       S.row(i) = G.row(at[i]).segment(column, rank);
       own_g[i] = g[at[i]];
       if (rows.by.size() > 0) by[i] = rows.by[begin + at[i]];
+    }
+    if (centred() && groups_ == 1) {
+      sums.segment(of_means[0], rank) -= S.colwise().sum().transpose();
+      own.rowwise() += means_[0].transpose();
+    }
+    for (Index i = 0; centred() && groups_ > 1 && i < n; ++i) {
+      const Index group = group_of_row(rows, begin + at[i]);
+      sums.segment(of_means[group], rank) -= S.row(i).transpose();
+      own.row(i) += means_[group].transpose();
     }
     S -= (2 * own_g).asDiagonal() * own;
     Eigen::Map<Matrix> products(sums.data() + first[k] + basis.Z.size(), rank, rank);
@@ -193,13 +255,19 @@ void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMat
 
 void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) const {
   hyper += sums.head(hypers_);
-  Index first = hypers_;
+  Index first = hypers_, of_means = sums.size() - means_size(), group = 0;
   for (std::size_t k = 0; k < kernels_.size(); ++k) {
     const Basis& basis = bases_[k];
     const Index rank = basis.rank();
-    const Eigen::Map<const Matrix> points(sums.data() + first, rank, basis.Z.cols()),
-        products(points.data() + points.size(), rank, rank);
+    Matrix points = Eigen::Map<const Matrix>(sums.data() + first, rank, basis.Z.cols());
+    Matrix products = Eigen::Map<const Matrix>(sums.data() + first + points.size(), rank, rank);
     first += basis.numbers();
+    for (; group < static_cast<Index>(means_.size()) && kernel_of(group) == static_cast<Index>(k); ++group) {
+      const auto h = sums.segment(of_means, rank);
+      products += h * means_[group].transpose();
+      add_mean_gradient(group, basis.inverse_chol.transpose().triangularView<Eigen::Upper>() * h, points, hyper);
+      of_means += rank;
+    }
     Matrix P = products.triangularView<Eigen::Lower>();
     P.diagonal() *= 0.5;
     P = (basis.inverse_chol.transpose() * P * basis.inverse_chol).eval();
@@ -210,6 +278,16 @@ void InducingTerm::finish_gradient(const ConstVectorRef& sums, VectorRef hyper) 
     for (Index j = 0; j < points.cols(); ++j)
       for (Index m = 0; m < points.rows(); ++m)
         hyper[spec_.coordinates(basis.kept[m], j)] += spec_.scale[j] * (points(m, j) + 2 * in_pairs(m, j));
+  }
+}
+
+// <S L^-1, dK_rz> over the rows of a group's centre, where S_r L^-1 = a_r h'
+void InducingTerm::add_mean_gradient(Index group, const Vector& h, Matrix& points, VectorRef hyper) const {
+  const std::vector<Index> at = rows_of_group(centre_.rows, group);
+  for (std::size_t begin = 0; begin < at.size(); begin += centre_rows) {
+    const std::vector<Index> own(at.begin() + begin, at.begin() + std::min(at.size(), begin + centre_rows));
+    kernels_[kernel_of(group)]->gradient(inputs_at(centre_.rows, 0, own), bases_[kernel_of(group)].Z,
+                                         weights_at(centre_, own) * h.transpose(), hyper, &points);
   }
 }
 
@@ -240,6 +318,13 @@ bool InducingTerm::recall(const Term& old, Matrix& B, Vector& shift, Matrix& lef
     }
   }
   return true;
+}
+
+Matrix InducingTerm::centre_columns() const {
+  Matrix out = Matrix::Zero(columns(), groups_);
+  for (Index group = 0; group < static_cast<Index>(means_.size()); ++group)
+    out.col(group).segment(group * points(), means_[group].size()) = means_[group];
+  return out;
 }
 
 // ---- as a covariance, W W' + diag(c) ----

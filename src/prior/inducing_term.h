@@ -12,6 +12,10 @@ namespace galvi {
 /// multiplies k_n; with a factor `by` every group has values u of its own at the same points, and may have a
 /// kernel of its own.
 ///
+/// Where the term has a centre, with rows r of weight a_r, the row is (w_n - w)'u + noise with w = sum_r a_r w_r, for
+/// each group apart: what is subtracted is what the points know of the process's mean over these rows, E[mean | u].
+/// The noise stays as it is.
+///
 /// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and
 /// has a column of zeros, the limit of a vanishing jitter.
 class InducingTerm final : public Term {
@@ -20,6 +24,8 @@ class InducingTerm final : public Term {
 
   void update(const ConstVectorRef& hyper) override;
   void hold_basis(bool held) override { held_ = held; }
+  const CentreSpec* centre() const override { return &centre_; }
+  Matrix centre_columns() const override;
   void check(const TermRows& rows) const override;
 
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
@@ -56,6 +62,11 @@ class InducingTerm final : public Term {
   };
 
   void factorise_held(Basis& basis, Matrix& K) const;
+  void find_means();
+  Index kernel_of(Index group) const { return kernels_.size() > 1 ? group : 0; }
+  Index group_of_row(const KernelRows& rows, Index n) const { return groups_ > 1 ? rows.group[n] - 1 : 0; }
+  Index means_size() const;
+  void add_mean_gradient(Index group, const Vector& h, Matrix& points, VectorRef hyper) const;
   Matrix columns_of(const TermRows& rows) const;
   /// Where the columns of row n's group begin.
   Index first_column(const KernelRows& rows, Index n) const {
@@ -69,12 +80,14 @@ class InducingTerm final : public Term {
   std::vector<std::unique_ptr<Kernel>> kernels_;  // one, or one for each group
   std::vector<Basis> bases_;                      // one for each kernel
   InducingSpec spec_;
+  CentreSpec centre_;
   Index groups_;
   const Backend& backend_;
   Vector coefficient_mean_, coefficient_variance_;
   Index hypers_ = 0;  // length of the table
 
   bool held_ = false;  // the points that are kept and their order, once known
+  std::vector<Vector> means_;  // w of each group; empty without a centre
 };
 
 }  // namespace galvi

@@ -50,6 +50,10 @@ void Prior::hold_basis(bool held) {
   for (auto& term : terms_) term->hold_basis(held);
 }
 
+bool Prior::centred() const {
+  return std::any_of(begin(), end(), [](const auto& term) { return term->centred(); });
+}
+
 Vector Prior::mean(const DesignRows& rows) const {
   Vector mean = Vector::Zero(rows.size());
   add_mean(rows, 0, mean);
@@ -159,6 +163,31 @@ void Prior::recall(const Prior& old, Matrix& B, Vector& shift, Matrix& left) con
     left.block(old.first_column(t), old.first_column(t), own.rows(), own.rows()) = own_left;
   }
   if (!same) throw std::invalid_argument("the model has other terms than the one that it goes on from");
+  for (Index t = 0; t < size(); ++t) recall_level(old, t, B, left);
+}
+
+// A coefficient beta = gamma + v w'u beside a centred process has the mean w'u of the process itself, beside which it
+// were gamma. That is the same before and after, and u_old = B u + e:
+//   beta_old = beta + v (w_old'(B u + e) - w'u).
+void Prior::recall_level(const Prior& old, Index t, Matrix& B, Matrix& left) const {
+  const CentreSpec* centre = terms_[t]->centre();
+  if (!terms_[t]->centred() || !old[t].centred() || centre->level.size() == 0) return;
+  const Index at = centre->level_in;
+  if (at < 0 || at >= size() || old[at].columns() != centre->level.rows())
+    throw std::invalid_argument("term " + terms_[t]->label() + ": no term has its means");
+  const Index rows = old.first_column(at), q = old[at].columns();
+  const auto scale = old.scale().segment(rows, q).array();
+  const Vector whitening = (scale > 0).select(scale.inverse(), 0.0);
+  const Matrix v = whitening.asDiagonal() * centre->level;  // of whitened beta
+  const Matrix w = terms_[t]->centre_columns(), w_old = old[t].centre_columns();
+  const Index own = old.first_column(t), own_q = old[t].columns();
+  const Matrix S = v * w_old.transpose();
+  auto from = B.block(rows, first_column(t), q, terms_[t]->columns());
+  from += S * B.block(own, first_column(t), own_q, from.cols()) - v * w.transpose();
+  const Matrix open = S * left.block(own, own, own_q, own_q);
+  left.block(rows, own, q, own_q) += open;
+  left.block(own, rows, own_q, q) += open.transpose();
+  left.block(rows, rows, q, q) += open * S.transpose();
 }
 
 }  // namespace galvi

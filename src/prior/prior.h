@@ -17,6 +17,7 @@ class Prior {
   /// Reads the hyperparameters from the model's table (natural scale).
   void update(const ConstVectorRef& hyper);
   void hold_basis(bool held);
+  bool centred() const;  // whether any term is
 
   // Each of these is the sum over the terms: see Term.
   Vector mean(const DesignRows& rows) const;
@@ -59,6 +60,8 @@ class Prior {
   void recall(const Prior& old, Matrix& B, Vector& shift, Matrix& left) const;
 
  private:
+  void recall_level(const Prior& old, Index t, Matrix& B, Matrix& left) const;
+
   std::vector<std::unique_ptr<Term>> terms_;
   std::vector<Index> first_column_;
   Index columns_ = 0, null_dimension_ = 0;

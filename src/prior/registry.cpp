@@ -56,6 +56,11 @@ std::vector<TermFacts> term_facts() {
 
 SparseRows Term::field_design(const TermRows& rows) const { return SparseRows(rows.size(), 0); }
 
+void Term::check_unscaled(const TermRows& rows) const {
+  if (rows.kernel.by.size() > 0)
+    throw std::invalid_argument("term " + label() + ": a process that a number scales is not centred");
+}
+
 void Term::check_width(const char* part, Index found, Index wanted) const {
   if (found != wanted)
     throw std::invalid_argument("term " + label() + ": rows have " + std::to_string(found) + " columns of " +

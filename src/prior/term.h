@@ -43,6 +43,16 @@ struct InducingSpec {
   double jitter = 0;            // added to the diagonal of the points' covariance
 };
 
+/// The rows over which a Gaussian process has mean zero, those of each group apart: f less sum_r weight_r f(x_r).
+/// Without rows the process is not centred. Another term of the prior, of columns C, may have the process's means: `level`
+/// v_g with C v_g = 1 in the rows of group g.
+struct CentreSpec {
+  KernelRows rows;      // R, without `by`
+  Vector weight;        // R; only their ratios within a group count
+  Matrix level;         // q x groups, or empty
+  Index level_in = -1;  // the number of the term with these columns
+};
+
 /// Factors of an item by unit array: eta = x' c_item + w_item' z_unit, z_unit ~ N(0, I_d). The loadings w and
 /// the effects c are hyperparameters, given by their positions in the table.
 struct FactorsSpec {
@@ -58,6 +68,7 @@ struct TermSpec {
   std::string label;
   std::vector<KernelSpec> kernels;
   Index inputs = 0;  // p, of a kernel
+  CentreSpec centre;
   Vector mean;
   Eigen::MatrixXi factors;
   FieldSpec field;
@@ -96,6 +107,13 @@ class Term {
   /// hyper[h] += sum_n g_n d mean_n / dh.
   virtual void add_prior_mean_gradient(const TermRows& /*rows*/, const ConstVectorRef& /*g*/,
                                        VectorRef /*hyper*/) const {}
+
+  /// The rows over which the term has mean zero; null or without rows where it is not centred.
+  virtual const CentreSpec* centre() const { return nullptr; }
+  bool centred() const { return centre() && centre()->weight.size() > 0; }
+  /// The mean over these rows that is subtracted from the process, in whitened coefficients u: column g'u in group g.   q
+  /// x groups
+  virtual Matrix centre_columns() const { return Matrix(); }
 
   // The covariance view, which every term has.
   /// K (n x n, lower triangle) += cov(rows).
@@ -155,6 +173,8 @@ class Term {
 
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
+  /// Throws std::invalid_argument where a number `by` scales the rows of a centred term.
+  void check_unscaled(const TermRows& rows) const;
   /// check() with one part's number of columns.
   void check_width(const char* part, Index found, Index wanted) const;
   /// check() where every row is in one of `count` groups.

@@ -34,13 +34,15 @@ DenseKernelSolver::DenseKernelSolver(Context& context, std::shared_ptr<Prior> pr
 
 void DenseKernelSolver::refresh() {
   jitter_ = 0;
+  stale_ = true;
   prior_mean_ = prior_->mean(*design_);
   prior_variances_ = Vector::Zero(rows_);
+  // the variances of centred terms follow from the sums of C's rows
+  if (prior_->centred() && C_.size() > 0) build_prior();
   prior_->add_variances(context_, *design_, prior_variances_);
   if (!prior_variances_.allFinite())
     throw std::domain_error(
         "a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
-  stale_ = true;
   content_ = Content::nothing;
 }
 
