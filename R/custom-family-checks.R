@@ -125,7 +125,9 @@ check_given_derivatives <- function(callbacks, grid, p, owner) {
 
 check_mass <- function(family, likelihood, p, owner) {
   for (eta in c(0, -0.7, 1.2)) {
-    mass <- density_mass(likelihood, p, eta)
+    mass <- tryCatch(as_galvi_error(density_mass(likelihood, p, eta)), galvi_error_numeric = function(e) {
+      stop_galvi("callback", conditionMessage(e))
+    })
     if (abs(mass - 1) <= 1e-5) next
     stop_galvi("callback", sprintf(
       "`log_density` of the %s does not %s to one over its `support` but to %s at eta = %s: is its constant missing?",

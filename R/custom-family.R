@@ -165,8 +165,14 @@ density_callbacks <- function(functions) {
   c(
     list(
       log_density = log_density,
-      check = function(y, eta, p) check_log_density(log_density(y, eta, p), y, eta, p, functions, owner),
-      parameters = functions$parameters, reference = as.numeric(functions$reference)
+      check = function(y, eta, p) {
+        l <- check_log_density(log_density(y, eta, p), y, eta, p, functions, owner)
+        if (!is.null(functions$derivatives)) {
+          check_finite(call("derivatives", y, eta, p), y, eta, p, functions, owner)
+        }
+        l
+      },
+      owner = owner, parameters = functions$parameters, reference = as.numeric(functions$reference)
     ),
     if (!is.null(functions$derivatives)) {
       list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, owner))
@@ -216,6 +222,41 @@ check_derivatives <- function(d, y, owner) {
     ))
   }
   cbind(as.numeric(d[[1L]]), as.numeric(d[[2L]]))
+}
+
+# Where log_density() is a number its derivatives must be.
+check_finite <- function(d, y, eta, p, functions, owner) {
+  check_derivatives(d, y, owner)
+  for (k in 1:2) {
+    bad <- which(!is.finite(d[[k]]))[1L]
+    if (is.na(bad)) next
+    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
+    stop_galvi("callback", sprintf(
+      "`derivatives` of the %s: the %s is %s at %s, where `log_density` is a number. It must be one, too.",
+      owner, c("first", "second")[k], format(d[[k]][bad]),
+      paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+    ))
+  }
+}
+
+# Warnings of the user's log_density at the fitted values. Those of searches, which go further out, are dropped.
+warn_of_density <- function(fit) {
+  functions <- fit$model$likelihood$functions
+  if (is.null(functions)) return()
+  p <- lapply(stats::setNames(nm = functions$parameters), family_parameter, fit = fit)
+  told <- character()
+  withCallingHandlers(
+    try(do.call(functions$log_density, c(list(fit$model$y, as.vector(fit$posterior$mean)), p)), silent = TRUE),
+    warning = function(w) {
+      told <<- union(told, conditionMessage(w))
+      invokeRestart("muffleWarning")
+    }
+  )
+  if (!length(told)) return()
+  warn_galvi("callback", sprintf(
+    "`log_density` of the custom family \"%s\" warns at the fitted values: %s", functions$name,
+    paste(told, collapse = "; ")
+  ), fit$call)
 }
 
 # Responses drawn by the user's function; NULL without one.

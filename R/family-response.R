@@ -56,7 +56,12 @@ check_response <- function(y, ok, name, must) {
 
 # ---- numbers ----
 
-number_response <- function(y, weights, name, levels, family) list(y = check_numbers(y, name, family))
+number_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  wrong <- magnitude_error(y)
+  if (length(wrong)) response_error(name, paste("has", wrong))
+  list(y = y)
+}
 
 # Points of a quadrature_scheme() that were divided among nodes need not be whole.
 count_response <- function(y, weights, name, levels, family) {

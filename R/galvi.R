@@ -327,18 +327,22 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   )
   model <- galvi_model(design, prior, start, expectation, hyper, control)
   last_fit$standing <- NULL
+  done <- FALSE
+  # an interrupt, a time limit or an error of a function of the user's leaves what the core had found
+  on.exit(if (!done && !is.null(last_fit$standing)) {
+    standing <- last_fit$standing
+    last_fit$value <- function() suppressWarnings(galvi_fit(model, interrupted_posterior(model, standing), call))
+  })
   posterior <- tryCatch(
-    withCallingHandlers(galvi_infer(model, method, start, verbose), interrupt = function(e) {
-      standing <- last_fit$standing
-      if (is.null(standing)) return()
-      last_fit$value <- function() suppressWarnings(galvi_fit(model, interrupted_posterior(model, standing), call))
-    }),
+    galvi_infer(model, method, start, verbose),
     galvi_error_unfinished = function(e) {
+      done <<- TRUE
       e$fit <- last_fit$value <- suppressWarnings(galvi_fit(model, e$posterior, call))
       e$message <- paste0(sub("[.]?$", ".", e$message), " The fit so far is galvi_last().")
       stop(e)
     }
   )
+  done <- TRUE
   fit <- galvi_fit(model, posterior, call)
   if (isTRUE(fit$stopped)) last_fit$value <- fit
   fit

@@ -6,7 +6,8 @@ last_fit <- new.env(parent = emptyenv())
 #' Result of an interrupted fit
 #'
 #' Returns what [galvi()] had found when it was stopped: by Ctrl-C (Esc in RStudio), by `max_seconds` in
-#' [galvi_control()], or because rows could no longer be read from a connection or file.
+#' [galvi_control()], by [setTimeLimit()], by an error of a function in [custom_family()] or [custom_kernel()], or
+#' because rows could no longer be read from a connection or file.
 #'
 #' The fit has the best posterior and hyperparameters found so far. It is marked as not converged, but it prints,
 #' predicts and plots as other fits do, and `update(galvi_last())` continues from it.
@@ -62,7 +63,7 @@ without_continued <- function(call) {
   call
 }
 
-# Called by the core when it is interrupted, before R handles the interrupt.
+# Called by the core when an interrupt or an error of R stops it, before fit_formula() is left.
 keep_standing <- function(standing) last_fit$standing <- standing
 
 # The same for a fit whose hyperparameters are still to be integrated over.

@@ -103,7 +103,15 @@ local_response <- function(fit, H) {
   for (n in seq_len(nrow(said))) {
     size <- sqrt(pmax(q$lambda[n, ], 0))
     ratio <- ifelse(size > 0, said[n, ] / size, 0)
-    out[n, , ] <- solve(diag(1 / inner[n, ]) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
+    out[n, , ] <- inverse_of(diag(1 / inner[n, ], length(size)) + matrix(H[n, , ], length(size)) * outer(ratio, ratio))
   }
   out
+}
+
+# Of a precision matrix. What a wide prior alone determines, as the sum over classes, has next to no precision: it is
+# taken to be 1e12 times wider than the rest, which leaves their differences as they are.
+inverse_of <- function(P) {
+  parts <- eigen((P + t(P)) / 2, symmetric = TRUE)
+  values <- pmax(parts$values, 1e-12 * max(parts$values))
+  parts$vectors %*% (t(parts$vectors) / values)
 }

@@ -58,6 +58,8 @@ model_frame <- function(terms, data, args, na.action) {
     if (what == "data") check_expressions(terms, data, message)
     stop_galvi(what, unreadable(message, "data", data))
   })
+  check_shapes(frame)
+  check_magnitudes(frame)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
@@ -86,6 +88,42 @@ check_expressions <- function(terms, data, message) {
     "%s, and `%s` has some, in row %s: leave these rows out of the data, data = subset(d, !is.na(%s)).",
     sub("^m", "M", message), name, naming_rows(frame_labels(data), row_label(which(is.na(data[[name]]))[1L])), name
   ))
+}
+
+# A variable is a vector or a matrix with columns.
+check_shapes <- function(frame) {
+  for (name in names(frame)) {
+    size <- dim(frame[[name]])
+    if (length(size) > 2L) {
+      stop_galvi("data", sprintf(
+        "`%s` is an array of %d dimensions: a variable of the formula must be a vector, a factor or a matrix.",
+        name, length(size)
+      ))
+    }
+    if (length(size) == 2L && !size[2L]) {
+      stop_galvi("data", sprintf("`%s` is a matrix without columns.", name))
+    }
+  }
+}
+
+# Squares and products of covariates, weights and offsets must be numbers, as variances are made of them; the response
+# is its family's matter.
+check_magnitudes <- function(frame) {
+  for (name in names(frame)[-1L]) {
+    wrong <- magnitude_error(frame[[name]])
+    if (length(wrong)) stop_galvi("data", sprintf("`%s` has %s.", gsub("^\\((.*)\\)$", "\\1", name), wrong))
+  }
+}
+
+# What is wrong with the size of numbers; character() if nothing is.
+magnitude_error <- function(x, least = 1e-100, most = 1e100) {
+  if (!is.double(x) || inherits(x, "integer64")) return(character())
+  size <- abs(as.vector(unclass(x)))
+  size <- max(0, size[is.finite(size)])
+  if (size == 0 || size >= least && size <= most) return(character())
+  words <- if (size < least) c("small", "underflow") else c("large", "overflow")
+  sprintf("values so %s that their squares %s (the largest is %s): use other units", words[1L], words[2L],
+    format(size, digits = 3L))
 }
 
 # An error of model.frame() in our words for the common cases, else in its own.

@@ -40,7 +40,9 @@ limits_of_both <- function(fit, marginals, level) {
       share <- stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE)
       # for each share, the first predictor at which log(mean) + share is `log_value`, by interpolation on the grid
       grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
+      # beyond the largest and the smallest number a limit is infinite or 0 anyway
       log_mean <- log(at(at_hyper(fit, state$hyper), grid, rep(-1e3, length(grid))))
+      log_mean <- pmax(-1e3, pmin(replace(log_mean, is.na(log_mean), Inf), 1e3))
       cdf <- function(log_value) {
         eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
         sum(weights * stats::pnorm(eta, m[1L], max(sd[1L], 1e-12)))
@@ -51,6 +53,7 @@ limits_of_both <- function(fit, marginals, level) {
     range <- range(vapply(parts, `[[`, numeric(2L), "range"))
     cdf <- function(x) sum(vapply(parts, function(part) part$weight * part$cdf(x), 0))
     vapply(tails(level), function(p) {
+      if (cdf(range[2L]) < p) return(Inf)
       exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
     }, 0)
   }

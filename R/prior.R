@@ -107,7 +107,15 @@ normal <- function(mean = 0, sd = 1) {
   if (is_normal(sd)) {
     stop_galvi("prior", "`sd` must be a positive number, learn() or a prior of such numbers, not normal().")
   }
-  new_value("normal", mean = check_number(mean, "mean", what = "prior"), sd = sd)
+  mean <- check_number(mean, "mean", what = "prior")
+  most <- 1e100 # squares of larger numbers are no numbers
+  if (abs(mean) > most) stop_galvi("prior", sprintf("`mean` must lie between -1e100 and 1e100, not %s.", format(mean)))
+  if (is.numeric(sd) && (is.finite(sd) && sd > most || sd < 1 / most)) {
+    stop_galvi("prior", sprintf(
+      "`sd` must lie between 1e-100 and 1e100, or be Inf for a flat prior, not %s.", format(sd)
+    ))
+  }
+  new_value("normal", mean = mean, sd = sd)
 }
 
 #' @rdname priors

@@ -176,7 +176,8 @@ void keep_if_stopped(SEXP keep, const LatentGaussianModel& core, const Algorithm
 }  // namespace
 
 //' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
-//' @param keep NULL, or a function that is called with what standing_to_r() gives if the user interrupts.
+//' @param keep NULL, or a function that is called with what standing_to_r() gives if an interrupt or an error of R
+//'   stops the fit.
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
@@ -257,7 +258,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     monitor.without_limit();
     best = fit_of_standing(core, algorithm, table, sites, trace.standing(), inference, trace);
     best_start = number - 1;
-  } catch (const Rcpp::internal::InterruptedException&) {
+  } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
     keep_if_stopped(keep, core, algorithm, trace);
     throw;
   }
@@ -327,7 +328,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     try {
       out["internal"] = internal_to_r(core, algorithm, table, wanted, q.sites, inference);
     } catch (const OutOfTime&) {  // a fit without intervals
-    } catch (const Rcpp::internal::InterruptedException&) {
+    } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
       keep_if_stopped(keep, core, algorithm, trace);
       throw;
     }

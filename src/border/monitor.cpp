@@ -22,7 +22,12 @@ void RMonitor::poll() {
   const Clock::time_point now = Clock::now();
   if (now < next_poll_) return;
   next_poll_ = now + kPollEvery;
-  Rcpp::checkUserInterrupt();  // throws, so that destructors run
+  // An interrupt, and the error of a time limit (setTimeLimit()), unwind as an exception, so that destructors run, and
+  // then go on as what they are.
+  Rcpp::unwindProtect([]() -> SEXP {
+    R_CheckUserInterrupt();
+    return R_NilValue;
+  });
   if (limited_ && now >= end_) throw OutOfTime();
 }
 

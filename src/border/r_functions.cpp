@@ -22,9 +22,11 @@ class RDensity final : public DensityFunctions {
         check_(field(callbacks_, "check")),
         has_derivatives_(has(callbacks_, "derivatives")),
         derivatives_(field(callbacks_, has_derivatives_ ? "derivatives" : "log_density")),
+        owner_(get<std::string>(callbacks_, "owner")),
         parameters_(get<std::vector<std::string>>(callbacks_, "parameters")),
         reference_(get_vector(callbacks_, "reference")) {}
 
+  const std::string& owner() const override { return owner_; }
   const std::vector<std::string>& parameters() const override { return parameters_; }
   Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const override {
     const Rcpp::NumericVector out(log_density_(to_r(y), to_r(eta), to_r(parameters)));
@@ -51,6 +53,7 @@ class RDensity final : public DensityFunctions {
   Rcpp::Function log_density_, check_;
   bool has_derivatives_;
   Rcpp::Function derivatives_;
+  std::string owner_;
   std::vector<std::string> parameters_;
   Vector reference_;
 };

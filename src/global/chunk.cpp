@@ -1,5 +1,7 @@
 #include "global/chunk.h"
 
+#include <numeric>
+
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 
@@ -8,10 +10,9 @@ namespace galvi {
 namespace {
 
 Data slice(const Data& data, Index begin, Index count) {
-  const auto part = [&](const Vector& x) { return x.size() > 0 ? Vector(x.segment(begin, count)) : x; };
-  return {part(data.y),      part(data.size),  part(data.weight),
-          part(data.spread), part(data.upper), part(data.entry),
-          data.counts.rows() > 0 ? data.counts.middleRows(begin, count) : data.counts};
+  std::vector<Index> places(count);
+  std::iota(places.begin(), places.end(), begin);
+  return data.at(places);  // which knows all fields of a row
 }
 
 }  // namespace

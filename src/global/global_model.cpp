@@ -116,9 +116,9 @@ GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
   if (out) return std::move(*out);
   question.kind = Question::start;
   const Contribution sums = sum_of_sites(question);
-  find_finite_bound([&](double factor) {
+  find_finite_bound(model_.observations(), [&](double factor) {
     out = at(posterior_of(sums, factor), joint);
-    return out.has_value();
+    return out ? out->elbo : -std::numeric_limits<double>::infinity();
   });
   return std::move(*out);
 }

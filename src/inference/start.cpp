@@ -1,6 +1,8 @@
 #include "inference/start.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "likelihood/distributional.h"
@@ -9,6 +11,7 @@ namespace galvi {
 
 namespace {
 
+constexpr double no_bound = -std::numeric_limits<double>::infinity();
 constexpr double widest_marginal = 1e4;  // of a variance; wider priors count as flat
 
 struct Site {
@@ -131,19 +134,33 @@ Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Site
   const Sites own =
       starting_sites(model.context(), model, model.data(), model.prior_mean(), model.prior_variances());
   std::optional<Posterior> out;
-  find_finite_bound([&](double factor) {
+  find_finite_bound(model.observations(), [&](double factor) {
     out = model.at_sites({factor * own.lambda, factor * own.b}, order);
-    return out.has_value();
+    return out ? out->elbo : no_bound;
   });
   return std::move(*out);
 }
 
-void find_finite_bound(const std::function<bool(double factor)>& attempt) {
+void find_finite_bound(Index rows, const std::function<double(double factor)>& attempt) {
+  // Rows of little weight leave the prior's variance, where E exp(eta) is finite and yet nothing can be learned
+  // from it: no step of usual length leads away.
+  constexpr double hopeless = -1e4;  // nats a row
   // Weaker sites first; stronger ones under a very wide prior, where E log p overflows.
   for (const double factor : {0.5, 4.0}) {
     double power = 1;
-    for (int i = 0; i < 60; ++i, power *= factor)
-      if (attempt(power)) return;
+    for (int i = 0; i < 60; ++i, power *= factor) {
+      double bound = attempt(power);
+      if (!std::isfinite(bound)) continue;
+      if (bound > hopeless * static_cast<double>(std::max<Index>(rows, 1))) return;
+      for (double stronger = 4 * power;; stronger *= 4) {
+        const double next = attempt(stronger);
+        if (!(next > bound)) {
+          attempt(stronger / 4);
+          return;
+        }
+        bound = next;
+      }
+    }
   }
   throw std::domain_error(
       "no starting point with a finite bound was found; check the scale of the response, the `offset` and "

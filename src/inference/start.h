@@ -20,9 +20,10 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
 /// starting_sites() treat responses as noise, the second predictor at its prior mean; with classes the prior.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
-/// Calls attempt(factor) for multiples of starting sites until one succeeds. Throws std::domain_error if none
-/// does.
-void find_finite_bound(const std::function<bool(double factor)>& attempt);
+/// Calls attempt(factor), which returns the bound, for multiples of starting sites until it is finite; from a
+/// bound that is hopelessly low on, for stronger sites as long as it rises. The last call is the best. Throws
+/// std::domain_error if none is finite.
+void find_finite_bound(Index rows, const std::function<double(double factor)>& attempt);
 
 /// The posterior of the given start, or of starting_sites(); shrunk towards the prior until its bound is
 /// finite.

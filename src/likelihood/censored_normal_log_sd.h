@@ -15,15 +15,23 @@
 
 namespace galvi {
 
-/// A response of which one bound is known: log Phi(sign (bound - eta) / sd), sign = 1 if it is the upper one.
-class NormalBound final : public Composed {
+/// A response that is known to be in (low, high], -infinity or infinity where a bound is not known:
+/// log Phi((high - eta) / sd) + log Phi((eta - low) / sd), which is the log probability where an end is infinite.
+/// That of an interval is log [Phi(b) - Phi(a)], a = (low - eta) / sd and b likewise, and
+///   Phi(b) Phi(-a) = Phi(b) - Phi(a) + Phi(a) Phi(-b),
+/// whose last part is at most exp(-(b - a)^2 / 4) of the others. Sampled means serve any sd, where an interval of
+/// many sds would need nodes as dense as its sd from end to end.
+class NormalBounds final : public Composed {
  public:
-  NormalBound(double bound, double sd, double sign) : Composed(log_phi()), bound_(bound), sd_(sd), sign_(sign) {}
+  static constexpr double least_width = 12.0;  // of an interval, in sds: exp(-36)
+
+  NormalBounds(double low, double high, double sd) : Composed(log_phi()), low_(low), high_(high), sd_(sd) {}
   void compose(const Datum&, Composition& sum) const override {
-    sum.add(0, 1.0, -sign_ / sd_, sign_ * bound_ / sd_);
+    if (high_ < infinity) sum.add(0, 1.0, -1.0 / sd_, high_ / sd_);
+    if (low_ > -infinity) sum.add(0, 1.0, 1.0 / sd_, -low_ / sd_);
   }
   bool log_concave() const override { return true; }
-  double starting_eta(const Datum&) const override { return bound_; }
+  double starting_eta(const Datum&) const override { return low_ > -infinity ? low_ : high_; }
   double conditional_mean(double, const double* eta) const override { return *eta; }
   double conditional_variance(double, const double*) const override { return sd_ * sd_; }
   double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
@@ -31,7 +39,7 @@ class NormalBound final : public Composed {
   Support support(double) const override { return {-infinity, infinity}; }
 
  private:
-  double bound_, sd_, sign_;
+  double low_, high_, sd_;
 };
 
 /// s(y) ~ N(eta_1, exp(2 eta_2)), with s and the kinds of rows of Base, a CensoredNormal. Rows that are
@@ -53,10 +61,9 @@ class CensoredNormalLogSd : public LogParameter<Base> {
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {0.75, 2.0}}; }
   std::unique_ptr<Likelihood> inner(const Datum& datum, double outer) const override {
     const double low = this->prototype_.scaled(datum.y), high = this->prototype_.scaled(datum.upper);
-    const bool one_bound = datum.censored() && (low == -infinity || high == infinity);
-    if (!one_bound || this->prototype_.truncated(datum)) return this->given(outer);
-    return std::make_unique<NormalBound>(high == infinity ? low : high, positive_exp(outer),
-                                         high == infinity ? -1.0 : 1.0);
+    const bool wide = high - low >= NormalBounds::least_width * positive_exp(outer);  // or without an end
+    if (!datum.censored() || !wide || this->prototype_.truncated(datum)) return this->given(outer);
+    return std::make_unique<NormalBounds>(low, high, positive_exp(outer));
   }
   // A bound does not tell how far beyond it the response is.
   double second_of(const Datum& datum, double mean, double variance) const override {

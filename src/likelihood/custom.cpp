@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 namespace galvi {
 namespace {
 
 constexpr double unit_bend = 0.05;  // change of log p over one unit, in nats
 constexpr double stencil_step = 0.25;  // units
-constexpr std::size_t most_distributions = 256;
+constexpr std::size_t most_distributions = 256, most_on_lattice = 6000;
+constexpr double lattice_sd = 150.0;    // units, from which predictions average over a lattice
+constexpr double lattice_reach = 7.5;   // sds
+constexpr double lattice_nodes = 32.0;  // a sd at most; where log p changes faster it is averaged more coarsely
+constexpr double negligible_weight = 1e-9;
 
 double number_of(const LikelihoodSpec& spec, const char* name) {
   const auto found = spec.constants.find(name);
@@ -29,6 +34,16 @@ double difference(int order, const ConstVectorRef& values, double step) {
   double sum = 0.0;
   for (int j = 0; j < 9; ++j) sum += stencils[order - 1][j] * (values[j] - values[4]);
   return sum / std::pow(step, order);
+}
+
+/// Errors name the user's function.
+NumericDistribution integrated(const VectorFunction& log_density, const Custom& custom, double centre) {
+  const Support support = custom.support(1.0);
+  try {
+    return NumericDistribution(log_density, support.low, support.high, custom.discrete(), centre);
+  } catch (const std::domain_error& error) {
+    throw std::domain_error("`log_density` of the " + custom.owner() + " cannot be integrated: " + error.what());
+  }
 }
 
 }  // namespace
@@ -57,6 +72,7 @@ void Custom::update(const ConstVectorRef& hyper) {
   if (positions_.empty()) return;
   starts_.clear();
   distributions_.clear();
+  lattice_.clear();
   unit_ = measure_unit();
 }
 
@@ -123,13 +139,19 @@ void Custom::derivatives(const Datum& datum, double eta, double out[5]) const {
 double Custom::starting_eta(const Datum& datum) const {
   const auto known = starts_.find(datum.y);
   if (known != starts_.end()) return known->second;
-  const double found = find_peak(
+  const auto found = find_peak_if_any(
       [&](const Vector& eta) {
         const Vector l = log_densities(Vector::Constant(eta.size(), datum.y), eta);
         return Vector(l.array() - 0.5 * (1.0 + eta.array().square()).log());
       },
-      0.0).at;
-  return starts_[datum.y] = found;
+      0.0);
+  if (!found) {
+    std::ostringstream words;
+    words << "`log_density` of the " << owner() << " is -Inf at y = " << datum.y
+          << " for every eta that was tried: `support =` of custom_family() says where responses lie";
+    throw std::domain_error(words.str());
+  }
+  return starts_[datum.y] = found->at;
 }
 
 const NumericDistribution& Custom::distribution(double mean, double variance) const {
@@ -165,8 +187,42 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
     }
     return out;
   };
-  return distributions_.emplace(key, NumericDistribution(log_of, support_.low, support_.high, discrete_, mean))
-      .first->second;
+  return distributions_.emplace(key, integrated(log_of, *this, mean)).first->second;
+}
+
+bool Custom::by_lattice(double variance) const { return std::sqrt(variance) > lattice_sd * unit_; }
+
+const NumericDistribution& Custom::at_lattice(int level, double multiple) const {
+  const std::pair<int, double> key(level, multiple);
+  const auto known = lattice_.find(key);
+  if (known != lattice_.end()) return known->second;
+  const double eta = std::ldexp(multiple, level);
+  const auto log_of = [&](const Vector& y) { return log_densities(y, Vector::Constant(y.size(), eta)); };
+  return lattice_.emplace(key, integrated(log_of, *this, eta)).first->second;
+}
+
+template <class Function>
+double Custom::mean_over_lattice(double mean, double variance, Function function) const {
+  const double sd = std::sqrt(variance);
+  const int level = static_cast<int>(std::floor(std::log2(std::max(std::min(0.5 * sd, 3.0 * unit_),
+                                                                   sd / lattice_nodes))));
+  const double step = std::ldexp(1.0, level), first = std::ceil((mean - lattice_reach * sd) / step),
+               last = std::floor((mean + lattice_reach * sd) / step);
+  if (lattice_.size() > most_on_lattice) lattice_.clear();
+  double sum = 0.0, mass = 0.0;
+  for (double multiple = first; multiple <= last; multiple += 1.0) {
+    const double t = (std::ldexp(multiple, level) - mean) / sd, weight = std::exp(-0.5 * t * t);
+    const NumericDistribution* given = nullptr;
+    try {
+      given = &at_lattice(level, multiple);
+    } catch (const std::domain_error&) {
+      if (weight > negligible_weight) throw;
+    }
+    if (!given) continue;  // far out, where a user's function may overflow
+    sum += weight * function(*given);
+    mass += weight;
+  }
+  return sum / mass;
 }
 
 double Custom::conditional_mean(double, const double* eta) const { return distribution(*eta, 0.0).mean(); }
@@ -177,10 +233,18 @@ double Custom::conditional_cdf(const Datum& datum, const double* eta) const {
   return distribution(*eta, 0.0).tails(datum.y).lower;
 }
 std::optional<double> Custom::predictive_mean(double, double mean, double variance) const {
+  if (by_lattice(variance))
+    return mean_over_lattice(mean, variance, [](const NumericDistribution& d) { return d.mean(); });
   return distribution(mean, variance).mean();
 }
-std::optional<double> Custom::predictive_mean_variance(double, double mean, double variance) const {
+std::optional<double> Custom::predictive_mean_variance(double size, double mean, double variance) const {
   if (variance == 0.0) return 0.0;
+  if (by_lattice(variance)) {
+    const double centre = *predictive_mean(size, mean, variance);
+    return mean_over_lattice(mean, variance, [&](const NumericDistribution& d) {
+      return (d.mean() - centre) * (d.mean() - centre);
+    });
+  }
   constexpr double reach = 7.5, step = 0.75;
   const double sd = std::sqrt(variance);
   double mass = 0.0, first = 0.0, second = 0.0, centre = conditional_mean(1.0, &mean);
@@ -194,6 +258,8 @@ std::optional<double> Custom::predictive_mean_variance(double, double mean, doub
   return second / mass - first * first;
 }
 std::optional<double> Custom::predictive_noise(double size, double mean, double variance) const {
+  if (by_lattice(variance))
+    return mean_over_lattice(mean, variance, [](const NumericDistribution& d) { return d.variance(); });
   return distribution(mean, variance).variance() - *predictive_mean_variance(size, mean, variance);
 }
 std::optional<Tails> Custom::predictive_tails(const Datum& datum, double mean, double variance) const {

@@ -13,6 +13,8 @@ namespace galvi {
 class DensityFunctions {
  public:
   virtual ~DensityFunctions() = default;
+  /// Whose functions they are, for messages.
+  virtual const std::string& owner() const = 0;
   /// The parameters, in the order of the functions' arguments.
   virtual const std::vector<std::string>& parameters() const = 0;
   /// log p(y_i | eta_i), -infinity where it is not a number.   y, eta: n
@@ -40,6 +42,7 @@ class Custom final : public Likelihood {
   }
   /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
   void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
+  const std::string& owner() const { return functions_->owner(); }
   bool has_derivatives() const { return functions_->has_derivatives(); }
   Matrix two_derivatives(const Vector& y, const Vector& eta) const {
     return functions_->derivatives(y, eta, parameters_);
@@ -77,8 +80,16 @@ class Custom final : public Likelihood {
   bool has_hyper() const override { return !positions_.empty(); }
 
  private:
-  /// The response's mean under eta ~ N(mean, variance).
+  /// Of the response under eta ~ N(mean, variance).
   const NumericDistribution& distribution(double mean, double variance) const;
+  /// Of the response where eta is a multiple of 2^level.
+  const NumericDistribution& at_lattice(int level, double multiple) const;
+  /// Where eta varies over many units the mixture of distributions over eta is a long sum for each y. For its
+  /// moments those given eta, which are smooth in eta, are averaged instead, by the trapezium sum over a lattice
+  /// that all rows share.
+  bool by_lattice(double variance) const;
+  template <class Function>
+  double mean_over_lattice(double mean, double variance, Function function) const;
   double measure_unit() const;
 
   std::shared_ptr<const DensityFunctions> functions_;
@@ -91,6 +102,7 @@ class Custom final : public Likelihood {
   // Loops are serial, so the last result may be kept.
   mutable std::map<double, double> starts_;
   mutable std::map<std::pair<double, double>, NumericDistribution> distributions_;
+  mutable std::map<std::pair<int, double>, NumericDistribution> lattice_;
 };
 
 }  // namespace galvi

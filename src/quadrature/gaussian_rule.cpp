@@ -25,6 +25,9 @@ constexpr double sinh_cost = 1.2;           // of a node, relative to one of the
 constexpr double off_centre = 0.7;
 constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
 constexpr double most_nodes_per_sd = 2000;
+// Features ten times finer than that are kinks for any sum, as a truncated row's where the sd of its response is next
+// to nothing: the sum errs by its squared step, and more nodes would only take time.
+constexpr double nodes_per_sd_at_kinks = 200;
 
 // Gauss-Hermite rules for N(0, 1), the right half. Their error in E g^(p), |g^(k)| <= (k - 1)! / width^k, is
 // n! (2 n + p - 1)! / (2 n)! (sd / width)^(2 n) / width^p, which is at most 1e-13 / width^p for p <= 4.
@@ -107,7 +110,8 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
         return place_sinh(mean, sd, smoothness.centre, a, u_step, low, high);
     }
   }
-  place_trapezium(mean, sd, std::max(step, sd / most_nodes_per_sd), smoothness.growth);
+  const bool kink = step < 0.1 * sd / most_nodes_per_sd;
+  place_trapezium(mean, sd, std::max(step, sd / (kink ? nodes_per_sd_at_kinks : most_nodes_per_sd)), smoothness.growth);
 }
 
 void GaussianRule::place_hermite(double mean, double sd, bool five) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 
 #include "numeric/special_functions.h"
@@ -21,9 +22,18 @@ Index best_of(const Vector& values) {
   return best;
 }
 
-[[noreturn]] void no_mass() {
-  throw std::domain_error(
-      "no response was found that the log density takes for possible: it is -Inf on a grid of the support");
+[[noreturn]] void no_mass(double low, double high) {
+  std::ostringstream words;
+  words << "it is -Inf at all responses that were tried between " << low << " and " << high
+        << ": `support =` of custom_family() says where responses lie";
+  throw std::domain_error(words.str());
+}
+
+[[noreturn]] void no_integral(bool discrete, double low, double high, const char* why) {
+  std::ostringstream words;
+  words << "it " << (discrete ? "does not add up" : "has no integral") << " between " << low << " and " << high << ", where it " << why
+        << ": a log density must contain its constant, and `support =` of custom_family() says where responses lie";
+  throw std::domain_error(words.str());
 }
 
 /// cos(pi j k / degree) for the points and coefficients of Chebyshev series.
@@ -66,6 +76,12 @@ double series_integral(const double* series, int degree, double x) {
 }  // namespace
 
 GridPeak find_peak(const VectorFunction& function, double centre) {
+  const std::optional<GridPeak> found = find_peak_if_any(function, centre);
+  if (!found) throw std::domain_error("it is -Inf at all values that were tried");
+  return *found;
+}
+
+std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre) {
   std::vector<double> grid{0.0};
   for (double power = -3.0; power <= 8.0; power += 0.125) {
     grid.push_back(std::pow(10.0, power));
@@ -76,11 +92,11 @@ GridPeak find_peak(const VectorFunction& function, double centre) {
   for (int round = 0;; ++round) {
     const Vector values = function(at);
     const Index best = best_of(values);
-    if (best < 0) no_mass();
+    if (best < 0) return std::nullopt;
     const Index left = std::max<Index>(best - 1, 0), right = std::min<Index>(best + 1, at.size() - 1);
     const double fall = values[best] - std::min(values[left], values[right]), width = at[right] - at[left];
     const bool narrow = width <= 1e-14 * std::fabs(at[best]);
-    if (fall <= near_peak || narrow || round == most_rounds) return {at[best], values[best], 0.5 * width};
+    if (fall <= near_peak || narrow || round == most_rounds) return GridPeak{at[best], values[best], 0.5 * width};
     at = Vector::LinSpaced(33, at[left], at[right]);
   }
 }
@@ -146,7 +162,9 @@ void NumericDistribution::take_whole_numbers(const VectorFunction& log_density, 
     Vector at = y.array().round().max(std::max(low_, -1e15)).min(std::min(high_, 1e15));
     return log_density(at);
   };
-  const GridPeak peak = find_peak(whole, from);
+  const std::optional<GridPeak> found = find_peak_if_any(whole, from);
+  if (!found) no_mass(low_, high_);
+  const GridPeak peak = *found;
   const double mode = std::clamp(std::round(peak.at), low_, high_);
   std::vector<double> left, right;  // logs, outwards
   for (const int side : {-1, 1}) {
@@ -160,7 +178,8 @@ void NumericDistribution::take_whole_numbers(const VectorFunction& log_density, 
       const Vector l = log_density(at);
       logs.insert(logs.end(), l.data(), l.data() + count);
       next += side * static_cast<double>(count);
-      if (!(l[count - 1] > peak.height + least_log) || static_cast<Index>(logs.size()) > most_numbers) break;
+      if (!(l[count - 1] > peak.height + least_log)) break;
+      if (static_cast<Index>(logs.size()) > most_numbers) no_integral(discrete_, low_, high_, "does not fall off");
     }
   }
   std::vector<double> first, second;
@@ -173,12 +192,13 @@ void NumericDistribution::take_whole_numbers(const VectorFunction& log_density, 
   };
   for (std::size_t i = left.size(); i-- > 0;) take(mode - 1.0 - static_cast<double>(i), left[i]);
   for (std::size_t i = 0; i < right.size(); ++i) take(mode + static_cast<double>(i), right[i]);
-  if (!(mass_ > 0.0)) no_mass();
+  if (!(mass_ > 0.0)) no_mass(low_, high_);
   add_up(first, second, mode);
 }
 
 void NumericDistribution::take_panels(const VectorFunction& log_density, double centre) {
   constexpr int doublings = 60, most_halvings = 40;
+  constexpr std::size_t most_panels = 20000;
   constexpr double negligible = 1e-12;
   const auto height = [&](const Vector& t) {
     Vector y(t.size());
@@ -196,7 +216,9 @@ void NumericDistribution::take_panels(const VectorFunction& log_density, double 
     return out;
   };
   const bool line = low_ == -infinity && high_ == infinity;
-  const GridPeak peak = find_peak(height, line ? centre : 0.0);
+  const std::optional<GridPeak> found = find_peak_if_any(height, line ? centre : 0.0);
+  if (!found) no_mass(low_, high_);
+  const GridPeak peak = *found;
 
   // the first panels double in length outwards from the peak
   Vector outwards(2 * doublings);
@@ -210,7 +232,8 @@ void NumericDistribution::take_panels(const VectorFunction& log_density, double 
     int last = 0;
     for (int k = 0; k < doublings; ++k)
       if (l[side + k] > peak.height + least_log) last = k + 1;
-    for (int k = 0; k <= std::min(last, doublings - 1); ++k) breaks.push_back(outwards[side + k]);
+    if (last == doublings) no_integral(discrete_, low_, high_, "does not fall off");
+    for (int k = 0; k <= last; ++k) breaks.push_back(outwards[side + k]);
   }
   std::sort(breaks.begin(), breaks.end());
 
@@ -256,6 +279,7 @@ void NumericDistribution::take_panels(const VectorFunction& log_density, double 
       done.emplace_back(piece, sums);
     }
     open = std::move(halves);
+    if (open.size() + done.size() > most_panels) no_integral(discrete_, low_, high_, "jumps too often to be integrated");
   }
   std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
   std::vector<double> first, second;
@@ -265,7 +289,7 @@ void NumericDistribution::take_panels(const VectorFunction& log_density, double 
     first.push_back(sums.first);
     second.push_back(sums.second);
   }
-  if (!(mass_ > 0.0)) no_mass();
+  if (!(mass_ > 0.0)) no_mass(low_, high_);
   mass_ *= std::exp(peak.height);
   add_up(first, second, response(peak.at));
 }

@@ -239,3 +239,70 @@ test_that("NaN where the posterior is stops the fit and says where", {
   family <- custom_family("r_nan", function(y, eta) ifelse(eta > 5, NaN, dnorm(y, eta, log = TRUE)))
   expect_error(custom_fit(y ~ x, d, family), "r_nan.* is NaN at y = ", class = "galvi_error_callback")
 })
+
+test_that("densities without an integral are refused in time, with the function and `support` named", {
+  refused <- function(f, support, words) {
+    message <- tryCatch(custom_family("mine", f, support = support), galvi_error_callback = conditionMessage)
+    expect_match(message, words)
+    expect_match(message, "`log_density` of the custom family \"mine\".*`support =`")
+  }
+  bounded <- 10  # seconds: all of them take less than one
+  expect_lt(system.time({
+    refused(function(y, eta) -eta - y * exp(-eta), "real", "no integral.*does not fall off")
+    refused(function(y, eta) 0 * y * eta, "real", "does not fall off")
+    refused(function(y, eta) dgamma(y, 2, exp(-eta), log = TRUE), "real", "-Inf at y = -")
+    refused(function(y, eta) ifelse(abs(y - 1e5 * pi) < 1e-3, 0, -Inf) + 0 * eta, "real", "-Inf")
+    refused(function(y, eta) dnorm(y, eta, log = TRUE) + sin(1e6 * y), "real", "jumps too often")
+  })[["elapsed"]], bounded)
+})
+
+test_that("derivatives that are not numbers are blamed on the derivatives", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40))
+  d$y <- d$x + rnorm(40) + 3
+  family <- custom_family("f", function(y, eta) dnorm(y, eta, log = TRUE),
+    derivatives = function(y, eta) list(y - eta, ifelse(eta > 2.5, NaN, -1)))
+  expect_error(galvi(y ~ x, d, family), "`derivatives` of the custom family \"f\": the second is NaN at y = ",
+    class = "galvi_error_callback")
+})
+
+test_that("warnings at the fitted values are passed on, and an error leaves the fit so far", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40))
+  d$y <- d$x + rnorm(40)
+  loud <- custom_family("loud", function(y, eta) {
+    if (length(y) == 40) warning("it is loud")
+    dnorm(y, eta, log = TRUE)
+  })
+  expect_warning(galvi(y ~ x, d, loud), "custom family \"loud\" warns at the fitted values: it is loud",
+    class = "galvi_warning_callback")
+  calls <- 0
+  late <- custom_family("late", function(y, eta, sd) {
+    calls <<- calls + 1
+    if (calls == 400) stop("no more")
+    dnorm(y, eta, sd, log = TRUE)
+  }, parameters = list(sd = 3), links = "log")
+  calls <- 0
+  assign("value", NULL, environment(galvi_last)$last_fit)
+  expect_error(galvi(y ~ x, d, late), "fails: no more", class = "galvi_error_callback")
+  fit <- galvi_last()
+  expect_s3_class(fit, "galvi")
+  expect_true(fit$stopped)
+  expect_true(all(is.finite(coef(fit))))
+})
+
+test_that("means where eta varies over many units take bounded time", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40))
+  d$y <- d$x + rnorm(40)
+  fit <- galvi(y ~ x, d, custom_family("unit", function(y, eta) dnorm(y, eta, log = TRUE)), prior = normal(0, 30))
+  bounded <- 10  # seconds a row; it was a hang
+  share_of_sd <- 1e-4  # what a lattice of 32 points a sd leaves of means
+  for (x in c(300, 3e3, 3e5)) {
+    at <- data.frame(x = x)
+    eta <- predict(fit, at, type = "link", se.fit = TRUE)
+    took <- system.time(theirs <- predict(fit, at, type = "response"))[["elapsed"]]
+    expect_lt(abs(theirs - eta$fit) / eta$se.fit, share_of_sd)
+    expect_lt(took, bounded)
+  }
+})

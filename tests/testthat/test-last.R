@@ -114,3 +114,20 @@ test_that("an interrupt leaves a loop, and the fit so far", {
   expect_true(done$stopped && done$finite)
   expect_match(done$message, "interrupted")
 })
+
+test_that("a time limit of R is an error, which leaves the fit so far", {
+  done <- value_in_time({
+    set.seed(1)
+    n <- 2000
+    d <- data.frame(x = runif(n, 0, 10), z = runif(n))
+    d$y <- rbinom(n, 1, plogis(3 * sin(d$x) + d$z))
+    said <- tryCatch({
+      setTimeLimit(elapsed = 4, transient = TRUE)
+      for (i in 1:2) galvi(y ~ gp(x, z, kernel = matern32(ard = TRUE)), d, binomial(), verbose = FALSE)
+      "finished"
+    }, error = conditionMessage, interrupt = function(e) "interrupted", finally = setTimeLimit())
+    list(said = said, stopped = galvi_last()$stopped)
+  }, seconds = 60)
+  expect_match(done$said, "time limit")
+  expect_true(done$stopped)
+})

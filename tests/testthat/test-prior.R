@@ -109,6 +109,28 @@ test_that("columns on scales where variances overflow are named, with what is wr
   }
 })
 
+test_that("numbers whose squares are none are named wherever they stand, and arrays that are no columns", {
+  d <- data.frame(x = cos(1:20), y = sin(1:20), g = gl(4, 5), t = 1:20)
+  for (size in c(1e-310, 1e-200, 1e200)) {
+    d$odd <- d$x * size
+    for (formula in list(y ~ odd, y ~ gp(odd), y ~ gp(odd, inducing = 5), y ~ x + (odd | g), y ~ x + offset(odd))) {
+      expect_error(galvi(formula, d), "`(offset[(])?odd[)]?` has values so", class = "galvi_error_data")
+    }
+    expect_error(galvi(odd ~ x, d), "`odd` has values so", class = "galvi_error_response")
+    expect_error(galvi(y ~ x, d, weights = rep(size, 20)), "`weights`", class = "galvi_error_data")
+    expect_error(normal(0, size), "`sd` must lie between", class = "galvi_error_prior")
+  }
+  expect_error(normal(1e200, 1), "`mean` must lie between", class = "galvi_error_prior")
+  d$none <- matrix(0, 20, 0)
+  d$cube <- array(0, c(20, 2, 2))
+  for (formula in list(y ~ none, y ~ gp(none), none ~ x)) {
+    expect_error(galvi(formula, d), "`none` is a matrix without columns", class = "galvi_error_data")
+  }
+  for (formula in list(y ~ cube, y ~ gp(cube), cube ~ x)) {
+    expect_error(galvi(formula, d), "`cube` is an array of 3 dimensions", class = "galvi_error_data")
+  }
+})
+
 test_that("a data frame is a list of priors only as brms' tables are", {
   brms_prior <- structure(data.frame(prior = "normal(0, 1)", class = "b"), class = c("brmsprior", "data.frame"))
   expect_equal(coef(galvi(mpg ~ wt, mtcars, prior = brms_prior)), coef(galvi(mpg ~ wt, mtcars, prior = normal(0, 1))))

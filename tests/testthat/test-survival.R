@@ -496,3 +496,21 @@ test_that("all methods meet at censored rows, with inducing points too", {
   }
   expect_lt(abs(of_log("dual") - of_log("newton")), 1e-5)
 })
+
+test_that("intervals with a predictor of sigma are fitted in time by every method", {
+  set.seed(1)
+  d <- data.frame(y = exp(rnorm(20)))
+  d$hi <- d$y + rexp(20)
+  surv <- survival::Surv
+  in_time <- 60  # seconds; it takes two or three, and took hours
+  for (family in list(lognormal(), gaussian())) {
+    bounds <- numeric()
+    took <- system.time(for (method in c("auto", "incremental", "fixed_point")) {
+      fit <- galvi(list(surv(y, hi, type = "interval2") ~ 1, sigma ~ 1), d, family, method = method)
+      expect_true(fit$convergence$converged)
+      bounds <- c(bounds, fit$elbo)
+    })[["elapsed"]]
+    expect_lt(took, in_time)
+    expect_lt(diff(range(bounds)), tol$fuzz_learned)
+  }
+})

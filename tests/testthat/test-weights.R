@@ -377,3 +377,33 @@ test_that("weights that no number of a model bears are refused, small and large 
     expect_close(sigma(fit) / sqrt(w), sigma(reference), tol$optimum)
   }
 })
+
+test_that("rows of next to no weight leave the prior, whatever the method", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(16))
+  d$count <- rpois(16, exp(0.3 * d$x))
+  d$time <- rexp(16)
+  d$event <- rbinom(16, 1, 0.5)
+  surv <- survival::Surv
+  kinds <- list(
+    list(count ~ x, poisson()), list(time ~ x, exponential()), list(time ~ x, Gamma("log")),
+    list(count ~ x, negbinomial()), list(surv(time, event) ~ x, exponential()),
+    list(surv(time, event) ~ x, weibull())
+  )
+  far <- 3  # prior sds times those of eta: no bound at the prior is lower where fits converge
+  for (kind in kinds) {
+    for (w in c(1e-3, 1e-5)) {
+      d$w <- w
+      fits <- lapply(c("auto", "newton", "natural_gradient"), function(method) {
+        suppressMessages(galvi(kind[[1L]], d, kind[[2L]], weights = frequency(w), method = method, hyper = "fixed",
+          prior = normal(0, 10)))
+      })
+      info <- paste(deparse(kind[[1L]]), w)
+      for (fit in fits) {
+        expect_true(fit$convergence$converged, info = info)
+        expect_lt(abs(fit$elbo - fits[[1L]]$elbo), tol$fuzz_learned)
+      }
+      expect_gt(fits[[1L]]$elbo, -far, label = info)
+    }
+  }
+})
