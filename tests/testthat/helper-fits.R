@@ -8,7 +8,7 @@ small_fit <- function(name) {
 
 make_small_fit <- function(name) {
   switch(name,
-    gaussian = galvi(dist ~ gp(speed, kernel = se(variance = 600, lengthscale = 8)),
+    gaussian = galvi(dist ~ gp(speed, kernel = se(variance = 600, lengthscale = 8), center = FALSE),
       data = cars, family = galvi_family("gaussian", variance = 230), hyper = "fixed"),
     binary = galvi(am ~ wt + gp(hp, qsec, kernel = se(variance = 1, lengthscale = 40)),
       data = mtcars, family = binomial(), hyper = "fixed"),

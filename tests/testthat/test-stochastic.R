@@ -15,8 +15,10 @@ test_that("minibatches learn most of what full passes learn", {
   fit <- learn(method = "stochastic")
   expect_true(fit$convergence$converged)
   expect_gt(fit$elbo, full - 0.1 * gain)
-  # the posterior is the best one at what was learned
-  expect_close(update(fit, method = "fixed_point", hyper = "fixed", start = fit)$elbo, fit$elbo)
+  # the posterior is the best one at what was learned; the mean of gp() is that of 2000 of the rows, not of all, which
+  # moves the wide prior of the intercept alone
+  mean_of_some <- 1e-6
+  expect_close(update(fit, method = "fixed_point", hyper = "fixed", start = fit)$elbo, fit$elbo, mean_of_some)
 })
 
 test_that("points that stood in each other's way are used once they are apart", {
