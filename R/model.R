@@ -138,7 +138,7 @@ prior_solver <- function(terms) {
 model_context <- function(design, registry) {
   type <- family_type(design$family)
   same_units <- link_has(design$family, "same_units")
-  weights <- row_counts(design$weights)
+  weights <- rows_counted(design)
   spread <- if (!same_units) {
     1
   } else if (type$robust) {
@@ -152,6 +152,13 @@ model_context <- function(design, registry) {
     latents = if (length(design$latents) > 1L && is.null(design$parts$second)) design$latents,
     intercept = type$intercept(design$family)
   )
+}
+
+#' How many rows each row counts for in moments: trials count as rows of one trial
+#' @noRd
+rows_counted <- function(design) {
+  trials <- if (weights_divide(design$family, !is.null(design$survival))) 1 else design$size
+  row_counts(design$weights * trials)
 }
 
 #' Where the default prior of the predictor at the means of the columns is centred: at the median of y where eta has its
@@ -168,7 +175,7 @@ typical_predictor <- function(design, weights) {
 # The same for a second parameter. Its link is never the identity, so its scale is 1; the logarithm of a standard
 # deviation of y is centred at that of y's scale.
 parameter_context <- function(name, design, registry) {
-  weights <- row_counts(design$weights)
+  weights <- rows_counted(design)
   in_units <- name == "sigma" && link_has(design$family, "same_units")
   per_weight <- family_type(design$family)$second$per_weight
   list(

@@ -191,8 +191,9 @@ separation <- function(fit) {
   used <- model$weights > 0
   counts <- link_has(fit$family, "rates")
   right <- if (counts) FALSE else if (has_classes(fit)) {
-    guess <- max.col(predict.galvi(fit, type = "prob")[, response_levels(fit), drop = FALSE]) - 1
-    guess == model$y
+    # counts of classes are separated where all of a row are in one
+    guess <- max.col(predict.galvi(fit, type = "prob"), "first") - 1
+    guess == model$y & (if (is.null(model$counts)) TRUE else rowSums(model$counts > 0) == 1)
   } else {
     (fit$posterior$mean[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
   }

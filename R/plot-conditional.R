@@ -184,7 +184,6 @@ left_out_words <- function(fit) {
 # ---- observations ----
 
 # More observations than these hide each other.
-most_points <- 5000L
 
 #' The observations beside a conditional effect, as data_points() has them
 #' @param others From kept_others().

@@ -142,8 +142,8 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
   auto current = first_point(model, start);
   if (!current)
     throw std::domain_error(
-        "method = \"ep\" found a row whose value nothing but the row itself determines, so that it has no "
-        "cavity: give flat priors a finite sd, or use method = \"fixed_point\"");
+        "method = \"ep\": without one of the rows its linear predictor has no proper distribution (the cavity is "
+        "improper): give flat priors a finite sd, or use method = \"fixed_point\"");
   InferenceResult out;
   out.stop = "where every further step would leave a row without a cavity";
   double step = 1, before = infinity;

@@ -76,7 +76,7 @@ class TruncatedClimber {
     if (c.size() > 0) variance_ -= c;
     if (!((lambda_.array() == 0) || (variance_.array() < 1)).all())
       throw std::domain_error(
-          "method = \"mean_field\" found a row whose value nothing but the row itself determines: make the "
+          "method = \"mean_field\": without one of the rows its linear predictor has no proper distribution: make the "
           "prior narrower, or use method = \"fixed_point\"");
     constant_ = -0.5 * model.solver(0).log_det();
     if (c.size() > 0) constant_ -= 0.5 * lambda_.dot(c);

@@ -93,7 +93,7 @@ class Distributional : public Likelihood {
 
  protected:
   [[noreturn]] static void refuse() {
-    throw std::logic_error("a likelihood with two latent values was asked for what it has not");
+    throw std::logic_error("a likelihood with two linear predictors was evaluated at the value of one");
   }
 };
 

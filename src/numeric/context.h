@@ -24,7 +24,7 @@ struct Progress {
 /// Thrown when the time limit of a computation is reached.
 class OutOfTime : public std::exception {
  public:
-  const char* what() const noexcept override { return "the time is over"; }
+  const char* what() const noexcept override { return "the time limit was reached before the computation was complete"; }
 };
 
 /// The core's only connection to the outside: progress goes out, interrupts and random numbers come in.

@@ -311,7 +311,7 @@ test_that("a mean that overflows is told, by the name of what does not", {
   for (family in list(negbinomial(), poisson(), exponential(), Gamma("log"))) {
     fit <- galvi(y ~ 1 + offset(o), d, family, hyper = "fixed")
     new <- data.frame(o = c(1, 800), row.names = c("near", "far"))
-    expect_warning(p <- predict(fit, new), "too large for a number in row far.*\"link\".*\"quantile\"",
+    expect_warning(p <- predict(fit, new), "too large for a number in row \"far\".*\"link\".*\"quantile\"",
                    class = "galvi_warning_numeric")
     expect_identical(is.infinite(unname(p)), c(FALSE, TRUE))
     expect_no_warning(predict(fit, new, type = "link"))
@@ -327,15 +327,15 @@ test_that("quantiles, limits and simulated responses that overflow are told", {
   d <- data.frame(y = c(2, 3, 1), o = 0)
   fit <- galvi(y ~ 1 + offset(o), d, exponential(), hyper = "fixed")
   new <- data.frame(o = c(1, NA, 800), row.names = c("near", "unknown", "far"))
-  expect_warning(q <- predict(fit, new, type = "quantile"), "Quantiles .*row far.*\"link\"",
+  expect_warning(q <- predict(fit, new, type = "quantile"), "Quantiles .*row \"far\".*\"link\"",
                  class = "galvi_warning_numeric")
   expect_identical(is.infinite(unname(q[, 2])), c(FALSE, FALSE, TRUE))
   for (interval in c("credible", "prediction")) {
     said <- testthat::capture_warnings(predict(fit, new, interval = interval))
-    expect_match(said, "^The mean .*row far|^Limits .*row far", all = TRUE)
+    expect_match(said, "^The mean .*row \"far\"|^Limits .*row \"far\"", all = TRUE)
     expect_length(said, 2L)
   }
-  expect_warning(s <- simulate(fit, 2, seed = 1, newdata = new), "Simulated .*row far.*\"link\"",
+  expect_warning(s <- simulate(fit, 2, seed = 1, newdata = new), "Simulated .*row \"far\".*\"link\"",
                  class = "galvi_warning_numeric")
   expect_identical(is.infinite(s$sim_2), c(FALSE, FALSE, TRUE))
   expect_no_warning(simulate(fit, 2, seed = 1))
