@@ -74,8 +74,9 @@ test_that("sds of cumulative() are polr() ones with the thresholds integrated ov
   se <- sqrt(diag(vcov(theirs)))[names(coef(theirs))]
   # the posterior's sds and inverse Hessians differ by terms of order 1 / n, n = 1681
   expect_equal(sd_of(integrated), unname(se), tolerance = 0.01, ignore_attr = TRUE)
-  expect_true(all(sd_of(default) < 0.95 * se))
-  expect_match(summary(default)$note, "too small, because they take the estimated thresholds as known")
+  # thresholds belong to the means of the columns in the core: their uncertainty is hardly that of the slopes
+  expect_true(all(sd_of(default) > 0.97 * se & sd_of(default) < 1.01 * se))
+  expect_match(summary(default)$note, "a few per cent too small, because they take the estimated thresholds as known")
   expect_null(summary(integrated)$note)
   expect_null(summary(given)$note)
 })
