@@ -124,7 +124,8 @@ step_rule_names <- function() {
 }
 
 #' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
-#' @param keep NULL, or a function that is called with what standing_to_r() gives if the user interrupts.
+#' @param keep NULL, or a function that is called with what standing_to_r() gives if an interrupt or an error of R
+#'   stops the fit.
 #' @noRd
 fit_model <- function(model, method, hyper, control, start = NULL, report = NULL, keep = NULL) {
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report, keep)

@@ -106,10 +106,10 @@ check_shapes <- function(frame) {
   }
 }
 
-# Squares and products of covariates, weights and offsets must be numbers, as variances are made of them; the response
-# is its family's matter.
+# Squares and products of covariates and offsets must be numbers, as variances are made of them; the response is its
+# family's matter, and check_weights() knows about weights.
 check_magnitudes <- function(frame) {
-  for (name in names(frame)[-1L]) {
+  for (name in setdiff(names(frame)[-1L], "(weights)")) {
     wrong <- magnitude_error(frame[[name]])
     if (length(wrong)) stop_galvi("data", sprintf("`%s` has %s.", gsub("^\\((.*)\\)$", "\\1", name), wrong))
   }

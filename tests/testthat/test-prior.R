@@ -117,7 +117,7 @@ test_that("numbers whose squares are none are named wherever they stand, and arr
       expect_error(galvi(formula, d), "`(offset[(])?odd[)]?` has values so", class = "galvi_error_data")
     }
     expect_error(galvi(odd ~ x, d), "`odd` has values so", class = "galvi_error_response")
-    expect_error(galvi(y ~ x, d, weights = rep(size, 20)), "`weights`", class = "galvi_error_data")
+    expect_error(galvi(y ~ x, d, weights = rep(size, 20)), "weights", class = "galvi_error_argument")
     expect_error(normal(0, size), "`sd` must lie between", class = "galvi_error_prior")
   }
   expect_error(normal(1e200, 1), "`mean` must lie between", class = "galvi_error_prior")
