@@ -152,7 +152,8 @@ refusal_table <- function(reasons) {
   text <- vapply(reasons, identity, "", USE.NAMES = FALSE)
   data.frame(
     method = as.character(names(reasons)),
-    reason = sub("^method \"[^\"]*\" cannot fit this model: ", "", text)
+    # the core's sentences end with a full stop
+    reason = sub("[.]$", "", sub("^method \"[^\"]*\" cannot fit this model: ", "", text))
   )
 }
 

@@ -97,5 +97,5 @@ test_that("what cannot be summed says so", {
   expect_error(contribution(sums, sums$posterior, 61), "from 1 to 60", class = "galvi_error_rows")
   expect_error(contribution(sums, sums$posterior, c(1, NA)), "from 1 to 60", class = "galvi_error_rows")
   expect_error(contribution(sums, sums$posterior, gradient = 2), "TRUE or FALSE", class = "galvi_error")
-  expect_error(contribution(sums, sums$posterior) + 1, "to another contribution", class = "galvi_error")
+  expect_error(contribution(sums, sums$posterior) + 1, "to each other", class = "galvi_error")
 })

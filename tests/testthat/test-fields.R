@@ -67,7 +67,7 @@ test_that("constants that are not removed have the intercept's prior, its mean o
   expect_equal(free, list(mean = 8, sd = rep(10 * stats::sd(d$y), 2)))
   expect_equal(basis(y ~ gmrf(g, graph, constrain = FALSE))$mean, 0)
   expect_equal(basis(y ~ 0 + gmrf(g, graph, constrain = FALSE), family = poisson()),
-    list(mean = 0, sd = c(10, 10)))
+    list(mean = log(8), sd = c(10, 10)))
   expect_null(field_of(y ~ gmrf(g, graph), d)$term$field$basis)
 })
 
@@ -347,7 +347,7 @@ test_that("fits with fields are those with the same covariance in a dense formul
   d <- seasons(family = "poisson")
   kernel <- matern12(variance = fixed(2), lengthscale = fixed(-1 / log(0.8)))
   ar1 <- held(y ~ x + ar1(t, 2, 0.8), d, family = poisson())
-  dense <- held(y ~ x + gp(t, kernel = kernel), d, family = poisson())
+  dense <- held(y ~ x + gp(t, kernel = kernel, center = FALSE), d, family = poisson())
   expect_equal(ar1$elbo, dense$elbo, tolerance = 1e-8)
   expect_equal(coef(ar1), coef(dense), tolerance = 1e-5)
   new <- data.frame(x = 0:2, t = c(3, 30, -2))
@@ -496,7 +496,7 @@ test_that("plots show levels in order, steps along time and maps", {
   d$f <- factor(rep(c("u", "v"), 30))
   fit <- held(y ~ x + iid(g, by = f) + rw1(t) + gp(t, inducing = 5), d)
   drawn <- plot_away(fit)
-  expect_named(drawn, c("fixed", "iid(g, by = f), f = u", "iid(g, by = f), f = v", "rw1(t)", "gp(t)"),
+  expect_named(drawn, c("x", "iid(g, by = f), f = u", "iid(g, by = f), f = v", "rw1(t)", "gp(t)"),
     ignore.order = TRUE)
   expect_identical(names(drawn[[2]]), c("g", "fit", "lwr", "upr"))
   expect_identical(drawn[["rw1(t)"]]$t, seq(min(d$t), max(d$t), by = 1))

@@ -17,7 +17,7 @@ loo_data <- function() {
 proper <- list(default = normal(0, 2), intercept = normal(0, 2))
 
 held_gp <- function(response) {
-  stats::reformulate("0 + gp(x, kernel = se(fixed(2), fixed(1)))", response)
+  stats::reformulate("0 + gp(x, kernel = se(fixed(2), fixed(1)), center = FALSE)", response)
 }
 
 fit_held <- function(formula, family, data, ...) {
