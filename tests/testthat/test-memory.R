@@ -178,14 +178,10 @@ test_that("a full process over many rows is announced before it begins", {
 })
 
 test_that("what is too large is refused before it is made, and named", {
-  # more than any machine has
-  seconds <- 10
+  # more than any machine has: without the checks this ends in an error of R, or does not end
   n <- 120000
   d <- data.frame(y = sin(1:n), x = cos(1:n), g = factor(rep(1:60000, 2)), h = rep(paste0("k", 1:60000), 2))
-  refused <- function(expr, what) {
-    took <- system.time(expect_error(expr, what, class = "galvi_error_size"))[["user.self"]]
-    expect_lt(took, seconds)
-  }
+  refused <- function(expr, what) expect_error(expr, what, class = "galvi_error_size")
   refused(galvi(y ~ g, d), "`g` has 60,000 columns, .* they are numbers")
   refused(galvi(y ~ x * h, d), "`h` has 60,000 columns, .* \\(1 [|] h\\)")
   refused(galvi(y ~ gp(x, by = g, by_hyper = "shared", inducing = 5), d), "300,000 inducing points")
