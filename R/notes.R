@@ -90,14 +90,16 @@ prior_weight <- function(fit) {
   } else {
     block_of(block$covariance)
   }
-  A <- kronecker(diag(K), coding$A)
+  # with a latent value for each class only differences from their mean are known
+  compared <- diag(K) - if (K > 1L && K == length(response_levels(fit))) 1 / K else 0
+  A <- kronecker(compared, coding$A)
   moved_by <- function(own) {
     precision <- rep(ifelse(own & sd > 0, 1 / sd^2, 0), K)
     gap <- as.vector(block$mean) - rep(term$mean, K)
     drop(A %*% without_prior(V, precision, gap))
   }
   posterior <- sqrt(pmax(rowSums((A %*% V) * A), 0))
-  prior <- rep(sqrt(drop(coding$A^2 %*% sd^2)), K)
+  prior <- as.vector(sqrt(drop(coding$A^2 %*% sd^2)) %o% sqrt(diag(compared)))
   out <- list(
     coefficient = coefficient_rows(fit, paste0(effect_prefix(fit$parameter), spec$columns)), open = rep(open, K),
     moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior

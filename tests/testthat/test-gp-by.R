@@ -54,6 +54,9 @@ test_that("one set for all levels is what by_hyper = \"shared\" says, for column
   expect_error(galvi(y ~ gp(x, by = f, by_hyper = "one"), d), "by_hyper", class = "galvi_error_argument")
 })
 
+# Nats: a function that the data hardly show has a bound that is flat in its hyperparameters; learning stops there.
+flat <- 1e-4
+
 test_that("each level costs its own block: gradients are those of the bound, rows in any order", {
   d <- by_data(70)[sample(70), ]
   for (term in c("gp(x, by = f)", "gp(x, by = f, inducing = 6)", "gp(x, z, by = f, kernel = matern32() + linear())")) {
@@ -72,7 +75,7 @@ test_that("each level costs its own block: gradients are those of the bound, row
         galvi(formula, d, poisson(), start = at[learned], hyper = "fixed",
           control = galvi_control(move_inducing = FALSE))$elbo
       }, 0)
-      expect_lt(max(moved), fit$elbo + 1e-5)
+      expect_lt(max(moved), fit$elbo + flat)
     }
   }
 })

@@ -44,6 +44,8 @@ test_that("separated classes are", {
   expect_match(got$note$text, "`gb` = 1 have the same response", fixed = TRUE)
   expect_true("gb" %in% got$note$coefficients)
   expect_silent(galvi(y ~ x, d, binomial()))
+  # only differences between classes are known, which is no news
+  expect_silent(galvi(factor(cyl) ~ x, transform(mtcars, x = rep(1:4, 8)), categorical()))
 })
 
 test_that("what the default prior decides is, and what a typed one does is in summary() and check_fit()", {
