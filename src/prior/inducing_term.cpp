@@ -135,6 +135,10 @@ void InducingTerm::for_kernels(const KernelRows& rows, Index begin, Index n, con
 void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
   const KernelRows& rows = all.kernel;
   const Index n = W.rows();
+  if (left_out(all)) {
+    W.setZero();
+    return;
+  }
   const auto whiten = [&](std::size_t k, const ConstMatrixRef& inputs, MatrixRef K) {
     kernels_[k]->value(inputs, bases_[k].Z, K);
     backend_.triangular_multiply(false, true, 1.0, bases_[k].inverse_chol, K);
@@ -170,6 +174,7 @@ void InducingTerm::add_extra_variances(const TermRows& all, Index begin, const C
                                        VectorRef c) const {
   const KernelRows& rows = all.kernel;
   const Index n = W.rows();
+  if (left_out(all)) return;
   Vector variance(n);
   for_kernels(rows, begin, n, [&](std::size_t k, const std::vector<Index>& at) {
     Vector own(static_cast<Index>(at.size()));

@@ -66,6 +66,7 @@ bool same_group(const KernelRows& a, Index i, const KernelRows& b, Index j) {
 void KernelTerm::add_covariance(Context& context, const TermRows& all, MatrixRef K) const {
   const KernelRows& rows = all.kernel;
   if (!centred()) return add_gram(context, of_groups(), rows, K);
+  if (left_out(all)) return;
   if (mean_.size() == 0 && is_centre(rows)) {
     set_means(add_gram_and_product(context, of_groups(), rows, centre_.weight, K));
   } else {
@@ -86,6 +87,7 @@ void KernelTerm::add_covariance(Context& context, const TermRows& all, MatrixRef
 void KernelTerm::add_variances(Context& context, const TermRows& all, VectorRef d) const {
   const KernelRows& rows = all.kernel;
   if (!centred()) return add_diagonal(context, of_groups(), rows, d);
+  if (left_out(all)) return;
   Vector variance = Vector::Zero(d.size());
   add_diagonal(context, of_groups(), rows, variance);
   const Vector m = means(context, rows);
@@ -95,6 +97,7 @@ void KernelTerm::add_variances(Context& context, const TermRows& all, VectorRef 
 void KernelTerm::add_cross(Context& context, const TermRows& all, const TermRows& all_others, MatrixRef K) const {
   const KernelRows &rows = all.kernel, &others = all_others.kernel;
   if (!centred()) return galvi::add_cross(context, of_groups(), rows, others, K);
+  if (left_out(all) || left_out(all_others)) return;
   const Vector m = means(context, rows);
   Vector rest;
   if (is_centre(rows)) {

@@ -173,7 +173,9 @@ class Term {
 
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
-  /// Throws std::invalid_argument where a number `by` scales the rows of a centred term.
+  /// Are these rows that predictions leave a centred term out of? Their `by` is zero.
+  bool left_out(const TermRows& rows) const { return centred() && rows.kernel.by.size() > 0; }
+  /// Throws std::invalid_argument where a number `by` other than zero scales the rows of a centred term.
   void check_unscaled(const TermRows& rows) const;
   /// check() with one part's number of columns.
   void check_width(const char* part, Index found, Index wanted) const;

@@ -44,14 +44,17 @@ test_that("one wild response does not move a fit of a family for outliers", {
 test_that("default priors and starts of families for outliers follow median and MAD", {
   d <- outlier_data(4, 20, 1e9)
   s <- mad(d$y)
+  # of the predictor at x = 0, over that at the mean of x
+  spread <- sqrt(mean((d$x - mean(d$x))^2))
+  at_zero <- sqrt(1 + (mean(d$x) / spread)^2)
   for (family in list(student(), laplace())) {
     fit <- galvi(y ~ x + gp(x), d, family, hyper = "fixed")
     expect_equal(fit$prior[["(Intercept)"]]$mean, median(d$y))
-    expect_equal(fit$prior[["(Intercept)"]]$sd, 10 * s)
-    expect_equal(fit$prior$x$sd, 10 * s / sd(d$x))
+    expect_equal(fit$prior[["(Intercept)"]]$sd, 10 * s * at_zero)
+    expect_equal(fit$prior$x$sd, 10 * s / spread)
     expect_equal(fit$hyper$estimate[fit$hyper$name == "gp(x).variance"], s^2)
   }
-  expect_equal(galvi(y ~ x, d, hyper = "fixed")$prior[["(Intercept)"]]$sd, 10 * sd(d$y))
+  expect_equal(galvi(y ~ x, d, hyper = "fixed")$prior[["(Intercept)"]]$sd, 10 * sd(d$y) * at_zero)
 })
 
 # What the rows say over what the prior says is 1e12 here, of which a difference of covariances has no digit
@@ -60,7 +63,7 @@ test_that("coefficients beside a full gp() keep their digits under wide priors",
   d <- outlier_data(4, 20, 0)
   held <- function(sd) {
     suppressWarnings(galvi(
-      y ~ x + gp(x, kernel = se(1, 1)), d, galvi_family("gaussian", variance = fixed(0.3)), hyper = "fixed",
+      y ~ x + gp(x, kernel = se(1, 1), center = FALSE), d, galvi_family("gaussian", variance = fixed(0.3)), hyper = "fixed",
       prior = list(intercept = normal(0, sd), x = normal(0, sd))
     ))
   }
@@ -71,7 +74,7 @@ test_that("coefficients beside a full gp() keep their digits under wide priors",
   expect_close(coef(held(1e4)), exact %*% t(X) %*% solve(noise, d$y), 1e-5)
   expect_warning(
     galvi(
-      y ~ x + gp(x, kernel = se(1, 1)), d, galvi_family("gaussian", variance = fixed(0.3)), hyper = "fixed",
+      y ~ x + gp(x, kernel = se(1, 1), center = FALSE), d, galvi_family("gaussian", variance = fixed(0.3)), hyper = "fixed",
       prior = list(intercept = normal(0, 1e7), x = normal(0, 1e7))
     ),
     class = "galvi_warning_numeric"
@@ -183,7 +186,7 @@ test_that("a field with a slope of its own stays whole beside a full gp() and wi
   set.seed(8)
   d <- data.frame(t = 1:20, x = rnorm(20), z = runif(20))
   d$y <- d$x + sin(d$t / 4) + d$z + 0.1 * rnorm(20)
-  terms <- y ~ x + rw2(t, variance = fixed(0.1)) + gp(z, kernel = se(fixed(1), fixed(0.5)))
+  terms <- y ~ x + rw2(t, variance = fixed(0.1)) + gp(z, kernel = se(fixed(1), fixed(0.5)), center = FALSE)
   priors <- list(intercept = normal(0, 1e4), x = normal(0, 1e4), "rw2(t).slope" = normal(0, 2))
   noise <- galvi_family(gaussian(), variance = fixed(0.01))
   fit <- suppressWarnings(galvi(terms, d, noise, prior = priors))
