@@ -142,7 +142,8 @@ test_that("a constant times such weights changes the dispersion alone", {
         startsWith(one$hyper$name, name)
       expect_identical(sum(own), 1L)
       expect_close(two$hyper$estimate[own] / one$hyper$estimate[own], 1e4^powers[[name]], tol$optimum)
-      expect_close(two$hyper$estimate[!own], one$hyper$estimate[!own], tol$optimum)
+      # a process that the data hardly show has a flat bound
+      expect_close(two$hyper$estimate[!own], one$hyper$estimate[!own], 10 * tol$optimum)
       expect_identical(format(one$prior), format(two$prior))
       expect_close(predict(one, type = "quantile"), predict(two, type = "quantile"), tol$optimum)
       expect_close(loo.galvi(one)$pointwise[, "elpd_loo"], loo.galvi(two)$pointwise[, "elpd_loo"], tol$optimum)
