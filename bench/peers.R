@@ -261,6 +261,8 @@ reasons <- list(
   c("biopsy", mode), c("bacteria", paste(mode, "glmer() takes Laplace's approximation.")),
   c("Days ~ Sex / (Age", "A nearly empty cell: expected information in glm.nb(), observed here."),
   c("InstEval", "lmer() leaves out columns that depend on others; galvi keeps them, and a message names them."),
+  c("Days + 2000", "lmer() stops at a singular fit where x is far from zero; galvi's fit is that of lmer() in Days."),
+  c("gp(Petal.Length), iris", "Two smoothers share the effect with Species differently."),
   c("VerbAgg", "glmer(nAGQ = 0) is a rough approximation; with nAGQ = 1 it takes minutes."),
   c("ovarian", "12 deaths: the shape that has the largest evidence is smaller than the most likely one, so sds are larger."),
   c("tobin", "20 rows, 13 censored: sigma of the largest evidence, and a skewed likelihood."),
