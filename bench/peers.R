@@ -4,10 +4,8 @@
 # For each call: the largest |galvi - peer| / se of a coefficient and the range of the ratios sd / se. Calls with a
 # difference over 0.3 or a ratio outside 0.9 to 1.1 are listed again, with the reason.
 
-suppressMessages({
-  library(galvi)
-  library(stats)
-})
+options(width = 220)
+library(galvi)
 
 # peer, package of the data, call of the peer, call of galvi. Data are found in the package named.
 calls <- list(
@@ -318,6 +316,13 @@ table <- do.call(rbind, lapply(calls, compare))
 shown <- table
 shown$call <- ifelse(nchar(shown$call) > 90, paste0(substr(shown$call, 1, 87), "..."), shown$call)
 print(format(shown, digits = 3), row.names = FALSE, right = FALSE)
+kind <- sub("[(].*", "", sub("^[a-zA-Z]+::", "", vapply(calls, `[[`, "", 3L)))
+cat("\nBy function of the peer: calls, median and largest difference, ratios\n")
+for (name in unique(kind)) {
+  own <- table[kind == name, ]
+  cat(sprintf("%-10s %3d  %.4f %.2f  %.3f to %.3f\n", name, nrow(own), stats::median(own$difference), max(own$difference),
+    min(own$low), max(own$high)))
+}
 far <- is.na(table$difference) | table$difference > 0.3 | table$low < 0.9 | table$high > 1.1
 cat(sprintf("\n%d calls; %d within 0.3 standard errors and 0.9 to 1.1 of their size; %d not:\n", nrow(table), sum(!far), sum(far)))
 for (i in which(far)) {
