@@ -158,7 +158,7 @@ cosine <- function(period, variance = NULL, columns = NULL) {
 
 stop_no_period <- function(type) {
   stop_galvi("kernel", sprintf(
-    "`period` of %1$s() is required: %1$s(12) holds it at 12, %1$s(learn(12)) starts there.", type
+    "`period` of %1$s() is required: %1$s(12) fixes it at 12, %1$s(learn(12)) starts there.", type
   ))
 }
 

@@ -36,9 +36,9 @@ dependent_columns <- function(view) {
   prefix <- effect_prefix(view$parameter)
   if (ncol(W) > nrow(W)) {
     return(new_note("dependent", sprintf(paste(
-      "There are %d columns of fixed effects and %d rows, which do not determine them: the default prior decides how an",
-      "effect is divided among columns. A prior that shrinks, prior = normal(0, 1) or normal(0, learn(1)), is what such",
-      "data need."
+      "There are %d columns of fixed effects and %d rows, which do not determine them: the default prior decides how",
+      "an effect is divided among columns. A prior that shrinks, prior = normal(0, 1) or normal(0, learn(1)), is what",
+      "such data need."
     ), ncol(W), nrow(W)), coefficient_rows(view, paste0(prefix, spec$columns))))
   }
   # those that lm() leaves out
@@ -49,7 +49,8 @@ dependent_columns <- function(view) {
     "%s %s on other columns (lm() gives NA for %s): the data determine sums of effects only, and the default prior how",
     "they are divided. Leave %s out, or type priors."
   ), quote_names(aliased), if (length(aliased) > 1L) "depend" else "depends",
-  if (length(aliased) > 1L) "them" else "it", if (length(aliased) > 1L) "them" else "it"), coefficient_rows(view, paste0(prefix, spec$columns[tied])))
+  if (length(aliased) > 1L) "them" else "it", if (length(aliased) > 1L) "them" else "it"),
+  coefficient_rows(view, paste0(prefix, spec$columns[tied])))
 }
 
 #' Names in the order of vcov(), for columns of every latent value
@@ -65,8 +66,9 @@ coefficient_rows <- function(view, columns) {
 #'
 #' With the posterior N(m, V) of coefficients u and independent priors of means mu and precisions P, those without the
 #' prior have the precision V^-1 - P and the mean m + (I - V P)^-1 V P (m - mu), in directions that the data determine.
-#' @return A list of vectors with an element per coefficient: `coefficient`, its name; `open`, has it the default prior?; `moved`, how far open
-#'   priors have moved it, and `typed`, how far typed ones have, in posterior sds; `narrow`, its sd over that of its prior.
+#' @return A list of vectors with an element per coefficient: `coefficient`, its name; `open`, has it the default prior?;
+#'   `moved`, how far open priors have moved it, and `typed`, how far typed ones have, in posterior sds; `narrow`, its sd
+#'   over that of its prior.
 #' @noRd
 prior_weight <- function(fit) {
   if (is_distributional(fit)) {

@@ -192,7 +192,7 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   share <- function(rows) {
     moments <- moments[, rows, , drop = FALSE]
     count <- count[rows]
-    # weights that divide a dispersion say nothing of the number of observations
+    # weights that divide a dispersion do not change the number of observations
     if (all(divided[rows])) count <- count / weighted_mean(count, object$model$weights[rows])
     n <- sum(count)
     mean <- matrix(moments[, , "mean"], nrow(moments))
