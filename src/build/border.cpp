@@ -1,4 +1,4 @@
-// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "border/fit_to_r.cpp"
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"

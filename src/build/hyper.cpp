@@ -1,4 +1,4 @@
-// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "hyper/curvature.cpp"
 #include "hyper/factor_start.cpp"
 #include "hyper/factors.cpp"

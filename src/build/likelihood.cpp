@@ -1,4 +1,4 @@
-// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "likelihood/compound_poisson.cpp"
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"

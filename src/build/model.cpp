@@ -1,2 +1,2 @@
-// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "model/latent_gaussian_model.cpp"

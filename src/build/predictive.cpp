@@ -1,4 +1,4 @@
-// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file.
+// Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "predictive/classes.cpp"
 #include "predictive/distributional.cpp"
 #include "predictive/moments.cpp"

@@ -6,13 +6,34 @@ source_tree <- function() {
   root
 }
 
-test_that("src/Makevars lists every object and header", {
-  root <- source_tree()
+# What `tools/makevars.R --check` says in the folder `root`, with its exit status: NULL where nothing is stale.
+makevars_status <- function(root) {
   here <- setwd(root)
   on.exit(setwd(here))
   output <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("tools/makevars.R", "--check"),
                                      stdout = TRUE, stderr = TRUE))
-  expect_null(attr(output, "status"), info = paste(output, collapse = "\n"))
+  list(status = attr(output, "status"), said = paste(output, collapse = "\n"))
+}
+
+test_that("src/Makevars lists every object and what it includes", {
+  checked <- makevars_status(source_tree())
+  expect_null(checked$status, info = checked$said)
+})
+
+test_that("src/Makevars is stale when a file includes something new", {
+  root <- source_tree()
+  copy <- tempfile("galvi")
+  dir.create(file.path(copy, "tests", "probes"), recursive = TRUE)
+  sources <- file.path("src", list.files(file.path(root, "src"), "\\.(cpp|h)$|^Makevars", recursive = TRUE))
+  for (folder in unique(dirname(sources))) dir.create(file.path(copy, folder), showWarnings = FALSE, recursive = TRUE)
+  file.copy(file.path(root, sources), file.path(copy, sources))
+  file.copy(file.path(root, "tools"), copy, recursive = TRUE)
+  file.copy(file.path(root, "tests", "probes", "src"), file.path(copy, "tests", "probes"), recursive = TRUE)
+  expect_null(makevars_status(copy)$status)
+  cat("#include \"numeric/lbfgs.h\"\n", file = file.path(copy, "src", "kernel", "linear.h"), append = TRUE)
+  checked <- makevars_status(copy)
+  expect_identical(checked$status, 1L)
+  expect_match(checked$said, "stale: src/Makevars, src/Makevars.win;", fixed = TRUE)
 })
 
 test_that("RcppExports are those of the exported functions", {
