@@ -258,3 +258,89 @@ categorical <- function(refcat = NA) own_family("categorical", refcat = refcat)
 #' @rdname galvi_family
 #' @export
 stick_breaking <- function() own_family("stick_breaking")
+
+# Zero-inflated and hurdle families: an entry for each base, and their constructors.
+
+# Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
+zero_families <- function() {
+  bases <- list(
+    poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
+    negbinomial = list(
+      link = "log", response = count_response, example = c(0, 1, 1),
+      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape"))
+    ),
+    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
+    Gamma = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(shape = positive(positive_part(shape_start))), point = 0
+    ),
+    lognormal = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0
+    )
+  )
+  entry <- function(kind, parameter) {
+    function(base) {
+      own <- bases[[base]]
+      likelihood <- paste(kind, tolower(base), sep = "_")
+      c(
+        list(links = stats::setNames(likelihood, own$link), second = second_parameter(
+          parameter, "logit", likelihood, always = TRUE
+        )), own[setdiff(names(own), "link")]
+      )
+    }
+  }
+  inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
+  c(
+    stats::setNames(lapply(inflated, entry("zero_inflated", "zi")), paste0("zero_inflated_", inflated)),
+    stats::setNames(lapply(names(bases), entry("hurdle", "hu")), paste0("hurdle_", tolower(names(bases))))
+  )
+}
+
+#' @rdname galvi_family
+#' @export
+zero_inflated <- function(base = "poisson") zero_family("zero_inflated", base)
+
+#' @rdname galvi_family
+#' @export
+hurdle <- function(base = "poisson") zero_family("hurdle", base)
+
+# The parameters of the base are kept.
+zero_family <- function(kind, base) {
+  base <- as_galvi_family(base, arg = "base")
+  name <- paste(kind, tolower(base$family), sep = "_")
+  known <- grep(paste0("^", kind), names(family_types()), value = TRUE)
+  if (!name %in% known) {
+    stop_galvi("family", sprintf(
+      "`base` of %s() must be one of %s, not %s.", kind,
+      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family
+    ))
+  }
+  set_parameters(family_by_name(name, base$link, "base"), base$parameters)
+}
+
+#' A row of likelihood_facts() for the fit's likelihood
+#' @noRd
+facts_of <- function(fit) {
+  if (is_custom(fit$family)) return(custom_facts(fit$family))
+  if (is_mixed(fit$family)) return(mixed_facts(fit))
+  facts <- likelihood_facts()
+  facts[match(fit$model$likelihood$type, facts$type), ]
+}
+
+#' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative
+#' @noRd
+family_parameter <- function(fit, name) fit$posterior$hyper[fit$model$likelihood$hyper[[name]]]
+
+#' One line for headings, such as `binomial (logit link)` or `tweedie (log link, power 1.5)`
+#' @noRd
+family_label <- function(fit) {
+  if (is_mixed(fit$family)) return(mixed_label(fit$family))
+  second <- fit$design$second
+  links <- if (is.null(second)) paste(fit$family$link, "link") else {
+    sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)
+  }
+  options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
+  given <- sprintf("%s %s", names(options), vapply(options, format, ""))
+  sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))
+}

@@ -1,7 +1,5 @@
 # What other files ask of a fit: its latent values, rows, response and family.
 
-n_latents <- function(fit) ncol(fit$model$offset)
-
 #' Does the fit contain its rows? If they were not in memory its data and model are a sample of them.
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
@@ -13,15 +11,6 @@ check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the sour
   stop_galvi("data", sprintf(
     "The rows of this fit were read from a source, and the fit does not keep them: %s.", cure
   ))
-}
-
-#' A row of likelihood_facts() for the fit's likelihood
-#' @noRd
-facts_of <- function(fit) {
-  if (is_custom(fit$family)) return(custom_facts(fit$family))
-  if (is_mixed(fit$family)) return(mixed_facts(fit))
-  facts <- likelihood_facts()
-  facts[match(fit$model$likelihood$type, facts$type), ]
 }
 
 #' Are the latents of a row, which are independent under q, dependent in the posterior? Then q's variances are too
@@ -46,10 +35,6 @@ is_ordinal <- function(fit) !is.null(fit$model$likelihood$hyper$thresholds)
 #' @noRd
 is_volatility <- function(fit) family_type(fit$family)$volatility
 
-#' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative
-#' @noRd
-family_parameter <- function(fit, name) fit$posterior$hyper[fit$model$likelihood$hyper[[name]]]
-
 #' Thresholds between the levels of an ordinal response, named like `low|medium`; NULL for other families
 #' @noRd
 thresholds <- function(fit) {
@@ -69,19 +54,6 @@ latent_names <- function(fit) {
   if (length(names) == k) names else paste0("latent", seq_len(k))
 }
 
-#' One line for headings, such as `binomial (logit link)` or `tweedie (log link, power 1.5)`
-#' @noRd
-family_label <- function(fit) {
-  if (is_mixed(fit$family)) return(mixed_label(fit$family))
-  second <- fit$design$second
-  links <- if (is.null(second)) paste(fit$family$link, "link") else {
-    sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)
-  }
-  options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
-  given <- sprintf("%s %s", names(options), vapply(options, format, ""))
-  sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))
-}
-
 #' Is `fit$elbo` the log evidence, a lower bound on it, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
@@ -89,4 +61,64 @@ evidence_kind <- function(fit) {
   evidence <- fact(inference_facts(), fit$method, "evidence")
   # with inducing points the exact evidence of an approximate process, which is a bound for the full one
   if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
+}
+
+#' The coefficients of a term, as the core has them, for all latent values; NULL if the term has none
+#'
+#' Priors that classes have of their own come with a block for each.
+#' @noRd
+coefficient_block <- function(fit, label) {
+  own <- Filter(function(block) block$label == label, fit$posterior$coefficients)
+  if (length(own) < 2L) return(if (length(own)) own[[1L]])
+  order <- order(unlist(lapply(own, `[[`, "latents")))
+  list(
+    label = label, mean = do.call(cbind, lapply(own, `[[`, "mean"))[, order, drop = FALSE],
+    covariance = unlist(lapply(own, `[[`, "covariance"), recursive = FALSE)[order]
+  )
+}
+
+is_discrete <- function(fit) facts_of(fit)$discrete
+
+#' Are the observations single trials with two outcomes?
+#' @noRd
+has_two_classes <- function(fit) {
+  !is.null(response_levels(fit)) && !has_classes(fit) && all(fit$model$size == 1)
+}
+
+is_coupled <- function(fit) !is.null(fit$posterior$coupled)
+
+#' Where the fixed effects of all latent values are among their coefficients
+#' @noRd
+fixed_positions <- function(fit) {
+  widths <- vapply(term_rows(fit$model), function(rows) NCOL(rows$W), 1L)
+  at <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  own <- sum(widths[seq_len(at - 1L)]) + seq_len(widths[at])
+  as.vector(outer(own, (seq_len(n_latents(fit)) - 1L) * sum(widths), `+`))
+}
+
+#' The states: a list of list(weight, posterior)
+#' @noRd
+fit_states <- function(fit) {
+  if (is.null(fit$states)) list(list(weight = 1, posterior = fit$posterior)) else fit$states
+}
+
+state_weights <- function(fit) vapply(fit_states(fit), `[[`, 0, "weight")
+
+#' The fit as it is at one state
+#' @noRd
+at_state <- function(fit, state) {
+  fit$posterior <- state$posterior
+  fit["states"] <- NULL
+  fit
+}
+
+#' The fit with the mixture's moments in `posterior`
+#' @noRd
+as_mixture <- function(fit) {
+  if (is.null(fit$states)) return(fit)
+  parts <- lapply(fit$states, `[[`, "posterior")
+  weights <- state_weights(fit)
+  fit$posterior[c("mean", "variance")] <- mixture_moments(parts, weights)
+  fit$posterior$coefficients <- mixture_coefficients(lapply(parts, `[[`, "coefficients"), weights)
+  fit
 }

@@ -293,3 +293,21 @@ warn_not_converged <- function(fit) {
     call = fit$call
   )
 }
+
+# Unless the link is the identity, a linear predictor with a larger standard deviation predicts nearly perfectly.
+largest_loading <- 10
+
+#' Warns of loadings that grow without limit, as those of a binary column that others predict perfectly
+#' @noRd
+warn_large_loadings <- function(fit) {
+  spec <- factor_specs(fit$design$specs)[[1L]]
+  families <- if (is_mixed(fit$family)) fit$family$parts else list(fit$family)
+  bound <- rep_len(!vapply(families, link_has, NA, "same_units"), length(spec$items))
+  size <- sqrt(rowSums(fit$factors$loadings^2))
+  large <- which(bound & size > largest_loading)
+  if (!length(large)) return(invisible())
+  warn_galvi("data", sprintf(paste(
+    "The loadings of %s may grow without limit (length %s): other items predict it without error (separation), or it",
+    "was seen too rarely. Give loadings a prior: loadings = normal(0, 3)."
+  ), quote_names(spec$items[large], "\"", 5L), format(max(size), digits = 3L)), call = fit$call)
+}

@@ -115,17 +115,6 @@ check_magnitudes <- function(frame) {
   }
 }
 
-# What is wrong with the size of numbers; character() if nothing is.
-magnitude_error <- function(x, least = 1e-100, most = 1e100) {
-  if (!is.double(x) || inherits(x, "integer64")) return(character())
-  size <- abs(as.vector(unclass(x)))
-  size <- max(0, size[is.finite(size)])
-  if (size == 0 || size >= least && size <= most) return(character())
-  words <- if (size < least) c("small", "underflow") else c("large", "overflow")
-  sprintf("values so %s that their squares %s (the largest is %s): use other units", words[1L], words[2L],
-    format(size, digits = 3L))
-}
-
 # An error of model.frame() in our words for the common cases, else in its own.
 unreadable <- function(message, where, data = NULL) {
   unknown <- unknown_function(message)

@@ -8,7 +8,7 @@
 #'   the log likelihood): N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 for a survival object (R/family-survival.R); then `y` is used in plots only.
-#' * `shares`: TRUE where counts are points shared out among nodes (R/quadrature-scheme.R), else absent.
+#' * `shares`: TRUE where counts are points shared out among nodes (R/model-scheme.R), else absent.
 #' * `counts`: NULL, or N x classes if responses count trials in classes; then `size` is their sum and `y` the most
 #'   frequent class.
 #' * `designs`: the rows as the terms of a prior read them. A design is a list with one entry per term, each a
@@ -19,7 +19,7 @@
 #'   `design`: the position of its design. `latents`: the columns of eta with this prior, each with its own posterior.
 #' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in
 #'   the piecewise bound. `averaged`: does the likelihood average over the extra variance of inducing points?
-#' * `hyper`: the table of hyperparameters (R/hyper-registry.R).
+#' * `hyper`: the table of hyperparameters (R/base-hyper.R).
 #' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
 #'   source of the rows if the model has none (src/border/r_sources.h).
 #' @noRd
@@ -135,14 +135,6 @@ bind_blocks <- function(blocks) {
 
 take_rows_of <- function(x, at) if (is.null(x)) NULL else if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
 
-#' About `count` of n rows, spread evenly but following no period of the data: they are at multiples of an irrational
-#' number (mod 1), which `turn` selects. There are no random numbers, so that fits can be reproduced.
-#' @noRd
-spread_over <- function(n, count, turn = 1L) {
-  step <- c(0.6180339887, 0.4142135624, 0.7320508076)[turn]
-  unique(1L + as.integer(n * ((seq_len(count) * step) %% 1)))
-}
-
 #' The model of part of the rows, on which learning starts, and with several predictors inference too, because their
 #' bound may have several optima. NULL if neither is needed, or if there are few rows.
 #' @param learn Will hyperparameters be learned?
@@ -156,4 +148,123 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   rows <- max(2000L, 20L * points, 20L * columns)
   if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
   with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
+}
+
+n_latents <- function(fit) ncol(fit$model$offset)
+
+#' A core model whose inducing terms have a few rows in their centres, evenly spaced in their order within each group,
+#' which stand for all
+#' @noRd
+with_thin_centres <- function(core) {
+  change_terms(core, function(term, t) {
+    if (!is.null(term$inducing) && NROW(term$centre$inputs) > thin_centre_rows) term$centre <- thin_centre(term$centre)
+    term
+  })
+}
+
+# Where hyperparameters move with every minibatch, each move would need the covariances of all points with all rows of
+# the centre. With that many coordinates of points "auto" may choose such a method.
+needs_thin_centres <- function(core, method) {
+  places <- sum(vapply(prior_terms(core), function(term) length(term$inducing$coordinates), 1L))
+  isTRUE(fact(inference_facts(), method, "learns")) || places > 1000L
+}
+
+thin_centre_rows <- 2000L
+
+thin_centre <- function(centre) {
+  groups <- if (is.null(centre$group)) rep(1L, nrow(centre$inputs)) else centre$group
+  kept <- lapply(split(seq_along(groups), groups), function(own) {
+    reached <- cumsum(centre$weight[own])
+    total <- reached[length(reached)]
+    number <- min(length(own), max(50, round(thin_centre_rows * total / sum(centre$weight))))
+    at <- findInterval((seq_len(number) - 0.5) / number * total, reached) + 1L
+    counts <- tabulate(at, length(own))
+    list(at = own[counts > 0L], weight = counts[counts > 0L] * total / number)
+  })
+  at <- unlist(lapply(kept, `[[`, "at"), use.names = FALSE)
+  centre$inputs <- centre$inputs[at, , drop = FALSE]
+  centre$group <- centre$group[at]
+  centre$weight <- unlist(lapply(kept, `[[`, "weight"), use.names = FALSE)
+  centre
+}
+
+# The rows of a design that stand for all: a source's sample has the extremes of its columns besides.
+even_rows <- function(design) {
+  if (is.null(design$stream)) return(rows_in_sample(nrow(design$data)))
+  which(sample_place(as.numeric(row.names(design$data))) < design$stream$share)
+}
+
+# Named by term: the points in the data's units, a matrix with a column per input, or a data frame where
+# inputs are factors. NULL without any.
+fitted_points <- function(design, model, values) {
+  all <- c(prior_terms(model), if (!is.null(design$second)) prior_terms(model, 2L))
+  terms <- Filter(function(term) !is.null(term$inducing), all)
+  if (!length(terms)) return(NULL)
+  labels <- vapply(terms, `[[`, "", "label")
+  specs <- c(design$specs, design$second$specs)
+  specs <- specs[match(labels, vapply(specs, `[[`, "", "label"))]
+  stats::setNames(Map(function(spec, term) {
+    at <- term$inducing
+    points <- matrix(values[at$coordinates], nrow(at$coordinates))
+    in_data_units(spec, points * rep(at$scale, each = nrow(points)) + rep(at$centre, each = nrow(points)))
+  }, specs, terms), labels)
+}
+
+# Rows of the input matrix -> the data's units.
+in_data_units <- function(spec, x) {
+  x <- x / rep(spec$moments$factor, each = nrow(x)) + rep(spec$moments$centre, each = nrow(x))
+  kinds <- vapply(spec$facts, `[[`, "", "kind")
+  if (!any(kinds == "factor")) return(matrix(x, nrow(x), dimnames = list(NULL, spec$input_names)))
+  out <- lapply(seq_along(spec$input_names), function(v) {
+    columns <- x[, spec$variable == v, drop = FALSE]
+    if (!is_indicator(spec)[match(v, spec$variable)]) return(columns[, 1L])
+    fact <- spec$facts[[match(spec$input_names[v], vapply(spec$inputs, variable_name, ""))]]
+    factor(fact$levels[max.col(columns, "first")], fact$levels)
+  })
+  as.data.frame(stats::setNames(out, spec$input_names), optional = TRUE)
+}
+
+#' Loadings and effects that were not given start from estimates from the response alone
+#' @noRd
+start_unknown_factors <- function(model, specs) {
+  for (t in which(term_can(specs, "units"))) {
+    if (specs[[t]]$started) next
+    at <- prior_terms(model)[[t]]$factor
+    start <- start_factors(model, t)
+    free <- model$hyper$learned[at$loadings]
+    model$hyper$value[at$loadings[free]] <- start$loadings[free]
+    model$hyper$value[at$effects] <- start$effects
+  }
+  model
+}
+
+#' What a fit keeps of its factors: list(loadings: items x d, effects: items x q, mean: units x d, covariance:
+#' d x d x units), or NULL without any
+#' @noRd
+fitted_factors <- function(design, model, result) {
+  t <- which(term_can(design$specs, "units"))
+  if (!length(t)) return(NULL)
+  spec <- design$specs[[t]]
+  at <- prior_terms(model)[[t]]$factor
+  axes <- paste0("factor", seq_len(spec$d))
+  array_of <- function(positions, columns) {
+    matrix(result$hyper[positions], length(spec$items), dimnames = list(spec$items, columns))
+  }
+  units <- result$units[[spec$label]]
+  list(
+    loadings = array_of(at$loadings, axes), effects = array_of(at$effects, spec$effects),
+    mean = if (!is.null(units)) `dimnames<-`(units$mean, list(spec$units, axes)),
+    covariance = if (!is.null(units)) `dimnames<-`(units$covariance, list(axes, axes, spec$units))
+  )
+}
+
+#' Are responses counts of trials of several classes?
+#' @noRd
+is_counts <- function(fit) isTRUE(fit$design$response$counts)
+
+#' Rows at which the core predicts after fitting, as a check: these predictions must equal the fitted values
+#' @noRd
+checked_rows <- function(model) {
+  at <- spread_rows(length(model$y), 1000L)
+  list(at = as.integer(at), rows = lapply(model$designs, subset_rows, at))
 }

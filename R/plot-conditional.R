@@ -1,4 +1,4 @@
-# Panels of conditional effects (R/conditional.R): of the variables of the fixed effects and of their interactions, and
+# Panels of conditional effects (R/view-conditional.R): of the variables of the fixed effects and of their interactions, and
 # of other variables that `terms` names.
 
 # So many panels can be looked at; of more variables those with the largest effects are drawn.

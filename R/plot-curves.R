@@ -1,25 +1,5 @@
 # Effects of one input: a curve along a number, or intervals level by level.
 
-#' Numbers, dates and times make curves; the rest is drawn level by level
-#' @noRd
-is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
-
-#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk; of one that does
-#' not vary its value
-#'
-#' @param limits Where the curve begins and ends, as the user wants it; NULL for the range of the data.
-#' @noRd
-effect_grid <- function(fit, name, x, n, limits = NULL) {
-  if (!is_continuous(x)) return(sort(unique(x)))
-  fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), fit$design$specs)
-  if (!all(term_can(fields, "steps"))) return(sort(unique(x)))
-  ends <- range(as.numeric(or_else(limits, x)))
-  if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))
-  if (!length(fields)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))
-  steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1), range(x))
-  steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
-}
-
 # A split is a variable whose values have a curve or a panel each: list(name, variable, values, labels).
 
 by_split <- function(spec) {

@@ -1,5 +1,5 @@
 # Effects: each panel is list(name, data, draw, gg), computed first and drawn afterwards. Its drawings in base graphics
-# and in ggplot2 (R/autoplot-effects.R) are functions of the fit, which knows its classes, and of what there is to draw.
+# and in ggplot2 (R/plot-ggplot-effects.R) are functions of the fit, which knows its classes, and of what there is to draw.
 
 #' @return list(data: a named list with a data frame per panel, panels)
 #' @noRd
@@ -123,10 +123,6 @@ input_panels <- function(fit, spec, settings) {
     panel
   })
 }
-
-#' Does a variable tell groups, rather than measure something?
-#' @noRd
-is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
 
 #' Is there anything besides these variables that is fixed at typical values?
 #' @noRd

@@ -16,9 +16,6 @@ rr_panels <- function(fit, spec, settings) {
   list(panel_of(fit, panel, draw_loadings, gg_loadings))
 }
 
-# Names of more units hide each other.
-most_names <- 60L
-
 #' Arrows as long as the units are far out, and the reach of both
 #' @param panel Its `names` are those of the units, NULL for points alone.
 #' @noRd
@@ -136,4 +133,63 @@ gg_loadings <- function(fit, panel) {
   gg(data, "loading", "item") + ggplot2::geom_vline(xintercept = 0, linetype = 3, colour = "grey60") +
     ggplot2::geom_segment(columns(xend = "loading", yend = "item"), x = 0, colour = plot_colours[1L]) +
     ggplot2::geom_point(colour = plot_colours[1L]) + gg_labels(panel, x = panel$labels[1L], y = NULL)
+}
+
+#' @rdname galvi-factors
+#' @importFrom stats biplot
+#' @export
+biplot.galvi <- function(x, choices = 1:2, labels = NULL, col = c("grey40", "firebrick"), main = "", xlab = NULL,
+                         ylab = NULL, ...) {
+  refuse_dots(list(...), biplot.galvi, "biplot()")
+  check_has_factors(x, "biplot()")
+  z <- scores(x)
+  W <- x$factors$loadings
+  if (ncol(W) < 2L) stop_galvi("argument", "biplot() needs two factors; this fit has one: plot its loadings(fit).")
+  if (!is.numeric(choices) || length(choices) != 2L || !all(choices %in% seq_len(ncol(W)))) {
+    stop_galvi("argument", sprintf("`choices` must be two of the %d factors.", ncol(W)))
+  }
+  z <- z[, choices]
+  W <- W[, choices]
+  if (is.null(labels)) labels <- nrow(z) <= most_names
+  named <- if (is.character(labels)) labels else if (check_flag(labels, "labels")) rownames(z)
+  panel <- list(
+    units = z, items = W, names = named, name = main, note = "arrows: loadings", labels = sprintf("factor %d", choices)
+  )
+  look <- check_look(list(main = main, xlab = xlab, ylab = ylab, col = col))
+  draw_panels(list(function(look) draw_factors(x, panel, look)), look, FALSE)
+  invisible(list(units = z, items = W))
+}
+
+#' @rdname galvi-factors
+#' @importFrom stats screeplot
+#' @export
+screeplot.galvi <- function(x, d = NULL, main = "", ...) {
+  check_has_factors(x, "screeplot()")
+  own <- ncol(x$factors$loadings)
+  most <- min(nrow(x$factors$loadings) - 1L, nrow(x$factors$mean))
+  if (is.null(d)) d <- seq_len(min(most, max(5L, own + 1L)))
+  bad <- !is.numeric(d) || !length(d) || !all(d %in% seq_len(most))
+  if (bad) stop_galvi("argument", sprintf("`d` must be whole numbers between 1 and %d, not %s.", most, describe(d)))
+  frame <- parent.frame()
+  fits <- lapply(d, function(k) {
+    if (k == own && !...length()) return(x)
+    changed <- with_rank(x$formula, k)
+    eval(update.galvi(x, formula. = changed, ..., evaluate = FALSE), frame)
+  })
+  table <- data.frame(
+    d = d, elbo = vapply(fits, `[[`, 0, "elbo"), df = vapply(fits, function(fit) attr(logLik.galvi(fit), "df"), 0)
+  )
+  table$penalised <- table$elbo - table$df / 2 * log(nrow(x$factors$mean))
+  draw_panels(list(function(look) draw_scree(table, look)), check_look(list(main = main)), FALSE)
+  invisible(table)
+}
+
+draw_scree <- function(table, look) {
+  names <- c("bound", "penalised bound")
+  open_panel(range(table$d), drawn_range(table$elbo, table$penalised), "number of factors", "log evidence bound", "",
+    "penalised: less df / 2 log(units)", look, right = key_room(names), whole = TRUE)
+  for (k in 1:2) {
+    graphics::lines(table$d, table[[c("elbo", "penalised")[k]]], type = "b", pch = c(19, 17)[k], col = plot_colours[k])
+  }
+  margin_key(names, plot_colours[1:2], pch = c(19, 17), lwd = 1)
 }

@@ -16,11 +16,6 @@ as_map <- function(map) {
   c(polygon_outlines(shapes), list(names = polygon_names(map), table = table))
 }
 
-is_outline <- function(x) {
-  (is.matrix(x) && is.numeric(x) || is.data.frame(x) && all(vapply(x, is.numeric, NA))) && ncol(x) >= 2L &&
-    nrow(x) >= 3L
-}
-
 #' Polygons of packages sp and terra too
 #' @noRd
 as_simple_features <- function(map) {

@@ -3,12 +3,6 @@
 
 fade <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
 
-or_else <- function(x, default) if (is.null(x)) default else x
-
-#' Numbers as dates or times, if `x` is of these
-#' @noRd
-alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))
-
 # ---- what can be drawn ----
 
 # The steps of an axis and its margins have to be numbers too.

@@ -31,12 +31,6 @@ data_points <- function(fit, variable, splits, settings) {
   ))
 }
 
-#' Are the observations single trials with two outcomes?
-#' @noRd
-has_two_classes <- function(fit) {
-  !is.null(response_levels(fit)) && !has_classes(fit) && all(fit$model$size == 1)
-}
-
 #' What observations say of eta, or of the mean, at places with the posterior mean f of eta
 #'
 #' On the link scale f + (y - mu) d eta / d mu; on the response scale the observation less what other

@@ -1,13 +1,13 @@
 # What the Markov fields have in common: iid(), gmrf(), rw1(), rw2(), ar1(). Each adds to a row the value of a
 # node (a level, a region, a time) of a Gaussian vector whose precision is sparse.
 
-#' The entry of a field in the table of terms (R/formula.R)
+#' The entry of a field in the table of terms (R/model-formula.R)
 #'
 #' Functions that every field gives in `...`:
 #' * `learn(spec, x, name)` keeps in spec what defines the nodes, given the training values x;
 #' * `find(spec, x, name)` gives each value its node, `at`; nodes beyond count(spec) are those that only new data have,
 #'   `more` says how many, in the form that structure() takes; `weight` if a row has several nodes;
-#' * `structure(spec, more)`: one copy of the field (R/field-spec.R);
+#' * `structure(spec, more)`: one copy of the field (R/term-field-structures.R);
 #' * `count(spec)` and `names(spec)`: number and names of the nodes.
 #'
 #' What has a default:
@@ -195,60 +195,3 @@ add_field_parameter <- function(spec, registry, parameter, entry, unit) {
     term = spec$label, limited = parameter$limited, USE.NAMES = FALSE)
 }
 
-#' A starting value in the interval of its transform, or fixed() -> list(value, learned, prior)
-#' @noRd
-as_share <- function(x, arg, transform) {
-  if (is_value(x) && !is_fixed(x) && !is_learned(x)) {
-    stop_galvi("argument", sprintf(
-      "`%s` must be a number or fixed(), not %s: it takes no prior.", arg, format(x)
-    ))
-  }
-  value <- if (is_value(x)) x$value else x
-  lower <- fact(transform_facts(), transform, "lower")
-  upper <- fact(transform_facts(), transform, "upper")
-  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < upper
-  if (!inside) {
-    stop_galvi("argument", sprintf(
-      "`%s` must be a number between %g and %g, both excluded, not %s.", arg, lower, upper,
-      if (is_value(x)) format(x) else describe(x)
-    ))
-  }
-  list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL)
-}
-
-# ---- the posterior at the nodes ----
-
-#' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by: of each node)
-#' @noRd
-field_posterior <- function(fit, spec) {
-  names <- term_type(spec)$names(spec)
-  count <- length(names)
-  group <- rep(seq_len(copies_of(spec)), each = count)
-  n <- length(group)
-  moments <- node_moments(fit, spec, node_matrix(spec, list(at = rep(seq_len(count), length.out = n)), group))
-  by <- if (!is.null(spec$by_levels)) spec$by_levels[group]
-  level <- rep(names, length.out = n)
-  list(
-    mean = moments$mean, sd = sqrt(moments$variance),
-    names = if (is.null(by)) level else paste(level, by, sep = ":"), level = level, by = by
-  )
-}
-
-#' Posterior means and variances of a term's sums over nodes: list(mean, variance), n x K
-#' @param node,weight n x h; without `weight` ones.
-#' @noRd
-node_moments <- function(fit, spec, node, weight = NULL) {
-  n <- nrow(node)
-  t <- match(spec$label, fit$design$labels)
-  # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.
-  rows <- lapply(subset_rows(term_rows(fit$model), rep(1L, n)), function(term) {
-    if (!is.null(term$node)) term$node[] <- 0L
-    term
-  })
-  storage.mode(node) <- "integer"
-  rows[[t]] <- list(node = node)
-  if (!is.null(weight)) rows[[t]]$weight <- weight
-  latent <- latent_at(fit, list(rows), n, terms = TRUE)$terms
-  one <- function(x) matrix(x[, t, ], n, dimnames = list(NULL, latent_names(fit)))
-  list(mean = one(latent$mean), variance = one(latent$variance))
-}

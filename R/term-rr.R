@@ -228,20 +228,6 @@ starting_factors <- function(spec, start) {
   list(loadings = unname(earlier$loadings), effects = unname(earlier$effects), known = TRUE)
 }
 
-#' Loadings and effects that were not given start from estimates from the response alone
-#' @noRd
-start_unknown_factors <- function(model, specs) {
-  for (t in which(term_can(specs, "units"))) {
-    if (specs[[t]]$started) next
-    at <- prior_terms(model)[[t]]$factor
-    start <- start_factors(model, t)
-    free <- model$hyper$learned[at$loadings]
-    model$hyper$value[at$loadings[free]] <- start$loadings[free]
-    model$hyper$value[at$effects] <- start$effects
-  }
-  model
-}
-
 #' Rows of factors for any frame: list(node: the unit, item, W, extension)
 #' @noRd
 rr_rows <- function(spec, frame) {
@@ -271,24 +257,3 @@ rr_rows <- function(spec, frame) {
   out
 }
 
-# ---- in the fit ----
-
-#' What a fit keeps of its factors: list(loadings: items x d, effects: items x q, mean: units x d, covariance:
-#' d x d x units), or NULL without any
-#' @noRd
-fitted_factors <- function(design, model, result) {
-  t <- which(term_can(design$specs, "units"))
-  if (!length(t)) return(NULL)
-  spec <- design$specs[[t]]
-  at <- prior_terms(model)[[t]]$factor
-  axes <- paste0("factor", seq_len(spec$d))
-  array_of <- function(positions, columns) {
-    matrix(result$hyper[positions], length(spec$items), dimnames = list(spec$items, columns))
-  }
-  units <- result$units[[spec$label]]
-  list(
-    loadings = array_of(at$loadings, axes), effects = array_of(at$effects, spec$effects),
-    mean = if (!is.null(units)) `dimnames<-`(units$mean, list(spec$units, axes)),
-    covariance = if (!is.null(units)) `dimnames<-`(units$covariance, list(axes, axes, spec$units))
-  )
-}

@@ -268,19 +268,10 @@ group_nodes <- function(spec, group) {
 
 # ---- the posterior ----
 
-#' Posterior of all effects, group after group: see field_posterior(); `effect` of each
+#' The grouping of a term's effects, as users wrote it
 #' @noRd
-slopes_posterior <- function(fit, spec) {
-  q <- length(spec$columns)
-  nodes <- seq_len(length(spec$levels) * q)
-  moments <- if (is.null(spec$axes)) node_moments(fit, spec, matrix(nodes)) else {
-    groups <- rep(seq_along(spec$levels), each = q)
-    node_moments(fit, spec, group_nodes(spec, groups), spec$axes[rep_len(seq_len(q), length(nodes)), , drop = FALSE])
-  }
-  level <- rep(spec$levels, each = q)
-  effect <- rep(spec$columns, length(spec$levels))
-  list(
-    mean = moments$mean, sd = sqrt(moments$variance), names = paste(level, effect, sep = ":"), level = level,
-    effect = effect
-  )
+effect_group <- function(spec) if (spec$type %in% bars) spec$group else spec_group(spec)
+
+term_effects <- function(terms) {
+  c(if (attr(terms, "intercept")) "(Intercept)", attr(terms, "term.labels"))
 }

@@ -1,4 +1,4 @@
-# How much memory does a fit take, and how much does the guard expect (R/memory.R)?
+# How much memory does a fit take, and how much does the guard expect (R/base-memory.R)?
 #
 #   Rscript bench/memory.R      (two minutes, Linux)
 #

@@ -8,9 +8,9 @@
 
 namespace galvi {
 
-/// `functions` of a custom likelihood in the model list, see R/custom-family.R.
+/// `functions` of a custom likelihood in the model list, see R/family-custom.R.
 std::shared_ptr<const DensityFunctions> density_from_r(const Rcpp::List& functions);
-/// `functions` of a custom kernel, see R/custom-kernel.R.
+/// `functions` of a custom kernel, see R/kernel-custom.R.
 std::shared_ptr<const CovarianceFunctions> covariance_from_r(const Rcpp::List& functions);
 
 }  // namespace galvi

@@ -1,4 +1,4 @@
-# Textbook algebra of the fields that R/field-spec.R describes, with dense matrices.
+# Textbook algebra of the fields that R/term-field-structures.R describes, with dense matrices.
 
 dense_matrix <- function(t, symmetric = TRUE) {
   out <- matrix(0, t$rows, t$columns)

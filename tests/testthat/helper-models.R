@@ -1,4 +1,4 @@
-# Border lists (R/design.R) by hand and at random, and the textbook's dense algebra of their priors.
+# Border lists (R/model-design.R) by hand and at random, and the textbook's dense algebra of their priors.
 
 # hyper: named start values, all learned; settings name -> list(learned, lower, upper, transform, prior).
 hyper_table <- function(hyper, settings = list()) {

@@ -1,0 +1,345 @@
+# Conditions and argument checks. Every message names the argument, what was found and what is accepted.
+
+# what: argument, data, response, formula, family, method, kernel, prior, newdata, size, numeric,
+# callback (functions of users).
+new_galvi_condition <- function(kind, what, message, call) {
+  structure(
+    class = c(paste0("galvi_", kind, "_", what), paste0("galvi_", kind), kind, "condition"),
+    list(message = message, call = call)
+  )
+}
+
+stop_galvi <- function(what, message, call = NULL) {
+  stop(new_galvi_condition("error", what, message, call))
+}
+
+warn_galvi <- function(what, message, call = NULL) {
+  warning(new_galvi_condition("warning", what, message, call))
+}
+
+inform_galvi <- function(what, message) {
+  condition <- new_galvi_condition("message", what, paste0(message, "\n"), NULL)
+  message(condition)
+}
+
+#' A table that is made at its first use, when all functions of the package exist, and kept
+#' @noRd
+once <- function(make) {
+  made <- NULL
+  function() {
+    if (is.null(made)) made <<- make()
+    made
+  }
+}
+
+# ---- words ----
+
+quote_names <- function(x, mark = "`", max = 12L) {
+  more <- length(x) > max
+  words <- paste0(mark, utils::head(x, max), mark)
+  paste0(paste(words, collapse = ", "), if (more) sprintf(" and %d more", length(x) - max))
+}
+
+# A value in words, for messages: `-3`, `"a"`, `a data frame of 3 x 2`.
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.function(x)) return("a function")
+  if (is.data.frame(x)) return(sprintf("a data frame of %d x %d", nrow(x), ncol(x)))
+  if (is.matrix(x)) return(sprintf("a %s matrix of %d x %d", typeof(x), nrow(x), ncol(x)))
+  if (is.language(x)) return(paste0("`", deparse_one(x), "`"))
+  if (is.atomic(x) && is.null(attr(x, "class")) && length(x) == 1L) {
+    return(if (is.character(x)) dQuote(x, FALSE) else format(unname(x)))
+  }
+  type <- if (is.null(attr(x, "class"))) typeof(x) else class(x)[1L]
+  article <- if (grepl("^[aeiou]", type)) "an object of type" else "a vector of type"
+  if (!is.null(attr(x, "class"))) return(sprintf("an object of class %s", dQuote(type, FALSE)))
+  sprintf("%s %s, length %d", article, type, length(x))
+}
+
+# `row 3 has -1, and 2 more rows`
+found_in_rows <- function(x, bad) {
+  rows <- row_label(bad)
+  # a row of a wide response may be several here
+  more <- length(unique(rows)) - 1L
+  paste0(
+    sprintf("row %s has %s", rows[1L], format(x[bad[1L]])),
+    if (more) sprintf(", and %d more row%s", more, if (more > 1L) "s" else "")
+  )
+}
+
+deparse_one <- function(x) {
+  paste(trimws(deparse(x, width.cutoff = 500L)), collapse = " ")
+}
+
+# The accepted name closest to `name`, NULL if none is similar.
+nearest_name <- function(name, known) {
+  plain <- function(x) gsub("[._]", "", tolower(x))
+  known <- known[nzchar(plain(known))]
+  if (!length(known) || !nzchar(plain(name))) return(NULL)
+  distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
+  # one name may be the start of the other: "iter" for "iterations", "tolerance" for "tol", "re.form" for "re_formula"
+  starts <- startsWith(plain(known), plain(name)) | startsWith(plain(name), plain(known))
+  best <- if (any(starts)) which(starts)[which.min(distance[starts])] else which.min(distance)
+  # two fifths of the longer name may differ, but not all of it
+  allowed <- min(nchar(name) - 1, max(1, floor(0.4 * max(nchar(name), nchar(known[best])))))
+  near <- any(starts) || distance[best] <= allowed
+  if (near) known[best] else NULL
+}
+
+did_you_mean <- function(name, known) {
+  near <- nearest_name(name, known)
+  if (is.null(near)) "" else sprintf(" Did you mean `%s`?", near)
+}
+
+# ---- checks; each returns its (tidied) value ----
+
+# An argument's value. R's errors while it is evaluated (a misspelt function, a missing object) become errors about
+# the argument; `words` are the functions that the user may have meant, hint(name) says what else to do about an unknown
+# function or object.
+check_evaluates <- function(expr, arg, what = "argument", words = character(), hint = function(name) NULL) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "galvi_error")) stop(e)
+    message <- conditionMessage(e)
+    unknown <- unknown_function(message)
+    unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
+    object <- matched("object '(.*)' not found", message)
+    if (length(unknown)) {
+      said <- did_you_mean(unknown, words)
+      if (!nzchar(said)) said <- paste0(" ", hint(unknown), recycle0 = TRUE)
+      stop_galvi(what, paste0(sprintf("`%s`: could not find the function `%s()`.", arg, unknown), said))
+    }
+    if (length(object)) {
+      said <- hint(object)
+      if (is.null(said)) said <- trimws(did_you_mean(object, words))
+      if (!length(said) || !nzchar(said)) said <- sprintf("Define `%s` first, or check its spelling.", object)
+      stop_galvi(what, sprintf("`%s` cannot be evaluated: `%s` is not found. %s", arg, object, said))
+    }
+    if (length(unused)) {
+      known <- unlist(lapply(words, function(word) names(formals(word))))
+      stop_galvi(what, sprintf(
+        "`%s`: there is no argument `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
+      ))
+    }
+    stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.", arg, message))
+  })
+}
+
+# The part of x that the pattern's group matches; character(0) without a match.
+matched <- function(pattern, x) if (grepl(pattern, x)) sub(pattern, "\\1", x) else character()
+
+unknown_function <- function(message) matched(".*could not find function \"(.*)\".*", message)
+
+# `na.action` as a function of a data frame. Accepts na.omit, "na.omit", and NULL for no action.
+check_na_action <- function(x) {
+  if (is.null(x)) return(stats::na.pass)
+  if (is.function(x)) return(x)
+  if (is.character(x) && length(x) == 1L && exists(x, mode = "function")) return(get(x, mode = "function"))
+  stop_galvi("argument", sprintf(
+    "`na.action` must be na.omit, na.exclude, na.fail or na.pass, not %s.", describe(x)
+  ))
+}
+
+check_choice <- function(x, choices, arg, what = "argument") {
+  if (is.character(x) && length(x) == 1L && x %in% choices) return(x)
+  found <- if (is.character(x) && length(x) == 1L) dQuote(x, FALSE) else describe(x)
+  hint <- if (is.character(x) && length(x) == 1L) nearest_name(x, choices)
+  stop_galvi(what, sprintf(
+    "`%s` must be one of %s, not %s.%s", arg, quote_names(choices, "\"", 30L), found,
+    if (is.null(hint)) "" else sprintf(" Did you mean \"%s\"?", hint)
+  ))
+}
+
+check_number <- function(x, arg, lower = -Inf, upper = Inf, open_lower = FALSE, infinite = FALSE,
+                         what = "argument") {
+  ok <- is.numeric(x) && is.null(dim(x)) && length(x) == 1L && !is.na(x) && (infinite || is.finite(x)) &&
+    x <= upper && (if (open_lower) x > lower else x >= lower)
+  if (ok) return(as.numeric(x))
+  range <- if (lower == 0 && upper == Inf) {
+    if (open_lower) "a positive number" else "a number that is not negative"
+  } else if (lower == -Inf && upper == Inf) {
+    "a number"
+  } else if (upper == Inf) {
+    sprintf("a number %s %s", if (open_lower) "above" else "of at least", format(lower))
+  } else {
+    sprintf("a number from %s to %s", format(lower), format(upper))
+  }
+  stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
+}
+
+# A whole number that fits into an int of C++, and is at most `upper`.
+check_whole <- function(x, arg, lower = 1, upper = Inf, what = "argument") {
+  ok <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= lower &&
+    x <= min(upper, .Machine$integer.max)
+  if (ok) return(as.numeric(x))
+  too_large <- is.numeric(x) && length(x) == 1L && !is.na(x) && x > .Machine$integer.max
+  if (too_large && upper == Inf) upper <- .Machine$integer.max
+  range <- if (upper < Inf) {
+    sprintf("a whole number from %g to %s", lower, format(upper, digits = 10L))
+  } else if (lower == 1) "a positive whole number" else sprintf("a whole number of at least %g", lower)
+  stop_galvi(what, sprintf("`%s` must be %s, not %s.", arg, range, describe(x)))
+}
+
+check_flag <- function(x, arg, what = "argument") {
+  if (is.logical(x) && length(x) == 1L && !is.na(x)) return(unname(x))
+  stop_galvi(what, sprintf("`%s` must be TRUE or FALSE, not %s.", arg, describe(x)))
+}
+
+# The names in `dots` (a list or a call's arguments) that `where` does not know.
+check_no_dots <- function(dots, known, where) {
+  if (!length(dots)) return(invisible())
+  known <- setdiff(known, "...")
+  given <- names(dots)
+  if (is.null(given)) given <- rep("", length(dots))
+  bad <- given[nzchar(given)][1L]
+  if (is.na(bad)) {
+    stop_galvi("argument", sprintf(
+      "%s has %d unnamed argument%s too many. Its arguments are %s.",
+      where, length(dots), if (length(dots) > 1L) "s" else "", quote_names(known, max = 30L)
+    ))
+  }
+  stop_galvi("argument", sprintf(
+    "%s has no argument `%s`.%s", where, bad,
+    if (is.null(nearest_name(bad, known))) paste0(" Its arguments are ", quote_names(known, max = 30L), ".") else {
+      did_you_mean(bad, known)
+    }
+  ))
+}
+
+# Stops if a method of our own generics, or of R's, was given arguments in `...` that it does not have; methods of other
+# packages' generics pass over them. method: the function itself; callers: arguments that usual callers of the generic
+# pass, and that have no effect here.
+refuse_dots <- function(dots, method, where, callers = character()) {
+  if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
+  check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)
+}
+
+# print() of a list passes the layout arguments of print.default() to the methods of its elements.
+refuse_print_dots <- function(dots, method) {
+  refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
+}
+
+whole_words <- function(n) format(n, big.mark = ",", scientific = FALSE)
+
+gib <- function(bytes) {
+  size <- bytes / 2^30
+  digits <- if (size < 1) 2L else if (size < 8) 1L else 0L
+  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = ",", scientific = FALSE)
+}
+
+# An error of the user's function names the function. Warnings come from searches that go far out, and are dropped.
+call_user <- function(f, arguments, what, owner) {
+  tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) {
+    gone <- grepl("not find function|object .* not found", conditionMessage(e))
+    stop_galvi("callback", sprintf(
+      "`%s` of the %s fails: %s.%s", what, owner, sub("\\.$", "", conditionMessage(e)),
+      if (gone) " It may use its arguments, `parameters` and packages by `::`, which every session has." else ""
+    ))
+  })
+}
+
+# first: the first arguments, which may have any names; the parameters follow by name.
+check_callback <- function(f, what, first, parameters) {
+  signature <- sprintf("function(%s)", paste(c(first, names(parameters)), collapse = ", "))
+  if (!is.function(f)) stop_galvi("callback", sprintf("`%s` must be a %s, not %s.", what, signature, describe(f)))
+  known <- names(formals(args(f)))
+  if (length(parameters) && (is.null(names(parameters)) || !all(nzchar(names(parameters))))) {
+    stop_galvi("callback", "`parameters` must have names, as list(scale = 1).")
+  }
+  missing <- setdiff(names(parameters), known)
+  if (length(missing) && !"..." %in% known) {
+    stop_galvi("callback", sprintf("`%s` must be a %s: it has no argument `%s`.", what, signature, missing[1L]))
+  }
+  needed <- setdiff(known[-seq_along(first)], c("...", names(parameters)))
+  without <- Filter(function(name) identical(formals(args(f))[[name]], quote(expr = )), needed)
+  if (length(known) < length(first) && !"..." %in% known || length(without)) {
+    stop_galvi("callback", sprintf(
+      "`%s` must be a %s%s.", what, signature,
+      if (length(without)) sprintf(": `parameters` must say where `%s` starts", without[1L]) else ""
+    ))
+  }
+}
+
+#' Errors of the core, and of memory that runs out, with our classes
+#'
+#' @param size The memory that the computation was expected to need, see new_size(); NULL if it is small.
+#' @noRd
+as_galvi_error <- function(expr, size = NULL) {
+  tryCatch(expr, error = function(e) {
+    if (is_out_of_memory(e)) stop_out_of_memory(size)
+    if (!inherits(e, "C++Error")) stop(e)
+    message <- core_letter(label_rows_of_core(conditionMessage(e)), class(e))
+    refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
+    what <- if (inherits(e, "std::range_error")) "response" else if (refused) "method" else "numeric"
+    stop_galvi(what, message)
+  })
+}
+
+#' A message of the core with what to do, where it says none
+#'
+#' @param class The classes of the condition, which have the type of the C++ exception.
+#' @noRd
+core_letter <- function(message, class) {
+  message <- sub("[.]$", "", message)
+  advises <-
+    "`|: (give|use|rescale|add|check|make|change|choose|leave)|[;,] (use|give|rescale|check|add) |\\bneeds? all rows"
+  if (grepl(advises, message)) return(paste0(message, "."))
+  paste0(message, if ("std::domain_error" %in% class) {
+    paste(
+      ". Rescale the inputs or the response, give hyperparameters other starting values, or hold one by fixed();",
+      "summary() and ?galvi_control say more."
+    )
+  } else if ("std::invalid_argument" %in% class) {
+    ". The model is not as galvi_model() makes it: if it was changed by hand or read from a file, make it again."
+  } else {
+    ". This is an error of galvi: please report it with the call and, if you can, the data."
+  })
+}
+
+print_wrapped <- function(text, indent = 2L) {
+  cat(strwrap(text, width = 0.95 * getOption("width"), exdent = indent), sep = "\n")
+}
+
+in_nats <- function(gap) paste(format(max(gap, 0), digits = 1L), "nats")
+
+# The effects of the first predictor have the names of its variables, as coefficients do.
+effect_prefix <- function(parameter) {
+  if (is.null(parameter) || parameter == "mu") "" else coefficient_prefix(parameter)
+}
+
+# What is wrong with the size of numbers; character() if nothing is.
+magnitude_error <- function(x, least = 1e-100, most = 1e100) {
+  if (!is.double(x) || inherits(x, "integer64")) return(character())
+  size <- abs(as.vector(unclass(x)))
+  size <- max(0, size[is.finite(size)])
+  if (size == 0 || size >= least && size <= most) return(character())
+  words <- if (size < least) c("small", "underflow") else c("large", "overflow")
+  sprintf("values so %s that their squares %s (the largest is %s): use other units", words[1L], words[2L],
+    format(size, digits = 3L))
+}
+
+#' Prefixes of the names of the second predictor's terms and hyperparameters, and of its coefficients
+#' @noRd
+second_prefix <- function(name) paste0(name, ".")
+
+coefficient_prefix <- function(name) paste0(name, "_")
+
+or_else <- function(x, default) if (is.null(x)) default else x
+
+#' Numbers as dates or times, if `x` is of these
+#' @noRd
+alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))
+
+# Levels as text. The number 100000 is the level "100000" whether it came as a whole number or not:
+# as.character() would write "1e+05".
+level_text <- function(x) {
+  text <- as.character(x)
+  whole <- if (is.double(x) && is.null(attr(x, "class"))) which(abs(x) < 1e15 & x == round(x))
+  text[whole] <- sprintf("%.0f", x[whole])
+  text
+}
+
+#' A default that lists all choices means the first one
+#' @noRd
+first_choice <- function(x, choices, arg) {
+  if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
+}

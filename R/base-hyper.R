@@ -1,0 +1,172 @@
+# The hyperparameter table while terms are built, and `start =`.
+
+#' The hyperparameter table, which terms fill while they are built
+#'
+#' A hyperparameter is a number or an array: one block with one name, whose shape tells how many numbers it has.
+#' The registry is a closure, because kernels register by callback; the model keeps only its table.
+#' @param typed What the argument `prior` says of hyperparameters, from new_typed().
+#' @return list(add, for_term, table, typed)
+#' @noRd
+new_registry <- function(typed = new_typed()) {
+  blocks <- list()
+  count <- 0L
+  # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
+  # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
+  # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
+  # core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such as a variance of
+  # zero? family: other names of a family's parameter, NULL for terms; sd: is it a
+  # standard deviation, although it is not called so?
+  add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
+                  limited = FALSE, family = NULL, sd = FALSE) {
+    size <- length(value$value)
+    if (size == 1L && is.null(dim(value$value))) {
+      found <- typed$find(owner, parameter, term, family, value)
+      if (!is.null(found)) {
+        value <- typed_entry(found, quantity_of(parameter, sd), transform, value)
+        guessed <- guessed && value$learned
+        own <- if (grepl("variance", found$key)) parameter else sub("variance", "sd", parameter, fixed = TRUE)
+        typed$record(
+          if (is.null(family)) paste0(owner, ".", own) else found$key,
+          if (is_value(found$value)) found$value else fixed(found$value)
+        )
+      }
+    }
+    blocks[[length(blocks) + 1L]] <<- list(
+      name = paste0(owner, ".", parameter), term = term, parameter = parameter,
+      value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
+      lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
+      guessed = if (guessed) value$value else NA_real_, limited = limited, shape = dim(value$value)
+    )
+    positions <- count + seq_len(size)
+    count <<- count + size
+    if (is.null(dim(value$value))) positions else array(positions, dim(value$value))
+  }
+  # the argument `register` of kernel_spec(). owner: the term, and the class if each class has its own kernel
+  for_term <- function(label, owner = label) {
+    function(parameter, value, default, lower, upper, variance, learned, guessed, transform) {
+      shown <- paste0(owner, ".", parameter)
+      entry <- if (is.null(value) && !learned) {
+        list(value = default, learned = FALSE, prior = NULL)
+      } else {
+        as_parameter(value, shown, default, variance = variance, zero_ok = TRUE, what = "kernel")
+      }
+      add(owner, parameter, entry, lower, upper, transform, label, guessed, limited = variance)
+    }
+  }
+  list(add = add, for_term = for_term, table = function() expand_blocks(blocks), typed = typed)
+}
+
+#' Blocks -> a list of columns with an entry for each number: name, term and parameter (of its block), value,
+#' transform, learned, lower, upper, prior, guessed (the start where it is a guess, else NA); and `shape`, the
+#' dimensions
+#' of blocks that are arrays, by name
+#' @noRd
+expand_blocks <- function(blocks) {
+  sizes <- vapply(blocks, `[[`, 1L, "size")
+  once <- function(column) rep(vapply(blocks, `[[`, "", column), sizes)
+  each <- function(column, empty) c(empty, unlist(lapply(blocks, `[[`, column)))
+  names <- vapply(blocks, `[[`, "", "name")
+  arrays <- !vapply(blocks, function(block) is.null(block$shape), NA)
+  widen_ranges(list(
+    name = once("name"), term = once("term"), parameter = once("parameter"), value = each("value", numeric()),
+    transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
+    upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
+    guessed = rep(vapply(blocks, `[[`, 0, "guessed"), sizes),
+    limited = rep(vapply(blocks, `[[`, NA, "limited"), sizes),
+    shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])
+  ))
+}
+
+#' Which numbers of the table are parts of an array? Users see these elsewhere, for example as fit$inducing.
+#' @noRd
+in_array <- function(hyper) hyper$name %in% names(hyper$shape)
+
+# Does the transform of a number depend on the numbers before it, as for ordered numbers and correlations of a matrix?
+# Its range is then that of the transform's argument: the distance from the number before, or the partial correlation.
+is_relative <- function(hyper) fact(transform_facts(), hyper$transform, "relative")
+
+# Widens ranges so that starting values are well inside. A range reaches at least half way to the ends of the
+# transform's interval; if that has no upper end, a factor of ten from the start; if it has no ends, a distance of ten.
+widen_ranges <- function(hyper) {
+  x <- transform_arguments(hyper$transform, hyper$value)
+  for (transform in unique(hyper$transform[hyper$learned])) {
+    at <- which(hyper$learned & hyper$transform == transform)
+    low <- fact(transform_facts(), transform, "lower")
+    high <- fact(transform_facts(), transform, "upper")
+    around <- if (is.finite(high)) {
+      list((low + x[at]) / 2, (x[at] + high) / 2)
+    } else if (is.finite(low)) {
+      list(low + (x[at] - low) / 10, low + (x[at] - low) * 10)
+    } else {
+      list(x[at] - 10, x[at] + 10)
+    }
+    hyper$lower[at] <- pmin(hyper$lower[at], around[[1L]])
+    hyper$upper[at] <- pmax(hyper$upper[at], around[[2L]])
+  }
+  hyper
+}
+
+# Values must be inside the interval of their transform; fixed values may also be at its ends. arg: the argument that
+# they come from.
+check_values <- function(hyper, at, arg) {
+  argument <- transform_arguments(hyper$transform, hyper$value)
+  low <- fact(transform_facts(), hyper$transform, "lower")
+  high <- fact(transform_facts(), hyper$transform, "upper")
+  relative <- is_relative(hyper)
+  inside <- is.finite(hyper$value) & !is.na(argument) & argument > low & argument < high
+  at_end <- !hyper$learned & !relative & !is.na(argument) & argument >= low & argument <= high
+  bad <- intersect(at, which(!inside & !at_end & (!relative | !is.finite(hyper$value))))
+  if (length(bad)) {
+    bad <- bad[1L]
+    must <- if (is.finite(high[bad])) {
+      sprintf("between %g and %g", low[bad], high[bad])
+    } else {
+      paste0(if (is.finite(low[bad]) && !relative[bad]) "positive and ", "finite")
+    }
+    stop_galvi("argument", sprintf(
+      "`%s` must be %s, not %s (`%s`).", arg, must, format(hyper$value[bad]), hyper$name[bad]
+    ))
+  }
+  bad <- which(relative & !inside)[1L]
+  if (is.na(bad)) return(invisible())
+  # distances have no upper limit, partial correlations have one
+  stop_galvi("argument", if (is.finite(high[bad])) {
+    sprintf("`%s` must be a valid correlation matrix: `%s` = %s contradicts the correlations before it.", arg,
+      hyper$name[bad], format(hyper$value[bad]))
+  } else {
+    sprintf("`%s` must be increasing: `%s` (%s) is not below `%s` (%s).", arg, hyper$name[bad - 1L],
+      format(hyper$value[bad - 1L]), hyper$name[bad], format(hyper$value[bad]))
+  })
+}
+
+check_start <- function(start) {
+  if (is.list(start) && length(start) && all(lengths(start) == 1L)) start <- unlist(start)
+  if (!is.numeric(start) || is.null(names(start)) || !all(nzchar(names(start)))) {
+    stop_galvi("argument", sprintf(
+      "`start` must be a fit or numbers named like hyperparameters, as c(\"gp(x).variance\" = 2), not %s.",
+      describe(start)
+    ))
+  }
+  start
+}
+
+#' A starting value in the interval of its transform, or fixed() -> list(value, learned, prior)
+#' @noRd
+as_share <- function(x, arg, transform) {
+  if (is_value(x) && !is_fixed(x) && !is_learned(x)) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be a number or fixed(), not %s: it takes no prior.", arg, format(x)
+    ))
+  }
+  value <- if (is_value(x)) x$value else x
+  lower <- fact(transform_facts(), transform, "lower")
+  upper <- fact(transform_facts(), transform, "upper")
+  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < upper
+  if (!inside) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be a number between %g and %g, both excluded, not %s.", arg, lower, upper,
+      if (is_value(x)) format(x) else describe(x)
+    ))
+  }
+  list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL)
+}

@@ -1,0 +1,269 @@
+# What a user may give for a parameter: a starting value, a fixed value or a prior.
+
+#' Priors, fixed values and starting values of parameters
+#'
+#' These functions describe what is known about a parameter of a kernel, a family or a term, or about a fixed effect. In
+#' kernels, families and terms a number is a starting value, `fixed()` sets a value that is not estimated, and a prior
+#' makes the estimate a posterior mode (a penalised estimate). In the argument `prior` of [galvi()] the standard
+#' deviation of a fixed effect is fixed where it is a number, and `learn()` estimates it.
+#'
+#' | constructor | density |
+#' |:--|:--|
+#' | `normal(mean, sd)` | a coefficient is normal |
+#' | `log_normal(meanlog, sdlog)` | the logarithm of the parameter is normal |
+#' | `half_normal(sd)` | the parameter is the absolute value of a normal variable with mean 0 |
+#' | `pc(upper, prob)` | the standard deviation s = `sqrt(variance)` is exponential with P(s > `upper`) = `prob` |
+#' | `pc_range(lower, prob)` | `1 / range` is exponential with P(range < `lower`) = `prob` |
+#' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
+#' | `lkj(eta)` | the density of a correlation matrix R is proportional to `det(R)^(eta - 1)` |
+#'
+#' `log_normal()` and `half_normal()` describe a positive parameter on the scale on which it is reported: a variance is
+#' a variance, and in `prior = list(sd = )` a standard deviation is one. `pc()` (a penalised complexity prior) and `gamma_prior()` are for variances and standard deviations:
+#' `pc()` always describes the standard deviation and `gamma_prior()` the precision, whichever is reported.
+#' `pc_range()`, the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in
+#' [spde()] and for lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see
+#' [random-slopes].
+#'
+#' @section The argument `prior`:
+#' One list has the priors of coefficients and of hyperparameters:
+#'
+#' | entry of the list | of what |
+#' |:--|:--|
+#' | `x = normal(0, 1)` | the coefficient `x`, or all columns of the factor `x` |
+#' | `intercept =`, `default =` | the intercept; all other coefficients |
+#' | `sd = half_normal(1)` | the standard deviations of all groups, of `(1 \| g)`, `(1 + x \| g)` and `iid(g)` |
+#' | `cor = lkj(2)` | the correlations of all terms `(1 + x \| g)` |
+#' | `"(1 \| g)" = list(sd = half_normal(1))` | the standard deviation of one term |
+#' | `"(1 + x \| g)" = list(sd = list(x = pc(1)), cor = lkj(2))` | those of one term, by effect |
+#' | `"gp(x)" = list(lengthscale = log_normal(0, 1), sd = half_normal(3))` | hyperparameters of a term |
+#' | `sigma = half_normal(3)` | a parameter of the family: `sigma`, `scale`, `shape`, `size`, `precision`, `phi`, .. |
+#' | `zi = list(intercept = normal(0, 2), sd = half_normal(1))` | all of these for a second linear predictor |
+#'
+#' Names of hyperparameters are those of `fit$hyper`, of which `gp(x).lengthscale` is a name too; those in brackets,
+#' such as `lengthscale[x1]`, may be left to stand for all. Where the table has a variance, `sd` (and `sigma` of
+#' `gaussian()`) is its square root, and the prior is that of the square root. A number holds the parameter at this
+#' value, `learn()` sets its starting value. What is given for one term goes before what is given for all.
+#'
+#' Tables of `brms::set_prior()` and lists of rstanarm's `normal()`, `exponential()` and `lkj()` are translated where
+#' galvi has the prior; others are an error that shows the nearest one. Constructors of this page that are typed inside
+#' `prior =` are always those of galvi, whatever packages are attached.
+#'
+#' @details
+#' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
+#' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
+#' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
+#'
+#' @param mean Mean of the coefficient, a number.
+#' @param sd Standard deviation, positive. In `normal()` a number is fixed, and `Inf` is a flat prior (not in models
+#'   with a full [gp()]). `learn()` or a prior estimates one standard deviation for each variable (automatic relevance
+#'   determination); all columns of a factor share one. In `half_normal()` it is that of the normal variable.
+#' @param value The fixed value: a number, a numeric vector for parameters with several values, such as thresholds or
+#'   lengthscales with `ard = TRUE`, or a matrix for loadings.
+#' @param start The starting value, a positive number.
+#' @param meanlog,sdlog Mean and standard deviation of the logarithm of the parameter.
+#' @param upper A positive number that the standard deviation exceeds with probability `prob`.
+#' @param prob A probability above 0 and below 1.
+#' @param lower A positive number, in units of the coordinates: the range is smaller with probability `prob`.
+#' @param shape,rate Shape and rate of the gamma distribution of `1 / variance`, positive.
+#' @param eta A positive number: 1 is uniform over correlation matrices, larger values prefer weak correlations.
+#' @return A list of class `galvi_value`, for use in kernels, families, terms and `prior`.
+#' @section Errors:
+#' `galvi_error_prior` for invalid arguments. A prior that is not suitable for a parameter is an error of the kernel,
+#' family or term that it is given to.
+#' @references
+#' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
+#' onion method. *Journal of Multivariate Analysis* 100, 1989-2001 (`lkj`).
+#'
+#' Simpson, D., Rue, H., Riebler, A., Martins, T. G. and Sorbye, S. H. (2017). Penalising model component complexity: a
+#' principled, practical approach to constructing priors. *Statistical Science* 32, 1-28 (`pc`).
+#'
+#' Fuglstad, G.-A., Simpson, D., Lindgren, F. and Rue, H. (2019). Constructing priors that penalize the complexity of
+#' Gaussian random fields. *Journal of the American Statistical Association* 114, 445-452 (`pc_range`).
+#' @family kernels and priors
+#' @examples
+#' # shrinkage priors for slopes, a wider prior for the intercept
+#' fit <- galvi(mpg ~ wt + hp + qsec, data = mtcars,
+#'              prior = list(intercept = normal(20, 20), default = normal(0, sd = learn(1))))
+#' fit$prior
+#' fit$hyper
+#'
+#' # a random intercept whose standard deviation exceeds 100 with probability 0.01
+#' galvi(Reaction ~ Days + iid(Subject, variance = pc(100, 0.01)), data = sleepstudy)
+#'
+#' # a fixed lengthscale, and a prior of the noise variance
+#' galvi(dist ~ gp(speed, kernel = se(lengthscale = fixed(10))), data = cars,
+#'       family = galvi_family("gaussian", variance = log_normal(log(200), 1)))
+#' @name priors
+NULL
+
+new_value <- function(type, ...) {
+  structure(list(type = type, ...), class = c(paste0("galvi_", type), "galvi_value"))
+}
+
+#' @rdname priors
+#' @export
+normal <- function(mean = 0, sd = 1) {
+  if (!is_value(sd)) check_number(sd, "sd", 0, open_lower = TRUE, infinite = TRUE, what = "prior")
+  if (is_normal(sd)) {
+    stop_galvi("prior", "`sd` must be a positive number, learn() or a prior of such numbers, not normal().")
+  }
+  mean <- check_number(mean, "mean", what = "prior")
+  most <- 1e100 # squares of larger numbers are no numbers
+  if (abs(mean) > most) stop_galvi("prior", sprintf("`mean` must lie between -1e100 and 1e100, not %s.", format(mean)))
+  if (is.numeric(sd) && (is.finite(sd) && sd > most || sd < 1 / most)) {
+    stop_galvi("prior", sprintf(
+      "`sd` must lie between 1e-100 and 1e100, or be Inf for a flat prior, not %s.", format(sd)
+    ))
+  }
+  new_value("normal", mean = mean, sd = sd)
+}
+
+#' @rdname priors
+#' @export
+learn <- function(start = 1) {
+  new_value("learn", value = check_number(start, "start", 0, open_lower = TRUE, what = "prior"))
+}
+
+#' @rdname priors
+#' @export
+fixed <- function(value) {
+  if (missing(value)) stop_galvi("prior", "fixed() needs a value, as in fixed(2).")
+  if (!is.numeric(value) || !length(value) || anyNA(value) || any(!is.finite(value))) {
+    stop_galvi("prior", sprintf("`value` of fixed() must be finite numbers, not %s.", describe(value)))
+  }
+  new_value("fixed", value = if (is.matrix(value)) value + 0 else as.numeric(value))
+}
+
+#' @rdname priors
+#' @export
+log_normal <- function(meanlog = 0, sdlog = 1) {
+  new_value("log_normal",
+    meanlog = check_number(meanlog, "meanlog", what = "prior"),
+    sdlog = check_number(sdlog, "sdlog", 0, open_lower = TRUE, what = "prior")
+  )
+}
+
+#' @rdname priors
+#' @export
+half_normal <- function(sd = 1) {
+  new_value("half_normal", sd = check_number(sd, "sd", 0, open_lower = TRUE, what = "prior"))
+}
+
+#' @rdname priors
+#' @export
+pc <- function(upper, prob = 0.01) {
+  prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
+  if (prob == 1) stop_galvi("prior", "`prob` must be a probability above 0 and below 1, not 1.")
+  if (missing(upper)) stop_galvi("prior", "pc() needs `upper`: pc(1, 0.01) says P(sd > 1) = 0.01.")
+  new_value("pc", upper = check_number(upper, "upper", 0, open_lower = TRUE, what = "prior"), prob = prob)
+}
+
+#' @rdname priors
+#' @export
+pc_range <- function(lower, prob = 0.05) {
+  prob <- check_number(prob, "prob", 0, 1, open_lower = TRUE, what = "prior")
+  if (prob == 1) stop_galvi("prior", "`prob` must be a probability above 0 and below 1, not 1.")
+  if (missing(lower)) {
+    stop_galvi("prior", "pc_range() needs `lower`: pc_range(10, 0.05) says P(range < 10) = 0.05.")
+  }
+  new_value("pc_range", lower = check_number(lower, "lower", 0, open_lower = TRUE, what = "prior"), prob = prob)
+}
+
+#' @rdname priors
+#' @export
+gamma_prior <- function(shape = 1, rate = 0.01) {
+  new_value("gamma_prior",
+    shape = check_number(shape, "shape", 0, open_lower = TRUE, what = "prior"),
+    rate = check_number(rate, "rate", 0, open_lower = TRUE, what = "prior")
+  )
+}
+
+#' @rdname priors
+#' @export
+lkj <- function(eta = 2) {
+  new_value("lkj", eta = check_number(eta, "eta", 0, open_lower = TRUE, what = "prior"))
+}
+
+is_value <- function(x) inherits(x, "galvi_value")
+
+is_fixed <- function(x) inherits(x, "galvi_fixed")
+
+is_learned <- function(x) inherits(x, "galvi_learn")
+
+is_normal <- function(x) inherits(x, "galvi_normal")
+
+# Names of the prior constructors.
+prior_names <- function() hyper_prior_facts()$type
+
+#' @export
+format.galvi_value <- function(x, digits = NULL, ...) {
+  refuse_dots(list(...), format.galvi_value, "format()")
+  fields <- unclass(x)[-1L]
+  values <- vapply(fields, function(f) {
+    if (is_value(f)) format(f, digits) else paste(format(f, trim = TRUE, digits = digits), collapse = ", ")
+  }, "")
+  sprintf("%s(%s)", x$type, paste(values, collapse = ", "))
+}
+
+#' @export
+print.galvi_value <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_value)
+  cat(format(x, digits), "\n", sep = "")
+  invisible(x)
+}
+
+#' What the user gave for one positive parameter -> list(value, learned, prior)
+#'
+#' NULL means `default`. A number is a starting value or, with `number = "hold"`, a fixed value. Some priors are for
+#' variances (`variance`) or standard deviations (`sd`) alone.
+#' @noRd
+as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lower = 0, zero_ok = FALSE,
+                         variance = TRUE, sd = FALSE, infinite = FALSE, what = "prior") {
+  number <- match.arg(number)
+  if (is.null(x)) {
+    if (is.null(default)) stop_galvi(what, sprintf("`%s` has no default: give a number or fixed().", arg))
+    x <- default
+  }
+  if (!is_value(x)) {
+    value <- check_number(x, arg, lower, open_lower = TRUE, infinite = infinite, what = what)
+    return(list(value = value, learned = number == "start", prior = NULL))
+  }
+  if (is_fixed(x)) {
+    if (length(x$value) != 1L || x$value < lower || (x$value == lower && !zero_ok)) {
+      stop_galvi(what, sprintf(
+        "`%s` must be %s, not %s.", arg,
+        if (zero_ok) "a number that is not negative" else "a positive number", format(x)
+      ))
+    }
+    return(list(value = x$value, learned = FALSE, prior = NULL))
+  }
+  if (is_learned(x)) return(list(value = x$value, learned = TRUE, prior = NULL))
+  if (is_normal(x)) {
+    stop_galvi(what, sprintf(
+      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal()%s.", arg,
+      if (x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) sprintf(", here half_normal(%s)", format(x$sd)) else ""
+    ))
+  }
+  of <- fact(hyper_prior_facts(), x$type, "of")
+  if (of == "correlation") {
+    stop_galvi(what, sprintf(
+      "`%s` is positive, and %s() is a prior of correlations: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  if ((variance || sd) && of == "range") {
+    stop_galvi(what, sprintf(
+      "`%s` is not a range, and %s() is a prior of ranges: use pc(), half_normal() or log_normal().", arg, x$type
+    ))
+  }
+  if (!variance && !sd && of == "variance") {
+    stop_galvi(what, sprintf(
+      "`%s` is not a variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+    ))
+  }
+  prior <- c(unclass(x), if (sd) list(quantity = "sd"))
+  list(value = prior_centre(prior), learned = TRUE, prior = prior)
+}
+
+is_rstanarm_prior <- function(x) {
+  is.list(x) && !is.object(x) && is.character(x$dist) && length(x$dist) == 1L
+}

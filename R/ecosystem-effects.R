@@ -1,0 +1,304 @@
+# Packages emmeans and effects: means of the linear predictor over a grid of predictors. Groups are left out, which
+# makes these means those of the population; other terms, gp() and fields, are at the values of the grid.
+
+#' Posterior of a predictor at rows where groups have no effect
+#'
+#' With beta the fixed effects and g_u what other terms add at each of the U different places among the rows, eta =
+#' X (beta, g). The posterior of beta and g follows from that of eta at rows that are made for it: e_k beta + g_1
+#' and 0 beta + g_u.
+#' @param view A fit with one predictor.
+#' @param frame A model frame.
+#' @return list(X: n x (q + U), mean, V), U = 0 if there are no such terms.
+#' @noRd
+population_posterior <- function(view, frame) {
+  specs <- view$design$specs
+  fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
+  smooth <- !fixed & !term_can(specs, "grouped")
+  rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
+  W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame) else matrix(0, nrow(frame), 0L)
+  colnames(W) <- rownames(vcov.galvi(view))
+  beta <- fixed_coefficients(view)
+  if (!any(smooth)) return(list(X = W, mean = beta$mean[, 1L], V = vcov.galvi(view)))
+  by <- lapply(specs[smooth], function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  place <- do.call(paste, unname(lapply(frame[c(input_names(specs[smooth]), unlist(by))], as_key)))
+  first <- which(!duplicated(place))
+  q <- ncol(W)
+  u <- length(first)
+  made <- subset_rows(rows, c(rep(first[1L], q), first))
+  if (q > 0L) {
+    coding <- or_else(specs[[which(fixed)]]$coding, as_they_are(q))
+    made[[which(fixed)]]$W <- rbind(coding$A, matrix(0, u, q))
+  }
+  eta <- latent_at(view, list(made), q + u, covariance = TRUE)
+  T <- diag(q + u)
+  T[seq_len(q), q + 1L] <- -1
+  names <- c(colnames(W), sprintf("other terms at %d", seq_len(u)))
+  V <- T %*% eta$covariance[[1L]] %*% t(T)
+  at <- outer(match(place, place[first]), seq_len(u), `==`) + 0
+  list(
+    X = `colnames<-`(cbind(W, at), names), mean = stats::setNames(drop(T %*% eta$mean[, 1L]), names),
+    V = `dimnames<-`((V + t(V)) / 2, list(names, names))
+  )
+}
+
+as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else format(x, digits = 15L)
+
+#' No node of the groups' fields
+#' @noRd
+without_groups <- function(rows, specs) {
+  n <- NROW(rows[[1L]][[1L]])
+  for (t in which(term_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
+  rows
+}
+
+#' A model frame whose variables are computed from a grid where that has what they are made of, else typical
+#' @noRd
+grid_frame <- function(view, grid) {
+  frame <- typical_frame(view, nrow(grid))
+  terms <- view$design$frame_terms
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
+  for (j in seq_along(variables)[-1L]) {
+    used <- all.vars(computed[[j]])
+    # others are constants, such as knots
+    constants <- setdiff(used, names(grid))
+    if (!any(used %in% names(grid)) || !all(vapply(constants, exists, NA, envir = environment(terms)))) next
+    frame[[variable_name(variables[[j]])]] <- eval(computed[[j]], grid, environment(terms))
+  }
+  frame
+}
+
+# Which of two predictors; what has several classes is not for these packages.
+predictor_for <- function(fit, dpar, what) {
+  predictor <- or_else(check_dpar(fit, dpar), 1L)
+  if (n_latents(fit) == 1L || is_distributional(fit)) return(predictor_view(fit, predictor))
+  stop_galvi("argument", sprintf(paste(
+    "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"prob\") or",
+    "marginaleffects::avg_predictions()."
+  ), what, n_latents(fit)))
+}
+
+# ---- emmeans ----
+
+# A message in place of data stops emmeans() with it.
+#' @exportS3Method emmeans::recover_data
+recover_data.galvi <- function(object, dpar = NULL, data = NULL, params = "pi", ...) {
+  tryCatch(grid_data(object, dpar, data, params, ...), galvi_error = conditionMessage)
+}
+
+grid_data <- function(fit, dpar, data, params, ...) {
+  if ("mode" %in% ...names()) {
+    stop_galvi("argument", paste(
+      "emmeans() has no `mode` for fits of galvi(): it is on the scale of the linear predictor. For probabilities of",
+      "classes use marginaleffects::avg_predictions()."
+    ))
+  }
+  terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
+  if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
+  emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
+}
+
+#' The terms of a predictor's fixed effects, of the inputs of its other terms (but for groups) and of its offsets, from
+#' which emmeans() reads what is a factor and what interacts
+#' @noRd
+grid_terms <- function(view) {
+  specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
+  inputs <- lapply(specs[!term_can(specs, "grouped")], function(spec) {
+    Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
+  })
+  parts <- c(stats::formula(view$design$terms)[[2L]], inputs, if (of_response(view)) offset_calls(view))
+  right <- Reduce(function(a, b) call("+", a, b), parts)
+  terms <- stats::terms(stats::as.formula(call("~", right), environment(view$formula)))
+  # bases of splines and polynomials are those of the fit
+  known <- view$design$frame_terms
+  used <- as.list(attr(terms, "variables"))[-1L]
+  at <- match(vapply(used, variable_name, ""), vapply(as.list(attr(known, "variables"))[-1L], variable_name, ""))
+  computed <- as.list(or_else(attr(known, "predvars"), attr(known, "variables")))[-1L]
+  structure(terms, predvars = as.call(c(quote(list), computed[at])))
+}
+
+# Does a view show the predictor of the response?
+of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
+
+#' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
+#' where the call finds them
+#' @noRd
+original_data <- function(fit, variables) {
+  if (all(variables %in% names(fit$data))) return(fit$data[variables])
+  data <- tryCatch(eval(fit$call$data, environment(fit$formula)), error = function(e) NULL)
+  rows <- match(row.names(fit$data), row.names(data))
+  if (is.data.frame(data) && all(variables %in% names(data)) && !anyNA(rows)) {
+    return(data[rows, variables, drop = FALSE])
+  }
+  stop_galvi("data", sprintf(
+    "The data of the fit, with %s, are not found where its formula was written: give them as `data`.",
+    quote_names(setdiff(variables, names(fit$data)))
+  ))
+}
+
+#' @exportS3Method emmeans::emm_basis
+emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL, ...) {
+  view <- predictor_for(object, dpar, "emmeans()")
+  basis <- population_posterior(view, grid_frame(view, grid))
+  V <- basis$V
+  if (!is.null(vcov.)) {
+    V <- if (is.function(vcov.)) vcov.(object) else vcov.
+    if (!identical(dim(V), dim(basis$V))) {
+      stop_galvi("argument", sprintf(
+        "`vcov.` must be a %d x %d matrix here, not %s.", nrow(basis$V), ncol(basis$V), describe(V)
+      ))
+    }
+  }
+  link <- view$family$link
+  misc <- if (link == "identity" || is_volatility(object)) list() else {
+    label <- if (of_response(view) && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    list(tran = link, inv.lbl = label)
+  }
+  if (is_censored(object)) misc$postGridHook <- without_surv
+  list(
+    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
+    dfargs = list(), misc = misc
+  )
+}
+
+# emmeans() takes Surv() on the left side for a transformation of the response, beside the link or instead of it.
+without_surv <- function(object, ...) {
+  object@misc$tran2 <- NULL
+  if (identical(object@misc$tran, "Surv")) object@misc[c("tran", "inv.lbl")] <- NULL
+  object
+}
+
+# ---- effects ----
+
+# effects::Effect() fits a glm() of the fixed effects and puts our posterior in: a family that takes any response
+# of ours, and the mean of all other terms in the intercept, as effects of other predictors are averaged too.
+#' @exportS3Method effects::effSources
+effSources.galvi <- function(mod) {
+  view <- predictor_for(mod, NULL, "Effect()")
+  y <- mod$model$y
+  twin <- switch(
+    view$family$link,
+    identity = stats::gaussian(), log = stats::poisson(), stats::binomial(view$family$link)
+  )
+  if (has_classes(mod) || is_censored(mod) || is_volatility(mod)) {
+    stop_galvi("argument", sprintf(
+      "Effect() needs a response that glm() can read; this fit's family is %s. Use plot(fit, \"effects\").",
+      family_label(mod)
+    ))
+  }
+  if (view$family$link == "log" && any(y != round(y))) twin <- stats::quasi(link = "log", variance = "mu")
+  if (twin$family == "binomial" && any(y != round(y))) twin <- stats::quasibinomial(view$family$link)
+  posterior <- averaged_effects(view)
+  # of the argument `offset` too, all offsets are one column
+  formula <- stats::as.formula(
+    call("~", mod$design$formula[[2L]], stats::formula(mod$design$terms)[[2L]]), environment(mod$design$terms)
+  )
+  data <- original_data(mod, all.vars(formula))
+  data$.offset. <- view$model$offset[, 1L]
+  list(
+    type = "glm", call = call("galvi", formula = formula, data = data, offset = quote(.offset.)), formula = formula,
+    family = twin, coefficients = posterior$mean, vcov = posterior$V
+  )
+}
+
+#' Fixed effects with the intercept at the mean of the other terms over the observations
+#' @noRd
+averaged_effects <- function(view) {
+  rows <- spread_rows(nrow(view$data), relevance_rows)
+  all <- population_posterior(view, view$data[rows, , drop = FALSE])
+  q <- nrow(vcov.galvi(view))
+  own <- seq_len(q)
+  others <- setdiff(seq_along(all$mean), own)
+  if (!length(others)) return(all)
+  intercept <- match("(Intercept)", names(all$mean))
+  if (is.na(intercept)) {
+    stop_galvi("argument", "Effect() of a fit with gp() or fields needs an intercept in the formula.")
+  }
+  T <- diag(length(all$mean))[own, , drop = FALSE]
+  T[intercept, others] <- colMeans(all$X[, others, drop = FALSE])
+  names <- names(all$mean)[own]
+  list(
+    mean = stats::setNames(drop(T %*% all$mean), names),
+    V = `dimnames<-`(T %*% all$V %*% t(T), list(names, names))
+  )
+}
+
+# Package marginaleffects: predictions, comparisons and slopes from joint posterior draws of E[y | eta], so that all
+# terms are as uncertain as they are. hypotheses() is about coefficients and uses their Gaussian posterior.
+
+# Rows that are compared have to be drawn together, since eta is drawn anew in each call. The package stacks them for
+# models of class `bart`, whose draws are made by predict() too; without that class there are no intervals.
+#' @exportS3Method marginaleffects::sanitize_model_specific
+sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
+  if (!identical(calling_function, "hypotheses")) return(structure(model, class = c("galvi", "bart")))
+  # a class that the package does not know is let in by its option
+  options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "galvi"))
+  model
+}
+
+#' @exportS3Method marginaleffects::get_predict
+get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
+                              re_formula = NULL, ...) {
+  type <- check_choice(type, c("response", "link"), "type")
+  kept <- kept_effects(model$design, re_formula)
+  newdata <- as.data.frame(newdata)
+  # rows with missing values are NA
+  target <- new_target(model, newdata, kept = kept)
+  draws <- expected_draws(model, target, type, check_whole(ndraws, "ndraws"))
+  n <- nrow(newdata)
+  rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(n)
+  groups <- colnames(draws[[1L]])
+  values <- vapply(draws, as.vector, numeric(length(draws[[1L]])))
+  values <- matrix(values, ncol = length(draws))
+  # the package's own word for a single group
+  if (!length(groups)) groups <- "main_marginaleffect"
+  out <- data.frame(
+    rowid = rep(rowid, times = length(groups)), group = factor(rep(groups, each = n), groups),
+    estimate = rowMeans(values)
+  )
+  out <- getExportedValue("data.table", "as.data.table")(out)
+  attr(out, "posterior_draws") <- values
+  out
+}
+
+#' Joint draws of eta, or of E[y | eta] or P(class | eta): a list of N* x K or N* x classes matrices, without
+#' column names where there is one
+#' @noRd
+expected_draws <- function(fit, target, type, ndraws) {
+  first <- is_distributional(fit)
+  names <- if (type != "link") {
+    if (has_classes(fit)) response_levels(fit)
+  } else if (!first) {
+    latent_names(fit)
+  }
+  draws <- over_draws(fit, target, ndraws, function(fit, target, eta) {
+    if (type == "link") return(if (first) eta[, 1L] else eta)
+    given <- list(mean = eta, variance = 0 * eta)
+    if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
+  }, names)
+  lapply(seq_len(ndraws), function(i) {
+    if (!length(names)) return(cbind(unname(draws[i, ])))
+    matrix(draws[i, , ], ncol = length(names), dimnames = list(NULL, names))
+  })
+}
+
+#' @exportS3Method marginaleffects::get_coef
+get_coef.galvi <- function(model, ...) {
+  or_else(attr(model, "changed_coefficients"),
+    stats::setNames(coefficient_means(model), rownames(vcov.galvi(model))))
+}
+
+#' @exportS3Method marginaleffects::set_coef
+set_coef.galvi <- function(model, coefs, ...) structure(model, changed_coefficients = coefs)
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.galvi <- function(model, vcov = NULL, ...) {
+  if (inherits(model, "bart")) {
+    if (is.null(vcov) || is.logical(vcov)) return(NULL)
+    stop_galvi("argument", paste(
+      "`vcov` must be TRUE or FALSE for fits of galvi(): intervals are those of posterior draws. hypotheses() takes a",
+      "matrix."
+    ))
+  }
+  if (is.matrix(vcov)) vcov else vcov.galvi(model)
+}

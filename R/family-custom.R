@@ -1,0 +1,266 @@
+# Families whose log density is an R function, which the core calls for many rows at once through
+# density_callbacks(); src/likelihood/custom.h says what else is made of it.
+
+#' Families from R functions
+#'
+#' Makes a family for [galvi()] from an R function that returns the log density of a response given the linear predictor
+#' eta. Such a family works with every prior; its parameters are estimated, and predictions and plots are available.
+#'
+#' The functions are called with vectors of equal length, sometimes of thousands of elements, and with each parameter as
+#' one number. They must be vectorised, smooth in eta and finite for every eta: with a wide prior eta may be far from
+#' 0, so write `plogis(eta, log.p = TRUE)`, not `log(plogis(eta))`. They are called from the main thread only.
+#'
+#' `custom_family()` tests them first. Results must have the right length and no NaN, be the same for one element as for
+#' many, `derivatives` must agree with finite differences of `log_density`, and the density must integrate (or sum) to
+#' one over `support`.
+#'
+#' Expectations are computed by quadrature, and predictions by integrals or sums over `support`. `deviance()` and the
+#' expectations that are bounds are not available. The fit keeps the functions, so it can be saved by [saveRDS()] and
+#' used in a new session, provided that they do not refer to other objects of your workspace: pass numbers as
+#' `parameters`, with [fixed()] if they are not to be estimated.
+#'
+#' @param name Name of the family for printing, which must differ from the families of galvi.
+#' @param log_density `function(y, eta, <parameters>)` that returns the log density (for whole numbers the log
+#'   probability), including its constant; `-Inf` where y is impossible.
+#' @param derivatives NULL for finite differences, or `function(y, eta, <parameters>)` that returns a list of two
+#'   vectors, the first and second derivative of `log_density` with respect to eta. They make fits faster and more
+#'   accurate.
+#' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It describes how eta
+#'   relates to the mean of the response, for default priors, offsets and partial residuals; it does not change
+#'   `log_density`. A named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`:
+#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1).
+#' @param parameters Named list or vector with the other arguments of `log_density`: numbers as starting values,
+#'   [fixed()], or, for positive parameters, priors such as [log_normal()].
+#' @param support Possible responses: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"` (whole numbers from
+#'   0), two numbers `c(low, high)` for all numbers between them, or consecutive integers such as `0:10`.
+#' @param simulate NULL to draw by inverting the distribution function, or `function(eta, <parameters>)` that returns a
+#'   random response for each eta.
+#' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
+#'   it certifies that the bound is at its maximum.
+#' @return An object of class `galvi_family`, see [galvi_family()].
+#' @section Errors:
+#' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
+#' `galvi_error_family` for other invalid arguments.
+#' @seealso `vignette("extending", package = "galvi")`.
+#' @family extending
+#' @examples
+#' # errors that are skewed to the right: the Gumbel distribution
+#' gumbel <- custom_family("gumbel",
+#'   log_density = function(y, eta, scale) {
+#'     z <- (y - eta) / scale
+#'     -z - exp(-z) - log(scale)
+#'   },
+#'   parameters = list(scale = 10), log_concave = TRUE
+#' )
+#' fit <- galvi(dist ~ speed, data = cars, family = gumbel)
+#' fit
+#' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
+#' @export
+custom_family <- function(name, log_density, derivatives = NULL, links = "identity", parameters = list(),
+                          support = "real", simulate = NULL, log_concave = FALSE) {
+  name <- check_custom_name(name)
+  parameters <- as.list(parameters)
+  check_callback(log_density, "log_density", c("y", "eta"), parameters)
+  if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", "eta"), parameters)
+  if (!is.null(simulate)) check_callback(simulate, "simulate", "eta", parameters)
+  links <- check_custom_links(links, names(parameters))
+  family <- new_family(name, links[["eta"]])
+  family$custom <- list(
+    log_density = log_density, derivatives = derivatives, simulate = simulate,
+    transforms = links[names(parameters)], support = check_support(support),
+    log_concave = check_flag(log_concave, "log_concave", what = "family")
+  )
+  family <- set_parameters(family, parameters)
+  check_custom_density(family)
+  family
+}
+
+is_custom <- function(family) !is.null(family$custom)
+
+# The family's entry, as those of family_types().
+custom_type <- function(family) {
+  custom <- family$custom
+  list(
+    links = stats::setNames("custom", family$link), response = custom_response,
+    parameters = lapply(custom$transforms, custom_parameter), location = "location",
+    constants = function(levels, family) {
+      list(
+        low = custom$support$low, high = custom$support$high, discrete = as.numeric(custom$support$discrete),
+        log_concave = as.numeric(custom$log_concave)
+      )
+    },
+    functions = function(y) {
+      c(
+        list(name = family$family, parameters = names(custom$transforms), reference = spread_values(y)),
+        custom[c("log_density", "derivatives")]
+      )
+    }
+  )
+}
+
+# As a row of likelihood_facts().
+custom_facts <- function(family) {
+  data.frame(
+    type = "custom", log_concave = family$custom$log_concave, conjugate = FALSE, closed_form = FALSE,
+    discrete = family$custom$support$discrete, separable = TRUE, divides_dispersion = FALSE, latents = 1L,
+    classes = 0L
+  )
+}
+
+# At most 12 of the observed values, from the lowest to the highest.
+spread_values <- function(y) {
+  values <- sort(unique(y))
+  values[unique(round(seq(1, length(values), length.out = min(12L, length(values)))))]
+}
+
+custom_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  support <- family$custom$support
+  check_response(y, y >= support$low & y <= support$high, name, sprintf(
+    "must lie between %s and %s for %s", format(support$low), format(support$high), the_family(family)
+  ))
+  if (!support$discrete) return(list(y = y))
+  check_response(y, is_whole(y), name, sprintf("must be whole numbers for %s", the_family(family)))
+  list(y = round(y))
+}
+
+# ---- parameters ----
+
+custom_parameter <- function(transform) {
+  list(transform = transform, default = NULL, check = check_custom_parameter, add = add_custom_parameter)
+}
+
+check_custom_parameter <- function(parameter, value, name) {
+  low <- fact(transform_facts(), parameter$transform, "lower")
+  high <- fact(transform_facts(), parameter$transform, "upper")
+  if (is_value(value) && !is_fixed(value) && !is_learned(value) && parameter$transform != "log") {
+    stop_galvi("family", sprintf("`%s` has link \"%s\" and takes a number or fixed(), not a prior.", name,
+      parameter$transform))
+  }
+  start <- as_parameter(value, name, lower = low, what = "family")
+  if (start$value < high) return(start)
+  stop_galvi("family", sprintf("`%s` must lie between %g and %g, not %s.", name, low, high, format(start$value)))
+}
+
+add_custom_parameter <- function(parameter, name, family, response, registry, held) {
+  value <- check_custom_parameter(parameter, family$parameters[[name]], name)
+  range <- switch(parameter$transform,
+    log = value$value * c(1e-3, 1e3), logit = c(1e-6, 1 - 1e-6),
+    identity = value$value + c(-100, 100) * max(1, abs(value$value))
+  )
+  registry$add(
+    family$family, name, value, range[1L], range[2L], parameter$transform, family = character()
+  )
+}
+
+# ---- calls ----
+
+# What the core calls: function(y, eta, parameters) with checked results.
+density_callbacks <- function(functions) {
+  owner <- sprintf("custom family \"%s\"", functions$name)
+  call <- function(what, y, eta, p) {
+    call_user(functions[[what]], c(list(y, eta), named_parameters(p, functions)), what, owner)
+  }
+  log_density <- function(y, eta, p) check_length(call("log_density", y, eta, p), y, owner)
+  c(
+    list(
+      log_density = log_density,
+      check = function(y, eta, p) {
+        l <- check_log_density(log_density(y, eta, p), y, eta, p, functions, owner)
+        if (!is.null(functions$derivatives)) {
+          check_finite(call("derivatives", y, eta, p), y, eta, p, functions, owner)
+        }
+        l
+      },
+      owner = owner, parameters = functions$parameters, reference = as.numeric(functions$reference)
+    ),
+    if (!is.null(functions$derivatives)) {
+      list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, owner))
+    }
+  )
+}
+
+named_parameters <- function(p, functions) stats::setNames(as.list(p), functions$parameters)
+
+check_length <- function(l, y, owner) {
+  if (is.numeric(l) && length(l) == length(y)) return(as.numeric(l))
+  stop_galvi("callback", sprintf(
+    "`log_density` of the %s must return a number for each y and eta (%d here), not %s.", owner, length(y),
+    describe(l)
+  ))
+}
+
+check_log_density <- function(l, y, eta, p, functions, owner) {
+  if (anyNA(l) || any(l == Inf)) {
+    bad <- which(is.na(l) | l == Inf)[1L]
+    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
+    stop_galvi("callback", sprintf(
+      "`log_density` of the %s is %s at %s: it must be a number, or -Inf where the response is impossible.",
+      owner, format(l[bad]), paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+    ))
+  }
+  l
+}
+
+check_derivatives <- function(d, y, owner) {
+  right <- is.list(d) && length(d) == 2L && all(vapply(d, is.numeric, NA)) && all(lengths(d) == length(y))
+  if (!right) {
+    stop_galvi("callback", sprintf(
+      "`derivatives` of the %s must return a list of two vectors with a number for each y and eta (%d here), not %s.",
+      owner, length(y), if (is.list(d)) sprintf("a list of %s", paste(lengths(d), collapse = ", ")) else describe(d)
+    ))
+  }
+  cbind(as.numeric(d[[1L]]), as.numeric(d[[2L]]))
+}
+
+# Where log_density() is a number its derivatives must be.
+check_finite <- function(d, y, eta, p, functions, owner) {
+  check_derivatives(d, y, owner)
+  for (k in 1:2) {
+    bad <- which(!is.finite(d[[k]]))[1L]
+    if (is.na(bad)) next
+    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
+    stop_galvi("callback", sprintf(
+      "`derivatives` of the %s: the %s is %s at %s, where `log_density` is a number. It must be one, too.",
+      owner, c("first", "second")[k], format(d[[k]][bad]),
+      paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+    ))
+  }
+}
+
+# Warnings of the user's log_density at the fitted values. Those of searches, which go further out, are dropped.
+warn_of_density <- function(fit) {
+  functions <- fit$model$likelihood$functions
+  if (is.null(functions)) return()
+  p <- lapply(stats::setNames(nm = functions$parameters), family_parameter, fit = fit)
+  told <- character()
+  withCallingHandlers(
+    try(do.call(functions$log_density, c(list(fit$model$y, as.vector(fit$posterior$mean)), p)), silent = TRUE),
+    warning = function(w) {
+      told <<- union(told, conditionMessage(w))
+      invokeRestart("muffleWarning")
+    }
+  )
+  if (!length(told)) return()
+  warn_galvi("callback", sprintf(
+    "`log_density` of the custom family \"%s\" warns at the fitted values: %s", functions$name,
+    paste(told, collapse = "; ")
+  ), fit$call)
+}
+
+# Responses drawn by the user's function; NULL without one.
+custom_draws <- function(fit, eta) {
+  simulate <- fit$family$custom$simulate
+  if (is.null(simulate)) return(NULL)
+  names <- names(fit$family$custom$transforms)
+  p <- stats::setNames(lapply(names, family_parameter, fit = fit), names)
+  owner <- sprintf("custom family \"%s\"", fit$family$family)
+  y <- call_user(simulate, c(list(eta), p), "simulate", owner)
+  if (!is.numeric(y) || length(y) != length(eta) || anyNA(y)) {
+    stop_galvi("callback", sprintf(
+      "`simulate` of the %s must return a number for each eta (%d here), not %s.", owner, length(eta),
+      if (anyNA(y)) "NA" else describe(y)
+    ))
+  }
+  as.numeric(y)
+}

@@ -1,0 +1,316 @@
+# What the data of a fit do not determine, or what its priors decide: said when the fit is made, beside the coefficients
+# and by check_fit(). A note is list(what, coefficients, text); `said` tells whether the fit's messages have it too.
+
+#' The notes of a fit; an empty list where there is nothing to say
+#' @noRd
+find_notes <- function(fit) {
+  views <- if (is_distributional(fit)) lapply(seq_len(2L), function(k) predictor_view(fit, k)) else list(fit)
+  dependent <- unlist(lapply(views, dependent_columns), recursive = FALSE)
+  weight <- prior_weight(fit)
+  # one note for each coefficient
+  told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
+  weight <- lapply(weight, `[`, !told)
+  c(
+    dependent, prior_notes(fit, weight),
+    unlist(lapply(c(fit$design$specs, fit$design$second$specs), group_notes, fit = fit), recursive = FALSE)
+  )
+}
+
+new_note <- function(what, text, coefficients = character(), said = TRUE) {
+  list(list(what = what, coefficients = coefficients, text = text, said = said))
+}
+
+say_notes <- function(fit) {
+  for (note in fit$notes) if (note$said) inform_galvi(note$what, note$text)
+}
+
+# ---- columns that depend on each other ----
+
+#' @param view A fit with one predictor.
+#' @noRd
+dependent_columns <- function(view) {
+  spec <- fixed_spec(view$design$specs)
+  tied <- spec$coding$tied
+  if (!any(tied)) return(NULL)
+  W <- printed_columns(spec, view$data)
+  prefix <- effect_prefix(view$parameter)
+  if (ncol(W) > nrow(W)) {
+    return(new_note("dependent", sprintf(paste(
+      "There are %d columns of fixed effects and %d rows, which do not determine them: the default prior decides how",
+      "an effect is divided among columns. A prior that shrinks, prior = normal(0, 1) or normal(0, learn(1)), is what",
+      "such data need."
+    ), ncol(W), nrow(W)), coefficient_rows(view, paste0(prefix, spec$columns))))
+  }
+  # those that lm() leaves out
+  decomposed <- qr(W, tol = 1e-7)
+  aliased <- spec$columns[decomposed$pivot[-seq_len(decomposed$rank)]]
+  if (!length(aliased)) aliased <- spec$columns[tied]
+  new_note("dependent", sprintf(paste(
+    "%s %s on other columns (lm() gives NA for %s): the data determine sums of effects only, and the default prior how",
+    "they are divided. Leave %s out, or type priors."
+  ), quote_names(aliased), if (length(aliased) > 1L) "depend" else "depends",
+  if (length(aliased) > 1L) "them" else "it", if (length(aliased) > 1L) "them" else "it"),
+  coefficient_rows(view, paste0(prefix, spec$columns[tied])))
+}
+
+#' Names in the order of vcov(), for columns of every latent value
+#' @noRd
+coefficient_rows <- function(view, columns) {
+  latents <- latent_names(view)
+  if (is.null(latents)) columns else paste(rep(latents, each = length(columns)), columns, sep = ":")
+}
+
+# ---- how much the priors matter ----
+
+#' What each coefficient would be without its prior
+#'
+#' With the posterior N(m, V) of coefficients u and independent priors of means mu and precisions P, those without the
+#' prior have the precision V^-1 - P and the mean m + (I - V P)^-1 V P (m - mu), in directions that the data determine.
+#' @return A list of vectors with an element per coefficient: `coefficient`, its name; `open`, has it the default prior?;
+#'   `moved`, how far open priors have moved it, and `typed`, how far typed ones have, in posterior sds; `narrow`, its sd
+#'   over that of its prior.
+#' @noRd
+prior_weight <- function(fit) {
+  if (is_distributional(fit)) {
+    return(do.call(Map, c(list(c), lapply(seq_len(2L), function(k) prior_weight(predictor_view(fit, k))))))
+  }
+  spec <- fixed_spec(fit$design$specs)
+  none <- list(
+    coefficient = character(), open = logical(), moved = numeric(), typed = numeric(), narrow = numeric()
+  )
+  block <- coefficient_block(fit, fixed_label)
+  if (is.null(spec) || is.null(block)) return(none)
+  term <- Find(function(term) term$label == fixed_label, prior_terms(fit$model))
+  K <- n_latents(fit)
+  q <- length(spec$columns)
+  coding <- or_else(spec$coding, as_they_are(q))
+  open <- term$factors[, 1L] == 0L
+  sd <- rep(1, q)
+  sd[!open] <- fit$posterior$hyper[term$factors[!open, 1L]]
+  V <- if (is_coupled(fit)) {
+    fit$posterior$coupled[fixed_positions(fit), fixed_positions(fit)]
+  } else {
+    block_of(block$covariance)
+  }
+  # with a latent value for each class only differences from their mean are known
+  compared <- diag(K) - if (K > 1L && K == length(response_levels(fit))) 1 / K else 0
+  A <- kronecker(compared, coding$A)
+  moved_by <- function(own) {
+    precision <- rep(ifelse(own & sd > 0, 1 / sd^2, 0), K)
+    gap <- as.vector(block$mean) - rep(term$mean, K)
+    drop(A %*% without_prior(V, precision, gap))
+  }
+  posterior <- sqrt(pmax(rowSums((A %*% V) * A), 0))
+  prior <- as.vector(sqrt(drop(coding$A^2 %*% sd^2)) %o% sqrt(diag(compared)))
+  out <- list(
+    coefficient = coefficient_rows(fit, paste0(effect_prefix(fit$parameter), spec$columns)), open = rep(open, K),
+    moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior
+  )
+  lapply(out, `[`, posterior > 0 & rep(sd > 0, K))
+}
+
+block_of <- function(blocks) {
+  q <- nrow(blocks[[1L]])
+  out <- matrix(0, q * length(blocks), q * length(blocks))
+  for (k in seq_along(blocks)) out[(k - 1L) * q + seq_len(q), (k - 1L) * q + seq_len(q)] <- blocks[[k]]
+  out
+}
+
+#' How means change without priors of these precisions; gap: posterior means less those of the priors
+#' @noRd
+without_prior <- function(V, precision, gap, most = 500L) {
+  change <- numeric(length(gap))
+  own <- which(precision > 0)
+  if (!length(own) || length(own) > most || !all(is.finite(V))) return(change)
+  root <- sqrt(precision[own])
+  e <- eigen(V[own, own, drop = FALSE] * outer(root, root), symmetric = TRUE)
+  # the prior is most of what is known in the others
+  known <- e$values < 0.99
+  Q <- e$vectors[, known, drop = FALSE]
+  pull <- Q %*% (crossprod(Q, root * gap[own]) / (1 - e$values[known]))
+  drop(V[, own, drop = FALSE] %*% (root * pull))
+}
+
+# An estimate may move by this many posterior sds, and a posterior sd be this much of the prior's.
+visible_move <- 0.1
+visible_width <- 0.5
+
+prior_notes <- function(fit, weight) {
+  narrow <- weight$open & weight$narrow > visible_width
+  moved <- weight$open & !narrow & weight$moved > visible_move
+  typed <- weight$typed > visible_move
+  c(
+    if (any(narrow | moved)) default_notes(fit, weight, narrow, moved),
+    if (any(typed)) {
+      new_note("typed_prior", sprintf(
+        "The priors that you gave move %s by up to %s posterior standard deviations.",
+        quote_names(weight$coefficient[typed]), format(max(weight$typed[typed]), digits = 2L)
+      ), said = FALSE)
+    }
+  )
+}
+
+default_notes <- function(fit, weight, narrow, moved) {
+  separated <- separation(fit)
+  if (!is.null(separated)) {
+    return(new_note("separation", paste(
+      separated, "so the likelihood has no maximum (glm() would give estimates without end): the default prior",
+      "decides how large these coefficients are. Give a prior that says how large effects may be, such as",
+      "prior = normal(0, 1)."
+    ), weight$coefficient[narrow | moved]))
+  }
+  c(
+    if (any(narrow)) {
+      new_note("prior", sprintf(paste(
+        "The data say little about %s: the posterior standard deviation is more than half that of the default prior.",
+        "Give a prior that says how large effects may be, such as prior = %s."
+      ), quote_names(weight$coefficient[narrow]), narrower_prior(fit, weight$coefficient[narrow])),
+      weight$coefficient[narrow])
+    },
+    if (any(moved)) {
+      new_note("prior", sprintf(paste(
+        "The data say so little about %s that the default prior moves the estimate by up to %s posterior standard",
+        "deviations. Give a prior that says how large effects may be, such as prior = %s."
+      ), quote_names(weight$coefficient[moved]), format(max(weight$moved[moved]), digits = 2L),
+      narrower_prior(fit, weight$coefficient[moved])), weight$coefficient[moved],
+      # a weakly determined zero part or scale is easily overlooked
+      said = is_distributional(fit) || max(weight$moved[moved]) > 1)
+    }
+  )
+}
+
+# normal(0, 1), in the list of the predictor that the coefficients belong to
+narrower_prior <- function(fit, coefficients) {
+  second <- fit$design$second$name
+  if (is.null(second)) return("normal(0, 1)")
+  of_second <- startsWith(coefficients, coefficient_prefix(second))
+  if (all(of_second)) sprintf("list(%s = list(default = normal(0, 1)))", second) else "list(default = normal(0, 1))"
+}
+
+#' Which classes are separated, in words; NULL if none are
+#' @noRd
+separation <- function(fit) {
+  if (is_distributional(fit) || !has_rows(fit) || !is_discrete(fit)) return(NULL)
+  model <- fit$model
+  used <- model$weights > 0
+  counts <- link_has(fit$family, "rates")
+  right <- if (counts) FALSE else if (has_classes(fit)) {
+    # counts of classes are separated where all of a row are in one
+    guess <- max.col(predict.galvi(fit, type = "prob"), "first") - 1
+    guess == model$y & (if (is.null(model$counts)) TRUE else rowSums(model$counts > 0) == 1)
+  } else {
+    (fit$posterior$mean[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
+  }
+  if (all(right[used])) return("The fitted classes are those of all rows,")
+  spec <- fixed_spec(fit$design$specs)
+  if (is.null(spec) || has_classes(fit)) return(NULL)
+  # indicators whose rows are at an end of what the response may be
+  W <- printed_columns(spec, fit$data)
+  at_end <- vapply(seq_len(ncol(W)), function(j) {
+    on <- used & W[, j] != 0
+    length(unique(W[on, j])) == 1L && any(used & W[, j] == 0) &&
+      (all(model$y[on] == 0) || !counts && all(model$y[on] == model$size[on]))
+  }, NA)
+  if (!any(at_end)) return(NULL)
+  sprintf("All rows with %s = 1 have the same response,", quote_names(spec$columns[at_end]))
+}
+
+# ---- groups ----
+
+group_notes <- function(spec, fit) {
+  if (is.null(spec$levels) || !isTRUE(term_type(spec)$grouped)) return(NULL)
+  group <- effect_group(spec)
+  count <- length(spec$levels)
+  if (count == fit$nobs && has_free_scale(fit)) {
+    return(new_note("groups", sprintf(paste(
+      "`%s` has one row in each level, so the data do not tell the standard deviation of its effects from that of the",
+      "noise: only the sum of the two variances is known. Leave %s out."
+    ), group, written_term(spec))))
+  }
+  limits <- limit_notes(spec, fit)
+  if (count > 2L) return(limits)
+  c(limits, new_note("groups", sprintf(paste(
+    "`%s` has %d level%s, which say%s little about the standard deviation of effects: use it as a fixed effect, or give",
+    "the standard deviation a prior, such as prior = list(sd = half_normal(1))."
+  ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s")))
+}
+
+# Is the noise added to eta, with a learned standard deviation that all rows share?
+has_free_scale <- function(fit) {
+  at <- unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
+  link_has(fit$family, "same_units") && !is_distributional(fit) && any(fit$model$hyper$learned[at])
+}
+
+# ---- printing ----
+
+#' A table of coefficients with a letter beside those that a note is about
+#' @noRd
+print_coefficients <- function(table, notes, digits) {
+  marks <- note_marks(rownames(table), notes)
+  if (!any(nzchar(marks))) return(print(table, digits = digits))
+  shown <- apply(table, 2L, format, digits = digits)
+  shown <- matrix(shown, nrow(table), dimnames = dimnames(table))
+  print(cbind(shown, " " = marks), quote = FALSE, right = TRUE)
+}
+
+# Notes about coefficients are a, b, ...
+note_letters <- function(notes) {
+  about <- vapply(notes, function(note) length(note$coefficients) > 0L, NA)
+  ifelse(about, letters[cumsum(about)], "")
+}
+
+note_marks <- function(names, notes) {
+  letter <- note_letters(notes)
+  vapply(names, function(name) {
+    paste(letter[vapply(notes, function(note) name %in% note$coefficients, NA)], collapse = ",")
+  }, "")
+}
+
+#' @param all Also those that only check_fit() and summary() have.
+#' @noRd
+print_fit_notes <- function(notes, all = FALSE) {
+  letter <- note_letters(notes)
+  for (i in seq_along(notes)) {
+    if (notes[[i]]$what == "typed_prior" && !all) next
+    print_wrapped(sprintf("%s: %s", if (nzchar(letter[i])) letter[i] else "Note", notes[[i]]$text))
+  }
+}
+
+#' Notes of the variances and correlations of a term that are at the end of their range
+#' @noRd
+limit_notes <- function(spec, fit) {
+  own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$status == "at bound", ]
+  if (!nrow(own)) return(NULL)
+  slopes <- spec$type %in% bars
+  correlation <- grepl("^cor\\.", own$parameter) & slopes
+  vanished <- own$parameter %in% c("variance", "sd") | slopes & !correlation
+  low <- own$estimate < sqrt(own$lower * own$upper)
+  vanished <- vanished & (is.na(low) | low)
+  notes <- NULL
+  if (any(vanished)) {
+    what <- if (slopes) {
+      sprintf("the standard deviation of %s is", quote_names(sub("^sd\\.", "", own$parameter[vanished])))
+    } else if (spec$by_hyper == "each") {
+      sprintf("%s is", quote_names(own$name[vanished]))
+    } else "the variance is"
+    notes <- new_note("singular", sprintf(paste(
+      "%s: %s estimated as zero, a singular fit: these effects do not vary by more than chance. Leave them out, or give",
+      "a prior, as in prior = list(sd = half_normal(1))."
+    ), written_term(spec), what))
+  }
+  if (any(correlation)) {
+    pairs <- correlation_pairs(length(spec$columns))
+    names <- correlation_names(spec$columns)
+    at <- match(sub("^cor\\.", "", own$parameter[correlation]), names)
+    shown <- paste(sprintf(
+      "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pairs[at, 1L]], spec$columns[pairs[at, 2L]],
+      ifelse(own$estimate[correlation] < 0, "-1", "1")
+    ), collapse = ", and ")
+    uncorrelated <- deparse_one(call("||", spec$left, spec$right))
+    notes <- c(notes, new_note("singular", sprintf(paste(
+      "%s: %s, a singular fit: the groups do not tell these effects apart. Write (%s) for",
+      "uncorrelated effects, or give a prior, as in prior = list(cor = lkj(2))."
+    ), written_term(spec), shown, uncorrelated)))
+  }
+  notes
+}

@@ -1,0 +1,348 @@
+# The steps of galvi(): functions from plain values to plain values.
+
+#' The steps of galvi(): design, model, inference, fit
+#'
+#' [galvi()] calls these four functions in turn: `galvi_design()` evaluates the formula in the data, `galvi_model()`
+#' sets up priors, likelihood and hyperparameters, `galvi_infer()` finds the posterior, and `galvi_fit()` assembles the
+#' fit. Call them one at a time to inspect or change what is passed between them, such as weights, offsets, starting
+#' values and ranges of hyperparameters. `contribution()` returns the sums over rows that inference needs.
+#'
+#' Each step is computed from the result of the previous one. A weight that you change in the design also affects
+#' default priors and starting values, as if it had been given to `galvi()` as `frequency()`; a weight that you change
+#' in the model does not.
+#'
+#' @inheritParams galvi
+#' @param design The value of `galvi_design()`.
+#' @param model The value of `galvi_model()`; for `contribution()` also a fit.
+#' @param posterior The value of `galvi_infer()` for this model.
+#' @param start As in [galvi()]. If a fit with the same number of rows is given to `galvi_infer()`, inference starts at
+#'   its posterior.
+#' @param call The call that is stored in the fit.
+#' @return Lists of class `galvi_step`, and a fit. N is the number of rows and K the number of linear predictors.
+#'
+#' `galvi_design()` returns
+#' \describe{
+#'   \item{`formula`, `family`}{as given.}
+#'   \item{`data`}{the model frame.}
+#'   \item{`y`, `size`, `weights`}{N numbers each: the response as the likelihood uses it (classes are 0, 1, ... in the
+#'     order of `levels`); the trials of binomial responses, or the weights that divide the dispersion (1 otherwise);
+#'     and the weights that multiply the log likelihood.}
+#'   \item{`offset`}{N x K matrix.}
+#'   \item{`levels`, `latents`}{levels of the response and names of the linear predictors, or NULL.}
+#'   \item{`parts`, `args`}{the parsed formula, and the expressions of `weights`, `offset` and `subset`.}
+#'   \item{`stream`}{for rows from a source ([row_source()]) only: how to read them. The other elements then describe a
+#'     sample of the rows; changing them does not affect the rest.}
+#' }
+#'
+#' `galvi_model()` returns `y`, `size`, `weights` and `offset` as above and
+#' \describe{
+#'   \item{`designs`}{what the terms need of the rows, such as the columns `W` of fixed effects.}
+#'   \item{`predictors`}{for each linear predictor the terms with their priors, and the `solver`.}
+#'   \item{`likelihood`, `expectation`}{names and parameters of these.}
+#'   \item{`hyper`}{a list of vectors with one element per hyperparameter: `name`; `value`, the starting value;
+#'     `learned`, FALSE where it is fixed; `lower` and `upper`, the range of the search; `transform`; `prior`.
+#'     Inducing points are one hyperparameter with several elements, with their dimensions in `shape`.}
+#'   \item{`formula`, `family`, `prior`, `data`, `design`, `control`}{elements of the later fit.}
+#' }
+#'
+#' `galvi_infer()` returns
+#' \describe{
+#'   \item{`mean`, `variance`}{posterior mean and variance of the linear predictors, N x K matrices.}
+#'   \item{`alpha`, `lambda`, `b`}{the sites, N x K matrices, see [galvi-fit].}
+#'   \item{`hyper`, `at_bound`}{values of the hyperparameters, and whether they are at the end of their range.}
+#'   \item{`coefficients`, `latent`, `extra`, `factor`}{as in [galvi-fit].}
+#'   \item{`elbo`, `log_prior`, `trace`}{the bound in nats, the log prior density of the hyperparameters, the path.}
+#'   \item{`converged`, `message`, `gradient_norm`, `gap`, `rounding`, `jitter`}{as `convergence` in [galvi-fit].}
+#'   \item{`method`, `expectation`, `backend`, `cost`, `starts`}{what was used; the last only with several starts.}
+#' }
+#'
+#' `galvi_fit()` returns a fit, see [galvi-fit].
+#' @section Errors:
+#' `galvi_error_argument` where an argument is not the value of the previous step; `contribution()` also signals
+#' `galvi_error_model`, `galvi_error_q` and `galvi_error_rows`. All errors of [galvi()] may occur.
+#' @seealso [galvi()], `vignette("extending", package = "galvi")`.
+#' @family extending
+#' @examples
+#' # leave out a row by its weight, without changing the data
+#' design <- galvi_design(dist ~ gp(speed), data = cars)
+#' design$weights[49] <- 0
+#'
+#' # fix a hyperparameter
+#' model <- galvi_model(design)
+#' at <- model$hyper$name == "gp(speed).lengthscale"
+#' model$hyper$value[at] <- 10
+#' model$hyper$learned[at] <- FALSE
+#'
+#' posterior <- galvi_infer(model)
+#' posterior$elbo
+#' galvi_fit(model, posterior)
+#'
+#' # the expected log likelihood of the first ten rows and of all rows
+#' columns <- galvi_model(galvi_design(dist ~ speed, data = cars))
+#' q <- galvi_infer(columns)
+#' contribution(columns, q, 1:10)$value
+#' contribution(columns, q)$value
+#' @order 1
+#' @name modular
+NULL
+
+#' @rdname modular
+#' @order 2
+#' @export
+galvi_design <- function(formula, data = NULL, family = gaussian(), weights, offset, subset, na.action) {
+  call <- written_call(match.call(), environment())
+  na.action <- if (missing(na.action)) default_na_action() else na.action
+  frame <- environment()
+  read_design(
+    formula, data, typed_argument("family", typed_family_words(), frame), as.list(call)[c("weights", "offset", "subset")], na.action
+  )
+}
+
+#' @rdname modular
+#' @order 3
+#' @export
+galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto", hyper = "optimise",
+                        control = galvi_control()) {
+  design <- check_design(design)
+  frame <- environment()
+  prior <- as_prior_list(check_evaluates(
+    typed_argument("prior", typed_prior_words(), frame), "prior", "prior", prior_names(), prior_hint
+  ), design$parts$second$name)
+  start <- check_evaluates(start, "start")
+  hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
+  held <- hyper == "fixed"
+  control <- as_control(check_evaluates(control, "control"))
+  model <- as_galvi_error(naming_rows(
+    frame_labels(design$data), build_model(design, prior, start, check_expectation(expectation), hyper, control)
+  ))
+  if (held) model$hyper$learned[] <- FALSE
+  model$integrate <- hyper == "integrate"
+  if (!is.null(design$stream)) model$stream <- counted_stream(design$stream, model, control)
+  model
+}
+
+#' @rdname modular
+#' @order 4
+#' @export
+galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOption("galvi.progress", interactive())) {
+  check_step(model, "galvi_model", "model")
+  control <- as_control(model$control)
+  method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)
+  verbose <- check_flag(verbose, "verbose")
+  core <- core_model(model, method)
+  check_batch_rows(control, all_rows(model))
+  # the optimiser takes 0 to mean no limit
+  learn <- any(core$hyper$learned) && control$hyper_iterations > 0
+  pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
+  hyper <- if (learn) "optimise" else "fixed"
+  passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
+  on.exit(if (!is.null(passes)) passes$close())
+  began <- proc.time()[["elapsed"]]
+  integrate <- isTRUE(model$integrate) && learn
+  if (integrate) check_integrable(core$hyper, control$hyper_design)
+  # fit_model(), wherever the rows are
+  run <- function(core, control, hyper, start, report, pilot = NULL, checked = FALSE) {
+    if (!is.null(control$cluster)) {
+      if (!is.null(passes)) {
+        return(fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report))
+      }
+      return(fit_on_cluster(core, pilot, method, hyper, control, start, report))
+    }
+    given <- if (is.null(passes)) c(core, if (checked) list(checked = checked_rows(core))) else {
+      streamed_model(core, passes)
+    }
+    fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
+  }
+  # an error while rows were read is reported as it was, not as an error of the core
+  as_read <- function(expr) tryCatch(expr, error = function(e) {
+    failure <- if (!is.null(passes)) passes$failure()
+    stop(if (is.null(failure)) e else failure)
+  })
+  core$curvature <- interval_positions(core$hyper)
+  labels <- if (!is_streamed(model)) frame_labels(model$data)
+  result <- naming_rows(labels, with_progress(verbose, function(report) {
+    as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
+      inform_slow_fit(core)
+      start <- if (is.null(passes)) warm_start(start, core)
+      mode <- run(core, control, hyper, start, report, pilot, checked = TRUE)
+      mode <- with_sample(mode, core, passes, control)
+      if (!integrate || !is.null(mode$failure) || mode$out_of_time) return(mode)
+      keep_standing(standing_at(mode))
+      fits <- 0L
+      with_memory(states_size(core), integrate_hyper(mode, core, control$hyper_design, function(values, start) {
+        core$hyper$value <- values
+        fits <<- fits + 1L
+        if (!is.null(report)) report("Integrating over the hyperparameters", fits)
+        with_sample(run(core, settled_control(control, began), "fixed", start, NULL), core, passes, control)
+      }))
+    }))
+  }))
+  out <- new_step("galvi_infer", result)
+  if (!is.null(result$failure)) stop(with_posterior(passes$failure(), out))
+  out
+}
+
+#' @rdname modular
+#' @order 5
+#' @export
+galvi_fit <- function(model, posterior, call = match.call()) {
+  check_step(model, "galvi_model", "model")
+  check_step(posterior, "galvi_infer", "posterior")
+  core <- core_model(model, posterior$method)
+  if (!identical(dim(posterior$mean), dim(core$offset)) ||
+    length(posterior$hyper) != length(core$hyper$value)) {
+    stop_galvi("argument", "`posterior` is not that of `model`: they differ in rows or hyperparameters.")
+  }
+  new_fit(call, model, core, posterior)
+}
+
+# ---- what the steps share ----
+
+#' The part of a model that the core reads (R/model-list.R), checked, as users may have changed it
+#' @noRd
+core_model <- function(model, method) {
+  own <- c("formula", "family", "prior", "data", "design", "control", "stream", "integrate")
+  core <- check_model(unclass(model)[setdiff(names(model), own)])
+  check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
+  core$hyper <- widen_ranges(core$hyper)
+  by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
+  if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
+  if (needs_thin_centres(core, method)) with_thin_centres(core) else core
+}
+
+# Settings for inference at other hyperparameters: one start, and the remaining time.
+settled_control <- function(control, began) {
+  control$one_start <- TRUE
+  control$max_seconds <- max(0, control$max_seconds - (proc.time()[["elapsed"]] - began))
+  control
+}
+
+# For rows that are not in memory the core returns no marginals: those of the sample are used instead.
+with_sample <- function(result, core, passes, control) {
+  if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
+  result
+}
+
+check_batch_rows <- function(control, rows) {
+  if (!is.numeric(control$batch_rows) || control$batch_rows <= rows) return(invisible())
+  stop_galvi("argument", sprintf(
+    "`batch_rows` is %s, and there are %s rows: give fewer, or leave it \"auto\".", row_number(control$batch_rows),
+    row_number(rows)
+  ))
+}
+
+# Sites of a fit with the same number of rows, where inference can start.
+warm_start <- function(start, model) {
+  if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
+  start$posterior[c("lambda", "b")]
+}
+
+#' @export
+print.galvi_step <- function(x, ...) {
+  refuse_print_dots(list(...), print.galvi_step)
+  cat("From ", attr(x, "maker"), "():\n", sep = "")
+  utils::str(unclass(x), max.level = 1L, give.attr = FALSE, no.list = TRUE)
+  invisible(x)
+}
+
+# Fits that were stopped.
+
+# value: a fit, or function() that makes one.
+last_fit <- new.env(parent = emptyenv())
+
+#' Result of an interrupted fit
+#'
+#' Returns what [galvi()] had found when it was stopped: by Ctrl-C (Esc in RStudio), by `max_seconds` in
+#' [galvi_control()], by [setTimeLimit()], by an error of a function in [custom_family()] or [custom_kernel()], or
+#' because rows could no longer be read from a connection or file.
+#'
+#' The fit has the best posterior and hyperparameters found so far. It is marked as not converged, but it prints,
+#' predicts and plots as other fits do, and `update(galvi_last())` continues from it.
+#'
+#' After an interrupt `galvi_last()` runs one more iteration with fixed hyperparameters. A fit whose rows could not be
+#' read is also part of the error: `tryCatch(galvi(...), galvi_error_unfinished = function(e) e$fit)`.
+#'
+#' @return The last fit of the session that was stopped, of class `galvi` (see [galvi-fit]), or NULL. An interrupt of a
+#'   fit to rows from a source or on a cluster leaves none.
+#' @family fitting
+#' @examples
+#' # the time limit is reached after the first step
+#' fit <- suppressWarnings(
+#'   galvi(mpg ~ gp(wt, hp), data = mtcars, control = galvi_control(max_seconds = 1e-6))
+#' )
+#' galvi_last()
+#'
+#' # continue without a limit
+#' update(galvi_last(), control = galvi_control())
+#' @export
+galvi_last <- function() {
+  if (is.function(last_fit$value)) last_fit$value <- last_fit$value()
+  last_fit$value
+}
+
+# The error, with the posterior found so far.
+with_posterior <- function(condition, posterior) {
+  condition$posterior <- posterior
+  class(condition) <- unique(c("galvi_error_unfinished", class(condition)))
+  condition
+}
+
+#' The posterior of an interrupted galvi_infer()
+#'
+#' @param model From `galvi_model()`. standing: what `fit_model()` kept: `hyper`, `start`, `method`, `trace`.
+#' @noRd
+interrupted_posterior <- function(model, standing) {
+  core <- core_model(model, standing$method)
+  core$hyper$value <- standing$hyper
+  control <- as_control(model$control)
+  control$max_iterations <- 1
+  control$max_seconds <- Inf
+  result <- fit_model(core, standing$method, "fixed", control, standing$start)
+  result[c("converged", "interrupted", "trace")] <- list(FALSE, TRUE, standing$trace)
+  result$message <- "it was interrupted"
+  new_step("galvi_infer", result)
+}
+
+# A fit as `start` of a fit that continues it; `asked`: the expression that the call of the new fit keeps.
+continued <- function(fit, asked) structure(fit, asked = asked)
+without_continued <- function(call) {
+  if (inherits(call$start, "galvi")) call$start <- attr(call$start, "asked")
+  call
+}
+
+# Called by the core when an interrupt or an error of R stops it, before fit_formula() is left.
+keep_standing <- function(standing) last_fit$standing <- standing
+
+# The same for a fit whose hyperparameters are still to be integrated over.
+standing_at <- function(result) {
+  start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
+  list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)
+}
+
+#' What galvi_design() returns, from the user's expressions of weights, offset and subset
+#' @noRd
+read_design <- function(formula, data, family, args, na.action, chunk_rows = "auto") as_galvi_error({
+  formulas <- as_formulas(formula)
+  data <- check_evaluates(data, "data", "data")
+  if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
+  words <- c(family_words(), "galvi_family")
+  family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint))
+  na.action <- check_na_action(na.action)
+  args <- Filter(Negate(is.null), args)
+  if (is_row_source(data)) {
+    design_of_source(formulas, row_source(data), family, args, na.action, chunk_rows)
+  } else {
+    design_of_data(formulas, check_data(data), family, args, na.action)
+  }
+})
+
+read_wide <- function(formulas, data, family, args, na.action) {
+  if (length(formulas) > 1L) {
+    stop_galvi("formula", "`formula`: responses() has one linear predictor for each column and no second formula.")
+  }
+  # scores of all rows are fitted together, so that they are read into memory
+  if (is_row_source(data)) data <- whole_source(row_source(data), formulas, args)
+  words <- c(family_words(), "galvi_family")
+  family <- check_evaluates(family, "family", "family", words, family_hint)
+  design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))
+}

@@ -1,0 +1,262 @@
+#' Fixed and random effects
+#'
+#' Posterior means, covariances and credible intervals of the fixed effects, and the posterior of the random effects.
+#'
+#' @details
+#' `coef()` and `fixef()` return the posterior means of the fixed effects, `vcov()` their posterior covariance, and
+#' `confint()` credible intervals with equal tails, all on the scale of the linear predictor. They are conditional on
+#' the estimated hyperparameters, or averaged over these if the model was fitted with `hyper = "integrate"`.
+#'
+#' `ranef()` returns the posterior mean and sd of the effects of [iid()], [random-slopes], [gmrf()], [rw1()], [rw2()],
+#' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.
+#'
+#' @section Two linear predictors:
+#' The coefficients of a second linear predictor have its name as prefix, as in `sigma_(Intercept)`. The posterior
+#' treats the predictors as independent, so covariances between them are zero.
+#'
+#' @section Several classes:
+#' The bound for [categorical()] responses uses a posterior in which classes are independent, whose standard deviations
+#' are too small. For models of fixed effects and kernels with finitely many coefficients (such as [linear()]), the
+#' coefficients, covariances, class probabilities and simulations therefore come from a Gaussian posterior with
+#' dependent classes. Its covariance matrix is the change of the means if the log posterior is tilted (linear response,
+#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come from the independent one, and `print()` says so. For
+#' [stick_breaking()] the linear predictors are independent in the exact posterior too.
+#'
+#' @section Ordered classes:
+#' Posterior standard deviations of [cumulative()] models take the estimated thresholds as known. The thresholds and the
+#' coefficients are correlated, so these standard deviations and credible intervals are too small, and `print()` says
+#' so. With `hyper = "integrate"` they include the uncertainty of the thresholds.
+#'
+#' @param object A fit of [galvi()].
+#' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
+#'   with posterior covariances, as in lme4. FALSE by default.
+#' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
+#' @param parm Names or positions of coefficients; all by default.
+#' @param level Probability of the credible interval, between 0 and 1.
+#' @param ... Must be empty.
+#' @return
+#' * `coef()`, `fixef()`: a named vector with an element per column of the fixed effects, of length 0 if there are none;
+#'   for several classes a matrix, classes x columns.
+#' * `vcov()`: a square matrix; for several classes its names are `class:column`.
+#' * `confint()`: a matrix with a row per coefficient and two columns of limits.
+#' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
+#'   the term otherwise. If several terms have the same grouping factor, or the term belongs to a second linear
+#'   predictor, its name is the term too. Columns are `mean` and `sd` (for several effects or classes, a pair of columns
+#'   for each), rows the levels, regions, times or coefficients, those without observations included; with a factor `by`
+#'   rows are named `level:by`. For [gp()] terms use [predict.galvi()] with `type = "terms"`.
+#' * `ranef(condVar = TRUE)`: a list named by grouping factors, with data frames of posterior means, levels x effects.
+#'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
+#' @section Errors:
+#' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described.
+#' @references
+#' Giordano, R., Broderick, T. and Jordan, M. I. (2018). Covariances, robustness, and variational Bayes. *Journal of
+#' Machine Learning Research* 19(51), 1-49.
+#' @seealso [VarCorr.galvi()] for standard deviations and correlations of random effects, [draws] for posterior draws.
+#' @family predictions and draws
+#' @examples
+#' fit <- galvi(am ~ wt + qsec, data = mtcars, family = binomial())
+#' coef(fit)
+#' confint(fit)
+#' sqrt(diag(vcov(fit)))
+#'
+#' # random intercepts, with partial pooling
+#' fit <- galvi(count ~ (1 | spray), data = InsectSprays, family = poisson())
+#' ranef(fit)$spray
+#' @export
+coef.galvi <- function(object, complete = TRUE, ...) {
+  refuse_dots(list(...), coef.galvi, "coef()")
+  check_flag(complete, "complete")
+  if (is_distributional(object)) return(unlist(by_predictor(object, coef.galvi, prefix_names)))
+  mean <- fixed_coefficients(object)$mean
+  if (ncol(mean) == 1L) mean[, 1L] else t(mean)
+}
+
+#' @rdname coef.galvi
+#' @importFrom nlme fixef
+#' @export fixef
+#' @export
+fixef.galvi <- function(object, ...) {
+  refuse_dots(list(...), fixef.galvi, "fixef()")
+  coef.galvi(object)
+}
+
+#' @rdname coef.galvi
+#' @importFrom nlme ranef
+#' @export ranef
+#' @export
+ranef.galvi <- function(object, condVar = FALSE, ...) {
+  refuse_dots(list(...), ranef.galvi, "ranef()")
+  if (check_flag(condVar, "condVar")) return(group_effects(object))
+  effects <- random_effects(object)
+  names(effects) <- effect_names(names(effects), object$design$specs)
+  lapply(effects, effects_frame)
+}
+
+# Names of the elements of ranef(): the grouping factor if only one term has it, else the term's label.
+# specs: the terms of the response's predictor.
+effect_names <- function(labels, specs) {
+  specs <- specs[term_can(specs, "grouped")]
+  groups <- vapply(specs, effect_group, "")
+  alone <- !groups %in% groups[duplicated(groups)]
+  at <- match(labels, vapply(specs[alone], `[[`, "", "label"))
+  ifelse(is.na(at), labels, groups[alone][at])
+}
+
+#' Random effects as lme4 has them: a data frame for each grouping, a row per level and a column per effect, with
+#' the posterior covariances of every level
+#' @noRd
+group_effects <- function(fit) {
+  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  out <- unlist(lapply(views, function(view) {
+    check_one_latent(view, "ranef(condVar = TRUE)")
+    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view,
+      prefix = effect_prefix(view$parameter))
+  }), recursive = FALSE)
+  names(out) <- make.unique(as.character(names(out)))
+  out
+}
+
+group_frame <- function(spec, fit, prefix) {
+  S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
+  q <- ncol(S)
+  J <- length(spec$levels)
+  # of slopes group after group, of copies level after level of `by`
+  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
+  effects <- term_type(spec)$posterior(fit, spec)
+  columns <- paste0(prefix, colnames(S))
+  covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
+  dimnames(covariance) <- list(columns, columns, spec$levels)
+  data <- data.frame(matrix(effects$mean[node, 1L], J, q), row.names = spec$levels)
+  names(data) <- columns
+  structure(data, postVar = covariance)
+}
+
+#' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
+#' @noRd
+random_effects <- function(fit) {
+  if (is_distributional(fit)) {
+    return(c(random_effects(predictor_view(fit, 1L)), random_effects(predictor_view(fit, 2L))))
+  }
+  specs <- fit$design$specs
+  effects <- lapply(specs, function(spec) {
+    if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
+    # coefficients of inducing points are not effects
+    block <- if (!is.null(spec$finite)) coefficient_block(fit, spec$label)
+    if (is.null(block)) return(NULL)
+    block <- named_coefficients(fit, block)
+    sd <- sqrt(vapply(block$covariance, diag, numeric(nrow(block$mean))))
+    list(mean = block$mean, sd = matrix(sd, nrow(block$mean)), names = rownames(block$mean), spec = spec)
+  })
+  names(effects) <- vapply(specs, `[[`, "", "label")
+  Filter(Negate(is.null), effects)
+}
+
+# A row per effect, or per level where these have several; a pair of columns per latent, or effect, or both.
+effects_frame <- function(effects) {
+  several <- !is.null(effects$effect)
+  columns <- colnames(effects$mean)
+  mean <- effects$mean
+  sd <- effects$sd
+  if (several) {
+    names <- unique(effects$effect)
+    columns <- if (is.null(columns)) names else paste(rep(columns, each = length(names)), names, sep = ":")
+    wide <- function(x) do.call(cbind, lapply(seq_len(ncol(x)), function(k) {
+      matrix(x[, k], ncol = length(names), byrow = TRUE)
+    }))
+    mean <- wide(mean)
+    sd <- wide(sd)
+  }
+  data <- if (is.null(columns)) {
+    data.frame(mean = mean[, 1L], sd = sd[, 1L])
+  } else {
+    values <- cbind(mean, sd)
+    colnames(values) <- paste0(rep(c("mean.", "sd."), each = length(columns)), columns)
+    data.frame(values, check.names = FALSE)
+  }
+  row.names(data) <- make.unique(if (several) unique(effects$level) else effects$names)
+  data
+}
+
+#' Posterior means in the order of vcov()
+#' @noRd
+coefficient_means <- function(fit) {
+  if (is_distributional(fit)) return(unname(coef.galvi(fit)))
+  as.vector(fixed_coefficients(fit)$mean)
+}
+
+prefix_names <- function(x, prefix) {
+  if (is.matrix(x)) dimnames(x) <- lapply(dimnames(x), function(n) if (length(n)) paste0(prefix, n))
+  else if (length(x)) names(x) <- paste0(prefix, names(x))
+  x
+}
+
+#' @rdname coef.galvi
+#' @export
+confint.galvi <- function(object, parm, level = 0.95, ...) {
+  refuse_dots(list(...), confint.galvi, "confint()")
+  level <- check_level(level)
+  V <- vcov.galvi(object)
+  mean <- coefficient_means(object)
+  names(mean) <- rownames(V)
+  if (missing(parm)) parm <- names(mean)
+  chosen <- parm
+  if (is.numeric(parm)) parm <- names(mean)[parm]
+  unknown <- as.character(chosen)[!parm %in% names(mean)]
+  if (length(unknown)) {
+    stop_galvi("argument", paste0(
+      "`parm` must name fixed effects, not ", quote_names(unknown, "\""), "; this fit has ",
+      if (length(mean)) quote_names(names(mean), "\"", 30L) else "none", "."
+    ))
+  }
+  at <- match(parm, names(mean))
+  limits <- coefficient_limits(object, level)[at, , drop = FALSE]
+  dimnames(limits) <- list(parm, paste(format(100 * tails(level), trim = TRUE, digits = 3), "%"))
+  limits
+}
+
+#' Quantiles of the coefficients' mixture of normals, in the order of vcov(): q x 2
+#' @noRd
+coefficient_limits <- function(fit, level) {
+  each <- function(f) matrix(unlist(by_state(fit, f)), ncol = length(fit_states(fit)))
+  mean <- each(coefficient_means)
+  sd <- each(function(view) sqrt(diag(vcov.galvi(view))))
+  limits <- lapply(tails(level), function(p) normal_mixture_quantile(mean, sd, state_weights(fit), p))
+  matrix(unlist(limits), ncol = 2L)
+}
+
+#' @rdname coef.galvi
+#' @export
+vcov.galvi <- function(object, complete = TRUE, ...) {
+  refuse_dots(list(...), vcov.galvi, "vcov()")
+  check_flag(complete, "complete")
+  if (!is.null(object$states)) {
+    return(mixture_covariance(by_state(object, coefficient_means), by_state(object, vcov.galvi), state_weights(object)))
+  }
+  if (is_distributional(object)) return(block_diagonal(by_predictor(object, vcov.galvi, prefix_names)))
+  coefficients <- fixed_coefficients(object)
+  if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
+  q <- nrow(coefficients$mean)
+  k <- ncol(coefficients$mean)
+  names <- paste(rep(colnames(coefficients$mean), each = q), rep(rownames(coefficients$mean), k), sep = ":")
+  V <- matrix(0, q * k, q * k, dimnames = list(names, names))
+  if (is_coupled(object)) {
+    V[] <- decoded_jointly(object$posterior$coupled[fixed_positions(object), fixed_positions(object)], object)
+    return(V)
+  }
+  # q(z) factorises over the latents: one block for each
+  for (latent in seq_len(k)) {
+    block <- (latent - 1L) * q + seq_len(q)
+    V[block, block] <- coefficients$covariance[[latent]]
+  }
+  V
+}
+
+#' q(z) factorises over the predictors
+#' @noRd
+block_diagonal <- function(blocks) {
+  names <- unlist(lapply(blocks, rownames))
+  V <- matrix(0, length(names), length(names), dimnames = list(names, names))
+  for (block in blocks) V[rownames(block), rownames(block)] <- block
+  V
+}

@@ -1,0 +1,324 @@
+#' Leave-one-out cross-validation
+#'
+#' Computes how well each observation is predicted from the others, without fitting the model again: a method for the
+#' generic `loo()` of package loo.
+#'
+#' @details
+#' The approximate posterior is the prior times one Gaussian factor (site) for each observation, exp(b f - lambda f^2 /
+#' 2) with f = eta - prior mean. Leaving out observation n means leaving out its site. If the posterior of eta_n is
+#' N(m, v), and alpha and lambda are the elements of `fit$posterior` for this row, the distribution of eta_n without it
+#' (the cavity) has
+#'
+#'     variance  v / (1 - lambda v),     mean  m - alpha v / (1 - lambda v).
+#'
+#' The predictive density of y_n under this distribution is computed by quadrature. Hyperparameters are not estimated
+#' again. At these hyperparameters the result is exact for [gaussian()] responses with one linear predictor; for other
+#' families it is an approximation, because the sites of the other observations would change a little (Vehtari et al.
+#' 2016). With `hyper = "integrate"` the weights of the hyperparameter values are those without the observation.
+#'
+#' Where weights multiply the log likelihood, a row of weight w > 1 stands for w observations, which are left out one at
+#' a time; a row of weight below 1 is left out as a whole. Elsewhere, and for binomial rows with several trials, a row
+#' is one observation. `loo::loo_compare()` counts each row as one
+#' observation; [anova()][anova.galvi] accounts for weights.
+#'
+#' If only the observation itself determines its linear predictor, as can be the case with flat priors or with
+#' [student()] responses, there is no prediction without it. These rows and the sums are NA, with a warning.
+#'
+#' @param x A fit of [galvi()]; for `plot()` the value of `loo()`.
+#' @param ... Not used: `loo()` passes over arguments that methods for other models have.
+#' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
+#' \describe{
+#'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
+#'     densities; `p_loo`, the effective number of parameters, by which the sum increases if each observation is
+#'     included in its own prediction; and `looic` = -2 `elpd_loo`.}
+#'   \item{`pointwise`}{a matrix of the same three measures for each row of the data.}
+#'   \item{`cavity`}{a list of the `mean` and `variance` of eta without the row.}
+#'   \item{`leverage`}{lambda v, the proportion of the information on eta_n that comes from the row itself (the largest,
+#'     if there are several linear predictors), see [hatvalues()][hatvalues.galvi].}
+#' }
+#' There are no Pareto k values, because no draws are used. `plot()` shows the leverages instead: where one is above 0.5
+#' the row itself is more than half of what is known there.
+#' @section Errors:
+#' `galvi_error_data` for fits that do not contain their rows ([row_source()]). `galvi_warning_cavity` names rows that
+#' cannot be predicted from the others.
+#' @references
+#' Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016). Bayesian leave-one-out cross-validation
+#' approximations for Gaussian latent variable models. *Journal of Machine Learning Research* 17(103), 1-38.
+#' @seealso [anova.galvi()] to compare fits, [plot.galvi()] for calibration plots and residuals from these predictions.
+#' @family checks and comparisons
+#' @examplesIf requireNamespace("loo", quietly = TRUE)
+#' linear <- galvi(dist ~ speed, data = cars)
+#' smooth <- galvi(dist ~ gp(speed), data = cars)
+#' loo::loo(smooth)
+#' loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
+#' @method loo galvi
+#' @rawNamespace S3method(loo::loo,galvi)
+loo.galvi <- function(x, ...) {
+  x <- factorised_view(x)
+  cavity <- as_galvi_error(cavities(x))
+  warn_improper(cavity$improper)
+  weights <- x$model$weights
+  elpd <- weighted(row_log_density(x, cavity), weights)
+  # with the observation itself
+  lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
+  pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
+  rownames(pointwise) <- observation_names(x)
+  structure(
+    list(
+      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
+      leverage = cavity$leverage, family = family_label(x), formula = x$formula
+    ),
+    # loo_compare() warns if responses differ
+    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
+  )
+}
+
+#' The posterior of eta_n without one observation's share of site n
+#'
+#' 1 / v' = 1 / v - lambda, m' / v' = m / v - b with b = alpha + lambda m: m' = m - alpha v'. With inducing
+#' points the sites act on what these determine, and the rest of eta's variance is added again.
+#'
+#' Several states have a cavity each, and without row n they weigh w / p(y_n | its cavity): what the row had said of
+#' the hyperparameters goes too.
+#' @return Marginals (R/view-states.R), NA where improper; leverage: N; improper: rows.
+#' @noRd
+cavities <- function(fit) {
+  check_has_rows(fit, "leave-one-out prediction needs them all; give a data frame to galvi()")
+  parts <- by_state(fit, state_cavities)
+  leverage <- Reduce(`+`, Map(function(part, w) w * part$leverage, parts, state_weights(fit)))
+  improper <- unique(unlist(lapply(parts, `[[`, "improper")))
+  weights <- state_weights(fit)
+  if (length(parts) > 1L) {
+    log_density <- mapply(row_log_density, by_state(fit, identity), parts)
+    share <- rep(log(weights), each = nrow(log_density)) - pmin(1, fit$model$weights) * log_density
+    weights <- exp(share - apply(share, 1L, max))
+    weights <- weights / rowSums(weights)
+  }
+  c(mixture_marginals(fit, parts, weights), list(leverage = leverage, improper = improper))
+}
+
+state_cavities <- function(fit) {
+  q <- fit$posterior
+  share <- 1 / pmax(fit$model$weights, 1)
+  inner <- determined_variance(fit)
+  leverage <- share * q$lambda * inner
+  # 1 - leverage is a difference of numbers of size 1: below this it has no digits
+  proper <- is.finite(leverage) & leverage < 1 - 1e-10
+  variance <- ifelse(proper, inner / (1 - leverage), NA_real_)
+  apart <- n_latents(fit) == 1L || is_distributional(fit)
+  shift <- if (apart) share * q$alpha * variance else coupled_shift(fit, share, variance)
+  list(
+    mean = q$mean - shift, variance = variance + extra_variance(fit), leverage = apply(leverage, 1L, max),
+    improper = observation_names(fit)[rowSums(!proper) > 0]
+  )
+}
+
+#' The observations, each under the posterior without it; those that nothing else determines are left out
+#' @noRd
+loo_target <- function(fit) {
+  target <- training_target(fit)
+  cavity <- cavities(fit)
+  kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
+  cavity[c("leverage", "improper")] <- NULL
+  target$marginals <- marginal_rows(cavity, kept)
+  own <- c("y", "size", "names", "censoring", "counts")
+  target[own] <- lapply(target[own], take_rows_of, kept)
+  # Marginals are known: nobody asks for the rows or the offset.
+  target[c("rows", "offset")] <- NULL
+  target$n <- length(kept)
+  target
+}
+
+#' What inducing points leave of eta's variance, and what they determine: N x K
+#' @noRd
+extra_variance <- function(fit) if (is.null(fit$posterior$extra)) 0 else fit$posterior$extra
+
+determined_variance <- function(fit) fit$posterior$variance - extra_variance(fit)
+
+warn_improper <- function(rows) {
+  if (!length(rows)) return(invisible())
+  warn_galvi("cavity", sprintf(paste(
+    "Without the observation itself, the linear predictor has no proper distribution in %s: its density and the",
+    "sums are NA. Give flat priors, normal(0, Inf), a finite sd."
+  ), list_rows(rows)))
+}
+
+#' Log predictive density of every row's response under marginals of eta
+#' @noRd
+row_log_density <- function(fit, marginals) {
+  model <- fit$model
+  if (has_classes(fit)) return(class_log_probability(fit, marginals, model))
+  response_moment(fit, marginals, "log_density", model$size, model$y, censoring = model$censoring)
+}
+
+loo_estimates <- function(pointwise, weights) {
+  cbind(Estimate = colSums(pointwise), SE = apply(pointwise, 2L, standard_error_of_sum, weights))
+}
+
+#' Standard error of a sum over observations: a row of weight w > 1 is w of them, alike, one of weight 0 none
+#' @param x What each row adds to the sum.
+#' @noRd
+standard_error_of_sum <- function(x, weights) {
+  count <- ifelse(weights == 0, 0, pmax(weights, 1))
+  n <- sum(count)
+  if (anyNA(x) || n <= 1) return(NA_real_)
+  each <- (x / count)[count > 0]
+  count <- count[count > 0]
+  sqrt(n / (n - 1) * sum(count * (each - sum(x) / n)^2))
+}
+
+# What loo() and waic() have in common.
+print_estimates <- function(x, title, digits) {
+  n <- nrow(x$pointwise)
+  cat(title, ", ", format(n, big.mark = ","), if (n == 1L) " observation\n" else " observations\n", sep = "")
+  print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
+  cat("\n")
+  print(round(x$estimates, digits))
+}
+
+#' @export
+print.galvi_loo <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_loo)
+  print_estimates(x, "Leave-one-out predictive density", digits)
+  cat("\n")
+  print_wrapped(paste(
+    "By removing each row's site from the posterior, at the hyperparameters of all rows: an approximation,",
+    "without Pareto k as nothing is sampled. check_fit() says how close the posterior behind it is to the exact one."
+  ))
+  improper <- sum(is.na(x$pointwise[, "elpd_loo"]))
+  if (improper) {
+    print_wrapped(sprintf("NA: %d row%s determined by nothing but itself.", improper,
+      if (improper > 1L) "s, each" else ""))
+  }
+  high <- sum(x$leverage > 0.5, na.rm = TRUE)
+  if (high) {
+    print_wrapped(sprintf(
+      "%d row%s more than half of what is known there (leverage > 0.5); a refit without %s would tell more.",
+      high, if (high > 1L) "s are each" else " is", if (high > 1L) "them" else "it"
+    ))
+  }
+  invisible(x)
+}
+
+#' @rdname loo.galvi
+#' @param label_points If TRUE, rows with a leverage above 0.5 are labelled with their names. FALSE by default.
+#' @param main,xlab,ylab,xlim,ylim,col,pch As in [plot.default()].
+#' @export
+plot.galvi_loo <- function(x, label_points = FALSE, main = "Leave-one-out: leverage of each row", xlab = "Row",
+                           ylab = "Leverage", xlim = NULL, ylim = NULL, col = NULL, pch = 1, ...) {
+  refuse_dots(list(...), plot.galvi_loo, "plot()")
+  label_points <- check_flag(label_points, "label_points")
+  row <- seq_along(x$leverage)
+  table <- data.frame(row = row, name = rownames(x$pointwise), leverage = x$leverage)
+  high <- which(x$leverage > 0.5)
+  if (is.null(ylim)) ylim <- c(0, max(1, x$leverage, na.rm = TRUE))
+  graphics::plot(row, x$leverage, xlim = xlim, ylim = ylim, main = main, xlab = xlab, ylab = ylab,
+    col = or_else(col, 1L), pch = pch)
+  graphics::abline(h = 0.5, lty = 2L)
+  if (label_points && length(high)) {
+    graphics::text(row[high], x$leverage[high], table$name[high], pos = 3L, xpd = NA)
+  }
+  invisible(table)
+}
+
+# Registered so that the user is told what there is instead.
+#' @rawNamespace S3method(loo::kfold,galvi)
+kfold.galvi <- function(x, ...) {
+  stop_galvi("argument", paste(
+    "kfold() is not available for fits of galvi(). loo(fit) leaves out one row at a time without fitting again; for",
+    "folds of your own use update(fit, subset = fold != 1) and sum predict(type = \"density\", newdata = ) over the",
+    "rows of fold 1, and so on."
+  ))
+}
+
+#' Widely applicable information criterion (WAIC)
+#'
+#' Computes the WAIC (Watanabe 2010), a method for the generic `waic()` of package loo.
+#'
+#' @details
+#' For each observation the WAIC is the log of its posterior predictive density minus the posterior variance of its log
+#' density. Both are integrals over the Gaussian posterior of the linear predictor and are computed by quadrature.
+#'
+#' It is unreliable for observations whose variance, `p_waic`, exceeds 0.4 (Vehtari, Gelman and Gabry 2017); `print()`
+#' shows their number. [loo()][loo.galvi] is more robust and should be preferred.
+#'
+#' @param x A fit of [galvi()].
+#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @return A list of classes `galvi_waic`, `waic` and `loo`, for use in `loo::loo_compare()`: `estimates`, a matrix with
+#'   columns `Estimate` and `SE` and rows `elpd_waic`, `p_waic` (the effective number of parameters) and `waic` = -2
+#'   `elpd_waic`; and `pointwise`, a matrix of the same three measures for each row.
+#' @section Errors:
+#' `galvi_error_argument` for families with several classes, such as [categorical()]; `galvi_error_data` for fits that
+#' do not contain their rows ([row_source()]).
+#' @references
+#' Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information criterion in
+#' singular learning theory. *Journal of Machine Learning Research* 11, 3571-3594.
+#'
+#' Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
+#' cross-validation and WAIC. *Statistics and Computing* 27, 1413-1432.
+#' @family checks and comparisons
+#' @examplesIf requireNamespace("loo", quietly = TRUE)
+#' loo::waic(galvi(dist ~ speed, data = cars))
+#' @method waic galvi
+#' @rawNamespace S3method(loo::waic,galvi)
+waic.galvi <- function(x, ...) {
+  check_has_rows(x, "the WAIC needs them all")
+  if (n_latents(x) > 1L && !is_distributional(x)) {
+    stop_galvi("argument", sprintf(
+      "waic() is for responses with one probability per linear predictor; this fit has %d per observation. Use loo().",
+      n_latents(x)
+    ))
+  }
+  weights <- x$model$weights
+  lpd <- row_log_density(x, fitted_marginals(x))
+  p <- weighted(log_density_variance(x), weights)
+  elpd <- weighted(lpd, weights) - p
+  pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)
+  rownames(pointwise) <- observation_names(x)
+  structure(
+    list(
+      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, family = family_label(x),
+      formula = x$formula
+    ),
+    yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_waic", "waic", "loo")
+  )
+}
+
+#' Variance of log p(y_n | eta_n) under q(eta_n), with two linear predictors under both: length N
+#'
+#' By the trapezoidal rule, whose error under a Gaussian weight is exp(-2 (pi / step)^2) for smooth functions.
+#' @noRd
+log_density_variance <- function(fit) {
+  nodes <- seq(-7, 7, by = 0.5)
+  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  k <- n_latents(fit)
+  grid <- as.matrix(expand.grid(rep(list(nodes), k)))
+  weight <- Reduce(`*`, lapply(seq_len(k), function(j) weights[match(grid[, j], nodes)]))
+  m <- fit$posterior$mean
+  sd <- sqrt(fit$posterior$variance)
+  first <- second <- numeric(nrow(m))
+  # about its value at the mean, so that no digits are lost
+  centre <- row_log_density(fit, list(mean = m, variance = 0 * m))
+  for (i in seq_len(nrow(grid))) {
+    eta <- m + sweep(sd, 2L, grid[i, ], `*`)
+    value <- row_log_density(fit, list(mean = eta, variance = 0 * m)) - centre
+    first <- first + weight[i] * value
+    second <- second + weight[i] * value^2
+  }
+  pmax(second - first^2, 0)
+}
+
+#' @export
+print.galvi_waic <- function(x, digits = 1L, ...) {
+  refuse_print_dots(list(...), print.galvi_waic)
+  print_estimates(x, "Widely applicable information criterion", digits)
+  high <- sum(x$pointwise[, "p_waic"] > 0.4)
+  if (high) {
+    cat("\n")
+    print_wrapped(sprintf(
+      "%d observation%s with p_waic above 0.4, where the WAIC is not reliable: use loo().", high,
+      if (high > 1L) "s" else ""
+    ))
+  }
+  invisible(x)
+}

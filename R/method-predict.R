@@ -1,0 +1,209 @@
+#' Predictions from a fitted model
+#'
+#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors, credible
+#' intervals and prediction intervals, at the observations or at new data. All of them are averages over the posterior
+#' of the linear predictor, not values at its mean.
+#'
+#' @details
+#' **Types of prediction.**
+#' * `"response"` (the default): the mean of a new response, E\[y\]; for a binary response its probability. For
+#'   [categorical()], [stick_breaking()] and [cumulative()] the same as `"prob"`. For [stochastic_volatility()] the
+#'   standard deviation of y, whose mean is zero.
+#' * `"link"`: the linear predictor eta, including offsets.
+#' * `"class"`: the most probable class, a factor with the levels of the response, ordered if these are.
+#' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric binary response).
+#' * `"terms"`: the contribution of each term to eta, a column per term, as in [predict.glm()]. If the model has an
+#'   intercept, fixed effects are centred at their means over the observations, and the attribute `constant` is the
+#'   intercept that goes with this; [gp()] and other terms are not centred. Each row, plus the constant and the offset,
+#'   sums to eta.
+#' * `"quantile"`: quantiles of the distribution of a new response, a column per element of `probs`.
+#' * `"density"`: the log predictive density (or probability) of the response in `newdata`. For a censored
+#'   `survival::Surv()`, the log probability of what is known.
+#' * `"survival"` and `"cdf"`: P(Y > t) and P(Y <= t) for a new response Y, a column per element of `times` or `q`. The
+#'   former is also the probability of exceeding a threshold.
+#'
+#' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Quantiles,
+#' `q` and `times` are in the units of the response as it was given: counts of successes for `cbind(successes,
+#' failures)`, proportions for a proportion.
+#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
+#'
+#' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
+#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where `fit`
+#' is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
+#' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
+#'
+#' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
+#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the intercept
+#' too is left out unless it is named. The offset is always included. The names are those of the columns of
+#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or as
+#' `iid(g)`, and terms of a second linear predictor as `sigma_x`.
+#'
+#' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
+#' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
+#'
+#' @param object A fit of [galvi()].
+#' @param newdata A data frame, or a matrix if the model was fitted to one, with the variables of the formula. It needs
+#'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
+#'   memory can be given as a [row_source()], which is read in chunks.
+#' @param type What to predict, see Details.
+#' @param se.fit If TRUE, return posterior standard deviations as well: of eta for `"link"`, of E\[y | eta\] for
+#'   `"response"`, of P(class | eta) for `"prob"`, and of each contribution for `"terms"`. Not available for other
+#'   types.
+#' @param interval `"none"` (the default), `"credible"` or `"prediction"`, see Details. `"prediction"` is for `type =
+#'   "response"` only. `"confidence"`, the word of [predict.lm()], means `"credible"`.
+#' @param level Probability of the interval, between 0 and 1.
+#' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
+#' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
+#' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
+#' @param dpar For models with two linear predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
+#'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
+#' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
+#'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
+#'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are
+#'   always included.
+#' @param terms,exclude Names of terms to include, or to leave out, see Details; NULL, the default, includes all.
+#' @param re.form The same as `re_formula`, by the name that lme4 has for it.
+#' @param allow.new.levels If FALSE, a level of a grouping variable that is not in the data is an error. TRUE, the
+#'   default, predicts its effects from their prior.
+#' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
+#'   [na.omit()] drops them, [na.fail()] stops.
+#' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
+#'   are then not returned. NULL, the default, returns all of them.
+#' @param ... Must be empty.
+#' @return Predictions in the order of the rows, with their row names:
+#' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
+#'   `"terms"` with several latent values an array, rows x terms x latent values;
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an array,
+#'   rows x times or probabilities x these three;
+#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix (for
+#'   several latent values a list of them).
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described or is not available for the type or the family;
+#' `galvi_error_newdata` if `newdata` lacks a variable, or if a variable has another type or a new level (except in
+#' random effects).
+#'
+#' `galvi_warning_numeric`: predictions are infinite because they exceed the largest number or because the distribution
+#' has no finite mean.
+#' @seealso [plot.galvi()] for plots, [draws] for posterior draws, [predict.galvi_wide()] for [responses()].
+#' @family predictions and draws
+#' @examples
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' new <- data.frame(speed = c(5, 10, 30))
+#' predict(fit, new, interval = "prediction")
+#' predict(fit, new, type = "link", se.fit = TRUE)
+#' # the probability of a stopping distance above 50 feet
+#' predict(fit, new, type = "survival", times = 50)
+#'
+#' # class probabilities
+#' fit <- galvi(factor(gear) ~ wt, data = mtcars, family = categorical())
+#' predict(fit, data.frame(wt = c(2, 3, 4)), type = "prob", se.fit = TRUE)
+#'
+#' # for an observed and a new chick, and for the population
+#' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
+#' predict(fit, data.frame(Time = 10, Chick = c("1", "new")), interval = "credible")
+#' predict(fit, data.frame(Time = 10), re_formula = NA, interval = "credible")
+#'
+#' # median survival times, with credible intervals
+#' if (requireNamespace("survival", quietly = TRUE)) {
+#'   fit <- galvi(survival::Surv(time, status) ~ age, data = survival::lung, family = weibull())
+#'   predict(fit, data.frame(age = c(50, 70)), type = "quantile", probs = 0.5, interval = "credible")
+#' }
+#' @export
+predict.galvi <- function(object, newdata,
+                          type = c(
+                            "response", "link", "class", "prob", "terms", "quantile", "density", "survival",
+                            "cdf"
+                          ),
+                          se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
+                          probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
+                          times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, terms = NULL,
+                          exclude = NULL, re.form = NULL, allow.new.levels = TRUE, ...) {
+  refuse_dots(list(...), predict.galvi, "predict()")
+  re_formula <- one_re_formula(re_formula, list(re.form = re.form))
+  check_flag(allow.new.levels, "allow.new.levels")
+  if (!missing(newdata) && is_row_source(newdata)) {
+    if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
+    return(by_chunks(object, newdata, into, function(chunk) {
+      predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
+        times = times, q = q, dpar = dpar, re_formula = re_formula, terms = terms, exclude = exclude,
+        allow.new.levels = allow.new.levels)
+    }))
+  }
+  check_no_into(into)
+  types <- predict_types()
+  type <- first_choice(type, names(types), "type")
+  options <- list(
+    se.fit = check_flag(se.fit, "se.fit"),
+    interval = check_interval(interval),
+    level = check_level(level), probs = check_probs(probs), covariance = check_flag(covariance, "covariance"),
+    at = check_values_at(list(times = times, q = q), type)
+  )
+  check_prediction_request(type, types[[type]], options)
+  predictor <- check_dpar(object, dpar)
+  options$predictor <- predictor
+  if (!is.null(predictor) && !type %in% c("link", "terms", "response")) {
+    stop_galvi("argument", sprintf(
+      "`dpar` goes with type = \"link\", \"terms\" and \"response\", not \"%s\".", type
+    ))
+  }
+  na.action <- check_na_action(na.action)
+  chosen <- kept_terms(object, terms, exclude, predictor)
+  kept <- both_kept(kept_effects(object$design, re_formula), chosen)
+  target <- if (missing(newdata) || is.null(newdata)) {
+    without_target_effects(object, training_target(object), kept)
+  } else {
+    for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
+    new_target(object, newdata, na.action,
+      response = if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE,
+      kept = kept)
+  }
+  if (!allow.new.levels) check_known_levels(object$design, target$rows)
+  parts <- as_galvi_error(types[[type]]$predict(object, target, options))
+  if (type == "terms" && !is.null(chosen)) parts <- lapply(parts, shown_terms, attr(chosen, "labels"))
+  finish <- function(x) finish_rows(x, target, na.action, object)
+  result <- list(fit = finish(parts$fit))
+  if (options$se.fit) result$se.fit <- finish(parts$se.fit)
+  if (options$covariance) result$covariance <- finish_covariance(parts$covariance, finish)
+  if (length(result) == 1L) result$fit else result
+}
+
+#' One entry per type of prediction: its function and what may be asked of it
+#'
+#' `predict(fit, target, options)` returns a list with `fit` and, where asked for, `se.fit` and `covariance`,
+#' with a row per row of the target. A new type is a new function and a new line here.
+#' @noRd
+predict_types <- function() {
+  entry <- function(predict, se.fit = FALSE, interval = "none", covariance = FALSE) {
+    list(predict = predict, se.fit = se.fit, interval = interval, covariance = covariance)
+  }
+  list(
+    response = entry(predict_response_mean, se.fit = TRUE, interval = c("none", "credible", "prediction")),
+    link = entry(predict_link, se.fit = TRUE, interval = c("none", "credible"), covariance = TRUE),
+    class = entry(predict_class),
+    prob = entry(predict_prob, se.fit = TRUE),
+    terms = entry(predict_terms, se.fit = TRUE),
+    quantile = entry(predict_quantile, interval = c("none", "credible")),
+    density = entry(predict_density),
+    survival = entry(function(...) predict_tail("upper", ...), interval = c("none", "credible")),
+    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible"))
+  )
+}
+
+check_prediction_request <- function(type, entry, options) {
+  can <- function(what) {
+    types <- predict_types()
+    paste0("\"", names(types)[vapply(types, what, NA)], "\"", collapse = ", ")
+  }
+  refuse <- function(argument, types) {
+    stop_galvi("argument", sprintf(
+      "%s is not available with type = \"%s\", only with %s.", argument, type, types
+    ))
+  }
+  if (options$se.fit && !entry$se.fit) refuse("`se.fit = TRUE`", can(function(x) x$se.fit))
+  if (options$covariance && !entry$covariance) refuse("`covariance = TRUE`", can(function(x) x$covariance))
+  if (!options$interval %in% entry$interval) {
+    allowed <- can(function(x) options$interval %in% x$interval)
+    refuse(sprintf("`interval = \"%s\"`", options$interval), allowed)
+  }
+}

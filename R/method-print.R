@@ -1,0 +1,231 @@
+#' Print and summarise fits
+#'
+#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, other hyperparameters,
+#' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
+#' Warnings come last.
+#'
+#' @details
+#' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
+#' `sqrt(variance)` is the square root of the estimate where it is a variance, `lwr` and `upr` are the limits of an
+#' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range.
+#'
+#' @param object,x A fit of [galvi()], or its summary.
+#' @param level Probability of the credible intervals, between 0 and 1.
+#' @param digits Number of significant digits.
+#' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @return `print()` returns its argument invisibly. `summary()` returns a list of class `summary.galvi` with, among
+#'   others,
+#' * `call`, `family`, `nobs`;
+#' * `coefficients`: a matrix of the fixed effects with columns `mean`, `sd` (posterior standard deviation) and the
+#'   limits of a credible interval, or NULL;
+#' * `thresholds`: those of an ordinal response, a data frame, or NULL;
+#' * `hyper`: the data frame `fit$hyper` with limits `lwr`, `upr` at `level` and a column `sqrt_variance`: the square
+#'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
+#'   the estimate;
+#' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
+#' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
+#' * `notes`: what the data do not determine, or what priors decide, see the section on notes in [galvi-fit]; or NULL;
+#' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
+#' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;
+#' * `inducing`: the number of inducing points of each sparse [gp()];
+#' * `starts` and `starts_agree`: the bounds of several starts, if there were some, and whether they are the same.
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described.
+#' @seealso [galvi-fit] for the components of a fit, [check_fit()] for more diagnostics, [tidy.galvi()] for data frames.
+#' @family predictions and draws
+#' @examples
+#' fit <- galvi(mpg ~ wt + (1 | cyl), data = mtcars)
+#' fit
+#' summary(fit)
+#' summary(fit, level = 0.9)$coefficients
+#' @name print.galvi
+NULL
+
+#' @rdname print.galvi
+#' @export
+print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  refuse_print_dots(list(...), print.galvi)
+  print_model(summary.galvi(x), digits)
+  print_warnings(x)
+  invisible(x)
+}
+
+#' What print() of a fit and of its summary share
+#' @param x A summary.
+#' @noRd
+print_model <- function(x, digits) {
+  check_whole(digits, "digits", upper = 22)
+  print_call(x$call, x$formula, x$second)
+  cat("Family: ", x$family, "\n", sep = "")
+  what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
+  cat("\nFixed effects", what, "\n", sep = "")
+  if (!is.null(x$coefficients)) print_coefficients(x$coefficients, x$notes, digits)
+  print_factors(x$factors, digits)
+  print_thresholds(x$thresholds, digits)
+  print_random(x$varcorr, digits)
+  print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
+  left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
+  cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
+    evidence_line(x$logLik, digits), "\n", sep = "")
+}
+
+#' The call as it was written; data that do.call() put into it are named, not shown. The formula too, where the
+#' call has only its name.
+#' @noRd
+print_call <- function(call, formula, second) {
+  written <- call
+  for (i in seq_along(call)[-1L]) {
+    value <- call[[i]]
+    if (!missing(value) && !is.null(value) && !is.language(value) && length(deparse(value, nlines = 3L)) > 2L) {
+      written[[i]] <- as.name(describe(value))
+    }
+  }
+  text <- gsub("`", "", deparse(written, width.cutoff = 0.8 * getOption("width")), fixed = TRUE)
+  cat("Call:  ", paste(text, collapse = "\n  "), "\n", sep = "")
+  if (is.call(call$formula)) return(invisible())
+  for (f in c(formula, second)) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
+}
+
+#' Notes and warnings, printed last
+#' @noRd
+print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(fit)) {
+  print_fit_notes(fit$notes, inherits(fit, "summary.galvi"))
+  print_note(note)
+  said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
+  if (said || !fit$convergence$converged) print_message(fit$convergence)
+  print_penalty(fit$penalty)
+}
+
+# How many rows were left out for missing values.
+left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
+
+#' A sentence if the posterior sds of coefficients are too small, else NULL
+#' @noRd
+narrow_note <- function(fit) {
+  if (is.null(fit$states) && any(threshold_table(fit)$status == "learned")) {
+    return(paste(
+      "The posterior standard deviations and intervals of these coefficients may be a few per cent too small, because",
+      "they take the estimated thresholds as known. With hyper = \"integrate\" they include their uncertainty."
+    ))
+  }
+  if (!ignores_dependence(fit)) return(NULL)
+  if (is_distributional(fit)) {
+    return(sprintf(paste(
+      "The approximation treats the two predictors as independent: posterior standard deviations and intervals",
+      "may be too small, and covariances between coefficients of %s are zero."
+    ), paste(predictor_names(fit), collapse = " and ")))
+  }
+  paste(
+    "The posterior standard deviations and intervals of these coefficients are too small, and their",
+    "covariances between classes are zero, because the approximation treats the classes as independent."
+  )
+}
+
+print_note <- function(note) if (!is.null(note)) print_wrapped(paste("Note:", note))
+
+print_message <- function(convergence) {
+  said <- Filter(nzchar, convergence$message)
+  print_wrapped(paste0(paste(c(if (convergence$converged) "Note" else "NOT CONVERGED", said), collapse = ": "), "."))
+}
+
+evidence_line <- function(value, digits) {
+  number <- format(c(value), digits = max(digits, 6L))
+  switch(attr(value, "kind"),
+    exact = paste("log evidence:", number),
+    bound = paste("log evidence bound (ELBO):", number),
+    approximation = paste("log evidence: about", number)
+  )
+}
+
+#' In words: the gap between the bound and its maximum over all Gaussians, at these hyperparameters
+#' @noRd
+certificate <- function(fit) {
+  if (fact(inference_facts(), fit$method, "evidence") == "exact") {
+    return(if (is.null(fit$inducing)) "the posterior is exact" else "the bound is at its maximum")
+  }
+  gap <- fit$convergence$gap
+  if (length(gap) != 1L || is.na(gap)) return(why_no_certificate(fit))
+  paste0("bound within ", in_nats(gap), " of its maximum", duality_gap(fit))
+}
+
+why_no_certificate <- function(fit) {
+  if (evidence_kind(fit) == "approximation") return("no certificate for an approximation of the evidence")
+  one_optimum <- facts_of(fit)$log_concave
+  if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
+}
+
+#' The duality gap, if the dual was minimised
+#' @noRd
+duality_gap <- function(fit) {
+  if (!fact(inference_facts(), fit$method, "dual_value")) return("")
+  paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
+}
+
+#' Square roots of variances, in the units of the effects; not called sd, which is a posterior standard deviation
+#' @noRd
+with_roots <- function(hyper) {
+  is_variance <- grepl("(^|[._])variance([._]|$)", hyper$parameter)
+  root <- rep(NA_real_, nrow(hyper))
+  root[is_variance] <- sqrt(hyper$estimate[is_variance])
+  hyper$sqrt_variance <- root
+  hyper
+}
+
+#' Rows of the hyperparameters without the fixed prior sds of fixed effects, which are one for each, in
+#' `fit$prior`, and no estimates
+#' @noRd
+without_prior_sds <- function(hyper) hyper[!(hyper$parameter == "sd" & hyper$status == "fixed"), ]
+
+#' The thresholds of an ordinal response: a data frame with columns between, estimate, status; else NULL
+#' @noRd
+threshold_table <- function(fit) {
+  estimate <- thresholds(fit)
+  if (is.null(estimate)) return(NULL)
+  at <- fit$model$likelihood$hyper$thresholds
+  status <- fit$hyper$status[match(fit$model$hyper$name[at], fit$hyper$name)]
+  data.frame(between = names(estimate), estimate = unname(estimate), status = status)
+}
+
+print_thresholds <- function(table, digits) {
+  if (is.null(table)) return(invisible())
+  cat("\nThresholds", if (all(table$status == "fixed")) " (fixed)", ":\n", sep = "")
+  print(stats::setNames(table$estimate, table$between), digits = digits)
+}
+
+#' Which hyperparameters are those of random effects?
+#' @noRd
+of_random_effects <- function(fit) {
+  specs <- c(fit$design$specs, fit$design$second$specs)
+  fit$hyper$term %in% vapply(specs[term_can(specs, "grouped")], `[[`, "", "label")
+}
+
+#' As lme4 has them: standard deviations and correlations
+#' @noRd
+print_random <- function(covariances, digits) {
+  if (is.null(covariances)) return(invisible())
+  cat("\nRandom effects (SD, correlation):\n")
+  print(covariances, digits = digits)
+}
+
+#' @param thresholds From threshold_table(): they have been printed.
+#' @noRd
+print_hyper <- function(hyper, thresholds, digits) {
+  shown <- without_prior_sds(hyper)
+  shown <- shown[!shown$parameter %in% thresholds$between, ]
+  if (!nrow(shown)) return(invisible())
+  cat("\nHyperparameters:\n")
+  root <- shown$sqrt_variance
+  table <- data.frame(
+    name = format(shown$name), estimate = vapply(shown$estimate, format, "", digits = digits),
+    root = ifelse(is.na(root), "", vapply(root, format, "", digits = digits)), lwr = format_limits(shown$lwr, digits),
+    upr = format_limits(shown$upr, digits), status = shown$status
+  )
+  if (all(is.na(shown$lwr))) table[c("lwr", "upr")] <- NULL
+  names(table)[c(1L, 3L)] <- c("", "sqrt(variance)")
+  if (all(is.na(root))) table <- table[-3L]
+  print(table, row.names = FALSE)
+}
+
+# Limits of hyperparameters, empty where there are none.
+format_limits <- function(x, digits) ifelse(is.na(x), "", vapply(x, format, "", digits = digits))

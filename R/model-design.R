@@ -1,0 +1,152 @@
+# Formula + data -> design: the parsed formula with the data. R/model.R makes a model of it.
+
+design_of_data <- function(formulas, data, family, args, na.action) {
+  parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
+  frame <- model_frame(frame_terms(parts), data, args, na.action)
+  # the mesh of a quadrature scheme
+  attr(frame, "mesh") <- attr(data, "mesh")
+  attr(frame, "inner") <- inner_variables(frame, data)
+  naming_rows(frame_labels(frame), design_of_frame(formulas, family, parts, frame, args))
+}
+
+design_of_frame <- function(formulas, family, parts, frame, args) {
+  response <- family_response(
+    family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response),
+    counted = counts_rows(args$weights)
+  )
+  latents <- if (is.null(parts$second)) {
+    family_type(family)$latents(response$levels, family)
+  } else {
+    c("mu", parts$second$name)
+  }
+  with_memory(latents_size(nrow(frame), length(latents), family), NULL)
+  new_step("galvi_design", list(
+    formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
+    weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
+    levels = response$levels,
+    latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
+    shares = response$shares,
+    survival = response$survival
+  ))
+}
+
+# In the second formula the parameter has the place of the response; the response itself is in neither right side.
+parse_formulas <- function(formulas, data, family, elsewhere) {
+  parts <- parse_formula(formulas[[1L]], data, elsewhere)
+  formula <- second_formula(formulas, family)
+  if (is.null(formula)) return(parts)
+  parts$second <- parse_formula(formula, data, c(elsewhere, all.vars(parts$response)))
+  parts$second$name <- as.character(formula[[2L]])
+  prefix <- second_prefix(parts$second$name)
+  parts$second$specs <- lapply(parts$second$specs, function(spec) {
+    spec$label <- paste0(prefix, spec$label)
+    spec
+  })
+  parts
+}
+
+check_data <- function(data) {
+  if (is.null(data)) return(NULL)
+  if (is.matrix(data) || (is.list(data) && !is.data.frame(data))) data <- as.data.frame(data)
+  if (!is.data.frame(data)) {
+    stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
+  }
+  if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows to fit.")
+  data
+}
+
+#' Checks the numbers of a design like the user's data, as the user may have changed them
+#' @noRd
+check_design <- function(design) {
+  check_step(design, "galvi_design", "design")
+  n <- nrow(design$data)
+  for (name in c("y", "size")) {
+    x <- design[[name]]
+    right <- is.numeric(x) && length(x) == n && all(is.finite(x))
+    if (right && (name != "size" || all(x > 0))) next
+    stop_galvi("argument", sprintf(
+      "`design$%s` must be %d finite%s numbers, one for each row, not %s.", name, n,
+      if (name == "size") " positive" else "", describe(x)
+    ))
+  }
+  if (length(design$weights) != n) {
+    stop_galvi("argument", sprintf(
+      "`design$weights` must be %d numbers, one for each row, not %s.", n, describe(design$weights)
+    ))
+  }
+  design$weights <- check_weights(design$weights, n)
+  if (NROW(design$offset) != n) {
+    stop_galvi("argument", sprintf(
+      "`design$offset` must have %d rows, not %d.", n, NROW(design$offset)
+    ))
+  }
+  k <- max(1L, length(design$latents))
+  design$offset <- matrix(offset_columns(design$offset, design$latents, k), n, k)
+  design
+}
+
+#' What is needed to turn new data into rows of the model: the frame's terms, factor levels, each term's spec. Its size
+#' does not depend on N.
+#' @param built,second From build_terms(), for the predictor of the response and that of a second parameter, or NULL.
+#' @noRd
+row_design <- function(design, built, second = NULL) {
+  parts <- design$parts
+  out <- c(list(
+    formula = parts$formula, columns = parts$columns, frame_terms = attr(design$data, "terms"),
+    xlevels = known_levels(design$data, parts)
+  ), own_design(parts, built), list(
+    offset = design$args$offset, weights = design$args$weights, family = design$family,
+    K = max(1L, length(design$latents)), response = list(
+      name = variable_name(parts$response), levels = design$levels, latents = design$latents,
+      survival = design$survival, counts = !is.null(design$counts)
+    )
+  ))
+  if (!is.null(design$wide)) out$wide <- design$wide
+  if (is.null(second)) return(out)
+  link <- family_type(design$family)$second$link
+  out$second <- c(
+    list(name = parts$second$name, formula = parts$second$formula, link = link),
+    own_design(parts$second, second)
+  )
+  out
+}
+
+# The part of it that belongs to one predictor.
+own_design <- function(parts, built) {
+  list(
+    terms = parts$fixed, assign = built$fixed$spec$assign, contrasts = built$fixed$spec$contrasts,
+    specs = built$specs, labels = vapply(built$specs, `[[`, "", "label")
+  )
+}
+
+# Levels that are allowed in new data, by variable. Variables that only open terms use may have others.
+known_levels <- function(frame, parsed) {
+  levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
+  specs <- all_specs(parsed)
+  open <- term_can(specs, "open")
+  by <- lapply(specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  closed <- c(input_names(specs[!open]), unlist(by), fixed_names(parsed))
+  levels[setdiff(names(levels), setdiff(input_names(specs[open]), closed))]
+}
+
+# delete.response() needs the attribute `factors`, which our frame's terms do not have.
+without_response <- function(terms) {
+  drop_first <- function(x) if (is.null(x)) NULL else x[-2L]
+  attr(terms, "variables") <- drop_first(attr(terms, "variables"))
+  attr(terms, "predvars") <- drop_first(attr(terms, "predvars"))
+  for (of in c("offset", "second_offset")) {
+    attr(terms, of) <- if (length(attr(terms, of))) attr(terms, of) - 1L
+  }
+  attr(terms, "dataClasses") <- attr(terms, "dataClasses")[-1L]
+  attr(terms, "response") <- 0L
+  terms[[2L]] <- NULL
+  terms
+}
+
+# maker: the step that returns the fields.
+new_step <- function(maker, fields) structure(fields, maker = maker, class = "galvi_step")
+
+check_step <- function(x, maker, arg) {
+  if (inherits(x, "galvi_step") && identical(attr(x, "maker"), maker)) return(invisible())
+  stop_galvi("argument", sprintf("`%s` must be what %s() returns, not %s.", arg, maker, describe(x)))
+}

@@ -1,0 +1,149 @@
+# How much memory fits, predictions and draws need, and how long full processes take. bench/memory.R measures the
+# figures.
+
+#' A fit. With a full GP two N x N matrices per latent value and one more; else what the rows, their columns
+#' and the nodes of fields take, the latter with a sparse factor and its inverse.
+#' @noRd
+fit_size <- function(model, method = "auto", control = galvi_control()) {
+  n <- length(model$y)
+  k <- ncol(model$offset)
+  terms <- prior_terms(model)
+  if (is_full(model)) {
+    squares <- 1 + 2 * k + 2 * k * control$keep_factor
+    if (method != "auto") squares <- squares + k * fact(inference_facts(), method, "squares")
+    label <- Find(is_full_term, terms)$label
+    advice <- sprintf("Use inducing points, %s, or fewer rows (`subset`).", with_inducing(label))
+    what <- sprintf("the full Gaussian process %s", label)
+    return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
+  }
+  columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
+  points <- vapply(terms, inducing_count, 0)
+  fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
+  new_size(
+    small_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
+    "this model", if (column_bytes(sum(points)) > 600 * n) {
+      sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label,
+        whole_words(max(points)))
+    } else {
+      paste0(
+        "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
+        " or a machine with more memory."
+      )
+    }
+  )
+}
+
+# Of a sparse process, those of all levels of `by`.
+inducing_count <- function(term) {
+  if (is.null(term$inducing)) return(0)
+  as.numeric(nrow(term$inducing$coordinates)) * max(1, term$inducing$groups)
+}
+
+#' Informs the user before a full Gaussian process that takes minutes or hours.
+#' @noRd
+slow_rows <- 2000
+
+inform_slow_fit <- function(model) {
+  n <- length(model$y)
+  if (n <= slow_rows || !is_full(model)) return(invisible())
+  label <- Find(is_full_term, prior_terms(model))$label
+  inform_galvi("size", sprintf(paste(
+    "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
+    "%s or more, eight times as long for twice the rows. %s is much faster."
+  ), label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), with_inducing(label)))
+}
+
+# 1.2e-9 n^3 seconds: a gaussian fit of one input at 1,000 to 5,000 rows, on two cores
+duration_words <- function(seconds) {
+  if (seconds < 90) return(sprintf("%.0f seconds", signif(seconds, 1L)))
+  if (seconds < 5400) return(sprintf("%.0f minutes", signif(seconds / 60, 1L)))
+  sprintf("%.0f hours", signif(seconds / 3600, 1L))
+}
+
+# Moments of units and rows; beside other terms also all pairs of a row's nodes.
+factor_bytes <- function(term, n, solver) {
+  factor <- term[["factor"]] # beside `factors` of columns
+  if (is.null(factor)) return(0)
+  d <- ncol(factor$loadings)
+  8 * (3 * n * d + 4 * term$units * d^2) + if (solver == choose_solver("factors")) 0 else 80 * n * d^2
+}
+
+field_bytes <- function(term) {
+  if (is.null(term$field)) return(0)
+  nodes <- term$field$precision[[1L]]$rows
+  edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+  # the fill of a minimum degree order, as it is on a lattice
+  600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
+}
+
+# gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them
+with_inducing <- function(label) sub("\\)( #[0-9]+)?$", ", inducing = 200)", label)
+
+#' Predictions at n rows, block by block; a joint covariance in one, and then named, in two more copies
+#' @noRd
+prediction_size <- function(fit, n, covariance = FALSE) {
+  seen <- length(fit$model$y)
+  k <- n_latents(fit)
+  full <- is_full(fit$model)
+  bytes <- 48 * n * k + if (full) 16 * seen * (seen + if (covariance) n else 1024) else 200 * seen
+  if (covariance) {
+    advice <- "Take fewer rows at a time (`newdata`)."
+    return(new_size(bytes + 8 * n^2 * (1 + 2 * k), n, "a joint covariance", advice))
+  }
+  if (n > seen) {
+    new_size(bytes, n, "a prediction", "Take fewer rows at a time.")
+  } else {
+    new_size(bytes, seen, "predictions from this fit", if (full) {
+      "A fit with inducing points would need less; so does this one where more memory is free."
+    } else "Predict where more memory is free.")
+  }
+}
+
+#' The states that hyper = "integrate" keeps: some numbers of each row, and of L x L where the latent vector is short
+#' @noRd
+states_size <- function(model) {
+  m <- sum(model$hyper$learned & !in_array(model$hyper))
+  points <- if (m <= 3L) c(7, 21, 65)[max(m, 1L)] else nrow(corners(m)) + 2 * m
+  n <- length(model$y)
+  columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
+  bytes <- 8 * points * ncol(model$offset) * (8 * n + 2 * columns^2)
+  new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point", "Use hyper = \"optimise\".")
+}
+
+#' Offset, mean, variance and sites of k linear predictors, before anything of this size is made
+#' @noRd
+latents_size <- function(n, k, family) {
+  new_size(600 * n * k, n, sprintf("%s linear predictors", whole_words(k)), sprintf(
+    "A response of so many classes may be a number or text by mistake: %s has a linear predictor for each.",
+    the_family(family)
+  ))
+}
+
+#' Draws of functions at n rows; if the latent vector is as long as the data, from their joint covariance
+#' @noRd
+draws_size <- function(fit, n, draws, width = 1) {
+  k <- n_latents(fit)
+  bytes <- 8 * n * (2 * k + width) * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
+  new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
+}
+
+#' Corners of the cube [-1, 1]^m, all or a fraction in which no four factors are confounded (resolution V)
+#'
+#' Factor j is the Walsh function number index_j, and no sum modulo 2 of up to four of these is zero (Sanchez and
+#' Sanchez 2005): the least such numbers.
+#' @noRd
+corners <- function(m) {
+  index <- integer()
+  candidate <- 0L
+  pairs <- 0L
+  while (length(index) < m) {
+    candidate <- candidate + 1L
+    sums <- bitwXor(candidate, c(0L, index))
+    if (any(sums %in% pairs)) next
+    pairs <- c(pairs, sums)
+    index <- c(index, candidate)
+  }
+  runs <- seq_len(2^ceiling(log2(max(index) + 1))) - 1L
+  bits <- function(x) Reduce(bitwXor, lapply(0:20, function(k) bitwAnd(bitwShiftR(x, k), 1L)))
+  vapply(index, function(i) 1 - 2 * bits(bitwAnd(runs, i)), numeric(length(runs)))
+}

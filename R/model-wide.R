@@ -1,0 +1,268 @@
+# The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
+# row for each observed entry of Y; methods of the fit return matrices (R/method-wide.R).
+
+#' Multivariate responses and factor models
+#'
+#' `responses(Y) ~ x + factors(2)` in [galvi()] models all columns of a matrix or data frame Y together: species at
+#' sites, questions of a test, genes of cells. Each column has its own intercept, slopes and loadings; the rows share
+#' latent factors. The model is a generalised linear latent variable model (model-based ordination), factor analysis or
+#' probabilistic PCA.
+#'
+#' @details
+#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i, with scores z_i ~ N(0, I) of
+#' dimension d. Entries of Y may be missing. It is the model of [rr()] in wide form: a fit is computed on the long form
+#' of Y and its methods return matrices (see [predict.galvi_wide()]).
+#'
+#' **Fixed effects** are for each column; `0 +` removes the intercepts. **Other terms**, such as `gp(x)` or `(1 |
+#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row.
+#'
+#' **Column effects.** Intercepts, slopes and loadings are point estimates, which maximise the marginal likelihood or
+#' its bound. With `factors(2, columns = "random")`, intercepts and slopes have priors like the fixed effects of
+#' [galvi()] and are integrated over; the loadings remain point estimates.
+#'
+#' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
+#' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
+#' ncol(Y))` is factor analysis; families of different kinds give factor analysis of mixed data.
+#'
+#' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
+#' columns that are proportions, weights are the numbers of trials. What weights mean depends on the family of the
+#' column, see [galvi()].
+#'
+#' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
+#' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.
+#' @param columns `"points"` (the default) for intercepts and slopes that are point estimates, `"random"` for ones with
+#'   priors.
+#' @param loadings As in [rr()].
+#' @return No value. Both are only valid inside a formula.
+#' @section Errors:
+#' `galvi_error_formula` if only one of `responses()` and `factors()` is there, or `factors()` occurs twice;
+#' `galvi_error_response` if Y is not a matrix or a column does not suit its family; `galvi_error_family` if a list of
+#' families does not have one for each column; `galvi_error_argument` if `d` is too large.
+#' @inherit rr references
+#' @seealso [predict.galvi_wide()] for predictions; [galvi-factors] for `loadings()`, `scores()` and `biplot()`;
+#'   `vignette("ordination")`.
+#' @family terms
+#' @examples
+#' # one factor of four standardised crime rates, which need no intercepts
+#' fit <- galvi(responses(scale(log(USArrests))) ~ 0 + factors(1), data = USArrests)
+#' fit
+#' loadings(fit)
+#' predict(fit, type = "link")[1:3, ]
+#'
+#' # a factor model of counts, a negative binomial for each column
+#' set.seed(1)
+#' z <- rnorm(60)
+#' Y <- sapply(c(a = 1, b = -0.5, c = 0.8), function(w) rnbinom(60, size = 3, mu = exp(1 + w * z)))
+#' galvi(responses(Y) ~ factors(1), family = rep(list(negbinomial()), 3))
+#' @name responses
+NULL
+
+#' @rdname responses
+#' @export
+responses <- function(Y) stop_term("responses", "responses(Y) ~ x + factors(2)")
+
+#' @rdname responses
+#' @export
+factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
+  stop_term("factors", "responses(Y) ~ x + factors(2)")
+}
+
+is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
+
+# ---- formula, data -> long form ----
+
+#' What galvi_design() returns, of the long form, with `wide`: how to come back
+#' @noRd
+design_of_wide <- function(formula, data, family, args, na.action) {
+  parts <- wide_parts(formula)
+  data <- check_data(data)
+  env <- environment(formula)
+  Y <- wide_response(formula[[2L]], data, env)
+  n <- nrow(Y$columns)
+  rows <- wide_rows(parts, data, env, n)
+  kept <- wide_subset(args$subset, data, env, n)
+  units <- unit_labels(Y$rows, data, n)
+  items <- names(Y$columns)
+  known <- !vapply(Y$columns, is.na, logical(n)) & kept
+  dim(known) <- c(n, length(items))
+  if (!any(known)) stop_galvi("response", sprintf("All entries of `%s` are missing.", Y$name))
+  bare <- items[!colSums(known)]
+  if (length(bare)) {
+    stop_galvi("response", sprintf(
+      "`%s`: all entries of the column %s are missing: leave it out.", Y$name, quote_names(bare[1L])
+    ))
+  }
+  cells <- which(known) # column after column
+  at <- list(unit = (cells - 1L) %% n + 1L, item = (cells - 1L) %/% n + 1L)
+  families <- wide_families(family, items)
+  each <- if (is.null(families$part)) list(families$family) else families$family$parts
+  for (j in seq_along(each)) {
+    if (isTRUE(family_type(each[[j]])$second$always)) stop_several_predictors(each[[j]], names(each)[j])
+  }
+  weights <- entry_values(weight_numbers(args$weights), data, env, c(n, length(items)), "weights")
+  read <- read_columns(Y, families, at, cells, weights, units, counted = counts_rows(args$weights))
+  offset <- wide_offset(parts$offsets, args$offset, data, env, c(n, length(items)))
+  frame <- long_frame(rows, at, units, items)
+  frame[[wide_names[["response"]]]] <- read$y
+  if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
+  used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
+  long <- long_formula(parts, env)
+  # the columns have been read and are numbers now
+  design <- design_of_data(list(long), frame, as_galvi_family("gaussian"), Filter(Negate(is.null), used), na.action)
+  left <- attr(design$data, "na.action")
+  keep <- if (length(left)) -as.integer(left) else seq_along(cells)
+  design[c("y", "size", "weights")] <- lapply(read[c("y", "size", "weights")], `[`, keep)
+  design$levels <- read$levels
+  design["latents"] <- list(family_type(families$family)$latents(read$levels, families$family))
+  if (length(design$latents) > 1L) stop_several_predictors(families$family)
+  design$family <- families$family
+  if (!is.null(families$part)) design[["part"]] <- families$part[at$item[keep]] # beside `parts`
+  design$formula <- formula
+  design$args <- Filter(Negate(is.null), used)
+  design$wide <- list(
+    formula = formula, items = items, units = units, parts = parts, data = rows, name = Y$name, offset = args$offset,
+    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels
+  )
+  design
+}
+
+# The right side: factors(), fixed effects of each column, terms that all share, offsets.
+wide_parts <- function(formula) {
+  env <- environment(formula)
+  pieces <- summands(formula[[3L]])
+  own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
+  if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
+    stop_galvi("formula", sprintf(
+      "`%s`: responses() needs one term factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
+    ))
+  }
+  call <- pieces[own][[1L]]$expr
+  arguments <- match_term(call, factors)
+  columns <- if (is.null(arguments$columns)) "points" else check_evaluates(eval(arguments$columns, env), "columns")
+  sorted <- sort_summands(pieces[!own], env)
+  terms <- Filter(function(piece) {
+    bar <- head_name(piece$expr) == "(" && head_name(piece$expr[[2L]]) %in% c("|", "||")
+    bar || head_name(piece$expr) %in% names(term_types())
+  }, pieces[!own])
+  if (length(factor_specs(sorted$specs))) {
+    stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))
+  }
+  fixed <- if (length(sorted$fixed)) Reduce(function(a, b) {
+    if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
+  }, sorted$fixed) else 1
+  if ("." %in% all.vars(fixed)) {
+    stop_galvi("formula", sprintf("`%s`: write the fixed effects of responses() out, without a dot.",
+      deparse_one(formula)))
+  }
+  list(
+    d = arguments$d, columns = check_choice(columns, c("points", "random"), "columns"), loadings = arguments$loadings,
+    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), terms = lapply(terms, `[[`, "expr"),
+    offsets = sorted$offsets, specs = sorted$specs
+  )
+}
+
+# .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
+long_formula <- function(parts, env) {
+  term <- call("rr", call("|", as.name(wide_names[["item"]]), as.name(wide_names[["unit"]])))
+  term$d <- if (is.null(parts$d)) 2 else parts$d
+  term$loadings <- parts$loadings
+  labels <- attr(parts$fixed, "term.labels")
+  intercept <- attr(parts$fixed, "intercept") == 1L
+  own <- list(0)
+  if (parts$columns == "points") {
+    if (intercept || length(labels)) term$columns <- stats::formula(parts$fixed)
+  } else {
+    item <- as.name(wide_names[["item"]])
+    slopes <- lapply(labels, function(label) call(":", item, str2lang(label)))
+    own <- c(own, if (intercept) list(item), slopes)
+  }
+  stats::as.formula(call("~", as.name(wide_names[["response"]]), Reduce(function(a, b) call("+", a, b),
+    c(own, list(term), parts$terms))), env = env)
+}
+
+# responses(Y) -> list(columns: a data frame, name)
+wide_response <- function(call, data, env) {
+  if (length(call) != 2L) {
+    stop_galvi("formula", sprintf("`%s`: responses() takes one matrix or data frame.", deparse_one(call)))
+  }
+  name <- deparse_one(call[[2L]])
+  Y <- check_evaluates(eval(call[[2L]], as.list(data), env), name, "response")
+  if (!is.matrix(Y) && !is.data.frame(Y)) {
+    response_error(name, sprintf("must be a matrix or a data frame with a column for each item, not %s", describe(Y)))
+  }
+  if (is.matrix(Y) && !is.numeric(Y) && !is.logical(Y)) {
+    response_error(name, sprintf("must be numbers, not %s", describe(Y)))
+  }
+  if (!length(Y)) response_error(name, "is empty")
+  if (!is.null(data) && nrow(Y) != nrow(data)) {
+    response_error(name, sprintf("must have a row for each of the %d rows of `data`, not %d", nrow(data), nrow(Y)))
+  }
+  names <- colnames(Y)
+  if (is.null(names)) names <- paste0("y", seq_len(ncol(Y)))
+  if (anyDuplicated(names) || anyNA(names)) response_error(name, "must have columns with names of their own")
+  rows <- if (is.matrix(Y)) rownames(Y) else if (is.character(attr(Y, "row.names"))) row.names(Y)
+  if (is.matrix(Y)) Y <- lapply(seq_along(names), function(j) as.vector(Y[, j]))
+  list(columns = structure(unclass(Y), names = names, row.names = seq_along(Y[[1L]]), class = "data.frame"),
+    rows = rows, name = name)
+}
+
+unit_labels <- function(rows, data, n) {
+  if (!is.null(rows)) return(rows)
+  if (is.data.frame(data)) row.names(data) else as.character(seq_len(n))
+}
+
+# The variables of each row of Y that the terms read, from `data` or where the formula was written.
+wide_rows <- function(parts, data, env, n) {
+  of_term <- function(spec) c(spec_names(spec), if (spec_has_dot(spec)) names(data))
+  wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, of_term))))
+  clash <- intersect(wanted, wide_names)
+  if (length(clash)) {
+    stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the variable.", clash[1L]))
+  }
+  values <- lapply(stats::setNames(nm = wanted), function(v) {
+    x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
+    if (NROW(x) == n && !is.function(x)) x
+  })
+  values <- Filter(Negate(is.null), values)
+  structure(values, row.names = seq_len(n), class = "data.frame")
+}
+
+wide_subset <- function(subset, data, env, n) {
+  if (is.null(subset)) return(rep(TRUE, n))
+  x <- check_evaluates(eval(subset, as.list(data), env), "subset")
+  if (is.logical(x) && length(x) == n) return(!is.na(x) & x)
+  if (is.numeric(x) && all(x %in% c(seq_len(n), -seq_len(n)))) return(seq_len(n) %in% seq_len(n)[x])
+  stop_galvi("argument", sprintf("`subset` must select some of the %d rows.", n))
+}
+
+# A vector with an element for each row, or a matrix with one for each entry -> n x p, NULL for none.
+entry_values <- function(expr, data, env, size, arg) {
+  if (is.null(expr)) return(NULL)
+  check_not_text(expr, arg)
+  x <- check_evaluates(eval(expr, as.list(data), env), arg)
+  if (is.null(x)) return(NULL)
+  if (is.data.frame(x)) x <- as.matrix(x)
+  right <- is.numeric(x) && (NCOL(x) == 1L && NROW(x) %in% c(1L, size[1L]) || identical(dim(x), as.integer(size)))
+  if (!right) {
+    stop_galvi("argument", sprintf(
+      "`%s` must be numbers, one for each of the %d rows or a matrix of %d x %d, not %s.", arg, size[1L], size[1L],
+      size[2L], describe(x)
+    ))
+  }
+  matrix(as.numeric(x), size[1L], size[2L])
+}
+
+wide_offset <- function(offsets, argument, data, env, size) {
+  all <- c(lapply(offsets, function(call) call[[2L]]), list(argument))
+  values <- Filter(Negate(is.null), lapply(all, entry_values, data, env, size, "offset"))
+  if (!length(values)) return(NULL)
+  Reduce(`+`, values)
+}
+
+long_frame <- function(rows, at, units, items) {
+  labelled <- function(codes, levels) structure(as.integer(codes), levels = levels, class = "factor")
+  frame <- lapply(rows, function(x) if (is.matrix(x)) x[at$unit, , drop = FALSE] else x[at$unit])
+  frame[[wide_names[["item"]]]] <- labelled(at$item, items)
+  frame[[wide_names[["unit"]]]] <- labelled(at$unit, units)
+  structure(frame, row.names = seq_along(at$unit), row_names_are = "units", class = "data.frame")
+}

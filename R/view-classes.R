@@ -1,0 +1,163 @@
+# Responses that are one of several classes: probabilities of all of them, from the marginals of the latents.
+
+predict_prob <- function(fit, target, options) {
+  levels <- check_classes(fit, "prob")
+  marginals <- latent_marginals(fit, target)
+  if (!has_classes(fit)) return(two_probabilities(fit, marginals, levels))
+  if (!options$se.fit) return(list(fit = class_probabilities(fit, marginals)))
+  moments <- class_moments(fit, marginals)
+  list(fit = moments$mean, se.fit = moments$sd)
+}
+
+#' For a binomial family, whose second level is the success. Both columns are accurate where they are small.
+#' @noRd
+two_probabilities <- function(fit, marginals, levels) {
+  both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
+  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  name <- function(x) `colnames<-`(x, levels)
+  list(fit = name(both / rowSums(both)), se.fit = name(cbind(sd, sd)))
+}
+
+predict_class <- function(fit, target, options) {
+  levels <- check_classes(fit, "class")
+  prob <- predict_prob(fit, target, list(se.fit = FALSE))$fit
+  ties <- if (has_classes(fit)) "first" else "last"
+  list(fit = factor(levels[max.col(prob, ties.method = ties)], levels, ordered = is_ordinal(fit)))
+}
+
+#' P(y = class), an N* x C matrix with the levels as column names
+#' @noRd
+class_probabilities <- function(fit, marginals) {
+  classes_of_core(fit, marginals, second = FALSE)$mean
+}
+
+#' Mean and sd of P(y = class | eta) under q: N* x C matrices
+#' @noRd
+class_moments <- function(fit, marginals) {
+  moments <- classes_of_core(fit, marginals, second = TRUE)
+  list(mean = moments$mean, sd = sqrt(pmax(moments$second - moments$mean^2, 0)))
+}
+
+classes_of_core <- function(fit, marginals, second) {
+  levels <- response_levels(fit)
+  if (!nrow(marginals$mean)) {
+    none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
+    return(list(mean = none, second = none))
+  }
+  states <- marginal_states(fit, marginals)
+  parts <- lapply(states, function(state) {
+    view <- at_hyper(fit, state$hyper)
+    out <- if (is.null(state$between)) {
+      independent_classes(fit$model$likelihood, view, state$mean, state$variance, second)
+    } else {
+      all <- of_all_classes(fit, state$mean, state$between)
+      coupled_classes(all$mean, all$between, function(m, v) independent_classes(all$likelihood, view, m, v, second))
+    }
+    c(out, list(weight = state$weight))
+  })
+  average <- function(what) average_states(parts, function(part) part[[what]])
+  out <- list(probability = average("probability"), second = if (second) average("second"))
+  # Quadrature has errors of about 1e-10; users expect a sum of exactly one.
+  sums <- rowSums(out$probability)
+  list(
+    mean = `colnames<-`(out$probability / sums, levels),
+    second = if (second) `colnames<-`(out$second, levels)
+  )
+}
+
+independent_classes <- function(likelihood, fit, mean, variance, second) {
+  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second))
+  if (second) out else list(probability = out)
+}
+
+#' log P(y), y the classes 0, 1, .. of the rows, or their counts
+#' @param response A list with `y`, or `size` and `counts`: a target or a model.
+#' @noRd
+class_log_probability <- function(fit, marginals, response) {
+  if (!is.null(response$counts)) {
+    return(log_average_states(marginal_states(fit, marginals), function(state) {
+      counts_log_probability(at_hyper(fit, state$hyper), state, response)
+    }))
+  }
+  y <- response$y
+  if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
+  log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
+}
+
+#' The same for counts. Their probability is a function of a softmax, so averages over dependent latent values are taken
+#' as for class probabilities.
+#' @noRd
+counts_log_probability <- function(fit, marginals, response) {
+  # without trials there is only one outcome
+  none <- rowSums(response$counts) == 0
+  if (any(none, na.rm = TRUE)) {
+    rest <- which(!none)
+    out <- numeric(length(none))
+    marginals <- lapply(marginals[c("mean", "variance", "between")], function(x) {
+      if (is.null(x)) NULL else if (length(dim(x)) == 3L) x[rest, , , drop = FALSE] else x[rest, , drop = FALSE]
+    })
+    out[rest] <- counts_log_probability(fit, marginals, list(
+      size = response$size[rest], counts = response$counts[rest, , drop = FALSE]
+    ))
+    return(out)
+  }
+  of <- function(likelihood, rows, mean, variance) {
+    as_galvi_error(predict_response(likelihood, fit$posterior$hyper, response$size[rows], numeric(length(rows)),
+      unname(mean), unname(variance), "log_density", 0.5, counts = response$counts[rows, , drop = FALSE]))
+  }
+  n <- nrow(marginals$mean)
+  if (n == 0L) return(numeric())
+  if (is.null(marginals$between)) return(of(fit$model$likelihood, seq_len(n), marginals$mean, marginals$variance))
+  all <- of_all_classes(fit, marginals$mean, marginals$between)
+  vapply(seq_len(n), function(row) {
+    own <- matrix(all$between[row, , ], ncol(all$mean))
+    # relative to the value for independent latents, as the probability may underflow
+    known <- of(all$likelihood, row, all$mean[row, , drop = FALSE], rbind(diag(own)))
+    ratio <- coupled_classes(all$mean[row, , drop = FALSE], array(own, c(1L, dim(own))), function(mean, variance) {
+      list(matrix(exp(of(all$likelihood, rep(row, nrow(mean)), mean, variance) - known)))
+    })
+    known + log(ratio[[1L]][1L])
+  }, 0)
+}
+
+#' P(Y < y) and P(Y <= y) in the order of the levels; `from_above`: P(Y > y) and P(Y >= y)
+#' @noRd
+class_limits <- function(fit, marginals, y, from_above = FALSE) {
+  prob <- class_probabilities(fit, marginals)
+  if (from_above) {
+    prob <- prob[, rev(seq_len(ncol(prob))), drop = FALSE]
+    y <- ncol(prob) - 1 - y
+  }
+  upto <- cumulated(prob)
+  row <- seq_along(y)
+  list(lower = ifelse(y > 0, upto[cbind(row, pmax(y, 1L))], 0), upper = upto[cbind(row, y + 1L)])
+}
+
+#' Sums along the rows of a matrix of probabilities; the last column is one
+#' @noRd
+cumulated <- function(prob) {
+  for (j in seq_len(ncol(prob))[-1L]) prob[, j] <- prob[, j - 1L] + prob[, j]
+  prob[, ncol(prob)] <- 1
+  prob
+}
+
+check_classes <- function(fit, type) {
+  levels <- response_levels(fit)
+  if (is.null(levels)) {
+    stop_galvi("argument", paste0(
+      "type = \"", type, "\" needs a response with classes; this fit's family is ", family_label(fit),
+      ". Use type = \"response\", \"quantile\" or \"density\"."
+    ))
+  }
+  levels
+}
+
+#' Quantiles and intervals need a numeric response
+#' @noRd
+check_no_classes <- function(fit, what) {
+  if (!has_classes(fit)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s is for responses that are numbers; this one has %d classes. Use type = \"prob\" with `se.fit`.",
+    what, length(response_levels(fit))
+  ))
+}

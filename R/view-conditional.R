@@ -1,0 +1,238 @@
+# Conditional effects: what is predicted along one to three variables of the data while all others keep one value each.
+# plot() draws them (R/plot-conditional.R).
+
+# ---- the variables of the data ----
+
+#' What the model frame is computed from
+#'
+#' @return list(values: the variables of the data, or of the frame where one cannot be computed again, at the
+#'   observations; made: for each variable of the frame on the right side the names of the values that it is made of
+#'   and, where it is a call of them, `expression`).
+#' @noRd
+data_inputs <- function(fit) {
+  terms <- fit$design$frame_terms
+  env <- environment(terms)
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  computed <- as.list(or_else(attr(terms, "predvars"), attr(terms, "variables")))[-1L]
+  left_out <- unlist(attributes(terms)[c("response", "offset", "second_offset")])
+  names(variables) <- vapply(variables, variable_name, "")
+  known <- c(unclass(fit$data)[intersect(names(variables)[-left_out], names(fit$data))], attr(fit$data, "inner"))
+  rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
+  values <- list()
+  made <- list()
+  for (j in setdiff(seq_along(variables), left_out)) {
+    name <- names(variables)[j]
+    used <- intersect(all.vars(computed[[j]]), names(known))
+    again <- is.call(variables[[j]]) && length(used) > 0L && same_values(
+      tryCatch(eval(computed[[j]], lapply(known[used], take_variable, rows), env), error = function(e) NULL),
+      take_variable(fit$data[[name]], rows)
+    )
+    x <- fit$data[[name]]
+    made[[name]] <- list(
+      from = if (again) used else name, expression = if (again) computed[[j]],
+      levels = if (again && !is_continuous(x) && !is.matrix(x)) length(unique(x))
+    )
+    values[made[[name]]$from] <- known[made[[name]]$from]
+  }
+  list(values = values, made = made, env = env)
+}
+
+# Variables such as cut(x, 3) are others for other rows: these are taken as they are in the frame.
+same_values <- function(a, b) {
+  if (NROW(a) != NROW(b) || NCOL(a) != NCOL(b)) return(FALSE)
+  if (is_continuous(b)) return(isTRUE(all.equal(as.numeric(a), as.numeric(b), tolerance = 1e-6)))
+  identical(as.character(a), as.character(b))
+}
+
+#' Does a variable of the data stand for levels: a factor, text, a logical, a number of two values, or one that the
+#' formula turns into a factor of as many levels?
+#' @noRd
+has_few_values <- function(inputs, name, column = NULL) {
+  x <- inputs$values[[name]]
+  if (!is.null(column)) x <- x[, column]
+  if (is_grouping(x)) return(TRUE)
+  makes_levels(inputs, name)
+}
+
+makes_levels <- function(inputs, name) {
+  any(vapply(inputs$made, function(made) {
+    if (is.null(made$expression) || !identical(made$from, name) || is.null(made$levels)) return(FALSE)
+    made$levels == length(unique(inputs$values[[name]]))
+  }, NA))
+}
+
+#' Variables along which effects are drawn, by name: list(name, column) as in frame_variables()
+#' @noRd
+input_variables <- function(inputs) {
+  pieces <- lapply(names(inputs$values), function(name) {
+    x <- inputs$values[[name]]
+    if (!is.matrix(x)) return(stats::setNames(list(list(name = name, column = NULL)), name))
+    columns <- if (is.null(colnames(x))) seq_len(ncol(x)) else colnames(x)
+    stats::setNames(lapply(seq_len(ncol(x)), function(j) list(name = name, column = j)), paste0(name, columns))
+  })
+  unlist(pieces, recursive = FALSE)
+}
+
+# ---- values that are kept ----
+
+#' The value at which a variable stays while others change: the mean of a number, the first level of a factor, of text,
+#' of a logical and of a number that the formula turns into a factor; a place of a field that there is
+#' @noRd
+kept_value <- function(fit, inputs, name) {
+  x <- inputs$values[[name]]
+  if (is.matrix(x)) return(t(colMeans(x)))
+  if (is.factor(x)) return(factor(levels(x)[1L], levels(x), ordered = is.ordered(x)))
+  fields <- input_names(Filter(has_levels, all_design_specs(fit)))
+  if (name %in% fields) return(if (is_continuous(x)) sort(x)[ceiling(length(x) / 2)] else x[1L])
+  if (!is_continuous(x) || makes_levels(inputs, name)) return(sort(x)[1L])
+  alike(mean(as.numeric(x)), range(x))
+}
+
+all_design_specs <- function(fit) c(fit$design$specs, fit$design$second$specs)
+
+#' n rows of all variables at the values that they keep, but for those in `at`, a list of values by name
+#' @noRd
+typical_rows <- function(fit, inputs, n, at = list()) {
+  rows <- lapply(stats::setNames(nm = names(inputs$values)), function(name) {
+    if (!is.null(at[[name]])) at[[name]] else take_variable(kept_value(fit, inputs, name), rep(1L, n))
+  })
+  structure(rows, class = "data.frame", row.names = .set_row_names(n))
+}
+
+# ---- predictions ----
+
+#' A model frame computed from variables of the data
+#' @param values A data frame as of typical_rows().
+#' @noRd
+conditional_frame <- function(fit, inputs, values) {
+  n <- nrow(values)
+  frame <- lapply(unclass(fit$data), take_variable, rep(1L, n))
+  for (name in names(inputs$made)) {
+    made <- inputs$made[[name]]
+    frame[[name]] <- if (is.null(made$expression)) values[[name]] else eval(made$expression, values, inputs$env)
+  }
+  structure(
+    frame[names(fit$data)], class = "data.frame", row.names = .set_row_names(n), terms = attr(fit$data, "terms"),
+    mesh = attr(fit$data, "mesh")
+  )
+}
+
+#' Effects of groups, and of regions of a graph, are left out: what is predicted is that of a group or region whose
+#' effect is zero
+#' @noRd
+without_levels <- function(rows, specs, n) {
+  for (t in which(is_left_out(specs))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
+  rows
+}
+
+is_left_out <- function(specs) term_can(specs, "grouped") | term_can(specs, "graph")
+
+#' Posterior of eta, without offset, groups and regions, at values of the variables of the data
+#' @noRd
+conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
+  rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
+  rows$terms <- without_levels(rows$terms, fit$design$specs, nrow(values))
+  marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
+  if (variance) with_between(fit, marginals, rows) else marginals
+}
+
+#' The grid of an effect: all combinations of the values of its variables, the first one's changing fastest
+#'
+#' @param shown A list of list(variable, values), by name.
+#' @return A data frame as of typical_rows(), with a row per combination.
+#' @noRd
+grid_rows <- function(fit, inputs, shown) {
+  sizes <- vapply(shown, function(one) length(one$values), 1L)
+  n <- prod(sizes)
+  rows <- typical_rows(fit, inputs, n)
+  each <- 1L
+  for (one in shown) {
+    index <- rep(rep(seq_along(one$values), each = each), length.out = n)
+    rows <- set_variable(rows, one$variable, one$values[index])
+    each <- each * length(one$values)
+  }
+  rows
+}
+
+#' Values of a variable along the axis: its levels, or n numbers between its ends or those of the user
+#' @noRd
+axis_values <- function(fit, inputs, variable, n, limits = NULL) {
+  x <- get_variable(inputs$values, variable)
+  if (has_few_values(inputs, variable$name, variable$column)) return(level_values(x))
+  effect_grid(fit, variable$name, x, n, limits)
+}
+
+# Levels of a factor in their order, without those that no observation has.
+level_values <- function(x) {
+  if (is.factor(x)) factor(levels(x), levels(x), ordered = is.ordered(x))[levels(x) %in% x] else sort(unique(x))
+}
+
+#' Values of a variable that has a curve each: its levels, or the mean and one standard deviation to either side
+#' @return list(variable, values, labels)
+#' @noRd
+group_values <- function(inputs, variable) {
+  x <- get_variable(inputs$values, variable)
+  if (has_few_values(inputs, variable$name, variable$column)) {
+    values <- level_values(x)
+    return(list(variable = variable, values = values, labels = format(values, trim = TRUE, justify = "none")))
+  }
+  values <- mean(as.numeric(x)) + c(-1, 0, 1) * stats::sd(as.numeric(x))
+  values <- alike(values, range(x))
+  labels <- if (is.numeric(x)) vapply(signif(values, 3L), format, "") else format(values)
+  list(variable = variable, values = values, labels = paste0(labels, c(" (mean - sd)", " (mean)", " (mean + sd)")))
+}
+
+#' Numbers, dates and times make curves; the rest is drawn level by level
+#' @noRd
+is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
+
+#' Where a curve is drawn: n points; the steps of a variable that is also the time of a walk; of one that does
+#' not vary its value
+#'
+#' @param limits Where the curve begins and ends, as the user wants it; NULL for the range of the data.
+#' @noRd
+effect_grid <- function(fit, name, x, n, limits = NULL) {
+  if (!is_continuous(x)) return(sort(unique(x)))
+  fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), fit$design$specs)
+  if (!all(term_can(fields, "steps"))) return(sort(unique(x)))
+  ends <- range(as.numeric(or_else(limits, x)))
+  if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))
+  if (!length(fields)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))
+  steps <- alike(seq(ceiling(ends[1L]), floor(ends[2L]), by = 1), range(x))
+  steps[unique(round(seq(1, length(steps), length.out = min(length(steps), 10 * n))))]
+}
+
+#' Does a variable tell groups, rather than measure something?
+#' @noRd
+is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
+
+#' Rows of the model for a model frame made from that of the fit
+#' @noRd
+frame_rows <- function(design, frame) {
+  # Text of one value has to stay a factor of all its levels.
+  frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
+  # values are put together that no observation has: a field is zero where its mesh does not reach
+  attr(frame, "anywhere") <- TRUE
+  list(terms = lapply(design$specs, spec_rows, frame))
+}
+
+#' Marginals of eta as thresholds at x = 0 have it, where the core's belong to the means of the columns
+#' @noRd
+with_level <- function(fit, marginals) {
+  level <- or_else(fit$design$level, 0)
+  if (level == 0) return(marginals)
+  marginals$mean <- marginals$mean + level
+  if (length(marginals$states)) marginals$states <- lapply(marginals$states, function(state) {
+    state$mean <- state$mean + level
+    state
+  })
+  marginals
+}
+
+#' Has it values that a panel can tell apart?
+#' @noRd
+varies <- function(x) {
+  if (!is_continuous(x)) return(length(unique(x)) > 1L)
+  ends <- range(as.numeric(x))
+  diff(ends) > 1e-12 * max(abs(ends))
+}

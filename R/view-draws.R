@@ -1,0 +1,163 @@
+# Draws from the posterior: of functions at rows, jointly over the rows, and of coefficients and hyperparameters.
+
+#' Posterior draws
+#'
+#' Draws from the posterior of the linear predictor, of the mean response, of new responses and of the log likelihood,
+#' by the generics of packages rstantools and posterior. Draws are joint over rows, so functions of several rows, such
+#' as contrasts, maxima or exceedance probabilities, can be computed from them.
+#'
+#' @details
+#' Load rstantools or posterior to use these functions, or write `rstantools::posterior_epred(fit)`.
+#'
+#' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw has
+#' hyperparameters from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they
+#' are drawn from the normal approximation that gives the limits in `fit$hyper`, independently of the coefficients.
+#' Fixed hyperparameters are left out; those that the data do not determine are constant.
+#'
+#' With several classes the linear predictors of a row are drawn jointly or independently, as described in
+#' [coef()][coef.galvi]. With a full [gp()] the covariance matrix of all requested rows is formed and factorised.
+#'
+#' @param object,x A fit of [galvi()].
+#' @param transform If TRUE, apply the inverse link. FALSE by default.
+#' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
+#'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
+#'   of all units before the second.
+#' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
+#' @param re_formula,dpar As in [predict()][predict.galvi]; `re.form` is the same as `re_formula`.
+#' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
+#' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
+#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @return
+#' * `posterior_linpred()`: draws x rows; for several latent values an array, draws x rows x latent values.
+#' * `posterior_epred()`: the mean of the response (of one trial, if it counts successes), draws x rows; for responses
+#'   with classes their probabilities, draws x rows x classes.
+#' * `posterior_predict()`: new responses, draws x rows: numbers, counts of successes, 0 and 1 for a binary response, or
+#'   the number of the class with the classes as attribute `levels`.
+#' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows.
+#' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
+#'   computed from the posterior without draws.
+#' * `prior_summary()`: the priors of the fixed effects, `fit$prior`.
+#' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
+#'   hyperparameter that is not fixed, named as in `fit$hyper`.
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
+#' @references
+#' Gelman, A., Carlin, J. B., Stern, H. S., Dunson, D. B., Vehtari, A. and Rubin, D. B. (2013). *Bayesian Data
+#' Analysis*, 3rd edition. Chapman and Hall/CRC.
+#' @seealso [predict.galvi()] for means and intervals without draws, [simulate.galvi()], `vignette("uncertainty")`.
+#' @family predictions and draws
+#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
+#' fit <- galvi(dist ~ gp(speed), data = cars)
+#' at <- data.frame(speed = seq(4, 25, length.out = 50))
+#' set.seed(1)
+#' f <- rstantools::posterior_epred(fit, newdata = at, ndraws = 200)
+#' # a contrast: the difference in stopping distance between speeds 20 and 10, with a credible interval
+#' difference <- f[, which.min(abs(at$speed - 20))] - f[, which.min(abs(at$speed - 10))]
+#' quantile(difference, c(0.025, 0.5, 0.975))
+#' # exceedance: speeds at which the mean distance is above 40 feet with probability 0.95
+#' range(at$speed[colMeans(f > 40) > 0.95])
+#' # where does the function increase most?
+#' table(round(at$speed[apply(f, 1, function(f) which.max(diff(f)))]))
+#' # credible intervals of coefficients and hyperparameters
+#' rstantools::posterior_interval(fit, prob = 0.95)
+#' @name draws
+NULL
+
+# ---- what they share ----
+
+draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE) {
+  kept <- kept_effects(fit$design, re_formula)
+  if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
+  if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
+  new_target(fit, newdata, response = response, kept = kept)
+}
+
+#' Where the draws come from: which state, and the values of all hyperparameters
+#'
+#' The states are few: hyperparameters are drawn from the density that interpolates them, and the states go to the
+#' draws that are nearest, as many to each as it weighs.
+#' @return list(state: n numbers, hyper: n x H).
+#' @noRd
+draw_plan <- function(fit, n) {
+  posterior <- fit$hyper_posterior
+  values <- fit$posterior$hyper
+  state <- rep(1L, n)
+  if (is.null(posterior)) return(list(state = state, hyper = matrix(values, n, length(values), byrow = TRUE)))
+  resampled <- !is.null(posterior$design)
+  count <- if (resampled) min(max(20L * n, 2000L), 50000L) else n
+  points <- hyper_points(posterior, matrix(stats::runif(count * length(posterior$free)), count))
+  drawn <- if (resampled) sample.int(count, n, TRUE, points$weight) else seq_len(n)
+  if (length(fit_states(fit)) > 1L) state <- nearest_states(points$z[drawn, , drop = FALSE], posterior)
+  list(state = state, hyper = natural_hyper(fit$model, values, points$x[drawn, , drop = FALSE]))
+}
+
+#' A state for each row of z: as many of each as a draw by the weights gives, those far from the centre first
+#' @noRd
+nearest_states <- function(z, posterior) {
+  n <- nrow(z)
+  states <- length(posterior$weight)
+  count <- tabulate(sample.int(states, n, TRUE, posterior$weight), states)
+  at <- stretch(posterior$z, posterior)
+  state <- integer(n)
+  left <- seq_len(n)
+  for (s in order(-rowSums(posterior$z^2), stats::runif(states))) {
+    if (count[s] == 0L) next
+    away <- colSums((t(z[left, , drop = FALSE]) - at[s, ])^2)
+    taken <- left[order(away)[seq_len(count[s])]]
+    state[taken] <- s
+    left <- setdiff(left, taken)
+  }
+  state
+}
+
+#' f() of draws of eta: draws x rows, or draws x rows x columns where f has several
+#'
+#' @param f f(fit, target, eta), with the fit at one state and a target and eta (x K) with a row for every row of every
+#'   draw: a vector, or a matrix with a column per name.
+#' @param names Of the columns; NULL for a vector.
+#' @noRd
+over_draws <- function(fit, target, ndraws, f, names = NULL) {
+  ndraws <- check_whole(ndraws, "ndraws")
+  plan <- draw_plan(fit, ndraws)$state
+  width <- max(1L, length(names))
+  n <- target$n
+  kept <- kept_rows(target)
+  used <- which(!is.na(kept))
+  empty <- function() array(NA_real_, c(ndraws, length(kept), width))
+  out <- if (n == 0L) empty()
+  if (n > 0L) {
+    at <- model_and_rows(fit, target$rows)
+    with_memory(draws_size(fit, n, ndraws, width), threads = fit$control$threads, {
+      out <- empty()
+      for (s in unique(plan)) {
+        view <- at_state(fit, fit_states(fit)[[s]])
+        own <- which(plan == s)
+        eta <- if (is_coupled(view)) coupled_draws(view, at$rows, length(own)) else {
+          draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
+        }
+        # some draws at a time, which needs less memory
+        for (part in split(seq_along(own), (seq_along(own) - 1L) %/% max(1L, 1e6 %/% n))) {
+          count <- length(part)
+          some <- lapply(seq_along(eta), function(k) as.vector(eta[[k]][, part] + target$offset[, k]))
+          values <- by_target_part(view, repeat_rows(target, count), do.call(cbind, some), f)
+          values <- aperm(array(values, c(n, count, width)), c(2L, 1L, 3L))
+          out[own[part], used, ] <- values[, kept[used], , drop = FALSE]
+        }
+      }
+    })
+  }
+  if (is.null(names)) dim(out) <- c(ndraws, length(kept))
+  if (is.null(names)) return(`dimnames<-`(out, list(NULL, target$names)))
+  dimnames(out) <- list(NULL, target$names, names)
+  out
+}
+
+#' The target's rows again and again, as far as a likelihood asks for them
+#' @noRd
+repeat_rows <- function(target, times) {
+  again <- rep(seq_len(target$n), times)
+  own <- c("y", "size", "weights", "censoring", "counts", "part")
+  target[own] <- lapply(target[own], take_rows_of, again)
+  target$n <- length(again)
+  target
+}

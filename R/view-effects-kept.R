@@ -1,0 +1,187 @@
+# What a prediction includes: random effects by `re_formula`, as in brms (`re.form` in lme4), and terms by `terms` and
+# `exclude`, as in mgcv.
+
+# Names that lme4 and rstanarm have for arguments of predictions, which methods take in `...`.
+words_of_lme4 <- c("re.form", "allow.new.levels")
+
+#' @param dots Where `re.form` may be.
+#' @noRd
+one_re_formula <- function(re_formula, dots) {
+  given <- dots[["re.form"]]
+  if (is.null(given) || identical(given, re_formula)) return(re_formula)
+  if (is.null(re_formula)) return(given)
+  stop_galvi("argument", "`re_formula` and `re.form` are two names of one argument: give one of them.")
+}
+
+#' @param re_formula NULL for all, NA for none, or a one-sided formula of random effects.
+#' @return NULL if all effects are included; else a list like predictor_specs(): for each term TRUE, or which of its
+#'   effects are included.
+#' @noRd
+kept_effects <- function(design, re_formula) {
+  if (is.null(re_formula)) return(NULL)
+  if (length(re_formula) == 1L && !inherits(re_formula, "formula") && is.na(re_formula)) {
+    wanted <- list()
+  } else if (inherits(re_formula, "formula") && length(re_formula) == 2L) {
+    wanted <- wanted_effects(re_formula)
+  } else {
+    stop_galvi("argument", sprintf(
+      "`re_formula` must be NULL, NA or a formula such as ~ (1 | g), not %s.", describe(re_formula)
+    ))
+  }
+  specs <- predictor_specs(design)
+  for (term in wanted) check_has_effects(term, unlist(specs, recursive = FALSE))
+  lapply(specs, lapply, function(spec) {
+    if (isTRUE(term_type(spec)$units)) return(FALSE) # scores are never included
+    if (!isTRUE(term_type(spec)$grouped)) return(TRUE)
+    own <- spec_effects(spec)
+    named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
+    structure(own %in% unlist(named), axes = spec$axes)
+  })
+}
+
+# The groups and effects that a formula names.
+wanted_effects <- function(formula) {
+  parts <- sort_summands(summands(formula[[2L]]), environment(formula))
+  fixed <- parts$fixed[!vapply(parts$fixed, function(x) identical(x, 0) || identical(x, 1), NA)]
+  other <- Filter(function(spec) !isTRUE(term_type(spec)$grouped), parts$specs)
+  if (length(fixed) || length(other) || length(parts$offsets)) {
+    stop_galvi("argument", sprintf(
+      "`re_formula` must have only random effects, as in ~ (1 | g), not %s.", deparse_one(formula)
+    ))
+  }
+  lapply(parts$specs, function(spec) {
+    effects <- if (spec$type %in% bars) term_effects(spec$effects) else spec_effects(spec)
+    list(group = effect_group(spec), effects = effects)
+  })
+}
+
+#' The effects of a grouped term, an element for each column: the labels of their terms in (x + z | g)
+#' @noRd
+spec_effects <- function(spec) {
+  if (spec$type %in% bars) return(c("(Intercept)", attr(spec$effects, "term.labels"))[spec$assign + 1L])
+  if (is.null(spec$by)) "(Intercept)" else variable_name(spec$by)
+}
+
+check_has_effects <- function(term, specs) {
+  specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), specs)
+  groups <- vapply(specs, effect_group, "")
+  of_group <- specs[groups == term$group]
+  missing <- setdiff(term$effects, unlist(lapply(of_group, spec_effects)))
+  if (!length(missing)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "`re_formula` has %s by %s, which is not in the model. %s.", quote_names(missing[1L]), quote_names(term$group),
+    if (!length(specs)) "It has no random effects" else {
+      paste("Its random effects are", quote_names(vapply(specs, `[[`, "", "label")))
+    }
+  ))
+}
+
+# ---- terms and exclude ----
+
+#' Which terms a prediction includes
+#'
+#' @param terms,exclude Names of terms as predict(type = "terms") has them, with "(Intercept)"; NULL for all, or for
+#'   none.
+#' @param predictor Which predictor names without a prefix belong to: NULL or 1 for the first.
+#' @return NULL for all; else as kept_effects(), for fixed effects a value for each column. The attributes `rows` and
+#'   `frame` have a row of each term and of the model frame, which stand for variables that `newdata` need not have.
+#' @noRd
+kept_terms <- function(fit, terms, exclude, predictor = NULL) {
+  if (is.null(terms) && is.null(exclude)) return(NULL)
+  specs <- predictor_specs(fit$design)
+  own <- or_else(predictor, 1L)
+  # sigma_x is x of the predictor of sigma
+  known <- lapply(seq_along(specs), function(k) {
+    names <- lapply(specs[[k]], names_of_term)
+    if (k == own) return(names)
+    prefix <- if (k == 1L) "mu_" else coefficient_prefix(fit$design$second$name)
+    lapply(names, function(x) paste0(prefix, x))
+  })
+  terms <- check_term_names(terms, unlist(known), "terms")
+  exclude <- check_term_names(exclude, unlist(known), "exclude")
+  kept <- Map(function(specs, known) Map(function(spec, names) {
+    names <- plain_labels(names)
+    keep <- (is.null(terms) | names %in% terms) & !names %in% exclude
+    if (isTRUE(term_type(spec)$units) && !all(keep)) {
+      stop_galvi("argument", sprintf(
+        "`%s` cannot be excluded; `re_formula = NA` leaves out the scores of its units.", spec$label
+      ))
+    }
+    keep
+  }, specs, known), specs, known)
+  structure(kept,
+    rows = lapply(fit$model$designs, subset_rows, 1L),
+    frame = fit$data[1L, , drop = FALSE],
+    labels = unique(plain_labels(unlist(Map(function(names, keep) names[keep], unlist(known[own], FALSE),
+      unlist(kept[own], FALSE)))))
+  )
+}
+
+# Of fixed effects a name for each column, of other terms one.
+names_of_term <- function(spec) {
+  if (!identical(spec$type, fixed_label)) return(spec$label)
+  c("(Intercept)", attr(spec$terms, "term.labels"))[spec$assign + 1L]
+}
+
+# One text for each way to write a term.
+plain_labels <- function(x) vapply(as.character(x), plain_term, "", USE.NAMES = FALSE)
+
+check_term_names <- function(x, known, arg) {
+  if (is.null(x)) return(NULL)
+  if (!is.character(x) || anyNA(x)) {
+    stop_galvi("argument", sprintf("`%s` must be names of terms, not %s.", arg, describe(x)))
+  }
+  plain <- plain_labels(x)
+  # gp(x, inducing = 10) is called gp(x)
+  bare <- plain_labels(vapply(x, without_options, ""))
+  found <- ifelse(plain %in% plain_labels(known), plain, bare)
+  unknown <- x[!found %in% plain_labels(known)]
+  if (!length(unknown)) return(found)
+  stop_galvi("argument", sprintf(
+    "`%s` names %s, which is not a term of this model. Its terms are %s.", arg, quote_names(unknown[1L], "\""),
+    quote_names(unique(known), "\"", 30L)
+  ))
+}
+
+# A term's call without the arguments that its label does not show.
+without_options <- function(label) {
+  call <- tryCatch(str2lang(label), error = function(e) NULL)
+  if (!head_name(call) %in% term_words()) return(label)
+  given <- or_else(names(call), rep("", length(call)))
+  deparse_one(call[!nzchar(given) | given == "by"])
+}
+
+#' Both conditions; NULL is no condition
+#' @noRd
+both_kept <- function(effects, terms) {
+  if (is.null(effects)) return(terms)
+  if (is.null(terms)) return(effects)
+  kept <- Map(function(a, b) Map(`&`, a, b), effects, terms)
+  attributes(kept) <- attributes(terms)
+  kept
+}
+
+#' Stops if a group of `newdata` was not observed
+#' @noRd
+check_known_levels <- function(design, rows) {
+  Map(function(specs, rows) Map(function(spec, rows) {
+    if (!isTRUE(term_type(spec)$grouped) || is.null(rows$extension)) return()
+    stop_galvi("newdata", sprintf(paste(
+      "`newdata` has levels of `%s` that the data do not have, and `allow.new.levels` is FALSE. With TRUE, the",
+      "default, their effects are predicted from the prior."
+    ), effect_group(spec)))
+  }, specs, rows), predictor_specs(design), rows)
+  invisible()
+}
+
+#' The observations, or new rows, without the effects that `re_formula` leaves out
+#' @noRd
+without_target_effects <- function(fit, target, kept) {
+  if (is.null(kept)) return(target)
+  target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n, specs), target$rows, kept,
+    predictor_specs(fit$design))
+  observations <- !is.null(target$marginals)
+  target["marginals"] <- list(NULL)
+  if (observations) target$marginals <- latent_marginals(fit, target)
+  target
+}

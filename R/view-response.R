@@ -1,0 +1,186 @@
+# type = "response": the mean of a new response, its standard deviation and limits.
+
+predict_response_mean <- function(fit, target, options) {
+  if (identical(options$predictor, 2L)) {
+    if (options$interval == "prediction") {
+      stop_galvi("argument", paste(
+        "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\"."
+      ))
+    }
+    return(of_predictor(predict_parameter, fit, target, options))
+  }
+  if (options$interval != "none") check_no_classes(fit, sprintf("`interval = \"%s\"`", options$interval))
+  if (has_classes(fit)) return(predict_prob(fit, target, options))
+  marginals <- latent_marginals(fit, target)
+  mean <- response_mean(fit, marginals)
+  result <- list(fit = mean)
+  if (options$se.fit) result$se.fit <- response_sd(fit, marginals)
+  warn_overflow(fit, target, mean, result$se.fit)
+  limits <- switch(options$interval,
+    credible = response_limits(fit, marginals, options$level),
+    prediction = response_quantiles(fit, target, marginals, tails(options$level))
+  )
+  if (is.null(limits)) return(result)
+  warn_large_quantiles("Limits", limits, target)
+  result$fit <- with_limits(mean, limits)
+  result
+}
+
+# `type = "response"` predicts E[y | eta] or, for a stochastic volatility, where that is zero, sd(y | eta) =
+# exp(eta / 2). Under q, eta / 2 is N(mean / 2, variance / 4).
+
+#' E[y], or sd(y) of a volatility: the root of E exp(eta)
+#' @noRd
+response_mean <- function(fit, marginals) {
+  if (!is_volatility(fit)) return(response_moment(fit, marginals, "mean"))
+  exp(log_average_states(marginal_states(fit, marginals), function(state) {
+    state$mean[, 1L] + state$variance[, 1L] / 2
+  }) / 2)
+}
+
+#' Warns of means that are infinite or overflow, as E exp(eta) does where eta is large or very uncertain
+#' @param mean,sd What is predicted; `sd` may be NULL.
+#' @noRd
+warn_overflow <- function(fit, target, mean, sd = NULL) {
+  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(
+    "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
+    the_family(fit$family), if (is_distributional(fit)) {
+      sprintf("with a linear predictor of `%s`", fit$design$second$name)
+    } else {
+      sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
+    }
+  ))))
+  whose <- if (any(is.infinite(mean))) "mean" else "standard deviation of the mean"
+  formula <- if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"
+  warn_too_large(paste("The", whose, "of the response is"), if (whose == "mean") mean else sd, target,
+    paste(formula, "makes it Inf there"), paste(
+      "Use type = \"link\", which does not overflow, or type = \"quantile\", which does so only where the",
+      "response itself is too large."
+    ))
+}
+
+#' Is the mean of the response infinite at every eta?
+#' @noRd
+has_infinite_mean <- function(fit) {
+  if (!family_type(fit$family)$times) return(FALSE)
+  # a second parameter, if there is one, is uncertain
+  given <- if (is_distributional(fit)) list(mean = cbind(0, 0), variance = cbind(0, 1)) else {
+    list(mean = matrix(0), variance = matrix(0))
+  }
+  is.infinite(response_moment(fit, given, "mean"))
+}
+
+#' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.
+#' @noRd
+warn_too_large <- function(what, x, target, why, instead) {
+  over <- if (!is.null(x)) which(rowSums(is.infinite(as.matrix(x))) > 0)
+  if (!length(over)) return(invisible())
+  names <- if (is.null(target$omitted)) target$names else target$names[-target$omitted]
+  warn_galvi("numeric", sprintf(
+    "%s too large for a number in %s: %s. %s", what, list_rows(names[over]), why, instead
+  ))
+}
+
+#' Quantiles, and limits on the scale of the response
+#' @noRd
+warn_large_quantiles <- function(what, x, target) {
+  warn_too_large(paste(what, "of the response are"), x, target, "they are Inf (or -Inf) there", paste(
+    "Use type = \"link\", which does not overflow, or probabilities nearer to 0.5."
+  ))
+}
+
+#' "row 3", "rows 1, 2, 5 and 9 more"
+#' @noRd
+list_rows <- function(rows, most = 8L) {
+  named <- paste(utils::head(quote_row_names(rows), most), collapse = ", ")
+  more <- length(rows) - most
+  paste0(if (length(rows) > 1L) "rows " else "row ", named, if (more > 0L) sprintf(" and %d more", more))
+}
+
+#' The sd of E[y | eta], or of exp(eta / 2), under q
+#' @noRd
+response_sd <- function(fit, marginals) {
+  if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
+  states <- marginal_states(fit, marginals)
+  parts <- lapply(states, function(state) {
+    m <- state$mean[, 1L]
+    v <- state$variance[, 1L]
+    # mean (exp(v / 4) - 1)^(1 / 2) has factors that can be 0 and Inf
+    list(mean = exp(m / 2 + v / 8), sd = exp(m / 2 + v / 4 + log(-expm1(-v / 4)) / 2))
+  })
+  if (length(parts) == 1L) return(parts[[1L]]$sd)
+  parts <- lapply(parts, function(part) list(mean = part$mean, variance = part$sd^2))
+  sqrt(mixture_moments(parts, vapply(states, function(s) s$weight[1L], 0))$variance)
+}
+
+#' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
+#' @noRd
+response_limits <- function(fit, marginals, level) {
+  if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
+  limits_of(fit, marginals, level, response_given)
+}
+
+#' E[y | eta]: the mean under a q without variance
+#' @noRd
+response_given <- function(fit, eta) {
+  response_mean(fit, certain(eta))
+}
+
+# type = "link": the linear predictor, its limits and joint covariance.
+
+predict_link <- function(fit, target, options) {
+  if (is_distributional(fit)) return(of_predictor(predict_link, fit, target, options))
+  marginals <- latent_marginals(fit, target)
+  sd <- sqrt(marginals$variance)
+  mean <- marginals$mean
+  colnames(mean) <- colnames(sd) <- latent_names(fit)
+  result <- list(fit = drop_latent(mean), se.fit = drop_latent(sd))
+  if (options$interval == "credible") {
+    check_one_latent(fit, "`interval = \"credible\"`")
+    result$fit <- with_limits(mean, credible_limits(marginals, options$level))
+  }
+  if (options$covariance) result$covariance <- joint_covariance(fit, target)
+  result
+}
+
+#' A prediction of the predictor that was asked for, that of the response if none was
+#' @noRd
+of_predictor <- function(predict, fit, target, options) {
+  k <- if (is.null(options$predictor)) 1L else options$predictor
+  predict(predictor_view(fit, k), target_view(target, k), options)
+}
+
+drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
+
+#' Of eta, K = 1: N x 2
+#' @noRd
+credible_limits <- function(marginals, level) {
+  states <- marginals$states
+  if (is.null(states)) {
+    sd <- sqrt(marginals$variance[, 1L])
+    return(outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L])
+  }
+  n <- nrow(marginals$mean)
+  each <- function(f) matrix(vapply(states, f, numeric(n)), n)
+  mean <- each(function(state) state$mean[, 1L])
+  sd <- sqrt(each(function(state) state$variance[, 1L]))
+  weight <- each(function(state) rep_len(state$weight, n))
+  matrix(vapply(tails(level), function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
+}
+
+with_limits <- function(fit, limits) {
+  limits <- matrix(limits, ncol = 2L)
+  `colnames<-`(cbind(as.vector(fit), limits), c("fit", "lwr", "upr"))
+}
+
+joint_covariance <- function(fit, target) {
+  covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
+  names(covariance) <- latent_names(fit)
+  if (length(covariance) == 1L) covariance[[1L]] else covariance
+}
+
+finish_covariance <- function(covariance, finish) {
+  if (is.list(covariance)) return(lapply(covariance, finish_covariance, finish))
+  # Rows, then columns: a covariance matrix is symmetric.
+  finish(t(finish(covariance)))
+}

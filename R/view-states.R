@@ -1,0 +1,198 @@
+# A fit is a mixture of states: posteriors of the latent vector, each at its own hyperparameters, with weights.
+# With one state, as most fits have it, `fit$states` is NULL and `fit$posterior` is that state. Of several
+# (R/fit-integrate.R) `fit$posterior` is that of the mode, but for the moments `mean`, `variance` and `coefficients`,
+# which are the mixture's. Every question to a fit passes through the functions here: methods do not ask how many
+# states there are.
+
+#' The fit at its most probable hyperparameters, for what belongs to one value of them
+#' @noRd
+at_mode <- function(fit) at_state(fit, fit_states(fit)[[1L]])
+
+#' f(fit at a state) for every state
+#' @noRd
+by_state <- function(fit, f) lapply(fit_states(fit), function(state) f(at_state(fit, state)))
+
+#' The fit with f(fit at a state)'s posterior at every state
+#' @noRd
+with_states <- function(fit, f) {
+  if (is.null(fit$states)) return(f(fit))
+  fit$states <- Map(function(state, view) {
+    state$posterior <- f(view)$posterior
+    state
+  }, fit$states, by_state(fit, identity))
+  fit$posterior <- fit$states[[1L]]$posterior
+  fit
+}
+
+# ---- marginals of eta ----
+
+# Marginals are a list of `mean` and `variance`, N x K, of eta; and `states`, where there are several: for each a
+# list of `weight` (a number, or one for each row), `hyper`, `mean` and `variance`.
+
+#' Marginals of a mixture
+#' @param parts A list(mean, variance) for each state.
+#' @param weights As in mixture_moments().
+#' @noRd
+mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
+  out <- mixture_moments(parts, weights)
+  if (length(parts) == 1L) return(out)
+  out$states <- Map(function(state, part, weight) {
+    c(list(weight = weight, hyper = state$posterior$hyper), part[c("mean", "variance")])
+  }, fit_states(fit), parts, weights_of(weights, length(parts)))
+  out
+}
+
+#' The marginals at the observations
+#' @noRd
+fitted_marginals <- function(fit) {
+  mixture_marginals(fit, by_state(fit, function(view) {
+    if (is_coupled(view)) coupled_marginals(view) else view$posterior[c("mean", "variance")]
+  }))
+}
+
+#' The marginals by state, one or several
+#' @noRd
+marginal_states <- function(fit, marginals) {
+  if (!is.null(marginals$states)) return(marginals$states)
+  own <- intersect(c("mean", "variance", "between"), names(marginals))
+  list(c(list(weight = 1, hyper = fit$posterior$hyper), marginals[own]))
+}
+
+#' f() of every N x K matrix that marginals have
+#' @param of_weights f() of weights that differ between rows.
+#' @noRd
+map_marginals <- function(marginals, f, of_weights = identity) {
+  own <- c("mean", "variance")
+  marginals[own] <- lapply(marginals[own], f)
+  if (is.null(marginals$states)) return(marginals)
+  marginals$states <- lapply(marginals$states, function(state) {
+    state[own] <- lapply(state[own], f)
+    if (length(state$weight) > 1L) state$weight <- of_weights(state$weight)
+    state
+  })
+  marginals
+}
+
+marginal_rows <- function(marginals, at) {
+  map_marginals(marginals, function(x) x[at, , drop = FALSE], function(w) w[at])
+}
+
+marginal_latent <- function(marginals, k) map_marginals(marginals, function(x) x[, k, drop = FALSE])
+
+#' sum_s w_s f(state s), f a vector or matrix with a row per row of the marginals
+#' @noRd
+average_states <- function(states, f) Reduce(`+`, lapply(states, function(state) state$weight * f(state)))
+
+#' log sum_s w_s exp(f(state s))
+#' @noRd
+log_average_states <- function(states, f) {
+  if (length(states) == 1L) return(f(states[[1L]]))
+  values <- vapply(states, function(state) log(state$weight) + f(state), numeric(nrow(states[[1L]]$mean)))
+  values <- matrix(values, ncol = length(states))
+  top <- apply(values, 1L, max)
+  ifelse(is.finite(top), top + log(rowSums(exp(values - top))), top)
+}
+
+# ---- quantiles ----
+
+#' Quantiles of mixtures of normals
+#'
+#' @param mean,sd N x S.
+#' @param weight S numbers, or N x S.
+#' @return N numbers.
+#' @noRd
+normal_mixture_quantile <- function(mean, sd, weight, p) {
+  z <- stats::qnorm(p)
+  ends <- mean + sd * z
+  if (ncol(mean) == 1L) return(ends[, 1L])
+  if (!is.matrix(weight)) weight <- matrix(weight, nrow(mean), ncol(mean), byrow = TRUE)
+  rising_root(
+    function(x, at) {
+      rowSums(weight[at, , drop = FALSE] * stats::pnorm(x, mean[at, , drop = FALSE], sd[at, , drop = FALSE])) - p
+    },
+    row_min(ends), row_max(ends)
+  )
+}
+
+row_min <- function(x) do.call(pmin, lapply(seq_len(ncol(x)), function(j) x[, j]))
+row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]))
+
+#' Roots of rising functions, one for each element, between `lower` and `upper`: regula falsi with the Illinois
+#' rule, and bisection where that is slow
+#'
+#' @param f f(x, at): values at x of the functions with numbers `at`.
+#' @noRd
+rising_root <- function(f, lower, upper, tolerance = 1e-9) {
+  at <- which(upper > lower)
+  out <- lower
+  if (!length(at)) return(out)
+  a <- lower[at]
+  b <- upper[at]
+  fa <- f(a, at)
+  fb <- f(b, at)
+  out[at] <- ifelse(fa >= 0, a, b)
+  open <- fa < 0 & fb > 0
+  for (step in seq_len(200L)) {
+    if (!any(open)) break
+    at <- at[open]
+    a <- a[open]
+    b <- b[open]
+    fa <- fa[open]
+    fb <- fb[open]
+    x <- if (step %% 3L == 0L) (a + b) / 2 else (a * fb - b * fa) / (fb - fa)
+    x <- ifelse(is.finite(x) & x > a & x < b, x, (a + b) / 2)
+    fx <- f(x, at)
+    low <- fx < 0
+    # the end that stays counts half, so that it moves soon
+    fb <- ifelse(low, fb / 2, fx)
+    fa <- ifelse(low, fx, fa / 2)
+    a <- ifelse(low, x, a)
+    b <- ifelse(low, b, x)
+    out[at] <- x
+    open <- b - a > tolerance * (abs(a) + abs(b) + 1e-300) & abs(fx) > 1e-12
+  }
+  out
+}
+
+#' Quantiles of whole numbers: the least y with P(Y <= y) >= p, between whole `lower` and `upper`
+#' @noRd
+least_whole <- function(cdf, lower, upper, p) {
+  repeat {
+    at <- which(lower < upper)
+    if (!length(at)) return(lower)
+    middle <- floor((lower[at] + upper[at]) / 2)
+    # as the quantile function of one state, forgive last digits
+    enough <- cdf(middle, at) >= p * (1 - 1e-12)
+    upper[at][enough] <- middle[enough]
+    lower[at][!enough] <- middle[!enough] + 1
+  }
+}
+
+#' Limits of a function of eta, K = 1, that is monotone in it: quantiles of its mixture, N x 2
+#'
+#' @param f f(fit, eta): N values; it may depend on the fit's hyperparameters.
+#' @noRd
+limits_of <- function(fit, marginals, level, f) {
+  eta <- credible_limits(marginals, level)
+  states <- marginal_states(fit, marginals)
+  views <- lapply(states, function(state) at_hyper(fit, state$hyper))
+  ends <- lapply(views, function(view) cbind(f(view, eta[, 1L]), f(view, eta[, 2L])))
+  alike <- vapply(ends, function(x) isTRUE(all.equal(x, ends[[1L]], tolerance = 1e-12)), NA)
+  if (all(alike)) return(cbind(row_min(ends[[1L]]), row_max(ends[[1L]])))
+  z <- seq(-6, 6, by = 0.1)
+  share <- diff(stats::pnorm(c(-Inf, z[-1L] - 0.05, Inf)))
+  values <- Map(function(view, state) {
+    sd <- sqrt(state$variance[, 1L])
+    vapply(z, function(z) f(view, state$mean[, 1L] + sd * z), numeric(length(sd)))
+  }, views, states)
+  weights <- lapply(states, function(state) outer(rep_len(state$weight, nrow(eta)), share))
+  weighted_quantiles(matrix(unlist(values), nrow(eta)), matrix(unlist(weights), nrow(eta)), tails(level))
+}
+
+#' The fit with other values of the hyperparameters, for what its likelihood says of given eta
+#' @noRd
+at_hyper <- function(fit, hyper) {
+  fit$posterior$hyper <- hyper
+  fit["states"] <- NULL
+  fit
+}
