@@ -392,7 +392,10 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
                           spec.design};
   LatentGaussianModel out(context, std::move(rows), std::move(likelihood), std::move(expectation),
                           std::move(predictors), averaged);
-  out.set_source(source_from_list(model));
+  if (const auto source = source_from_list(model)) {
+    out.set_source(source);
+    out.set_observations(source->rows());
+  }
   if (has(model, "remembered")) {
     out.update(hyper_from_list(model).values());
     out.set_remembered(remembered_from_list(context, out, model["remembered"]));

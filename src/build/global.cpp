@@ -3,7 +3,6 @@
 #include "global/contribution.cpp"
 #include "global/coupled.cpp"
 #include "global/global_model.cpp"
-#include "global/latent_posterior.cpp"
 #include "global/linear_response.cpp"
 #include "global/numbers.cpp"
 #include "global/row_source.cpp"

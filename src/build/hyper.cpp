@@ -4,6 +4,7 @@
 #include "hyper/factors.cpp"
 #include "hyper/item_steps.cpp"
 #include "hyper/joint.cpp"
+#include "hyper/minibatches.cpp"
 #include "hyper/optimise.cpp"
 #include "hyper/posterior_numbers.cpp"
 #include "hyper/prior_density.cpp"

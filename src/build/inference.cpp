@@ -18,5 +18,4 @@
 #include "inference/opper_archambeau.cpp"
 #include "inference/registry.cpp"
 #include "inference/several_starts.cpp"
-#include "inference/start.cpp"
 #include "inference/stochastic.cpp"

@@ -7,4 +7,3 @@
 #include "quadrature/sampled_function.cpp"
 #include "quadrature/shifted_means.cpp"
 #include "quadrature/softmax_lattice.cpp"
-#include "quadrature/tilted.cpp"

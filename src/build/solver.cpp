@@ -3,6 +3,7 @@
 #include "solver/dense_columns.cpp"
 #include "solver/dense_kernel.cpp"
 #include "solver/field_stack.cpp"
+#include "solver/latent_posterior.cpp"
 #include "solver/projected.cpp"
 #include "solver/registry.cpp"
 #include "solver/solver.cpp"

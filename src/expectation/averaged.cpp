@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "quadrature/tilted.h"
+#include "likelihood/tilted.h"
 
 namespace galvi {
 

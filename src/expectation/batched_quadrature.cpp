@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "function/normal.h"
 #include "likelihood/custom.h"
-#include "likelihood/normal.h"
 
 namespace galvi {
 namespace {

@@ -74,6 +74,9 @@ struct ExpectationControl {
 std::unique_ptr<Expectation> make_expectation(const std::string& name, const Likelihood& likelihood,
                                               const ExpectationControl& control = {});
 
+/// The first that serves the likelihood and has a conjugate; empty if none does.
+std::string expectation_with_conjugate(const Likelihood& likelihood);
+
 /// One row of the registry, which R reads as expectation_facts().
 struct ExpectationFacts {
   std::string name;

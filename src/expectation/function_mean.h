@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 
 namespace galvi {
 

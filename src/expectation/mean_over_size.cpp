@@ -4,7 +4,7 @@
 
 #include "expectation/plane_forms.h"
 #include "expectation/quadrature.h"
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/shifted_means.h"
 

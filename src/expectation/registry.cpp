@@ -106,6 +106,15 @@ std::unique_ptr<Expectation> make_expectation(const std::string& name, const Lik
   throw std::invalid_argument("unknown expectation \"" + name + "\"; known are " + known);
 }
 
+std::string expectation_with_conjugate(const Likelihood& likelihood) {
+  if (likelihood.mixed()) return "";
+  for (const Entry& entry : registry()) {
+    const auto expectation = entry.make(likelihood, {});
+    if (expectation->refuses(likelihood).empty() && expectation->has_conjugate(likelihood)) return entry.name;
+  }
+  return "";
+}
+
 // The facts of each entry, made for a likelihood that it serves.
 std::vector<ExpectationFacts> expectation_facts() {
   std::vector<std::unique_ptr<Likelihood>> likelihoods;

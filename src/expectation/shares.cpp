@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "expectation/plane_forms.h"
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 #include "quadrature/derivative_rule.h"
 #include "quadrature/shifted_means.h"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "global/chunk.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 

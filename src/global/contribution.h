@@ -2,10 +2,10 @@
 // sums, which are the same however rows are divided among threads, chunks, minibatches and workers.
 #pragma once
 
-#include "global/latent_posterior.h"
 #include "model/latent_gaussian_model.h"
 #include "rows/partition.h"
 #include "rows/row_block.h"
+#include "solver/latent_posterior.h"
 
 namespace galvi {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "global/chunk.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 

@@ -1,6 +1,6 @@
 #include "global/site_visit.h"
 
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/parallel.h"
 
 namespace galvi {

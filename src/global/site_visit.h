@@ -9,7 +9,7 @@ namespace galvi {
 class SiteVisit {
  public:
   /// Rows begin, .., begin + count - 1 of a block, at q. first: these rows have no sites yet; where q is too
-  /// vague for them they start from those of inference/start.h.
+  /// vague for them they start from those of model/start.h.
   SiteVisit(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count,
             const GlobalPosterior& q, bool first);
   /// The new sites of these rows: lambda = -2 dE/dv, b = dE/dm + lambda f.   count x K

@@ -42,8 +42,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
     model.update(table.values());
     const Posterior q = climber.run(model, start, control, aside).posterior;
     found = q.sites;
-    return table.chain(climber.gradient ? climber.gradient(model, q, table.size())
-                                        : model.gradient(q, table.size(), true));
+    return table.chain(climber.objective_gradient(model, q, table.size()));
   };
   const Index m = static_cast<Index>(which.size());
   constexpr double none = std::numeric_limits<double>::quiet_NaN();

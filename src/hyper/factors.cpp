@@ -333,7 +333,7 @@ FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorit
       exact.one_start = true;
       Trace aside(model.context());
       const Posterior q = algorithm.run(model, found.posterior.sites, exact, aside).posterior;
-      gradient = -among(table.chain(model.gradient(q, table.size(), true)));
+      gradient = -among(table.chain(algorithm.objective_gradient(model, q, table.size())));
       const double value = q.elbo + table.log_prior();
       if (value > highest) {
         highest = value;

@@ -8,6 +8,7 @@
 
 #include "hyper/factors.h"
 #include "hyper/joint.h"
+#include "hyper/minibatches.h"
 #include "hyper/projected_newton.h"
 #include "inference/several_starts.h"
 #include "prior/factors_term.h"
@@ -61,8 +62,7 @@ class Profile {
   }
 
   Vector slope(const Posterior& posterior) {
-    if (algorithm_.gradient) return algorithm_.gradient(model_, posterior, table_.size());
-    return model_.gradient(posterior, table_.size(), true);
+    return algorithm_.objective_gradient(model_, posterior, table_.size());
   }
 
   const std::optional<Sites>& sites() const { return sites_; }
@@ -228,7 +228,7 @@ void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm,
 /// The algorithm's own way of learning.
 Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                            const InferenceControl& inference, Trace& trace) {
-  return {algorithm.learn(BlockModel(model), table, inference, trace), true};
+  return {learn_by_minibatches(BlockModel(model), algorithm, table, inference, trace), true};
 }
 
 Search by_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,

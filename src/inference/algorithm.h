@@ -58,7 +58,20 @@ struct Kinds {
   BlocksAlgorithm blocks = nullptr;
 };
 
-class HyperTable;
+/// Hyperparameters that move beside q with every minibatch (hyper/minibatches.h).
+class HyperMover {
+ public:
+  virtual ~HyperMover() = default;
+  /// On the natural scale.
+  virtual const Vector& values() const = 0;
+  /// How many of them are coordinates of inducing points.
+  virtual Index places() const = 0;
+  /// Moves along the gradient (natural scale); share: falls from 1 to 0 as steps become small. False where the
+  /// gradient is not finite and nothing moved.
+  virtual bool step(const Vector& gradient, double share) = 0;
+  /// Takes the last step back.
+  virtual void undo() = 0;
+};
 
 /// How the objective relates to the log evidence, if the expectation leaves it a bound.
 enum class Evidence { bound, exact, approximation };
@@ -85,18 +98,19 @@ struct Algorithm {
   std::string (*refuses)(const LatentGaussianModel& model);
   /// A description in one sentence, for galvi_methods().
   std::string description;
-  /// d objective / d hyper (natural scale) at the result of run(), where it differs from
-  /// LatentGaussianModel::gradient().
+  /// objective_gradient() where the objective is not the bound of q.
   Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
   /// The expectation that "auto" chooses.
   std::string expectation = "auto";
   AlgorithmFacts facts = {};
-  /// Moves the learned hyperparameters, if the algorithm has its own way of doing so; the last inference
-  /// starts from the sites that it returns.
-  Sites (*learn)(BlockModel model, HyperTable& table, const InferenceControl& control, Trace& trace) = nullptr;
+  /// Moves the learned hyperparameters beside q, if the algorithm has its own way of doing so, and returns q.
+  GlobalPosterior (*learn)(BlockModel& model, HyperMover& hyper, const InferenceControl& control,
+                           Trace& trace) = nullptr;
 
   InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,
                       const InferenceControl& control, Trace& trace) const;
+  /// d objective / d hyper (natural scale) at the result of run().
+  Vector objective_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers) const;
 };
 
 const std::vector<Algorithm>& algorithms();

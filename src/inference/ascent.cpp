@@ -1,7 +1,7 @@
 #include "inference/ascent.h"
 
 #include "inference/anderson.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/krylov.h"
 
 namespace galvi {

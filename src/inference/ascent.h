@@ -2,7 +2,6 @@
 #pragma once
 
 #include "inference/algorithm.h"
-#include "likelihood/distributional.h"
 
 namespace galvi {
 
@@ -29,9 +28,7 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior);
 /// Whether newton_target() is the better target: where classes or two predictors compete for one response,
 /// and with bounds, whose lambda is not the curvature in the mean.
 inline bool moves_means_together(const LatentGaussianModel& model) {
-  const Distributional* two = model.likelihood().distributional();
-  const bool compete = two ? two->compete() : model.latents() > 1;
-  return compete || !model.expectation().exact();
+  return model.likelihood().compete() || !model.expectation().exact();
 }
 
 /// Whether there is a posterior after the step, with a merit that is no lower up to rounding.

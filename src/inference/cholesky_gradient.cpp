@@ -8,7 +8,7 @@
 #include "inference/ascent.h"
 #include "inference/free_form.h"
 #include "inference/global_climb.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/lbfgs.h"
 
 namespace galvi {

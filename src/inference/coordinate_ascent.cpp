@@ -4,7 +4,7 @@
 
 #include "expectation/row_scratch.h"
 #include "inference/ascent.h"
-#include "inference/start.h"
+#include "model/start.h"
 
 namespace galvi {
 

@@ -5,8 +5,7 @@
 
 #include "inference/ascent.h"
 #include "inference/dual_problem.h"
-#include "inference/start.h"
-#include "likelihood/standard_function.h"
+#include "model/start.h"
 #include "numeric/krylov.h"
 #include "numeric/lbfgs_memory.h"
 
@@ -176,8 +175,8 @@ std::string dual_refuses(const LatentGaussianModel& model) {
   if (!expectation.has_conjugate(likelihood)) {
     std::string way =
         expectation.consistent() && model.all(&Solver::cheap_products) ? "newton" : "fixed_point";
-    if (likelihood.softmax() || likelihood.standard_function() == &log_sigmoid())
-      way += ", or expectation = \"log\"";
+    const std::string with_conjugate = expectation_with_conjugate(likelihood);
+    if (!with_conjugate.empty()) way += ", or expectation = \"" + with_conjugate + "\"";
     return "the dual's minimum lies above the best bound where E log p is not jointly concave in mean and "
            "variance, as with this likelihood and expectation; use " +
            way;

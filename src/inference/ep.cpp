@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "inference/natural_gradient.h"
+#include "likelihood/tilted.h"
 #include "numeric/parallel.h"
-#include "quadrature/tilted.h"
 
 namespace galvi {
 

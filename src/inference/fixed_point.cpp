@@ -4,7 +4,7 @@
 
 #include "inference/ascent.h"
 #include "inference/global_climb.h"
-#include "inference/start.h"
+#include "model/start.h"
 
 namespace galvi {
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "likelihood/composed.h"
+#include "function/composition.h"
+#include "function/normal.h"
+#include "function/standard_function.h"
 #include "numeric/krylov.h"
 #include "numeric/parallel.h"
 
@@ -52,7 +54,7 @@ struct Truncated {
   Truncated(double v, double target) {
     double z = target;
     for (int i = 0; i < 100; ++i) {
-      log_phi().derivatives(z, f);
+      log_normal_cdf_derivatives(z, f);
       const double step = (target - z - v * f[1]) / (1 + v * f[2]);
       if (!(std::abs(step) > 1e-15 * (1 + std::abs(z)))) break;
       z += step;
@@ -222,7 +224,8 @@ Vector mean_field_gradient(LatentGaussianModel& model, const Posterior& q, Index
 }
 
 std::string mean_field_refuses(const LatentGaussianModel& model) {
-  if (model.likelihood().standard_function() != &log_phi() || model.latents() != 1)
+  const StandardFunction* f = model.likelihood().standard_function();
+  if (!f || !f->of_normal() || model.latents() != 1)
     return "its latent y* are those of a probit model, binomial(\"probit\"); use fixed_point";
   if (!model.expectation().exact())
     return "it has a bound of its own, without expectations of log p; leave expectation = \"auto\"";

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "inference/ascent.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/krylov.h"
 
 namespace galvi {

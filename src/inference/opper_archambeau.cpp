@@ -5,7 +5,7 @@
 
 #include "inference/ascent.h"
 #include "inference/coordinates.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/lbfgs.h"
 #include "numeric/lbfgs_memory.h"
 

@@ -204,6 +204,12 @@ InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<S
   return kinds.rows(model, start, control, trace);
 }
 
+Vector Algorithm::objective_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers) const {
+  if (gradient) return gradient(model, posterior, hypers);
+  if (posterior.global) return GlobalModel(model).gradient(*posterior.global);
+  return model.gradient(posterior, hypers, true);
+}
+
 std::string automatic_expectation(const std::string& method) {
   for (const Algorithm& algorithm : algorithms())
     if (algorithm.name == method) return algorithm.expectation;

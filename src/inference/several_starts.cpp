@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "inference/start.h"
+#include "model/start.h"
 
 namespace galvi {
 

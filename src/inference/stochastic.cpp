@@ -9,6 +9,7 @@
 #include "global/site_visit.h"
 #include "inference/incremental.h"
 #include "model/held_basis.h"
+#include "numeric/adaptive_steps.h"
 #include "numeric/dense.h"
 
 namespace galvi {
@@ -32,41 +33,6 @@ void scale(double factor, Contribution& sums) {
   sums.hyper *= factor;
   for (Vector& x : sums.columns) x *= factor;
 }
-
-/// Kingma and Ba (2015): ascent along x.
-class Adam {
- public:
-  void step(const Vector& gradient, const Vector& size, VectorRef x) {
-    constexpr double keep = 0.9, keep_square = 0.999, small = 1e-8;
-    if (mean_.size() == 0) mean_ = square_ = Vector::Zero(x.size());
-    ++count_;
-    mean_ = keep * mean_ + (1 - keep) * gradient;
-    square_ = keep_square * square_ + (1 - keep_square) * gradient.cwiseAbs2();
-    const double of_mean = 1 - std::pow(keep, count_), of_square = 1 - std::pow(keep_square, count_);
-    x.array() += size.array() * (mean_.array() / of_mean) / ((square_.array() / of_square).sqrt() + small);
-  }
-
- private:
-  Vector mean_, square_;
-  int count_ = 0;
-};
-
-/// Zeiler (2012).
-class Adadelta {
- public:
-  void step(const Vector& gradient, double size, VectorRef x) {
-    constexpr double keep = 0.9, small = 1e-4;
-    if (square_.size() == 0) square_ = moved_ = Vector::Zero(x.size());
-    square_ = keep * square_ + (1 - keep) * gradient.cwiseAbs2();
-    const Vector move =
-        ((moved_.array() + small).sqrt() / (square_.array() + small).sqrt() * gradient.array()).matrix();
-    moved_ = keep * moved_ + (1 - keep) * move.cwiseAbs2();
-    x += size * move;
-  }
-
- private:
-  Vector square_, moved_;
-};
 
 /// A minibatch, and the ratio of all rows to its rows.
 struct Batch {
@@ -302,31 +268,20 @@ Index batch_rows(const BlockModel& model, const StochasticControl& control, Inde
 
 struct Stop {};
 
-/// Minibatches until the schedule ends. table: null if hyperparameters are fixed.
-GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl& control, Trace& trace) {
-  constexpr double of_logs = 0.02, of_places = 0.01;  // step sizes of adam
+/// Minibatches until the schedule ends. hyper: null if hyperparameters are fixed.
+GlobalPosterior run(BlockModel& model, HyperMover* hyper, const InferenceControl& control, Trace& trace) {
   constexpr int most = 200000;
   constexpr Index shortest = 100, longest = 200;  // windows, in steps
   LatentGaussianModel& core = model.model();
   const StochasticControl& how = control.stochastic;
-  const Index N = core.observations(), B = batch_rows(model, how, table ? table->is_place().count() : 0),
+  const Index N = core.observations(), B = batch_rows(model, how, hyper ? hyper->places() : 0),
               steps = std::max<Index>(1, N / B);
   std::optional<HeldBasis> basis(core);
-  auto mover = make_mover(model, how, table != nullptr);
+  auto mover = make_mover(model, how, hyper != nullptr);
   Schedule schedule(how.passes > 0 ? how.passes * static_cast<double>(steps) : 0);
   // whole passes where they are short, so that every row is in a window equally often
   const Index window = steps < shortest ? (shortest + steps - 1) / steps * steps : std::min(steps, longest);
   Windows windows(window, static_cast<double>(N));
-  Adam adam;
-  Vector x, lower, upper, size;
-  if (table) {
-    x = table->unconstrained();
-    lower = table->lower();
-    upper = table->upper();
-    const double given = how.rule == StepRule::adam || how.rule == StepRule::adadelta ? 0 : how.step_size;
-    size = table->is_place().select(Vector::Constant(x.size(), given > 0 ? given / 2 : of_places),
-                                    Vector::Constant(x.size(), given > 0 ? given : of_logs));
-  }
   int t = 0, began = 0;  // steps in all, and steps of earlier q
   try {
     while (true) {
@@ -338,31 +293,24 @@ GlobalPosterior run(BlockModel& model, HyperTable* table, const InferenceControl
         const Batch batch{rows, at, static_cast<double>(N) / static_cast<double>(rows.size())};
         const double share = schedule.share(t);
         Wanted wanted;
-        wanted.gradient = table != nullptr;
+        wanted.gradient = hyper != nullptr;
         const GlobalPosterior& q = mover->posterior();
         Contribution sums = model.batch_sum(q, rows, wanted);
         scale(batch.scale, sums);
         double bound = sums.value;
         for (Index k = 0; k < core.latents(); ++k)
           bound -= q[k].kl_of_mean(model.prior(k)) + q[k].kl_of_covariance(model.prior(k));
-        Vector slope;
-        if (table) slope = table->chain(hyper_gradient(core, sums, core.hypers()));
         mover->step(batch, sums, t - began, share);
         // the first minibatches move q alone
-        if (table && t - began > 10 && slope.allFinite()) {
-          adam.step(slope, share * size, x);
-          x = x.cwiseMax(lower).cwiseMin(upper);
-          const Vector before = table->values();
-          table->set_unconstrained(x);
+        if (hyper && t - began > 10 && hyper->step(hyper_gradient(core, sums, core.hypers()), share)) {
           try {
-            core.update(table->values());
+            core.update(hyper->values());
           } catch (const std::domain_error&) {  // no prior here, or none with the points in this order
-            table->set_values(before);
-            x = table->unconstrained();
+            hyper->undo();
             basis.reset();
-            core.update(before);
+            core.update(hyper->values());
             basis.emplace(core);
-            mover = make_mover(model, how, table != nullptr);
+            mover = make_mover(model, how, true);
             began = t;
           }
         }
@@ -401,13 +349,9 @@ InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, 
   return incremental(model, near, control, trace);
 }
 
-// The rows' sites are kept; q's own numbers lose their meaning when the points are reordered.
-Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
-                           Trace& trace) {
-  const GlobalPosterior q = run(model, &table, control, trace);
-  if (const auto point = model.model().source() ? std::nullopt : model.at(q)) return model.sites_of(*point);
-  const Matrix none = Matrix::Zero(model.model().rows(), model.model().latents());
-  return {none, none};
+GlobalPosterior learn_stochastically(BlockModel& model, HyperMover& hyper, const InferenceControl& control,
+                                     Trace& trace) {
+  return run(model, &hyper, control, trace);
 }
 
 }  // namespace galvi

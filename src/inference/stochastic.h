@@ -1,6 +1,5 @@
 #pragma once
 
-#include "hyper/table.h"
 #include "inference/algorithm.h"
 
 namespace galvi {
@@ -15,8 +14,8 @@ namespace galvi {
 InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
                            Trace& trace);
 
-/// The same while hyperparameters (inducing points among them) move by adam in every step.
-Sites learn_stochastically(BlockModel model, HyperTable& table, const InferenceControl& control,
-                           Trace& trace);
+/// Minibatches that move hyperparameters (inducing points among them) and q in turn.
+GlobalPosterior learn_stochastically(BlockModel& model, HyperMover& hyper, const InferenceControl& control,
+                                     Trace& trace);
 
 }  // namespace galvi

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/composed.h"
-#include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
 

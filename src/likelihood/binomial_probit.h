@@ -1,8 +1,8 @@
 // Binomial counts, probit link.
 #pragma once
 
+#include "function/normal.h"
 #include "likelihood/binomial.h"
-#include "likelihood/normal.h"
 
 namespace galvi {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "function/standard_function.h"
 #include "likelihood/classes.h"
 #include "likelihood/counts.h"
-#include "likelihood/standard_function.h"
 
 namespace galvi {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "likelihood/normal.h"
-#include "likelihood/normal_interval.h"
+#include "function/normal.h"
+#include "function/normal_interval.h"
 #include "likelihood/positive_parameter.h"
 
 namespace galvi {

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "function/normal.h"
 #include "likelihood/censored_gaussian.h"
 #include "likelihood/composed.h"
 #include "likelihood/identity_link.h"
 #include "likelihood/log_parameter.h"
 #include "likelihood/lognormal.h"
-#include "likelihood/normal.h"
 #include "likelihood/scaled_loss.h"
 
 namespace galvi {

@@ -1,43 +1,11 @@
-// Log densities that are weighted sums of one standard function.
+// Likelihoods whose log density is a weighted sum of one standard function (function/composition.h).
 #pragma once
 
-#include <vector>
-
-#include "likelihood/standard_function.h"
+#include "function/composition.h"
+#include "function/standard_function.h"
+#include "likelihood/likelihood.h"
 
 namespace galvi {
-
-/// log p(y | eta) = constant + linear eta_0 + sum_j weight_j f_j(coefficient_j eta_{latent_j} + shift_j),
-/// with f_j the likelihood's standard function or, in parts that are `exponential`, log_gumbel(), whose mean
-/// has a closed form. signed_weights() says whether weights may be negative.
-struct Composition {
-  struct Part {
-    Index latent;
-    double weight, coefficient, shift;
-    bool exponential;
-  };
-  double constant = 0.0, linear = 0.0;
-  std::vector<Part> parts;
-
-  void clear() {
-    constant = linear = 0.0;
-    parts.clear();
-  }
-  /// Parts without weight are left out, because 0 times an overflowed logarithm is not a number.
-  void add(Index latent, double weight, double coefficient, double shift = 0.0) {
-    if (weight != 0.0) parts.push_back({latent, weight, coefficient, shift, false});
-  }
-  /// -weight exp(-(coefficient eta + shift))
-  void add_exponential(Index latent, double weight, double coefficient, double shift = 0.0) {
-    if (weight != 0.0) parts.push_back({latent, weight, coefficient, shift, true});
-  }
-};
-
-/// The derivative of a sum of parts, each with its own mean of f, in the composition's numbers.
-struct CompositionAdjoint {
-  double constant = 1.0, linear = 0.0;
-  std::vector<double> weight, coefficient, shift;  // one per part
-};
 
 /// Writes compose() and, if it has hyperparameters, add_composition_gradient(); the rest follows.
 class Composed : public Likelihood {

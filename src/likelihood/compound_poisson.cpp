@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 #include "numeric/special_functions.h"
 #include "numeric/types.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/normal.h"
-#include "likelihood/normal_interval.h"
+#include "function/normal.h"
+#include "function/normal_interval.h"
 #include "likelihood/thresholds.h"
 
 namespace galvi {

@@ -74,7 +74,7 @@ class Distributional : public Likelihood {
 
   // For inference.
   /// Either latent value may account for a response, so that a change of one is compensated by the other.
-  virtual bool compete() const { return false; }
+  bool compete() const override { return false; }
   /// Approximately the eta_2 that fits this datum best if eta_1 ~ N(mean, variance); not finite if there is
   /// none.
   virtual double second_of(const Datum& datum, double mean, double variance) const = 0;

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/log_link.h"
-#include "likelihood/normal.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "function/normal.h"
 #include "likelihood/identity_link.h"
-#include "likelihood/normal.h"
 
 namespace galvi {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/distributional.h"
 #include "likelihood/identity_link.h"
-#include "likelihood/normal.h"
 #include "likelihood/scaled_loss.h"
 
 namespace galvi {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "function/normal.h"
 #include "likelihood/log_link.h"
-#include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 
 namespace galvi {

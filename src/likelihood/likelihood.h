@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "function/smoothness.h"
+#include "function/softmax.h"
 #include "numeric/types.h"
 
 namespace galvi {
@@ -106,14 +108,6 @@ struct PointConjugate {
   double value, slope, curvature;
 };
 
-/// How smooth log p is in eta, which determines the nodes of quadrature.
-struct Smoothness {
-  double width;   // distance from the real line to the nearest singularity: infinite if none, 0 at a kink
-  double growth;  // |log p| grows no faster than exp(growth |eta|) times a polynomial
-  double centre = 0.0;  // the singularities' real part lies within centre +- spread
-  double spread = 0.0;
-};
-
 class Custom;
 class Distributional;
 class Mixed;
@@ -149,16 +143,6 @@ struct NormalMixture {
   double shape, squared_scale;
 };
 
-/// log p(y | eta) = eta_y - log sum_c exp(eta_c), where eta of the `reference` class is 0 (K = classes - 1)
-/// or, for reference = -1, every class has its own latent value (K = classes).
-struct Softmax {
-  Index classes;
-  Index reference;
-  Index latents() const { return reference < 0 ? classes : classes - 1; }
-  /// -1 for the reference.
-  Index latent_of(Index c) const { return c == reference ? -1 : reference >= 0 && c > reference ? c - 1 : c; }
-};
-
 class Likelihood {
  public:
   virtual ~Likelihood() = default;
@@ -175,7 +159,7 @@ class Likelihood {
   virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
 
   // Forms that expectations ask for.
-  /// The one function of which log p is a weighted sum (likelihood/composed.h); null if log p does not have
+  /// The one function of which log p is a weighted sum (function/composition.h); null if log p does not have
   /// this form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
   virtual void compose(const Datum&, Composition&) const {}
@@ -222,6 +206,8 @@ class Likelihood {
   virtual bool conjugate() const { return false; }
   /// That of an exponential dispersion model, where the dispersion of a row is divided by its `size`.
   virtual bool divides_dispersion() const { return false; }
+  /// A change of one latent value can be compensated by a change of the others, as among classes.
+  virtual bool compete() const { return latents() > 1; }
   /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
   /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }

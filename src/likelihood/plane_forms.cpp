@@ -1,6 +1,6 @@
 #include "likelihood/plane_forms.h"
 
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 
 namespace galvi {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/counts.h"
 #include "likelihood/log_link.h"
-#include "likelihood/normal.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {

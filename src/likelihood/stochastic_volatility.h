@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/likelihood.h"
-#include "likelihood/normal.h"
 
 namespace galvi {
 

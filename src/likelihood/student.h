@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/identity_link.h"
-#include "likelihood/normal.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "global/global_model.h"
 #include "numeric/parallel.h"
 #include "solver/global_form.h"
 
@@ -42,11 +41,6 @@ LatentGaussianModel::LatentGaussianModel(Context& context, RowBlock rows,
     if (i == priors_.size()) priors_.push_back({predictor.prior, predictor.design});
     prior_index_.push_back(static_cast<Index>(i));
   }
-}
-
-void LatentGaussianModel::set_source(std::shared_ptr<RowSource> source) {
-  source_ = std::move(source);
-  observations_ = source_ ? source_->rows() : rows();
 }
 
 Matrix LatentGaussianModel::product(Vector (Solver::*verb)(const Vector&) const, const Matrix& x) const {
@@ -277,7 +271,6 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
 }
 
 Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
-  if (posterior.global) return GlobalModel(*this).gradient(*posterior.global);
   Vector out = Vector::Zero(hypers);
   const Expectations& e = posterior.expectations;
   // d value / dm where d_mean is something else; q is then not a stationary point of the bound.

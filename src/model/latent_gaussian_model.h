@@ -45,7 +45,7 @@ class LatentGaussianModel {
   Index rows() const { return rows_.size(); }
   /// The source of all rows where they are not in memory (rows() is then empty); else null.
   RowSource* source() const { return source_.get(); }
-  void set_source(std::shared_ptr<RowSource> source);
+  void set_source(std::shared_ptr<RowSource> source) { source_ = std::move(source); }
   /// What remains of observations that were seen before; null if there were none.
   const Remembered* remembered() const { return remembered_.get(); }
   void set_remembered(std::shared_ptr<const Remembered> remembered) { remembered_ = std::move(remembered); }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "expectation/expectation.h"
-#include "global/latent_posterior.h"
+#include "solver/latent_posterior.h"
 #include "solver/solver.h"
 
 namespace galvi {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/binomial_logit.h"
-#include "likelihood/normal.h"
 #include "likelihood/zero_truncated.h"
 #include "predictive/predictive.h"
 #include "quadrature/gaussian_rule.h"

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
+#include "likelihood/tilted.h"
 #include "predictive/predictive.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/log_mean_exp.h"
-#include "quadrature/tilted.h"
 
 namespace galvi {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "function/normal.h"
 #include "likelihood/distributional.h"
-#include "likelihood/normal.h"
 #include "predictive/predictive.h"
 
 namespace galvi {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 #include "numeric/special_functions.h"
 #include "predictive/predictive.h"
 #include "quadrature/log_integral.h"

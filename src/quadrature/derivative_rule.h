@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "likelihood/likelihood.h"
+#include "function/smoothness.h"
 
 namespace galvi {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <complex>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 
 namespace galvi {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 #include "quadrature/log_integral.h"
 
 namespace galvi {

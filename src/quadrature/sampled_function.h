@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 
 namespace galvi {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "likelihood/likelihood.h"
+#include "function/softmax.h"
 #include "quadrature/log_normal_transform.h"
 
 namespace galvi {

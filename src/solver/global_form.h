@@ -1,7 +1,7 @@
 // What a solver with a short latent vector offers besides sites.
 #pragma once
 
-#include "global/latent_posterior.h"
+#include "solver/latent_posterior.h"
 
 namespace galvi {
 

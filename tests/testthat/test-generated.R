@@ -49,17 +49,39 @@ test_that("RcppExports are those of the exported functions", {
   }
 })
 
-test_that("no file of src/ includes itself in a circle", {
-  src <- file.path(source_tree(), "src")
+# Who includes whom in src/: a row for each include.
+includes_of <- function(src) {
   files <- grep("^build/", list.files(src, "\\.(h|cpp)$", recursive = TRUE), value = TRUE, invert = TRUE)
   included <- lapply(stats::setNames(file.path(src, files), files), function(path) {
     regmatches(text <- readLines(path), regexpr("(?<=^#include \").*(?=\")", text, perl = TRUE))
   })
   edges <- data.frame(from = rep(files, lengths(included)), to = unlist(included, use.names = FALSE))
   expect_true(all(edges$to %in% files))
+  edges
+}
+
+test_that("no file of src/ includes itself in a circle", {
+  edges <- includes_of(file.path(source_tree(), "src"))
   # what includes nothing that is left, or is included by nothing that is left, is in no circle
   while (any(done <- !edges$to %in% edges$from | !edges$from %in% edges$to)) edges <- edges[!done, ]
   expect_identical(sprintf("%s includes %s", edges$from, edges$to), character())
+})
+
+test_that("folders of src/ include one another only downwards in the order of ARCHITECTURE.md", {
+  root <- source_tree()
+  edges <- includes_of(file.path(root, "src"))
+  page <- readLines(file.path(root, "ARCHITECTURE.md"), encoding = "UTF-8")
+  begin <- grep("^A file of `src/` includes files of its own folder", page)
+  expect_length(begin, 1L)
+  listed <- page[cumsum(seq_along(page) > begin & !startsWith(page, "    ") & nzchar(page)) == 0L &
+                   seq_along(page) > begin]
+  order <- scan(text = listed, what = "", quiet = TRUE)
+  folders <- setdiff(list.dirs(file.path(root, "src"), full.names = FALSE, recursive = FALSE), "build")
+  expect_setequal(order, folders)
+  # files at the top of src/ are the border's
+  floor_of <- function(files) match(ifelse(dirname(files) == ".", "border", dirname(files)), order)
+  upward <- edges[floor_of(edges$to) > floor_of(edges$from), ]
+  expect_identical(sprintf("%s includes %s", upward$from, upward$to), character())
 })
 
 test_that("no two functions of R/ have one name", {

@@ -5,7 +5,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "inference/dual_problem.h"
-#include "inference/start.h"
+#include "model/start.h"
 #include "numeric/backend.h"
 
 using namespace galvi;

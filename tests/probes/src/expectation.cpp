@@ -5,8 +5,8 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "expectation/expectation.h"
+#include "likelihood/tilted.h"
 #include "numeric/backend.h"
-#include "quadrature/tilted.h"
 
 namespace {
 

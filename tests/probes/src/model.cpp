@@ -73,9 +73,8 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     stationarity = result.stationarity;
   }
   const Algorithm& algorithm = choose_algorithm(method, core);
-  const bool own = algorithm.gradient && sites.isNull();
-  const Vector gradient =
-      own ? algorithm.gradient(core, q, table.size()) : core.gradient(q, table.size(), sites.isNull());
+  const Vector gradient = sites.isNull() ? algorithm.objective_gradient(core, q, table.size())
+                                         : core.gradient(q, table.size(), false);
   return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),

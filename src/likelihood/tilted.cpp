@@ -1,9 +1,9 @@
-#include "quadrature/tilted.h"
+#include "likelihood/tilted.h"
 
 #include <cmath>
 
+#include "function/normal.h"
 #include "likelihood/custom.h"
-#include "likelihood/normal.h"
 
 namespace galvi {
 namespace {

@@ -1,4 +1,4 @@
-#include "global/latent_posterior.h"
+#include "solver/latent_posterior.h"
 
 #include <cmath>
 #include <limits>

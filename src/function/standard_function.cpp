@@ -1,9 +1,9 @@
-#include "likelihood/standard_function.h"
+#include "function/standard_function.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 
 namespace galvi {
 namespace {
@@ -105,6 +105,7 @@ class LogPhi final : public StandardFunction {
   std::optional<double> log_mean_exp(double mean, double variance) const override {
     return value(mean / std::sqrt(1.0 + variance));
   }
+  bool of_normal() const override { return true; }
   // The zeros of Phi nearest to the real line are at 1.916 +- 2.816i.
   Smoothness smoothness() const override { return {2.816, 0.0}; }
 };

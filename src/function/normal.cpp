@@ -1,4 +1,4 @@
-#include "likelihood/normal.h"
+#include "function/normal.h"
 
 #include <cmath>
 #include <limits>

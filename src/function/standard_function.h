@@ -1,7 +1,9 @@
 // Functions of one variable of which log densities are made.
 #pragma once
 
-#include "likelihood/likelihood.h"
+#include <optional>
+
+#include "function/smoothness.h"
 
 namespace galvi {
 
@@ -18,6 +20,8 @@ class StandardFunction {
   virtual bool means_by_series(double /*mean*/, double /*variance*/, double /*out*/[5]) const { return false; }
   /// f(x) = x + f(-x)
   virtual bool reflects() const { return false; }
+  /// exp(f) is the standard normal's: f(x) = log P(g > 0), g ~ N(x, 1).
+  virtual bool of_normal() const { return false; }
   /// The log of its density and that one's first two derivatives.
   virtual void log_density(double x, double out[3]) const = 0;
   /// log E exp(f(x)) under x ~ N(mean, variance) where it has a closed form.

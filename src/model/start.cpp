@@ -1,4 +1,4 @@
-#include "inference/start.h"
+#include "model/start.h"
 
 #include <algorithm>
 #include <cmath>

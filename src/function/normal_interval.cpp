@@ -1,10 +1,10 @@
-#include "likelihood/normal_interval.h"
+#include "function/normal_interval.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "likelihood/normal.h"
+#include "function/normal.h"
 
 namespace galvi {
 namespace {
