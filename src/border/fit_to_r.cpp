@@ -1,14 +1,10 @@
 #include "border/fit_to_r.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
-#include "global/coupled.h"
-#include "numeric/dense.h"
-#include "prior/factors_term.h"
+#include "numeric/backend.h"
 
 namespace galvi {
 
@@ -37,125 +33,135 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["step"] = step);
 }
 
-std::vector<SolverState> states_of(LatentGaussianModel& model, const Posterior& posterior, bool keep_factor) {
-  std::vector<SolverState> out;
-  for (Index k = 0; k < model.latents(); ++k)
-    out.push_back(model.solver(k).state(posterior.site_mean(k), keep_factor));
-  return out;
-}
-
-double prediction_error(LatentGaussianModel& model, const Posterior& q,
-                        const std::vector<SolverState>& states, const Rcpp::List& checked) {
-  constexpr double last_digits = 1e-9, unit_without_variance = 1e-6;
-  const std::vector<Index> at = positions(field(checked, "at"));
-  std::vector<DesignRows> designs;
-  for (const auto& design : get<Rcpp::List>(checked, "rows")) designs.push_back(design_from_list(design));
-  ConditionalRequest means;
-  means.variance = false;
-  double out = 0;
-  for (Index k = 0; k < model.latents(); ++k) {
-    const Solver& solver = model.solver(k);
-    const Vector mean =
-        model.solver(k).conditional(states[k], designs.at(model.predictor(k).design), means).mean;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const Index n = at[i];
-      const double fitted = q.centred(n, k) + solver.prior_mean()[n];
-      const double prior_variance = model.prior_variances()(n, k), variance = q.variance(n, k);
-      const double sd = variance > 0 ? std::sqrt(variance) : unit_without_variance * std::sqrt(prior_variance);
-      const double difference = std::abs(mean[i] - fitted);
-      if (!(difference <= last_digits * std::abs(fitted))) out = std::max(out, difference / sd);
-      if (variance > 0 && solver.predicts_by_subtraction())
-        out = std::max(out, 0.5 * std::numeric_limits<double>::epsilon() * prior_variance / variance);
-    }
-  }
-  return out;
-}
-
 namespace {
 
-/// Coefficients of columns, by prior and term; `latents` gives the latent values they belong to.
-Rcpp::List coefficients_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
-  Rcpp::List out;
-  for (std::size_t p = 0; p < model.priors().size(); ++p) {
-    Rcpp::IntegerVector latents;
-    std::vector<std::vector<Coefficients>> columns;
-    for (Index k = 0; k < model.latents(); ++k) {
-      if (model.prior_index(k) != static_cast<Index>(p)) continue;
-      latents.push_back(static_cast<int>(k) + 1);
-      columns.push_back(model.solver(k).coefficients(states[k]));
-    }
-    for (std::size_t t = 0; t < columns[0].size(); ++t) {
-      Matrix mean(columns[0][t].mean.size(), latents.size());
-      Rcpp::List covariance(latents.size());
-      for (Index i = 0; i < latents.size(); ++i) {
-        mean.col(i) = columns[i][t].mean;
-        covariance[i] = to_r(columns[i][t].covariance);
-      }
-      out.push_back(Rcpp::List::create(Rcpp::_["label"] = columns[0][t].label, Rcpp::_["latents"] = latents,
-                                       Rcpp::_["mean"] = to_r(mean), Rcpp::_["covariance"] = covariance));
-    }
+/// c of the rows and the like: NULL if there is none.
+SEXP or_null(const Matrix& X) { return X.size() > 0 ? SEXP(to_r(X)) : R_NilValue; }
+
+/// The latent vectors, list(mean, chol) each; NULL where none is state.
+SEXP latent_to_r(const std::vector<SolverState>& states) {
+  Rcpp::List out(states.size());
+  bool any = false;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    if (states[k].latent_mean.size() == 0) continue;
+    any = true;
+    out[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(states[k].latent_mean),
+                                Rcpp::_["chol"] = to_r(states[k].latent_chol));
   }
+  return any ? SEXP(out) : R_NilValue;
+}
+
+SEXP factor_to_r(const std::vector<SolverState>& states) {
+  Rcpp::List out(states.size());
+  bool any = false;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    if (states[k].factor.size() == 0) continue;
+    any = true;
+    out[k] = to_r(states[k].factor);
+  }
+  return any ? SEXP(out) : R_NilValue;
+}
+
+Rcpp::List coefficients_to_r(const std::vector<TermCoefficients>& terms) {
+  Rcpp::List out;
+  for (const TermCoefficients& term : terms) {
+    Rcpp::List covariance;
+    for (const Matrix& of_latent : term.covariance) covariance.push_back(to_r(of_latent));
+    out.push_back(Rcpp::List::create(Rcpp::_["label"] = term.label, Rcpp::_["latents"] = positions_to_r(term.latents),
+                                     Rcpp::_["mean"] = to_r(term.mean), Rcpp::_["covariance"] = covariance));
+  }
+  return out;
+}
+
+/// By label: mean (U x d) and covariance (d x d x U).
+Rcpp::List units_to_r(const std::vector<TermUnits>& terms) {
+  Rcpp::List out;
+  for (const TermUnits& term : terms) {
+    const Matrix& covariance = term.moments.covariance;
+    const int d = static_cast<int>(term.moments.mean.rows()), units = static_cast<int>(covariance.cols());
+    Rcpp::NumericVector array(covariance.data(), covariance.data() + covariance.size());
+    array.attr("dim") = Rcpp::IntegerVector::create(d, d, units);
+    out.push_back(Rcpp::List::create(Rcpp::_["mean"] = to_r(Matrix(term.moments.mean.transpose())),
+                                     Rcpp::_["covariance"] = array),
+                  term.label);
+  }
+  return out;
+}
+
+Rcpp::List curvature_to_r(const Curvature& curvature) {
+  Rcpp::List out = Rcpp::List::create(
+      Rcpp::_["at"] = positions_to_r(curvature.at), Rcpp::_["value"] = to_r(curvature.value),
+      Rcpp::_["lower"] = to_r(curvature.lower), Rcpp::_["upper"] = to_r(curvature.upper));
+  if (curvature.hessian) {
+    out["which"] = positions_to_r(curvature.which);
+    out["hessian"] = to_r(*curvature.hessian);
+  }
+  return out;
+}
+
+Rcpp::List cost_to_r(const Cost& cost) {
+  return Rcpp::List::create(Rcpp::_["flops"] = cost.flops, Rcpp::_["factorisations"] = cost.factorisations,
+                            Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
+}
+
+/// What is kept of the posterior of a fit.
+Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
+  const Posterior& q = fit.inference.posterior;
+  Rcpp::List out;
+  out["coefficients"] = coefficients_to_r(state.coefficients);
+  out["latent"] = latent_to_r(state.coupling ? state.coupling->states : state.states);
+  out["factor"] = factor_to_r(state.states);
+  out["coupled"] = state.coupling ? SEXP(to_r(state.coupling->covariance)) : R_NilValue;
+  if (state.coupling) out["factorised"] = latent_to_r(state.states);
+  if (q.global) out["global"] = global_to_r(*q.global);
+  if (!state.units.empty()) out["units"] = units_to_r(state.units);
+  out["mean"] = to_r(q.mean);
+  out["variance"] = to_r(state.variance);
+  out["alpha"] = to_r(q.alpha);
+  out["lambda"] = to_r(q.sites.lambda);
+  out["b"] = to_r(q.sites.b);
+  out["extra"] = or_null(state.extra);
+  out["hyper"] = to_r(fit.hyper);
+  out["elbo"] = q.elbo;
+  out["log_prior"] = fit.objective - q.elbo;
   return out;
 }
 
 }  // namespace
 
-Rcpp::List states_to_r(LatentGaussianModel& model, const std::vector<SolverState>& states) {
-  Rcpp::List latent(model.latents()), factor(model.latents());
-  bool has_latent = false, has_factor = false;
-  for (Index k = 0; k < model.latents(); ++k) {
-    const SolverState& state = states[k];
-    if (state.latent_mean.size() > 0) {
-      has_latent = true;
-      latent[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(state.latent_mean),
-                                     Rcpp::_["chol"] = to_r(state.latent_chol));
-    }
-    if (state.factor.size() > 0) {
-      has_factor = true;
-      factor[k] = to_r(state.factor);
-    }
+Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, const Algorithm& algorithm,
+                    const Trace& trace) {
+  const Stationarity& s = result.fit.inference.stationarity;
+  Rcpp::List out = posterior_to_r(result.fit, result.state);
+  out["method"] = algorithm.name;
+  out["expectation"] = model.expectation().name();
+  out["at_bound"] = Rcpp::wrap(result.at_bound);
+  out["trace"] = trace_to_r(trace);
+  out["converged"] = result.converged();
+  out["out_of_time"] = result.stop.reason == Stop::time;
+  out["message"] = result.message;
+  if (result.stop.reason == Stop::rows) out["failure"] = result.stop.failure;
+  out["gradient_norm"] = s.norm;
+  out["gap"] = std::isnan(s.certificate) ? NA_REAL : s.gap();
+  out["rounding"] = s.rounding;
+  if (model.remembered()) out["penalty"] = model.remembered()->penalty;
+  if (result.prediction_error) out["prediction_error"] = *result.prediction_error;
+  out["jitter"] = result.jitter;
+  out["backend"] = model.context().backend.name();
+  out["cost"] = cost_to_r(result.cost);
+  if (result.starts.objective.size() > 1) {
+    out["starts"] = Rcpp::List::create(Rcpp::_["elbo"] = to_r(result.starts.objective),
+                                       Rcpp::_["converged"] = Rcpp::wrap(result.starts.converged),
+                                       Rcpp::_["hyper"] = to_r(result.starts.hyper));
   }
-  return Rcpp::List::create(Rcpp::_["coefficients"] = coefficients_to_r(model, states),
-                            Rcpp::_["latent"] = has_latent ? SEXP(latent) : R_NilValue,
-                            Rcpp::_["factor"] = has_factor ? SEXP(factor) : R_NilValue);
+  if (result.curvature) out["internal"] = curvature_to_r(*result.curvature);
+  return out;
 }
 
-SEXP couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState>& states) {
-  constexpr Index most = 2000;  // largest number of coefficients whose joint covariance is kept
-  const Index K = model.latents();
-  if (K == 1 || model.priors().size() > 1 || !model.sums_suffice() || !model.expectation().exact())
-    return R_NilValue;
-  const Prior& prior = *model.predictor(0).prior;
-  const Index L = prior.columns();
-  if (!prior.finite() || prior.has_extra_variances() || L * K > most) return R_NilValue;
-  GlobalModel sums(model);
-  const std::optional<GlobalPosterior> factorised = q.global ? *q.global : sums.posterior_of(q.sites, 1);
-  if (!factorised) return R_NilValue;
-  const std::optional<CoupledPosterior> coupled = coupled_posterior(sums, *factorised);
-  if (!coupled) return R_NilValue;
-  const Vector scale = prior.scale().replicate(K, 1);
-  const Matrix covariance = scale.asDiagonal() * coupled->covariance * scale.asDiagonal();
-  for (Index k = 0; k < K; ++k) {
-    Matrix root = coupled->covariance.block(k * L, k * L, L, L);
-    if (!cholesky(model.context(), root)) return R_NilValue;
-    root.triangularView<Eigen::StrictlyUpper>().setZero();
-    states[k].latent_mean =
-        prior.coefficient_mean() + prior.scale().cwiseProduct(coupled->mean.segment(k * L, L));
-    states[k].latent_chol = prior.scale().asDiagonal() * root;
-  }
-  return to_r(covariance);
-}
-
-SEXP extra_variances(const LatentGaussianModel& model) {
-  Matrix out = Matrix::Zero(model.rows(), model.latents());
-  bool any = false;
-  for (Index k = 0; k < model.latents(); ++k) {
-    const Vector& c = model.solver(k).extra_variances();
-    if (c.size() == 0) continue;
-    any = true;
-    out.col(k) = c;
-  }
-  return any ? SEXP(to_r(out)) : R_NilValue;
+CheckedRows checked_from_list(const Rcpp::List& list) {
+  CheckedRows out{positions(field(list, "at")), {}};
+  for (const auto& design : get<Rcpp::List>(list, "rows")) out.designs.push_back(design_from_list(design));
+  return out;
 }
 
 Rcpp::List global_to_r(const GlobalPosterior& q) {
@@ -173,26 +179,6 @@ std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model,
                                    get_matrix(part, "precision"));
     if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
     out->q.push_back(std::move(*q));
-  }
-  return out;
-}
-
-Rcpp::List units_to_r(LatentGaussianModel& model, const Posterior& q) {
-  Rcpp::List out;
-  for (Index k = 0; k < model.latents(); ++k) {
-    const Prior& prior = *model.predictor(k).prior;
-    for (Index t = 0; t < prior.size(); ++t) {
-      const FactorsTerm* term = prior[t].factors();
-      if (!term) continue;
-      model.restore(q);
-      const UnitMoments moments = model.solver(k).unit_moments(t, q.sites.b.col(k));
-      Rcpp::NumericVector covariance(moments.covariance.data(), moments.covariance.data() + moments.covariance.size());
-      covariance.attr("dim") = Rcpp::IntegerVector::create(
-          static_cast<int>(term->dimension()), static_cast<int>(term->dimension()), static_cast<int>(term->units()));
-      out.push_back(Rcpp::List::create(Rcpp::_["mean"] = to_r(Matrix(moments.mean.transpose())),
-                                       Rcpp::_["covariance"] = covariance),
-                    prior[t].label());
-    }
   }
   return out;
 }

@@ -51,6 +51,13 @@ inline std::vector<Index> positions(SEXP x) {
   return out;
 }
 
+/// 0-based positions as R's.
+inline Rcpp::IntegerVector positions_to_r(const std::vector<Index>& x) {
+  Rcpp::IntegerVector out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = static_cast<int>(x[i]) + 1;
+  return out;
+}
+
 inline Rcpp::NumericVector to_r(const Vector& x) {
   return Rcpp::NumericVector(x.data(), x.data() + x.size());
 }

@@ -19,11 +19,11 @@ class RMonitor final : public Monitor {
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws
   /// OutOfTime, but only from with_limit() to without_limit().
   explicit RMonitor(SEXP report, double seconds = std::numeric_limits<double>::infinity());
-  void without_limit() { limited_ = false; }
-  void with_limit() {
+  void with_limit() override {
     limited_ = true;
     next_poll_ = Clock::now();
   }
+  void without_limit() override { limited_ = false; }
 
   void poll() override;
   void report(const Progress& progress) override;

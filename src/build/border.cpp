@@ -9,7 +9,7 @@
 #include "contribution.cpp"
 #include "factors.cpp"
 #include "facts.cpp"
-#include "fit.cpp"
+#include "fit_model.cpp"
 #include "mesh.cpp"
 #include "predict.cpp"
 #include "response.cpp"

@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
-#include "hyper/curvature.cpp"
 #include "hyper/factor_start.cpp"
 #include "hyper/factors.cpp"
 #include "hyper/item_steps.cpp"
@@ -9,5 +8,4 @@
 #include "hyper/posterior_numbers.cpp"
 #include "hyper/prior_density.cpp"
 #include "hyper/projected_newton.cpp"
-#include "hyper/scan.cpp"
 #include "hyper/table.cpp"

@@ -33,11 +33,26 @@ class Monitor {
   virtual ~Monitor() = default;
   /// Called in every loop that can last 0.2 s. Throws to stop the computation.
   virtual void poll() = 0;
+  /// From with_limit() to without_limit() poll() throws OutOfTime once the time is over.
+  virtual void with_limit() {}
+  virtual void without_limit() {}
   virtual void report(const Progress& progress) = 0;
   /// Uniform on (0, 1), from R's generator.
   virtual double uniform() = 0;
   /// Standard normal, from R's generator.
   virtual double normal() = 0;
+};
+
+/// While it lives, the computation must end in time.
+class TimeLimit {
+ public:
+  explicit TimeLimit(Monitor& monitor) : monitor_(monitor) { monitor_.with_limit(); }
+  ~TimeLimit() { monitor_.without_limit(); }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  Monitor& monitor_;
 };
 
 /// The cost of a fit so far. Flops count multiply-adds as two.

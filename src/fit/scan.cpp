@@ -1,4 +1,4 @@
-#include "hyper/scan.h"
+#include "fit/scan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,6 +9,18 @@
 
 namespace galvi {
 
+/// The search's coordinates at its end, and how sharply the log posterior falls there.
+struct Curvature {
+  std::vector<Index> at;       // of the learned ones, in the table
+  Vector value, lower, upper;  // of these, on the unconstrained scale
+  std::vector<Index> which;    // which of them have the Hessian
+  std::optional<Matrix> hessian;
+};
+
+/// `wanted`: positions in the table. The model moves if there are any among the learned.
+Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                       const std::vector<Index>& wanted, const Sites& mode, const InferenceControl& control);
+
 /// The Hessian of the objective (bound + log prior) in some of the learned hyperparameters on the
 /// unconstrained scale, with the others fixed: central differences of the envelope gradient, two inferences
 /// for each, the first from the mode, the second from the extrapolated sites. The table keeps its values, the

@@ -1,4 +1,4 @@
-#include "hyper/curvature.h"
+#include "fit/curvature.h"
 
 #include <algorithm>
 #include <limits>
@@ -66,6 +66,19 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
   }
   table.set_values(values);
   return result;
+}
+
+Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                       const std::vector<Index>& wanted, const Sites& mode, const InferenceControl& control) {
+  Curvature out{table.learned_positions(), table.unconstrained(), table.lower(), table.upper(), {}, {}};
+  for (std::size_t i = 0; i < out.at.size(); ++i)
+    if (std::find(wanted.begin(), wanted.end(), out.at[i]) != wanted.end())
+      out.which.push_back(static_cast<Index>(i));
+  if (out.which.empty()) return out;
+  const Cost cost = model.context().cost;
+  out.hessian = objective_hessian(model, algorithm, table, out.which, mode, control);
+  model.context().cost = cost;  // what a fit costs is what the search does
+  return out;
 }
 
 }  // namespace galvi

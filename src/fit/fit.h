@@ -1,0 +1,59 @@
+// How a fit goes, from a model and a table of hyperparameters to what is kept of it. The phases, in order:
+//
+//   choose     which algorithm                                               fit/choose.h
+//   pilot      where to start, from part of the rows                         fit/pilot.h
+//   scan       where to start: lengthscales that are guesses                 fit/scan.h
+//   search     hyperparameters and q, from one start or several              hyper/optimise.h
+//   settle     the best of the searches, or where they were stopped          fit/stop.h
+//   couple     the best Gaussian that joins the classes                      fit/couple.h
+//   curvature  the Hessian at the best hyperparameters                       fit/curvature.h
+#pragma once
+
+#include "fit/choose.h"
+#include "fit/curvature.h"
+#include "fit/state.h"
+#include "fit/stop.h"
+
+namespace galvi {
+
+/// What is asked of a fit.
+struct Plan {
+  const Algorithm* algorithm = nullptr;  // from choose()
+  std::string method = "auto";           // what it was chosen by
+  bool learn = false;                    // move the hyperparameters that are to be learned
+  int starts = 1;                        // searches for hyperparameters
+  InferenceControl inference;
+  HyperControl hyper;
+  std::optional<Sites> start;            // where inference starts
+  LatentGaussianModel* pilot = nullptr;  // part of the rows
+  std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
+  bool keep_factor = false;              // of dense solvers, for quicker predictions
+  std::optional<CheckedRows> checked;
+};
+
+/// Searches for hyperparameters from several starts, a row each.
+struct Starts {
+  Matrix hyper;                 // S x hyperparameters; NaN where the time was too short
+  Vector objective;             // S
+  std::vector<bool> converged;  // S
+};
+
+struct FitResult {
+  Fit fit;
+  State state;
+  Stop stop;
+  std::string message;                  // for users; empty if there is nothing to say
+  Starts starts;
+  std::vector<bool> at_bound;           // of the table
+  std::optional<Curvature> curvature;
+  std::optional<double> prediction_error;  // of the checked rows
+  double jitter = 0;                    // the largest that a solver needed
+  Cost cost;                            // of the searches
+  bool converged() const { return fit.inference.converged && fit.hyper_converged && stop.reason != Stop::time; }
+};
+
+/// The model ends at other hyperparameters, the table at the best ones. `trace` has the way, and where it stands
+/// if an exception ends it. Throws std::domain_error where there is no posterior.
+FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& trace);
+
+}  // namespace galvi

@@ -1,0 +1,115 @@
+// The border: fit_model(), and why methods refuse a model.
+#include <Rcpp/Lightest>
+
+#include <algorithm>
+
+#include "border/fit_to_r.h"
+#include "border/list_access.h"
+#include "border/model_from_list.h"
+#include "border/monitor.h"
+#include "fit/fit.h"
+#include "numeric/backend.h"
+
+namespace {
+
+using namespace galvi;
+
+/// From this fit_model() goes on another time, with `hyper` = "fixed": no number is computed any more.
+Rcpp::List standing_to_r(const Standing& standing, const Algorithm& algorithm, const Trace& trace) {
+  const Sites& sites = standing.sites;
+  Rcpp::List start = sites.lambda.size() > 0
+                         ? Rcpp::List::create(Rcpp::_["lambda"] = to_r(sites.lambda), Rcpp::_["b"] = to_r(sites.b))
+                         : Rcpp::List::create(Rcpp::_["global"] = global_to_r(sites.asking->q));
+  return Rcpp::List::create(Rcpp::_["hyper"] = to_r(standing.hyper), Rcpp::_["start"] = start,
+                            Rcpp::_["method"] = algorithm.name, Rcpp::_["trace"] = trace_to_r(trace));
+}
+
+/// Where inference starts, as R gives it; empty where sites belong to other rows.
+std::optional<Sites> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
+  if (has(start, "global")) return Sites{{}, {}, global_from_list(core, start["global"])};
+  Sites out{get_matrix(start, "lambda"), get_matrix(start, "b")};
+  if (out.lambda.rows() != core.rows() || out.b.rows() != core.rows()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+//' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
+//' @param keep NULL, or a function that is called with what standing_to_r() gives if an interrupt or an error of R
+//'   stops the fit.
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
+                     Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue,
+                     SEXP keep = R_NilValue) {
+  RMonitor monitor(report, has(control, "max_seconds") ? get<double>(control, "max_seconds") : R_PosInf);
+  Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
+  HyperTable table = hyper_from_list(model);
+  core.update(table.values());
+  Plan plan;
+  plan.learn = hyper == "optimise" && table.learned() > 0;
+  plan.method = method;
+  plan.algorithm = &choose(method, core, table, plan.learn && has(model, "pilot"));
+  plan.starts = plan.learn ? std::max(1, get<int>(control, "starts")) : 1;
+  plan.inference = inference_control(control);
+  plan.hyper = hyper_control(control);
+  plan.keep_factor = get<bool>(control, "keep_factor");
+  if (start.isNotNull()) plan.start = start_from_list(core, Rcpp::List(start.get()));
+  if (has(model, "curvature")) plan.curvature = positions(model["curvature"]);
+  if (has(model, "checked")) plan.checked = checked_from_list(model["checked"]);
+  std::optional<LatentGaussianModel> part;
+  if (has(model, "pilot")) part.emplace(model_from_list(context, model["pilot"], core.expectation().name()));
+  plan.pilot = part ? &*part : nullptr;
+  Trace trace(context);
+  try {
+    return fit_to_r(core, fit(core, table, plan, trace), *plan.algorithm, trace);
+  } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
+    if (!Rf_isNull(keep) && trace.standing() && !core.source())
+      Rcpp::Function(keep)(standing_to_r(*trace.standing(), *plan.algorithm, trace));
+    throw;
+  }
+}
+
+//' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
+//' (S x learned) (internal)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix natural_hyper(Rcpp::List model, Rcpp::NumericVector values, Rcpp::NumericMatrix X) {
+  HyperTable table = hyper_from_list(model);
+  const Matrix x = from_r(X);
+  if (x.cols() != table.learned() || values.size() != table.size())
+    throw std::invalid_argument("natural_hyper: sizes differ");
+  Matrix out(x.rows(), table.size());
+  for (Index s = 0; s < x.rows(); ++s) {
+    table.set_values(from_r(values));
+    table.set_unconstrained(x.row(s).transpose());
+    out.row(s) = table.values().transpose();
+  }
+  return to_r(out);
+}
+
+// [[Rcpp::export(rng = false)]]
+std::string galvi_backend(std::string name = "auto") { return galvi::backend(name).name(); }
+
+//' Why each method cannot fit this model; "" where it can
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector inference_refusals(Rcpp::List model) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, 1};
+  const Vector hyper = hyper_from_list(model).values();
+  Rcpp::CharacterVector out;
+  for (const auto& algorithm : algorithms()) {
+    std::string reason;
+    try {
+      LatentGaussianModel core = model_from_list(context, model, algorithm.expectation);
+      core.update(hyper);
+      reason = algorithm.refuses(core);
+    } catch (const std::invalid_argument& error) {
+      reason = error.what();
+    }
+    out.push_back(reason, algorithm.name);
+  }
+  return out;
+}
