@@ -65,8 +65,10 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   try {
     return fit_to_r(core, fit(core, table, plan, trace), *plan.algorithm, trace);
   } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
-    if (!Rf_isNull(keep) && trace.standing() && !core.source())
-      Rcpp::Function(keep)(standing_to_r(*trace.standing(), *plan.algorithm, trace));
+    if (!Rf_isNull(keep) && trace.standing() && !core.source()) {
+      const Rcpp::Function to_r(keep);
+      to_r(standing_to_r(*trace.standing(), *plan.algorithm, trace));
+    }
     throw;
   }
 }
