@@ -16,8 +16,8 @@ namespace galvi {
 
 /// One response. `size` is how many trials y counts in a binomial likelihood; how many measurements it is the
 /// mean of (any positive number) where a likelihood divides its dispersion by that, see divides_dispersion();
-/// and 1 elsewhere. For a response with classes y is the class, 0, 1, .. A censored response is known to lie in
-/// (y, upper], and a truncated one was observed only because it exceeds `entry`.
+/// and 1 elsewhere. For a response with classes y is the class, 0, 1, .. A censored response is known to lie
+/// in (y, upper], and a truncated one was observed only because it exceeds `entry`.
 struct Datum {
   double y;
   double size;
@@ -143,40 +143,80 @@ struct NormalMixture {
   double shape, squared_scale;
 };
 
+/// p(y | eta) of one row. The first part is what a likelihood owes: the functions without a body. Each of the
+/// others says what it enables; its default is right for a likelihood that does not have it. With K > 1
+/// latent values derive from Distributional or ClassResponse instead, which answer for the functions of one.
 class Likelihood {
  public:
   virtual ~Likelihood() = default;
-  /// Latent values per observation (K).
-  virtual Index latents() const { return 1; }
-  virtual void update(const ConstVectorRef& /*hyper*/) {}
 
+  // Owed.
   /// log p(y | eta) with its constant. eta: K values.
   virtual double log_density(const Datum& datum, const double* eta) const = 0;
   /// d^k log p / d eta^k, k = 0..4, for K = 1.
   virtual void derivatives(const Datum& datum, double eta, double out[5]) const = 0;
+  /// Of log p as a function of eta; too favourable a declaration makes expectations wrong without an error.
   virtual Smoothness smoothness() const = 0;
-  /// The smoothness of this datum's log p, where it is known better.
-  virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
+  /// log p is concave in eta: the bound has one optimum.
+  virtual bool log_concave() const = 0;
+  /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
+  virtual double starting_eta(const Datum& datum) const = 0;
+  /// E[y | eta] and Var[y | eta] of a new response of this `size` (see Datum), where y is a number.
+  virtual double conditional_mean(double size, const double* eta) const = 0;
+  virtual double conditional_variance(double size, const double* eta) const = 0;
+  /// P(Y <= y | eta). Predictive probabilities are means of it by quadrature that expects it to be monotone
+  /// in eta; a likelihood of which it is not (as of an angle) offers predictive_tails() too.
+  virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
+  virtual bool discrete() const = 0;
+  virtual Support support(double size) const = 0;
 
-  // Forms that expectations ask for.
-  /// The one function of which log p is a weighted sum (function/composition.h); null if log p does not have
-  /// this form.
+  // With parameters: values, and their gradient. Positions come to the constructor in its LikelihoodSpec.
+  virtual bool has_hyper() const { return false; }
+  virtual void update(const ConstVectorRef& /*hyper*/) {}
+  /// gradient[h] += weight d log p(y | eta) / d hyper_h, natural scale. Learning the parameters needs it.
+  virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/,
+                            VectorRef /*gradient*/) const {}
+  /// The same under eta ~ N(mean, variance) in closed form, which goes with a closed form of the expectation;
+  /// false where quadrature must be used. mean, variance: K values.
+  virtual bool add_expected_gradient(const Datum&, const double* /*mean*/, const double* /*variance*/,
+                                     double /*weight*/, VectorRef /*gradient*/) const {
+    return false;
+  }
+
+  // What is known of log p, which decides what algorithms and expectations combine with it.
+  /// Latent values per observation (K).
+  virtual Index latents() const { return 1; }
+  /// The smoothness of this datum's log p, where it is known better: fewer nodes.
+  virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
+  /// log p is concave in each latent value with the others fixed, so that no site has a negative precision.
+  /// The bound is then concave in the posterior of each latent, but may have several optima.
+  virtual bool concave_in_each() const { return log_concave(); }
+  /// log p is a sum of functions of one latent value each, so latents that are independent in the prior are
+  /// independent in the posterior.
+  virtual bool separable() const { return latents() == 1 || standard_function() != nullptr; }
+  /// log p is quadratic in eta: inference is exact in one step.
+  virtual bool conjugate() const { return false; }
+  /// log p is a convex function of (y - eta)^2: bounds by normal densities of a random variance.
+  virtual bool super_gaussian() const { return false; }
+  /// That of an exponential dispersion model, where the dispersion of a row is divided by its `size`.
+  virtual bool divides_dispersion() const { return false; }
+  /// A change of one latent value can be compensated by a change of the others, as among classes.
+  virtual bool compete() const { return latents() > 1; }
+
+  // Forms of log p that expectations ask for: each enables what is said, without which E log p is
+  // quadrature's.
+  /// The one function of which log p is a weighted sum (function/composition.h): all bounds of that function,
+  /// and samples of it that are taken once; null if log p does not have this form.
   virtual const StandardFunction* standard_function() const { return nullptr; }
   virtual void compose(const Datum&, Composition&) const {}
   virtual void add_composition_gradient(const Datum&, const CompositionAdjoint&,
                                         VectorRef /*gradient*/) const {}
-  virtual std::optional<Softmax> softmax() const { return std::nullopt; }
-  /// The tilted moments in closed form, for variance > 0, where integration would lose digits.
-  virtual std::optional<TiltedMoments> tilted(const Datum&, double /*weight*/, double /*mean*/,
-                                              double /*variance*/) const {
-    return std::nullopt;
-  }
-  /// log p is a convex function of (y - eta)^2.
-  virtual bool super_gaussian() const { return false; }
   /// Some weights of that sum are negative, so that bounds on the function's mean do not bound the sum.
   virtual bool signed_weights() const { return false; }
-  /// The expectation in closed form, where there is one; for a row with K > 1 latents, the second function.
-  /// has_closed_form(): for all rows that the likelihood was made for.
+  /// Its own quadrature and the bounds for classes.
+  virtual std::optional<Softmax> softmax() const { return std::nullopt; }
+  /// The expectation in closed form, where there is one, which "auto" then uses; for a row with K > 1
+  /// latents, the second function. has_closed_form(): for all rows that the likelihood was made for.
   virtual bool has_closed_form() const { return false; }
   virtual std::optional<PointExpectation> closed_form(const Datum&, double /*mean*/,
                                                       double /*variance*/) const {
@@ -189,64 +229,47 @@ class Likelihood {
       throw std::invalid_argument("the fit's expectation has no closed form for a row that is censored so");
     out.add(*closed);
   }
-  /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2).
-  /// K = 1
+  /// The conjugate of the closed form, where -E log p is jointly convex in mean and variance (001, table 2):
+  /// dual coordinate ascent and its certificate. K = 1
   virtual bool has_fenchel_conjugate() const { return false; }
   virtual DualLine dual_line(const Datum&) const { return {}; }
   virtual PointConjugate fenchel_conjugate(const Datum&, double /*x*/) const { return {}; }
-  /// log p is concave in eta: the bound has one optimum.
-  virtual bool log_concave() const = 0;
-  /// log p is concave in each latent value with the others fixed, so that no site has a negative precision.
-  /// The bound is then concave in the posterior of each latent, but may have several optima.
-  virtual bool concave_in_each() const { return log_concave(); }
-  /// log p is a sum of functions of one latent value each, so latents that are independent in the prior are
-  /// independent in the posterior.
-  virtual bool separable() const { return latents() == 1 || standard_function() != nullptr; }
-  /// log p is quadratic in eta: inference is exact in one step.
-  virtual bool conjugate() const { return false; }
-  /// That of an exponential dispersion model, where the dispersion of a row is divided by its `size`.
-  virtual bool divides_dispersion() const { return false; }
-  /// A change of one latent value can be compensated by a change of the others, as among classes.
-  virtual bool compete() const { return latents() > 1; }
+  /// The tilted moments in closed form, for variance > 0, where integration would lose digits: expectation
+  /// propagation and predictive densities.
+  virtual std::optional<TiltedMoments> tilted(const Datum&, double /*weight*/, double /*mean*/,
+                                              double /*variance*/) const {
+    return std::nullopt;
+  }
+
+  // What kind of response it is.
   /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
   /// those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
-
   /// The density is a function that takes many rows at once (likelihood/custom.h); else null.
   virtual const Custom* custom() const { return nullptr; }
-
   /// Rows have likelihoods of their own (likelihood/mixed.h); null where they share one.
   virtual const Mixed* mixed() const { return nullptr; }
-
-  /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
-  virtual double starting_eta(const Datum& datum) const = 0;
-
-  /// E[y | eta] and Var[y | eta] of a new response of this `size` (see Datum), where y is a number.
-  virtual double conditional_mean(double size, const double* eta) const = 0;
-  virtual double conditional_variance(double size, const double* eta) const = 0;
-  /// P(Y <= y | eta).
-  virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
-  /// The same as a function of eta, for a y inside the support, where it has one of these forms; the log
-  /// density of T at t and its first two derivatives.
-  virtual std::optional<Crossing> crossing(const Datum&) const { return std::nullopt; }
-  virtual void crossing_density(const Datum&, double /*t*/, double /*out*/[3]) const {}
-  virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
-  /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)).
-  virtual const StandardFunction* log_inverse_link() const { return nullptr; }
-  /// The f of size - E[y | eta], if it is a different one.
-  virtual const StandardFunction* log_complement_link() const { return log_inverse_link(); }
-  virtual bool discrete() const = 0;
+  /// Number of classes where the response is one of several, 0 where it is a number.
+  virtual Index classes() const { return 0; }
   /// Whether a discrete response may lie between two integers, as points shared among nodes do. log_density()
   /// is then that of a point process, up to a constant.
   virtual bool takes_shares() const { return false; }
-  /// Number of classes where the response is one of several, 0 where it is a number.
-  virtual Index classes() const { return 0; }
-  virtual Support support(double size) const = 0;
   /// Whether the lowest response has a probability, while others have a density.
   virtual bool mass_at_lowest() const { return false; }
 
-  /// Predictive quantities under eta ~ N(mean, variance) that have a closed form; the others are integrated.
-  /// K = 1
+  // Predictions: forms and closed forms under eta ~ N(mean, variance), K = 1. What has none is integrated
+  // over eta.
+  /// conditional_cdf() as a function of eta, for a y inside the support, where it has one of these forms; the
+  /// log density of T at t and its first two derivatives. Tail probabilities are then accurate relative to
+  /// themselves.
+  virtual std::optional<Crossing> crossing(const Datum&) const { return std::nullopt; }
+  virtual void crossing_density(const Datum&, double /*t*/, double /*out*/[3]) const {}
+  virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
+  /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)): small means keep their
+  /// digits.
+  virtual const StandardFunction* log_inverse_link() const { return nullptr; }
+  /// The f of size - E[y | eta], if it is a different one.
+  virtual const StandardFunction* log_complement_link() const { return log_inverse_link(); }
   virtual std::optional<double> predictive_log_mean(double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
@@ -266,17 +289,6 @@ class Likelihood {
   virtual std::optional<double> predictive_quantile(double, double, double, double) const {
     return std::nullopt;
   }
-
-  /// gradient[h] += d log p(y | eta) / d hyper_h, natural scale. Only for likelihoods with hyperparameters.
-  virtual void add_gradient(const Datum&, const double* /*eta*/, double /*weight*/,
-                            VectorRef /*gradient*/) const {}
-  /// The same under eta ~ N(mean, variance) in closed form, which goes with a closed form of the expectation;
-  /// false where quadrature must be used. mean, variance: K values.
-  virtual bool add_expected_gradient(const Datum&, const double* /*mean*/, const double* /*variance*/,
-                                     double /*weight*/, VectorRef /*gradient*/) const {
-    return false;
-  }
-  virtual bool has_hyper() const { return false; }
 };
 
 std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec);

@@ -38,6 +38,7 @@ class Mixed final : public Likelihood {
       const Smoothness own = part->smoothness();
       out.width = std::min(out.width, own.width);
       out.growth = std::max(out.growth, own.growth);
+      out.oscillation = std::max(out.oscillation, own.oscillation);
     }
     return out;
   }

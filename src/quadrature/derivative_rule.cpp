@@ -48,7 +48,7 @@ const HermiteRule& gauss_hermite() {
 // Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
 // powers of its sd.
 void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
-  const double least = narrow * std::min(smoothness.width, widest), w = std::max(std::sqrt(variance), least);
+  const double least = narrow * std::min(smoothness.distance(), widest), w = std::max(std::sqrt(variance), least);
   const bool is_narrow = w == least;
   if (is_narrow)
     place_narrow(mean, w);

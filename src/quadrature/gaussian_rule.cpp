@@ -25,8 +25,8 @@ constexpr double sinh_cost = 1.2;           // of a node, relative to one of the
 constexpr double off_centre = 0.7;
 constexpr double largest_shift = 0.75;  // of the sinh rule: below pi / 4, and below asinh((0.7 + i) / 1.1)
 constexpr double most_nodes_per_sd = 2000;
-// Features ten times finer than that are kinks for any sum, as a truncated row's where the sd of its response is next
-// to nothing: the sum errs by its squared step, and more nodes would only take time.
+// Features ten times finer than that are kinks for any sum, as a truncated row's where the sd of its response
+// is next to nothing: the sum errs by its squared step, and more nodes would only take time.
 constexpr double nodes_per_sd_at_kinks = 200;
 
 // Gauss-Hermite rules for N(0, 1), the right half. Their error in E g^(p), |g^(k)| <= (k - 1)! / width^k, is
@@ -43,8 +43,14 @@ constexpr HermiteHalf seven_nodes{
     {0.0, 1.1544053947399681, 2.3667594107345415, 3.7504397177257425},
     {0.45714285714285714, 0.24012317860501271, 0.030757123967586497, 0.00054826885597221791}};
 
-// With the line of integration shifted by d the error of the trapezium sum is
-// exp(-2 pi d / step + d^2 / (2 variance)).
+// With the line of integration shifted by d, and a function that grows by exp(oscillation d) on the way, the
+// error of the trapezium sum is
+//   exp(-2 pi d / step + d^2 / (2 variance) + oscillation d),
+// so that 1 / step is that of a function without oscillation plus oscillation / (2 pi), whatever the best d
+// is.
+double oscillating_step(double step, double oscillation) { return 1.0 / (1.0 / step + oscillation / two_pi); }
+
+// The step without oscillation.
 double shifted_step(double variance, double width, double exponent) {
   const double d = std::min(width, std::sqrt(2.0 * exponent * variance));
   return two_pi * d / (exponent + 0.5 * d * d / variance);
@@ -83,7 +89,7 @@ double sinh_end(double distance, double sd, double a, double side) {
 double trapezium_step(double variance, double width) { return shifted_step(variance, width, table_exponent); }
 
 bool GaussianRule::narrow(double variance, const Smoothness& smoothness) {
-  const double share = hermite_share * std::min(smoothness.width, 1e6);
+  const double share = hermite_share * std::min(smoothness.distance(), 1e6);
   return variance == 0.0 || (smoothness.growth == 0.0 && variance <= share * share);
 }
 
@@ -91,9 +97,10 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   nodes_.clear();
   weights_.clear();
   const double sd = std::sqrt(variance), width = smoothness.width;
-  if (narrow(variance, smoothness)) return place_hermite(mean, sd, sd <= five_share * width);
+  if (narrow(variance, smoothness)) return place_hermite(mean, sd, sd <= five_share * smoothness.distance());
   double step = shifted_step(variance, width, rule_accuracy);
-  if (smoothness.growth == 0.0 && std::isfinite(width)) {
+  const bool waves = smoothness.oscillation > 0.0 || std::isinf(smoothness.spread);
+  if (smoothness.growth == 0.0 && std::isfinite(width) && !waves) {
     const double off = mean - smoothness.centre;
     const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
     if (distance > width) step = std::max(step, distant_step(variance, width, distance));
@@ -110,6 +117,7 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
         return place_sinh(mean, sd, smoothness.centre, a, u_step, low, high);
     }
   }
+  if (smoothness.oscillation > 0.0) step = oscillating_step(step, smoothness.oscillation);
   const bool kink = step < 0.1 * sd / most_nodes_per_sd;
   place_trapezium(mean, sd, std::max(step, sd / (kink ? nodes_per_sd_at_kinks : most_nodes_per_sd)), smoothness.growth);
 }

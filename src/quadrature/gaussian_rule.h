@@ -8,14 +8,14 @@
 namespace galvi {
 
 /// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is accurate to
-/// about 1e-11, for a function without a singularity within `width` of the real line.
+/// about 1e-11, for a function without a singularity within `width` of the real line that does not oscillate.
 double trapezium_step(double variance, double width);
 
 /// Chooses, by where the function's singularities are relative to the Gaussian, the cheapest of
 ///   five or seven Gauss-Hermite nodes, where the function is nearly a polynomial across the Gaussian;
 ///   the trapezium sum, whose error falls exponentially with the number of nodes;
 ///   the same in u, x = centre + a sinh(u), a about the width, where the Gaussian is so wide that the
-///   function needs denser nodes at the centre than in its tails.
+///   function needs denser nodes at the centre than in its tails, which an oscillating one never does.
 class GaussianRule {
  public:
   /// Whether the function is nearly a polynomial across the Gaussian, so that a few Gauss-Hermite nodes

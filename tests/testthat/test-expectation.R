@@ -47,6 +47,42 @@ test_that("quadrature is as accurate between the steps at which it changes its n
   }
 })
 
+# The mean of f(eta) under N(mean, variance) by the rule for a function of this smoothness: width, growth ..
+rule_mean <- function(f, mean, variance, ...) {
+  rule <- probe_gaussian_rule(mean, variance, ...)
+  sum(f(rule[, 1]) * rule[, 2])
+}
+
+test_that("the quadrature rule needs the strip, growth and oscillation of a function, and no more", {
+  grid <- expand.grid(mean = c(-20, -1, 0.3, 5), variance = c(1e-6, 1e-4, 0.003, 0.03, 0.3, 1, 3.9, 30, 100))
+  expect_rule <- function(f, value, ...) {
+    ours <- mapply(rule_mean, mean = grid$mean, variance = grid$variance, MoreArgs = list(f = f, ...))
+    expect_close(ours, mapply(value, grid$mean, grid$variance), tol$expectation)
+  }
+  # E cos(c eta) = cos(c m) exp(-c^2 v / 2)
+  for (wave in c(0.2, 1, 3, 40)) {
+    expect_rule(function(x) cos(wave * x), function(m, v) cos(wave * m) * exp(-wave^2 * v / 2),
+                width = Inf, oscillation = wave)
+  }
+  # with eta cos(eta) = d sin(c eta) / dc at c = 1: the polynomial before a wave does not matter
+  expect_rule(function(x) x * cos(x), function(m, v) (m * cos(m) - v * sin(m)) * exp(-v / 2),
+              width = Inf, oscillation = 1)
+  # a wave that grows, exp(g eta) cos(eta) = Re exp((g + i) eta)
+  expect_rule(function(x) exp(0.4 * x) * cos(x),
+              function(m, v) Re(exp((0.4 + 1i) * m + (0.4 + 1i)^2 * v / 2)), width = Inf, growth = 0.4, oscillation = 1)
+  # periodic with poles: 1 / (1 - r cos x) = (1 + 2 sum_k b^k cos(k x)) / sqrt(1 - r^2), b = r / (1 + sqrt(1 - r^2))
+  r <- 0.9
+  root <- sqrt(1 - r^2)
+  expect_rule(function(x) 1 / (1 - r * cos(x)), function(m, v) {
+    k <- 1:200
+    (1 + 2 * sum((r / (1 + root))^k * cos(k * m) * exp(-k^2 * v / 2))) / root
+  }, width = acosh(1 / r), spread = Inf)
+  # said to be without waves, a wave is wrong: what a likelihood must not declare
+  expect_gt(abs(rule_mean(cos, 0, 30, width = Inf)), 0.1)
+  # and no more nodes than the exponent 33 asks for, two a period and a few for the Gaussian
+  expect_lt(nrow(probe_gaussian_rule(0, 1e4, Inf, oscillation = 1)), 400)
+})
+
 test_that("quadrature serves what bends off zero, narrowly or between far thresholds", {
   skip_if_not_installed("numDeriv")
   grid <- expectation_grid()
@@ -111,6 +147,25 @@ test_that("closed forms and quadrature agree with integrate()", {
       for (part in parts) expect_close(numeric[[part]], closed[[part]], tol$expectation)
     }
   }
+})
+
+test_that("every likelihood's smoothness is that of its log density, narrow and wide", {
+  grid <- expand.grid(mean = c(-3, 0.4), variance = c(1e-3, 0.03, 0.2, 1, 4, 25, 100))
+  checked <- 0
+  for (type in scalar_types()) {
+    if (probe_expectation_refuses("quadrature", likelihood_spec(type)) != "") next  # a kink
+    example <- likelihood_examples[[type]]
+    for (i in seq_along(example$y)) {
+      # E exp(2 eta) has its mass 2 sd further out
+      value <- mapply(gaussian_expectation, mean = grid$mean, variance = grid$variance, MoreArgs = list(
+        f = reference_of(type, i), kinks = bends_of(type, example$y[i]), reach = 32
+      ))
+      ours <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance, expectation = "quadrature")
+      expect_close(ours$value, value, tol$expectation)
+      checked <- checked + 1
+    }
+  }
+  expect_gt(checked, 70)
 })
 
 test_that("laplace's closed form has the derivatives of its value on either side of the kink", {

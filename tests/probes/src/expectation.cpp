@@ -7,6 +7,7 @@
 #include "expectation/expectation.h"
 #include "likelihood/tilted.h"
 #include "numeric/backend.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace {
 
@@ -40,6 +41,21 @@ std::string probe_expectation_refuses(std::string expectation, Rcpp::List likeli
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
+}
+
+// Nodes and weights for the mean under N(mean, variance) of a function of this Smoothness.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_gaussian_rule(double mean, double variance, double width, double growth = 0,
+                                        double centre = 0, double spread = 0, double oscillation = 0) {
+  galvi::GaussianRule rule;
+  rule.place(mean, variance, {width, growth, centre, spread, oscillation});
+  const auto& nodes = rule.nodes();
+  Rcpp::NumericMatrix out(nodes.size(), 2);
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    out(j, 0) = nodes[j];
+    out(j, 1) = rule.weights()[j];
+  }
+  return out;
 }
 
 // Row n: log p(y_n | eta_n), its four derivatives in eta, then d log p / d hyper.
