@@ -41,9 +41,8 @@ table_names <- function() {
 
 # Runs one span: a call as it is; an argument in a call of galvi(); a term, or some, in a formula; a kernel in a gp().
 run_span <- function(code, env) {
-  terms <- c("gp", "iid", "gmrf", "rw1", "rw2", "ar1", "spde", "rr", "|", "||", "offset")
-  kernels <- c("se", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial", "constant",
-               "white", "periodic")
+  terms <- c(names(term_types()), "|", "||", "offset")
+  kernels <- names(kernel_facts())
   expr <- str2expression(code)[[1L]]
   used <- setdiff(all.names(expr), c("+", "*", "(", "factor"))
   argument <- is.call(expr) && identical(expr[[1L]], as.name("="))

@@ -7,21 +7,11 @@ dense_matrix <- function(t, symmetric = TRUE) {
   out
 }
 
-field_coefficients <- function(model, hyper) {
-  v <- hyper$variance
-  switch(model,
-    proper = c(1, hyper$dependence) / v,
-    bym2 = 1 / (v * c(1 - hyper$mixing, hyper$mixing)),
-    ar1 = c(1, hyper$correlation^2, hyper$correlation) / (v * (1 - hyper$correlation^2)),
-    1 / v
-  )
-}
-
 # Covariance of all nodes: N(0, Q^-) where the constraints hold, and the basis' part.
 field_covariance <- function(term, values) {
   field <- term$field
   hyper <- lapply(field$hyper, function(at) values[at])
-  Q <- Reduce(`+`, Map(`*`, lapply(field$precision, dense_matrix), field_coefficients(field$model, hyper)))
+  Q <- Reduce(`+`, Map(`*`, lapply(field$precision, dense_matrix), field_twins[[field$model]]$coefficients(hyper)))
   out <- if (is.null(field$constraints)) solve(Q) else {
     C <- dense_matrix(field$constraints, symmetric = FALSE)
     B <- qr.Q(qr(C), complete = TRUE)[, -seq_len(ncol(C)), drop = FALSE]

@@ -31,38 +31,65 @@ walk_structure <- function(n, order, cyclic = FALSE) {
   crossprod(diff(steps, differences = order))
 }
 
-# Parts, constraints (L x c) and pins of one copy.
+# A twin of every registered model of a field, all that tests know of it. One without a twin fails test-sparse-solver.R.
+# parts(graph, n, cyclic): the parts of the precision of one copy, and of an intrinsic field the constraints (L x c) and
+# pins; graph: as random_graph() has it, with its Laplacian R and `degree`, for those with on_graph. twice: each row
+# sees two nodes. hyper(): random hyperparameters besides the variance. coefficients(h): of the parts, 1 / variance if
+# it has no other.
+field_twin <- function(parts, on_graph = FALSE, twice = FALSE, hyper = NULL,
+                       coefficients = function(h) 1 / h$variance) {
+  list(parts = parts, on_graph = on_graph, twice = twice, hyper = hyper, coefficients = coefficients)
+}
+unconstrained <- function(...) list(precision = list(...), constraints = NULL, pins = NULL)
+level_walk <- function(graph, n, cyclic, order) {
+  list(precision = list(walk_structure(n, order, cyclic)), constraints = matrix(1, n), pins = 1L)
+}
+field_twins <- list(
+  iid = field_twin(function(graph, n, cyclic) unconstrained(diag(n))),
+  besag = field_twin(on_graph = TRUE, function(graph, n, cyclic) {
+    list(precision = list(graph$R), constraints = graph$constraints, pins = graph$pins)
+  }),
+  proper = field_twin(
+    on_graph = TRUE, function(graph, n, cyclic) unconstrained(diag(graph$degree, n), -graph$A),
+    hyper = function() c(dependence = runif(1, 0.2, 0.95)), coefficients = function(h) c(1, h$dependence) / h$variance
+  ),
+  bym2 = field_twin(
+    on_graph = TRUE, twice = TRUE, function(graph, n, cyclic) {
+      list(
+        precision = list(diag(rep(1:0, each = n)), kronecker(diag(0:1), graph$R)),
+        constraints = rbind(0 * graph$constraints, graph$constraints), pins = n + graph$pins
+      )
+    },
+    hyper = function() c(mixing = runif(1, 0.1, 0.9)),
+    coefficients = function(h) 1 / (h$variance * c(1 - h$mixing, h$mixing))
+  ),
+  rw1 = field_twin(function(graph, n, cyclic) level_walk(graph, n, cyclic, 1)),
+  rw2 = field_twin(function(graph, n, cyclic) {
+    if (cyclic) return(level_walk(graph, n, TRUE, 2))
+    list(precision = list(walk_structure(n, 2)), constraints = cbind(1, seq_len(n) - (n + 1) / 2), pins = c(1L, n))
+  }),
+  ar1 = field_twin(
+    function(graph, n, cyclic) {
+      near <- abs(row(diag(n)) - col(diag(n))) == 1
+      unconstrained(diag(n), diag(rowSums(near) - 1, n), -1 * near)
+    },
+    hyper = function() c(correlation = runif(1, 0.1, 0.9)),
+    coefficients = function(h) c(1, h$correlation^2, h$correlation) / (h$variance * (1 - h$correlation^2))
+  )
+)
+field_models <- names(field_twins)
+
 field_parts <- function(model, graph = NULL, n = NULL, cyclic = FALSE) {
-  none <- list(constraints = NULL, pins = NULL)
   if (!is.null(graph)) {
     n <- nrow(graph$A)
     degree <- rowSums(graph$A)
     islands <- setdiff(unique(graph$member), 0L)
-    constraints <- vapply(islands, function(k) as.numeric(graph$member == k), numeric(n))
-    pins <- match(islands, graph$member)
-    R <- diag(degree + (degree == 0), n) - graph$A
+    graph$degree <- degree + (degree == 0)
+    graph$R <- diag(graph$degree, n) - graph$A
+    graph$constraints <- vapply(islands, function(k) as.numeric(graph$member == k), numeric(n))
+    graph$pins <- match(islands, graph$member)
   }
-  zero <- function(A) list(0 * A, A)
-  switch(model,
-    iid = c(list(precision = list(diag(n))), none),
-    besag = list(precision = list(R), constraints = constraints, pins = pins),
-    proper = c(list(precision = list(diag(degree + (degree == 0), n), -graph$A)), none),
-    bym2 = list(
-      precision = list(diag(rep(1:0, each = n)), kronecker(diag(0:1), R)),
-      constraints = rbind(0 * constraints, constraints), pins = n + pins
-    ),
-    rw1 = list(precision = list(walk_structure(n, 1, cyclic)), constraints = matrix(1, n), pins = 1L),
-    rw2 = if (cyclic) {
-      list(precision = list(walk_structure(n, 2, TRUE)), constraints = matrix(1, n), pins = 1L)
-    } else {
-      list(precision = list(walk_structure(n, 2)), constraints = cbind(1, seq_len(n) - (n + 1) / 2),
-           pins = c(1L, n))
-    },
-    ar1 = {
-      near <- abs(row(diag(n)) - col(diag(n))) == 1
-      c(list(precision = list(diag(n), diag(rowSums(near) - 1, n), -1 * near)), none)
-    }
-  )
+  field_twins[[model]]$parts(graph, n, cyclic)
 }
 
 block_diagonal <- function(A, copies) if (is.null(A)) NULL else kronecker(diag(copies), A)
@@ -92,20 +119,16 @@ field_term <- function(model, parts, hyper, node, weight = NULL, copies = 1L, co
   )
 }
 
-field_models <- c("iid", "besag", "proper", "bym2", "rw1", "rw2", "ar1")
-
 field_hyper <- function(model) {
-  c(variance = exp(rnorm(1, sd = 0.5)), switch(model,
-    proper = c(dependence = runif(1, 0.2, 0.95)), bym2 = c(mixing = runif(1, 0.1, 0.9)),
-    ar1 = c(correlation = runif(1, 0.1, 0.9))
-  ))
+  own <- field_twins[[model]]$hyper
+  c(variance = exp(rnorm(1, sd = 0.5)), if (!is.null(own)) own())
 }
 
 # A field with islands, isolated nodes, copies, weights and a basis at random. Every node has a row if there
 # are enough rows and `all`, else some rows may see none.   first: position of its first hyperparameter.
 # flat: its basis has a flat prior.
 random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = FALSE, flat = FALSE) {
-  on_graph <- model %in% c("besag", "proper", "bym2")
+  on_graph <- field_twins[[model]]$on_graph
   graph <- if (on_graph) random_graph(size, if (flat) 1 else sample(2, 1), if (flat) 0 else sample(0:1, 1))
   parts <- field_parts(model, graph, size, cyclic = !on_graph && runif(1) < 0.3)
   hyper <- field_hyper(model)
@@ -113,7 +136,7 @@ random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = 
   copies <- if (flat) 1L else sample(c(1L, 1L, 2L), 1)
   node <- if (all) c(seq_len(size), sample(size, rows, TRUE)) else sample(0:size, rows, TRUE)
   node <- node[seq_len(rows)]
-  if (model == "bym2") node <- cbind(node, ifelse(node > 0, size + node, 0L))
+  if (field_twins[[model]]$twice) node <- cbind(node, ifelse(node > 0, size + node, 0L))
   basis <- if (!is.null(parts$constraints) && (flat || runif(1) < 0.4)) {
     parts$constraints[, ncol(parts$constraints), drop = FALSE]
   }
@@ -129,7 +152,7 @@ random_field <- function(model, rows, first = 1L, size = sample(6:20, 1), all = 
 
 # For random_prior(): one field; two beside columns; one with a flat basis beside a flat column.
 random_field_prior <- function(kind, n, variance) {
-  model <- sample(if (kind == "flat_field") c("besag", "bym2", "rw1", "rw2") else field_models, 1)
+  model <- sample(if (kind == "flat_field") c("besag", "bym2", "rw1", "rw2") else field_models, 1)  # intrinsic ones
   flat <- kind == "flat_field"
   size <- if (flat) 6L else sample(6:20, 1)
   first <- random_field(model, n, size = size, all = kind != "fields", flat = flat)
@@ -148,17 +171,8 @@ random_field_prior <- function(kind, n, variance) {
 
 # ---- the same priors, written out ----
 
-part_coefficients <- function(model, h) {
-  switch(model,
-    proper = c(1, h$dependence) / h$variance,
-    bym2 = 1 / (h$variance * c(1 - h$mixing, h$mixing)),
-    ar1 = c(1, h$correlation^2, h$correlation) / (h$variance * (1 - h$correlation^2)),
-    1 / h$variance
-  )
-}
-
 field_precision <- function(field, hyper) {
-  coefficients <- part_coefficients(field$model, lapply(field$hyper, function(at) hyper[at]))
+  coefficients <- field_twins[[field$model]]$coefficients(lapply(field$hyper, function(at) hyper[at]))
   Reduce(`+`, Map(function(a, t) a * from_triplets(t), coefficients, field$precision))
 }
 

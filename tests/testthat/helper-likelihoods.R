@@ -1,4 +1,73 @@
-# Random models of every registered likelihood: parameters, constants, and how responses are drawn given eta.
+# A twin in plain R of every registered likelihood, all that tests know of it in one place. One without a twin fails the
+# tests that loop over likelihood_facts().
+
+# ---- what the densities are made of ----
+
+# log P(low < X < high), from whichever tail keeps the digits; cdf = pnorm or plogis.
+log_interval <- function(cdf, low, high) {
+  right <- low + high > 0
+  from <- ifelse(right, -high, low)
+  to <- ifelse(right, -low, high)
+  log_to <- cdf(to, log.p = TRUE)
+  log_to + log1p(-exp(cdf(from, log.p = TRUE) - log_to))
+}
+cumulative_log_density <- function(cdf) {
+  function(y, eta, size = 1, thresholds) {
+    log_interval(cdf, c(-Inf, thresholds)[y + 1] - eta, c(thresholds, Inf)[y + 1] - eta)
+  }
+}
+
+# The inverse Gaussian's distribution function, with its digits where the second term's factor overflows, and
+# its quantiles.
+inverse_gaussian_cdf <- function(y, mean, dispersion) {
+  z <- 1 / sqrt(dispersion * y)
+  pnorm(z * (y / mean - 1)) + exp(2 / (dispersion * mean) + pnorm(-z * (y / mean + 1), log.p = TRUE))
+}
+inverse_gaussian_quantile <- function(p, mean, dispersion) {
+  mapply(function(p, m, dispersion) {
+    exp(uniroot(function(l) inverse_gaussian_cdf(exp(l), m, dispersion) - p, log(m) + c(-30, 30),
+                tol = 1e-10)$root)
+  }, p, mean, dispersion)
+}
+
+zero_inflated_reference <- function(log_f) {
+  function(y, a, b, size, h) {
+    rest <- plogis(-b, log.p = TRUE) + log_f(y, a, size, h)
+    if (y > 0) return(rest)
+    zero <- plogis(b, log.p = TRUE)
+    pmax(zero, rest) + log1p(exp(-abs(zero - rest)))
+  }
+}
+hurdle_reference <- function(log_f, discrete = TRUE) {
+  function(y, a, b, size, h) {
+    if (y == 0) return(plogis(b, log.p = TRUE) + 0 * a)
+    none <- if (discrete) log(-expm1(log_f(0, a, size, h))) else 0
+    plogis(-b, log.p = TRUE) + log_f(y, a, size, h) - none
+  }
+}
+of_poisson <- function(y, a, size, h) dpois(y, exp(a), log = TRUE)
+of_negbinomial <- function(y, a, size, h) dnbinom(y, h, mu = exp(a), log = TRUE)
+of_binomial <- function(y, a, size, h) {
+  lchoose(size, y) + y * plogis(a, log.p = TRUE) + (size - y) * plogis(-a, log.p = TRUE)
+}
+
+# log Gamma(y + a) / Gamma(a) for a whole number y, a = exp(x), as a sum that keeps its digits where a is large
+log_rising <- function(y, x) {
+  if (y == 0) return(0 * x)
+  if (y == 1) return(x)
+  x + (y - 1) * pmax(x - 300, 0) + rowSums(log(outer(exp(pmin(x, 300)), seq_len(y - 1), `+`)))
+}
+of_beta_binomial <- function(y, a, b, size, h) {
+  lchoose(size, y) + log_rising(y, b + plogis(a, log.p = TRUE)) +
+    log_rising(size - y, b + plogis(-a, log.p = TRUE)) - log_rising(size, b + 0 * a)
+}
+# dnbinom(y, exp(b), mu = exp(a), log = TRUE), at any size
+of_negbinomial_size <- function(y, a, b, size, h) {
+  softplus <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
+  log_rising(y, b + 0 * a) - lfactorial(y) - y * softplus(b - a) - exp(b) * softplus(a - b)
+}
+
+# ---- how responses are drawn ----
 
 draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)) - 1
 
@@ -9,119 +78,428 @@ draw_cell <- function(eta, thresholds, g) {
   vapply(eta, function(e) findInterval(runif(1), g(thresholds - e)), 0)
 }
 
-likelihood_cases <- list(
-  gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) rnorm(length(eta), eta, sqrt(h))),
-  gaussian_log_sd = list(latents = 2, draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
-  student_log_scale = list(hyper = c(df = 4), latents = 2, draw = function(eta, h) {
-    eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), h)
-  }),
-  laplace_log_scale = list(latents = 2, draw = function(eta, h) {
-    eta[, 1] + exp(eta[, 2]) * rexp(nrow(eta)) * sample(c(-1, 1), nrow(eta), TRUE)
-  }),
-  inverse_gaussian_log_shape = list(latents = 2, draw = function(eta, h) {
-    inverse_gaussian_quantile(runif(nrow(eta)), exp(eta[, 1]), exp(-eta[, 2]))
-  }),
-  tweedie_log_dispersion = list(constants = list(power = 1.5), latents = 2, draw = function(eta, h) {
-    number <- rpois(nrow(eta), 2 * exp(eta[, 1] / 2 - eta[, 2]))
-    ifelse(number > 0, rgamma(nrow(eta), pmax(number, 1), 2 * exp(-eta[, 2] - eta[, 1] / 2)), 0)
-  }),
-  censored_gaussian_log_sd = list(latents = 2, draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
-  lognormal_log_sigma = list(latents = 2, draw = function(eta, h) rlnorm(nrow(eta), eta[, 1], exp(eta[, 2]))),
-  loglogistic_log_shape = list(latents = 2, draw = function(eta, h) {
-    exp(rlogis(nrow(eta), eta[, 1], exp(-eta[, 2])))
-  }),
-  weibull_ph_log_shape = list(constants = list(reference = 50), latents = 2, draw = function(eta, h) {
-    pmin(pmax(50 * (rexp(nrow(eta)) * exp(-eta[, 1]))^exp(-eta[, 2]), 1e-6), 50)
-  }),
-  gamma_log_shape = list(latents = 2, draw = function(eta, h) {
-    pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12)
-  }),
-  negbinomial_log_size = list(latents = 2, draw = function(eta, h) {
-    rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1]))
-  }),
-  beta_log_precision = list(latents = 2, draw = function(eta, h) {
-    p <- plogis(eta[, 1])
-    pmin(pmax(rbeta(nrow(eta), p * exp(eta[, 2]), (1 - p) * exp(eta[, 2])), 1e-6), 1 - 1e-6)
-  }),
-  beta_binomial = list(hyper = c(precision = 5), draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
-  beta_binomial_log_precision = list(latents = 2, draw = function(eta, h) {
-    rbinom(nrow(eta), 1, plogis(eta[, 1]))
-  }),
-  zero_inflated_poisson = list(latents = 2, draw = function(eta, h) {
-    rpois(nrow(eta), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  zero_inflated_binomial = list(latents = 2, draw = function(eta, h) {
-    rbinom(nrow(eta), 1, plogis(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  zero_inflated_negbinomial = list(hyper = c(size = 1.7), latents = 2, draw = function(eta, h) {
-    rnbinom(nrow(eta), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  hurdle_poisson = list(latents = 2, draw = function(eta, h) {
-    qpois(runif(nrow(eta), dpois(0, exp(eta[, 1])), 1), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  hurdle_binomial = list(latents = 2, draw = function(eta, h) rbinom(nrow(eta), 1, plogis(-eta[, 2]))),
-  hurdle_negbinomial = list(hyper = c(size = 1.7), latents = 2, draw = function(eta, h) {
-    none <- dnbinom(0, h, mu = exp(eta[, 1]))
-    qnbinom(runif(nrow(eta), none, 1), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  hurdle_gamma = list(hyper = c(shape = 2.3), latents = 2, draw = function(eta, h) {
-    rgamma(nrow(eta), h, h / exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  hurdle_lognormal = list(hyper = c(sigma = 0.7), latents = 2, draw = function(eta, h) {
-    rlnorm(nrow(eta), eta[, 1], h) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
-  }),
-  binomial_logit = list(draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))),
-  binomial_probit = list(draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))),
-  binomial_cloglog = list(draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))),
-  poisson = list(draw = function(eta, h) rpois(length(eta), exp(eta))),
-  negbinomial = list(hyper = c(size = 1.7), draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))),
-  gamma = list(hyper = c(shape = 2.3), draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))),
-  inverse_gaussian = list(hyper = c(dispersion = 0.4), draw = function(eta, h) {
-    inverse_gaussian_quantile(runif(length(eta)), exp(eta), h)
-  }),
-  tweedie = list(hyper = c(dispersion = 0.8), constants = list(power = 1.5), draw = function(eta, h) {
-    number <- rpois(length(eta), 2 * exp(eta / 2) / h)
-    ifelse(number > 0, rgamma(length(eta), pmax(number, 1), 2 / (h * exp(eta / 2))), 0)
-  }),
-  exponential = list(draw = function(eta, h) rexp(length(eta), exp(-eta))),
-  weibull = list(hyper = c(shape = 1.6), draw = function(eta, h) rweibull(length(eta), h, exp(eta))),
-  weibull_ph = list(hyper = c(shape = 1.6), constants = list(reference = 50), draw = function(eta, h) {
-    50 * (rexp(length(eta)) * exp(-eta))^(1 / h)
-  }),
-  loglogistic = list(hyper = c(shape = 1.6), draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))),
-  lognormal = list(hyper = c(sigma = 0.7), draw = function(eta, h) rlnorm(length(eta), eta, h)),
-  censored_gaussian = list(hyper = c(variance = 0.5), draw = function(eta, h) {
-    rnorm(length(eta), eta, sqrt(h))
-  }),
-  stochastic_volatility = list(draw = function(eta, h) rnorm(length(eta), 0, exp(eta / 2))),
-  laplace = list(hyper = c(scale = 0.6), draw = function(eta, h) {
-    eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)
-  }),
-  asymmetric_laplace = list(hyper = c(scale = 0.6), constants = list(quantile = 0.3), draw = function(eta, h) {
-    eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
-  }),
-  student = list(hyper = c(df = 4, scale = 0.7), draw = function(eta, h) {
-    eta + h[["scale"]] * rt(length(eta), h[["df"]])
-  }),
-  beta = list(hyper = c(precision = 5), draw = function(eta, h) {
-    p <- plogis(eta)
-    pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
-  }),
-  cumulative_logit = list(hyper = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE, draw = function(eta, h) {
-    draw_cell(eta, h, plogis)
-  }),
-  cumulative_probit = list(hyper = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE, draw = function(eta, h) {
-    draw_cell(eta, h, pnorm)
-  }),
-  categorical = list(latents = 3, constants = list(classes = 3, reference = -1), draw = function(eta, h) {
-    draw_class(softmax(eta))
-  }),
-  stick_breaking = list(latents = 2, constants = list(classes = 3), draw = function(eta, h) {
-    first <- plogis(eta[, 1])
-    second <- (1 - first) * plogis(eta[, 2])
-    draw_class(cbind(first, second, 1 - first - second))
-  })
+# ---- the twins ----
+
+# y, size: legal responses, few, with extreme ones among them; where a dispersion is divided by `size`, sizes are
+# anything. parameters, constants: by the names that C++ asks for. latents: where there are several latent values.
+# response: eight responses as a user has them, of a family whose default link this is (api_response()).
+# log_density: log p(y | eta) by R's own functions, f(y, eta, trials, parameters ..) with one latent value, where `trials`
+# also divides the dispersion if there is one; f(y, a, b, size, h), h the parameters, with two linear predictors. Those
+# of classes have tests of their own.
+# draw(eta, h): random responses given eta (a matrix with several latent values), with the parameters `drawn_with`.
+likelihood_twin <- function(y, size = rep(1, length(y)), parameters = list(), constants = NULL, latents = NULL,
+                            response = NULL, log_density = NULL, drawn_with = NULL, ordered = NULL, draw) {
+  list(
+    y = y, size = size, parameters = parameters, hyper = as.numeric(unlist(parameters)), constants = constants,
+    latents = latents, response = response, log_density = log_density, drawn_with = drawn_with, ordered = ordered,
+    draw = draw
+  )
+}
+
+eight <- list(
+  numbers = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2), binary = c(0, 1, 1, 0, 1, 0, 1, 0), counts = c(0, 1, 4, 2, 7, 3, 1, 0),
+  positive = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2), zeros = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
+  fractions = c(0.1, 0.4, 0.35, 0.8, 0.55, 0.2, 0.6, 0.7), noise = c(0.1, -0.4, 1.2, -2, 0, 0.8, 0.1, -0.6),
+  classes = c("a", "b", "c", "b", "a", "c", "b", "a")
 )
+
+likelihood_twins <- list(
+  gaussian = likelihood_twin(
+    y = c(-3, 0, 1.5), size = c(1, 0.3, 7), parameters = list(variance = 0.7), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance / trials), log = TRUE),
+    drawn_with = c(variance = 0.5),
+    draw = function(eta, h) rnorm(length(eta), eta, sqrt(h))
+  ),
+  gaussian_log_sd = likelihood_twin(
+    y = c(-3, 0, 1.5), size = c(1, 0.3, 7), latents = 2L,
+    log_density = function(y, a, b, size, h) dnorm(y, a, exp(b) / sqrt(size), log = TRUE),
+    draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))
+  ),
+  student_log_scale = likelihood_twin(
+    y = c(0.1, -0.35, 4), parameters = list(df = 3.5), latents = 2L,
+    log_density = function(y, a, b, size, h) dt((y - a) / exp(b), h, log = TRUE) - b,
+    drawn_with = c(df = 4),
+    draw = function(eta, h) {
+      eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), h)
+    }
+  ),
+  laplace_log_scale = likelihood_twin(
+    y = c(0.1, -0.35, 4), latents = 2L,
+    log_density = function(y, a, b, size, h) -log(2) - b - abs(y - a) * exp(-b),
+    draw = function(eta, h) {
+      eta[, 1] + exp(eta[, 2]) * rexp(nrow(eta)) * sample(c(-1, 1), nrow(eta), TRUE)
+    }
+  ),
+  inverse_gaussian_log_shape = likelihood_twin(
+    y = c(0.02, 1, 40), size = c(1, 6, 0.4), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      b <- b + log(size)
+      b / 2 - log(2 * pi * y^3) / 2 - exp(b) * expm1(log(y) - a)^2 / (2 * y)
+    },
+    draw = function(eta, h) {
+      inverse_gaussian_quantile(runif(nrow(eta)), exp(eta[, 1]), exp(-eta[, 2]))
+    }
+  ),
+  tweedie_log_dispersion = likelihood_twin(
+    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), constants = list(power = 1.5), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      n <- max(length(a), length(b))
+      mapply(function(a, b) reference_log_density$tweedie(y, a, size, exp(b)), rep_len(a, n), rep_len(b, n))
+    },
+    draw = function(eta, h) {
+      number <- rpois(nrow(eta), 2 * exp(eta[, 1] / 2 - eta[, 2]))
+      ifelse(number > 0, rgamma(nrow(eta), pmax(number, 1), 2 * exp(-eta[, 2] - eta[, 1] / 2)), 0)
+    }
+  ),
+  censored_gaussian_log_sd = likelihood_twin(
+    y = c(-3, 0, 1.5), latents = 2L,
+    log_density = function(y, a, b, size, h) dnorm(y, a, exp(b), log = TRUE),
+    draw = function(eta, h) rnorm(nrow(eta), eta[, 1], exp(eta[, 2]))
+  ),
+  lognormal_log_sigma = likelihood_twin(
+    y = c(0.02, 1, 40), latents = 2L,
+    log_density = function(y, a, b, size, h) dlnorm(y, a, exp(b), log = TRUE),
+    draw = function(eta, h) rlnorm(nrow(eta), eta[, 1], exp(eta[, 2]))
+  ),
+  loglogistic_log_shape = likelihood_twin(
+    y = c(0.02, 1, 40), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      x <- exp(b) * (log(y) - a)
+      b - log(y) + plogis(x, log.p = TRUE) + plogis(-x, log.p = TRUE)
+    },
+    draw = function(eta, h) {
+      exp(rlogis(nrow(eta), eta[, 1], exp(-eta[, 2])))
+    }
+  ),
+  weibull_ph_log_shape = likelihood_twin(
+    y = c(0.02, 1, 40), constants = list(reference = 50), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      x <- exp(b) * log(y / 50) + a
+      b - log(y) + x - exp(x)
+    },
+    draw = function(eta, h) {
+      pmin(pmax(50 * (rexp(nrow(eta)) * exp(-eta[, 1]))^exp(-eta[, 2]), 1e-6), 50)
+    }
+  ),
+  gamma_log_shape = likelihood_twin(
+    y = c(0.02, 1, 40), size = c(1, 6, 0.4), latents = 2L,
+    log_density = function(y, a, b, size, h) dgamma(y, size * exp(b), size * exp(b - a), log = TRUE),
+    draw = function(eta, h) {
+      pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12)
+    }
+  ),
+  negbinomial_log_size = likelihood_twin(
+    y = c(0, 1, 7, 40), latents = 2L,
+    log_density = of_negbinomial_size,
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1]))
+    }
+  ),
+  beta_log_precision = likelihood_twin(
+    y = c(0.03, 0.5, 0.999), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      dbeta(y, exp(b) * plogis(a), exp(b) * plogis(-a), log = TRUE)
+    },
+    draw = function(eta, h) {
+      p <- plogis(eta[, 1])
+      pmin(pmax(rbeta(nrow(eta), p * exp(eta[, 2]), (1 - p) * exp(eta[, 2])), 1e-6), 1 - 1e-6)
+    }
+  ),
+  beta_binomial = likelihood_twin(
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), parameters = list(precision = 3.5), response = eight$binary,
+    log_density = function(y, eta, trials = 1, precision = 1) {
+      # lbeta(y + a, n - y + b) - lbeta(a, b), where a and b may be tiny
+      rising <- function(y, log_a) if (y == 0) 0 else log_a + lgamma(y + exp(log_a)) - lgamma(1 + exp(log_a))
+      lchoose(trials, y) - rising(trials, log(precision)) +
+        rising(y, log(precision) + plogis(eta, log.p = TRUE)) +
+        rising(trials - y, log(precision) + plogis(-eta, log.p = TRUE))
+    },
+    drawn_with = c(precision = 5),
+    draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))
+  ),
+  beta_binomial_log_precision = likelihood_twin(
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), latents = 2L,
+    log_density = of_beta_binomial,
+    draw = function(eta, h) {
+      rbinom(nrow(eta), 1, plogis(eta[, 1]))
+    }
+  ),
+  zero_inflated_poisson = likelihood_twin(
+    y = c(0, 1, 7), latents = 2L, response = eight$counts,
+    log_density = zero_inflated_reference(of_poisson),
+    draw = function(eta, h) {
+      rpois(nrow(eta), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  zero_inflated_binomial = likelihood_twin(
+    y = c(0, 1, 3, 8), size = c(8, 1, 8, 8), latents = 2L, response = eight$binary,
+    log_density = zero_inflated_reference(of_binomial),
+    draw = function(eta, h) {
+      rbinom(nrow(eta), 1, plogis(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  zero_inflated_negbinomial = likelihood_twin(
+    y = c(0, 1, 7), parameters = list(size = 1.7), latents = 2L, response = eight$counts,
+    log_density = zero_inflated_reference(of_negbinomial),
+    drawn_with = c(size = 1.7),
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  hurdle_poisson = likelihood_twin(
+    y = c(0, 1, 7), latents = 2L, response = eight$counts,
+    log_density = hurdle_reference(of_poisson),
+    draw = function(eta, h) {
+      qpois(runif(nrow(eta), dpois(0, exp(eta[, 1])), 1), exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  hurdle_binomial = likelihood_twin(
+    y = c(0, 1, 3, 8), size = c(8, 1, 8, 8), latents = 2L, response = eight$binary,
+    log_density = hurdle_reference(of_binomial),
+    draw = function(eta, h) rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+  ),
+  hurdle_negbinomial = likelihood_twin(
+    y = c(0, 1, 7), parameters = list(size = 1.7), latents = 2L, response = eight$counts,
+    log_density = hurdle_reference(of_negbinomial),
+    drawn_with = c(size = 1.7),
+    draw = function(eta, h) {
+      none <- dnbinom(0, h, mu = exp(eta[, 1]))
+      qnbinom(runif(nrow(eta), none, 1), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  hurdle_gamma = likelihood_twin(
+    y = c(0, 0.4, 7), parameters = list(shape = 2.3), latents = 2L, response = eight$zeros,
+    log_density = hurdle_reference(function(y, a, size, h) dgamma(y, h, h / exp(a), log = TRUE), FALSE),
+    drawn_with = c(shape = 2.3),
+    draw = function(eta, h) {
+      rgamma(nrow(eta), h, h / exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  hurdle_lognormal = likelihood_twin(
+    y = c(0, 0.4, 7), parameters = list(sigma = 0.7), latents = 2L, response = eight$zeros,
+    log_density = hurdle_reference(function(y, a, size, h) dlnorm(y, a, h, log = TRUE), FALSE),
+    drawn_with = c(sigma = 0.7),
+    draw = function(eta, h) {
+      rlnorm(nrow(eta), eta[, 1], h) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  binomial_logit = likelihood_twin(
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
+    log_density = function(y, eta, trials = 1) {
+      lchoose(trials, y) + y * plogis(eta, log.p = TRUE) + (trials - y) * plogis(-eta, log.p = TRUE)
+    },
+    draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))
+  ),
+  binomial_probit = likelihood_twin(
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
+    log_density = function(y, eta, trials = 1) {
+      lchoose(trials, y) + y * pnorm(eta, log.p = TRUE) + (trials - y) * pnorm(-eta, log.p = TRUE)
+    },
+    draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))
+  ),
+  binomial_cloglog = likelihood_twin(
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
+    log_density = function(y, eta, trials = 1) {
+      log_p <- ifelse(eta < 0, log(-expm1(-exp(eta))), log1p(-exp(-exp(eta))))
+      lchoose(trials, y) + y * log_p - (trials - y) * exp(eta)
+    },
+    draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))
+  ),
+  poisson = likelihood_twin(
+    y = c(0, 1, 7, 400), response = eight$counts,
+    log_density = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
+    draw = function(eta, h) rpois(length(eta), exp(eta))
+  ),
+  negbinomial = likelihood_twin(
+    y = c(0, 1, 7, 400), parameters = list(size = 1.7), response = eight$counts,
+    log_density = function(y, eta, trials = 1, size = 1) {
+      lgamma(y + size) - lgamma(size) - lgamma(y + 1) + y * plogis(eta - log(size), log.p = TRUE) +
+        size * plogis(log(size) - eta, log.p = TRUE)
+    },
+    drawn_with = c(size = 1.7),
+    draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))
+  ),
+  gamma = likelihood_twin(
+    y = c(0.002, 1, 40), size = c(1, 6, 0.4), parameters = list(shape = 2.3), response = eight$positive,
+    log_density = function(y, eta, trials = 1, shape = 1) {
+      dgamma(y, trials * shape, rate = trials * shape * exp(-eta), log = TRUE)
+    },
+    drawn_with = c(shape = 2.3),
+    draw = function(eta, h) rgamma(length(eta), h, h / exp(eta))
+  ),
+  inverse_gaussian = likelihood_twin(
+    y = c(0.02, 1, 40), size = c(1, 6, 0.4), parameters = list(dispersion = 0.7), response = eight$positive,
+    log_density = function(y, eta, trials = 1, dispersion = 1) {
+      dispersion <- dispersion / trials
+      -log(2 * pi * dispersion * y^3) / 2 - expm1(log(y) - eta)^2 / (2 * dispersion * y)
+    },
+    drawn_with = c(dispersion = 0.4),
+    draw = function(eta, h) {
+      inverse_gaussian_quantile(runif(length(eta)), exp(eta), h)
+    }
+  ),
+  tweedie = likelihood_twin(
+    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), parameters = list(dispersion = 0.7),
+    constants = list(power = 1.5), response = eight$zeros,
+    log_density = function(y, eta, trials = 1, dispersion = 1, power = 1.5) {
+      dispersion <- dispersion / trials
+      rate <- exp((2 - power) * eta) / ((2 - power) * dispersion)
+      if (y == 0) return(-rate)
+      scale <- dispersion * (power - 1) * exp((power - 1) * eta)
+      shape <- (2 - power) / (power - 1)
+      # the number of gamma variables: terms fall on both sides of y^(2-p) / ((2-p) phi)
+      j <- seq_len(ceiling(40 + 4 * y^(2 - power) / ((2 - power) * dispersion)))
+      vapply(seq_along(eta), function(i) {
+        terms <- -rate[i] + j * log(rate[i]) - lgamma(j + 1) + dgamma(y, j * shape, scale = scale[i], log = TRUE)
+        max(terms) + log(sum(exp(terms - max(terms))))
+      }, 0)
+    },
+    drawn_with = c(dispersion = 0.8),
+    draw = function(eta, h) {
+      number <- rpois(length(eta), 2 * exp(eta / 2) / h)
+      ifelse(number > 0, rgamma(length(eta), pmax(number, 1), 2 / (h * exp(eta / 2))), 0)
+    }
+  ),
+  exponential = likelihood_twin(
+    y = c(0.002, 1, 40), response = eight$positive,
+    log_density = function(y, eta, trials = 1) dexp(y, exp(-eta), log = TRUE),
+    draw = function(eta, h) rexp(length(eta), exp(-eta))
+  ),
+  weibull = likelihood_twin(
+    y = c(0.002, 1, 40), parameters = list(shape = 1.6), response = eight$positive,
+    log_density = function(y, eta, trials = 1, shape = 1) {
+      x <- shape * (log(y) - eta)
+      log(shape) - log(y) + x - exp(x)
+    },
+    drawn_with = c(shape = 1.6),
+    draw = function(eta, h) rweibull(length(eta), h, exp(eta))
+  ),
+  weibull_ph = likelihood_twin(
+    y = c(0.002, 1, 40), parameters = list(shape = 1.6), constants = list(reference = 50), response = eight$positive,
+    log_density = function(y, eta, trials = 1, shape = 1, reference = 50) {
+      x <- shape * log(y / reference) + eta
+      log(shape) - log(y) + x - exp(x)
+    },
+    drawn_with = c(shape = 1.6),
+    draw = function(eta, h) {
+      50 * (rexp(length(eta)) * exp(-eta))^(1 / h)
+    }
+  ),
+  loglogistic = likelihood_twin(
+    y = c(0.002, 1, 40), parameters = list(shape = 1.6), response = eight$positive,
+    log_density = function(y, eta, trials = 1, shape = 1) dlogis(log(y), eta, 1 / shape, log = TRUE) - log(y),
+    drawn_with = c(shape = 1.6),
+    draw = function(eta, h) exp(rlogis(length(eta), eta, 1 / h))
+  ),
+  lognormal = likelihood_twin(
+    y = c(0.002, 1, 40), parameters = list(sigma = 0.7), response = eight$positive,
+    log_density = function(y, eta, trials = 1, sigma = 1) dlnorm(y, eta, sigma, log = TRUE),
+    drawn_with = c(sigma = 0.7),
+    draw = function(eta, h) rlnorm(length(eta), eta, h)
+  ),
+  censored_gaussian = likelihood_twin(
+    y = c(-3, 0, 1.5), parameters = list(variance = 0.7),
+    log_density = function(y, eta, trials = 1, variance = 1) dnorm(y, eta, sqrt(variance), log = TRUE),
+    drawn_with = c(variance = 0.5),
+    draw = function(eta, h) {
+      rnorm(length(eta), eta, sqrt(h))
+    }
+  ),
+  stochastic_volatility = likelihood_twin(
+    y = c(0, -0.3, 4), response = eight$noise,
+    log_density = function(y, eta, trials = 1) dnorm(y, 0, exp(eta / 2), log = TRUE),
+    draw = function(eta, h) rnorm(length(eta), 0, exp(eta / 2))
+  ),
+  laplace = likelihood_twin(
+    y = c(0.1, -0.35, 4), parameters = list(scale = 0.7), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, scale = 1) -log(2 * scale) - abs(y - eta) / scale,
+    drawn_with = c(scale = 0.6),
+    draw = function(eta, h) {
+      eta + h * rexp(length(eta)) * sample(c(-1, 1), length(eta), TRUE)
+    }
+  ),
+  asymmetric_laplace = likelihood_twin(
+    y = c(0.1, -0.35, 4), parameters = list(scale = 0.7), constants = list(quantile = 0.3), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, scale = 1, quantile = 0.3) {
+      r <- (y - eta) / scale
+      log(quantile * (1 - quantile) / scale) - r * (quantile - (r < 0))
+    },
+    drawn_with = c(scale = 0.6),
+    draw = function(eta, h) {
+      eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
+    }
+  ),
+  student = likelihood_twin(
+    y = c(0.1, -0.35, 4), parameters = list(df = 3.5, scale = 0.7), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, df = 4, scale = 1) {
+      dt((y - eta) / scale, df, log = TRUE) - log(scale)
+    },
+    drawn_with = c(df = 4, scale = 0.7),
+    draw = function(eta, h) {
+      eta + h[["scale"]] * rt(length(eta), h[["df"]])
+    }
+  ),
+  beta = likelihood_twin(
+    y = c(0.03, 0.5, 0.999), parameters = list(precision = 3.5), response = eight$fractions,
+    log_density = function(y, eta, trials = 1, precision = 1) {
+      a <- precision * plogis(eta)
+      b <- precision * plogis(-eta)
+      # log Gamma(a) = log Gamma(1 + a) - log(a), where a may be tiny
+      log_a <- log(precision) + plogis(eta, log.p = TRUE)
+      log_b <- log(precision) + plogis(-eta, log.p = TRUE)
+      lgamma(precision) - lgamma(1 + a) - lgamma(1 + b) + log_a + log_b + (a - 1) * log(y) + (b - 1) * log1p(-y)
+    },
+    drawn_with = c(precision = 5),
+    draw = function(eta, h) {
+      p <- plogis(eta)
+      pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
+    }
+  ),
+  cumulative_logit = likelihood_twin(
+    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
+    log_density = cumulative_log_density(plogis),
+    drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5),
+    ordered = TRUE,
+    draw = function(eta, h) {
+      draw_cell(eta, h, plogis)
+    }
+  ),
+  cumulative_probit = likelihood_twin(
+    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
+    log_density = cumulative_log_density(pnorm),
+    drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5),
+    ordered = TRUE,
+    draw = function(eta, h) {
+      draw_cell(eta, h, pnorm)
+    }
+  ),
+  categorical = likelihood_twin(
+    y = 0:2, constants = list(classes = 3, reference = -1), latents = 3L, response = factor(eight$classes),
+    draw = function(eta, h) {
+      draw_class(softmax(eta))
+    }
+  ),
+  stick_breaking = likelihood_twin(
+    y = 0:2, constants = list(classes = 3), latents = 2L, response = factor(eight$classes),
+    draw = function(eta, h) {
+      first <- plogis(eta[, 1])
+      second <- (1 - first) * plogis(eta[, 2])
+      draw_class(cbind(first, second, 1 - first - second))
+    }
+  )
+)
+
+likelihood_examples <- likelihood_twins
+likelihood_cases <- lapply(likelihood_twins, function(twin) {
+  list(hyper = twin$drawn_with, latents = twin$latents, constants = twin$constants, ordered = twin$ordered,
+       draw = twin$draw)
+})
+densities_of <- function(latents) {
+  chosen <- Filter(function(twin) !is.null(twin$log_density) && max(1, twin$latents) == latents, likelihood_twins)
+  lapply(chosen, `[[`, "log_density")
+}
+reference_log_density <- densities_of(1)
+two_predictor_densities <- densities_of(2)
 
 latents_of <- function(type) max(1, likelihood_cases[[type]]$latents)
 

@@ -1,11 +1,12 @@
-test_that("every registered likelihood has a reference and an example", {
+test_that("every registered likelihood has a twin, with a density unless its response is a class of several latents", {
   facts <- likelihood_facts()
+  expect_setequal(names(likelihood_twins), facts$type)
   expect_setequal(names(reference_log_density), scalar_types(facts))
-  expect_setequal(names(likelihood_examples), facts$type)
+  expect_setequal(names(two_predictor_densities), facts$type[facts$latents == 2 & facts$classes == 0])
   # an example has as many classes as the registry's, or the response is a number
-  expect_identical(facts$classes > 0, facts$type %in% c(
-    "cumulative_logit", "cumulative_probit", "categorical", "stick_breaking"
-  ))
+  expect_identical(facts$classes > 0, vapply(likelihood_twins[facts$type], function(twin) {
+    is.factor(twin$response)
+  }, NA, USE.NAMES = FALSE))
 })
 
 every_response <- function(check) {
