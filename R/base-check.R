@@ -22,16 +22,6 @@ inform_galvi <- function(what, message) {
   message(condition)
 }
 
-#' A table that is made at its first use, when all functions of the package exist, and kept
-#' @noRd
-once <- function(make) {
-  made <- NULL
-  function() {
-    if (is.null(made)) made <<- make()
-    made
-  }
-}
-
 # ---- words ----
 
 quote_names <- function(x, mark = "`", max = 12L) {

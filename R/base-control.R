@@ -126,8 +126,8 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
 }
 
 check_hyper_method <- function(x, joint) {
-  check_choice(x, hyper_method_facts()$name, "hyper_method")
-  if (fact(hyper_method_facts(), x, "differences") && joint) {
+  check_choice(x, core_facts$hyper_method$name, "hyper_method")
+  if (fact("hyper_method", x, "differences") && joint) {
     stop_galvi("argument", "`joint = TRUE` is a search by L-BFGS: leave `hyper_method` \"lbfgs\".")
   }
   x
@@ -139,13 +139,19 @@ check_auto <- function(x, arg, accepted, check) {
   stop_galvi("argument", sprintf("`%s` must be \"auto\" or %s, not %s.", arg, accepted, describe(x)))
 }
 
-# galvi(control = ): a value of galvi_control(), perhaps modified, or a list of its arguments.
+# galvi(control = ): a value of galvi_control(), perhaps modified, or a list of its arguments. What was checked last is
+# not checked again: each step of a fit asks.
 as_control <- function(control) {
+  if (identical(control, last_checked$control)) return(control)
   if (!is.list(control) || (length(control) && is.null(names(control)))) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
   }
-  do.call(galvi_control, unclass(control))
+  control <- do.call(galvi_control, unclass(control))
+  last_checked$control <- if (is.null(control$cluster)) control
+  control
 }
+
+last_checked <- new.env(parent = emptyenv())
 
 # A fit keeps no connection.
 without_cluster <- function(control) {
@@ -161,11 +167,29 @@ print.galvi_control <- function(x, digits = NULL, ...) {
   invisible(x)
 }
 
-# The capabilities of the entries in the core's registries (src/facts.cpp). R asks for capabilities, never for names.
+# ---- facts of the core ----
+
+# What the entries in the core's registries can do (src/facts.cpp), read once when the package is loaded. R asks for
+# capabilities, never for names.
+core_facts <- new.env(parent = emptyenv())
+
+read_core_facts <- function() {
+  list2env(list(
+    likelihood = likelihood_facts(), expectation = expectation_facts(), inference = inference_facts(),
+    solver = solver_facts(), term = term_facts(), kernel = kernel_facts(), field = field_facts(),
+    transform = transform_facts(), hyper_prior = hyper_prior_facts(), hyper_method = hyper_method_facts()
+  ), core_facts)
+}
 
 #' A capability of the entries with these names, from a table whose first column has the names
+#' @param table A name in core_facts, or such a table.
 #' @noRd
-fact <- function(facts, name, what) facts[[what]][match(name, facts[[1L]])]
+fact <- function(table, name, what) {
+  if (is.character(table)) table <- core_facts[[table]]
+  table[[what]][match(name, table[[1L]])]
+}
+
+# ---- progress ----
 
 # Progress of a fit. The core reports (stage, iteration, elbo, gap, of) at most ten times a second, where `of` is the
 # number of iterations if it is known, else 0. A terminal shows one line that is updated, a log one line every two

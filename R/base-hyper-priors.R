@@ -90,7 +90,7 @@ typed_entry <- function(found, quantity, transform, standing) {
   if (root) {
     entry$value <- entry$value^2
     if (!is.null(entry$prior)) {
-      of_sd <- fact(hyper_prior_facts(), entry$prior$type, "of") == "variance"
+      of_sd <- fact("hyper_prior", entry$prior$type, "of") == "variance"
       entry$prior["quantity"] <- if (of_sd) list(NULL) else "root"
     }
   }

@@ -83,7 +83,7 @@ in_array <- function(hyper) hyper$name %in% names(hyper$shape)
 
 # Does the transform of a number depend on the numbers before it, as for ordered numbers and correlations of a matrix?
 # Its range is then that of the transform's argument: the distance from the number before, or the partial correlation.
-is_relative <- function(hyper) fact(transform_facts(), hyper$transform, "relative")
+is_relative <- function(hyper) fact("transform", hyper$transform, "relative")
 
 # Widens ranges so that starting values are well inside. A range reaches at least half way to the ends of the
 # transform's interval; if that has no upper end, a factor of ten from the start; if it has no ends, a distance of ten.
@@ -91,8 +91,8 @@ widen_ranges <- function(hyper) {
   x <- transform_arguments(hyper$transform, hyper$value)
   for (transform in unique(hyper$transform[hyper$learned])) {
     at <- which(hyper$learned & hyper$transform == transform)
-    low <- fact(transform_facts(), transform, "lower")
-    high <- fact(transform_facts(), transform, "upper")
+    low <- fact("transform", transform, "lower")
+    high <- fact("transform", transform, "upper")
     around <- if (is.finite(high)) {
       list((low + x[at]) / 2, (x[at] + high) / 2)
     } else if (is.finite(low)) {
@@ -110,8 +110,8 @@ widen_ranges <- function(hyper) {
 # they come from.
 check_values <- function(hyper, at, arg) {
   argument <- transform_arguments(hyper$transform, hyper$value)
-  low <- fact(transform_facts(), hyper$transform, "lower")
-  high <- fact(transform_facts(), hyper$transform, "upper")
+  low <- fact("transform", hyper$transform, "lower")
+  high <- fact("transform", hyper$transform, "upper")
   relative <- is_relative(hyper)
   inside <- is.finite(hyper$value) & !is.na(argument) & argument > low & argument < high
   at_end <- !hyper$learned & !relative & !is.na(argument) & argument >= low & argument <= high
@@ -159,8 +159,8 @@ as_share <- function(x, arg, transform) {
     ))
   }
   value <- if (is_value(x)) x$value else x
-  lower <- fact(transform_facts(), transform, "lower")
-  upper <- fact(transform_facts(), transform, "upper")
+  lower <- fact("transform", transform, "lower")
+  upper <- fact("transform", transform, "upper")
   inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < upper
   if (!inside) {
     stop_galvi("argument", sprintf(

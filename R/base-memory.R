@@ -103,8 +103,11 @@ named_number <- function(lines, name) {
 
 # ---- refusals ----
 
+# R and the core themselves, whatever is computed.
+base_size <- 2^24
+
 # Below this size the free memory is not looked up, which takes a millisecond or two.
-small_size <- 2^24
+small_size <- 2 * base_size
 
 #' Evaluates a computation of the core if there is enough memory
 #' @noRd

@@ -193,7 +193,7 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the prior constructors.
-prior_names <- function() hyper_prior_facts()$type
+prior_names <- function() core_facts$hyper_prior$type
 
 #' @export
 format.galvi_value <- function(x, digits = NULL, ...) {
@@ -244,7 +244,7 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
       if (x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) sprintf(", here half_normal(%s)", format(x$sd)) else ""
     ))
   }
-  of <- fact(hyper_prior_facts(), x$type, "of")
+  of <- fact("hyper_prior", x$type, "of")
   if (of == "correlation") {
     stop_galvi(what, sprintf(
       "`%s` is positive, and %s() is a prior of correlations: use log_normal() or half_normal().", arg, x$type

@@ -13,7 +13,7 @@
 population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
-  smooth <- !fixed & !term_can(specs, "grouped")
+  smooth <- !fixed & !which_can(specs, "grouped")
   rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
   W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame) else matrix(0, nrow(frame), 0L)
   colnames(W) <- rownames(vcov.galvi(view))
@@ -47,7 +47,7 @@ as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else fo
 #' @noRd
 without_groups <- function(rows, specs) {
   n <- NROW(rows[[1L]][[1L]])
-  for (t in which(term_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
+  for (t in which(which_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
   rows
 }
 
@@ -103,7 +103,7 @@ grid_data <- function(fit, dpar, data, params, ...) {
 #' @noRd
 grid_terms <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  inputs <- lapply(specs[!term_can(specs, "grouped")], function(spec) {
+  inputs <- lapply(specs[!which_can(specs, "grouped")], function(spec) {
     Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
   })
   parts <- c(stats::formula(view$design$terms)[[2L]], inputs, if (of_response(view)) offset_calls(view))

@@ -27,7 +27,7 @@ second_component <- function(fit) {
 #' @noRd
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  specs <- specs[!term_can(specs, "grouped")]
+  specs <- specs[!which_can(specs, "grouped")]
   offsets <- if (of_response(view)) offset_calls(view)
   extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
   right <- Reduce(function(a, b) call("+", a, b), extra, stats::formula(view$design$terms)[[2L]])
@@ -42,7 +42,7 @@ offset_calls <- function(fit) {
 #' ~1 | g for each of the groups; NULL if there are none
 #' @noRd
 random_formulas <- function(view) {
-  specs <- view$design$specs[term_can(view$design$specs, "grouped")]
+  specs <- view$design$specs[which_can(view$design$specs, "grouped")]
   calls <- unlist(lapply(specs, function(spec) {
     if (spec$type %in% bars) return(single_bars(str2lang(spec$label)[[2L]]))
     left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)

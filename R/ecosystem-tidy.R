@@ -95,7 +95,7 @@ default_effects <- function(fit) {
   c("fixed", if (!fixed) "ran_pars")
 }
 
-has_groups <- function(fit) any(term_can(unlist(predictor_specs(fit$design), recursive = FALSE), "grouped"))
+has_groups <- function(fit) any(which_can(unlist(predictor_specs(fit$design), recursive = FALSE), "grouped"))
 
 # Classes with a linear predictor each.
 is_several <- function(fit) n_latents(fit) > 1L && !is_distributional(fit)
@@ -196,7 +196,7 @@ tidy_random <- function(fit, level) {
     n <- length(effects$names)
     term <- rep_len(if (is_field(spec)) by else effects$names, n)
     unit <- if (!is.null(effects$effect)) effects$level else if (is_field(spec)) effects$names else NA_character_
-    group <- if (isTRUE(term_type(spec)$grouped)) effect_group(spec) else spec$label
+    group <- if (term_can(spec, "grouped")) effect_group(spec) else spec$label
     classes <- or_else(colnames(effects$mean), NA_character_)
     tidy_rows(
       "ran_vals", rep(term, length(classes)), as.vector(effects$mean), as.vector(effects$sd), level, group = group,

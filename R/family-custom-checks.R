@@ -4,7 +4,7 @@ check_custom_name <- function(name) {
   if (!is.character(name) || length(name) != 1L || is.na(name) || !nzchar(name)) {
     stop_galvi("family", sprintf("`name` must be one word, not %s.", describe(name)))
   }
-  if (name %in% names(family_types())) {
+  if (name %in% names(family_types)) {
     stop_galvi("family", sprintf("`name` must not be that of a family of galvi, as \"%s\" is.", name))
   }
   name
@@ -23,7 +23,7 @@ check_custom_links <- function(links, parameters) {
   out <- c(eta = "identity", stats::setNames(rep("log", length(parameters)), parameters))
   out[names(links)] <- links
   for (name in names(out)) {
-    known <- if (name == "eta") names(link_types()) else c("log", "identity", "logit")
+    known <- if (name == "eta") names(link_types) else c("log", "identity", "logit")
     check_choice(out[[name]], known, sprintf("links` of `%s", name), what = "family")
   }
   out

@@ -64,7 +64,7 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
   if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", "eta"), parameters)
   if (!is.null(simulate)) check_callback(simulate, "simulate", "eta", parameters)
   links <- check_custom_links(links, names(parameters))
-  family <- new_family(name, links[["eta"]])
+  family <- new_family(name, links[["eta"]], class = "galvi_custom_family")
   family$custom <- list(
     log_density = log_density, derivatives = derivatives, simulate = simulate,
     transforms = links[names(parameters)], support = check_support(support),
@@ -75,12 +75,12 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
   family
 }
 
-is_custom <- function(family) !is.null(family$custom)
+is_custom <- function(family) inherits(family, "galvi_custom_family")
 
-# The family's entry, as those of family_types().
-custom_type <- function(family) {
+#' @export
+family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
-  list(
+  complete_family(list(
     links = stats::setNames("custom", family$link), response = custom_response,
     parameters = lapply(custom$transforms, custom_parameter), location = "location",
     constants = function(levels, family) {
@@ -95,11 +95,12 @@ custom_type <- function(family) {
         custom[c("log_density", "derivatives")]
       )
     }
-  )
+  ))
 }
 
-# As a row of likelihood_facts().
-custom_facts <- function(family) {
+# As a row of core_facts$likelihood.
+#' @export
+facts_of_family.galvi_custom_family <- function(family, model) {
   data.frame(
     type = "custom", log_concave = family$custom$log_concave, conjugate = FALSE, closed_form = FALSE,
     discrete = family$custom$support$discrete, separable = TRUE, divides_dispersion = FALSE, latents = 1L,
@@ -131,8 +132,8 @@ custom_parameter <- function(transform) {
 }
 
 check_custom_parameter <- function(parameter, value, name) {
-  low <- fact(transform_facts(), parameter$transform, "lower")
-  high <- fact(transform_facts(), parameter$transform, "upper")
+  low <- fact("transform", parameter$transform, "lower")
+  high <- fact("transform", parameter$transform, "upper")
   if (is_value(value) && !is_fixed(value) && !is_learned(value) && parameter$transform != "log") {
     stop_galvi("family", sprintf("`%s` has link \"%s\" and takes a number or fixed(), not a prior.", name,
       parameter$transform))

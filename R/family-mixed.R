@@ -23,15 +23,14 @@ mixed_family <- function(parts) {
   links <- unique(vapply(parts, `[[`, "", "link"))
   structure(
     list(family = "mixed", link = if (length(links) == 1L) links else "mixed", parts = parts),
-    class = c("galvi_family", "family")
+    class = c("galvi_mixed_family", "galvi_family", "family")
   )
 }
 
-is_mixed <- function(family) !is.null(family$parts)
+is_mixed <- function(family) inherits(family, "galvi_mixed_family")
 
-#' Of a family with parts, what its entry in family_types() would be
-#' @noRd
-mixed_type <- function(family) list(links = c(mixed = "mixed"))
+#' @export
+family_type.galvi_mixed_family <- function(family) complete_family(list(links = c(mixed = "mixed")))
 
 #' The likelihood of a family with parts: each has its own hyperparameters, named after its column
 #' @noRd
@@ -101,10 +100,12 @@ column_levels <- function(columns) {
 
 as_plain <- function(x) if (is.factor(x)) as.character(x) else x
 
-#' facts_of() of all parts together
-#' @noRd
-mixed_facts <- function(fit) {
-  parts <- do.call(rbind, lapply(seq_along(fit$family$parts), function(i) facts_of(part_view(fit, i))))
+# Of all parts together.
+#' @export
+facts_of_family.galvi_mixed_family <- function(family, model) {
+  parts <- do.call(rbind, Map(function(part, likelihood) {
+    facts_of_family(part, list(likelihood = likelihood))
+  }, family$parts, model$likelihood$parts))
   data.frame(
     type = "mixed", log_concave = all(parts$log_concave), conjugate = FALSE, closed_form = all(parts$closed_form),
     discrete = all(parts$discrete), separable = TRUE, divides_dispersion = FALSE, latents = 1L, classes = 0L

@@ -79,7 +79,7 @@ survival_constants <- function(type) {
 }
 
 survival_error <- function(name, family) {
-  able <- Filter(function(family) length(family_types()[[family]]$censored), family_words())
+  able <- Filter(function(family) length(family_types[[family]]$censored), family_words)
   response_error(name, sprintf(paste(
     "is a survival object, which %s does not take: use %s. For a hazard that changes in time,",
     "survival_pieces() splits the rows so that family = poisson() fits it"

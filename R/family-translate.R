@@ -93,8 +93,8 @@ translate_family <- function(x, link, arg) {
 #' @noRd
 family_hint <- function(name) {
   known <- translation(name)
-  ours <- if (!is.null(known)) known$family else if (tolower(name) %in% tolower(family_words())) {
-    family_words()[match(tolower(name), tolower(family_words()))]
+  ours <- if (!is.null(known)) known$family else if (tolower(name) %in% tolower(family_words)) {
+    family_words[match(tolower(name), tolower(family_words))]
   }
   if (!is.null(ours)) {
     link <- if (is.null(get0(ours, mode = "function"))) "" else if (ours == "Gamma") "\"log\""
@@ -103,7 +103,7 @@ family_hint <- function(name) {
   refused <- refused_families()
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   if (length(hit)) return(sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
-  sprintf("Families are %s.", quote_names(family_words(), max = 30L))
+  sprintf("Families are %s.", quote_names(family_words, max = 30L))
 }
 
 # Families of VGAM are objects of S4.
@@ -115,7 +115,7 @@ vgam_name <- function(x) {
 refuse_family <- function(name, arg) {
   refused <- refused_families()
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
-  available <- family_words()
+  available <- family_words
   if (length(hit)) {
     stop_galvi("family", sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
   }

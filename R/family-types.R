@@ -2,6 +2,65 @@
 
 # ---- facts ----
 
+# An entry with what it does not mention.
+complete_family <- function(entry) {
+  defaults <- list(
+    parameters = list(), options = list(), latents = function(levels, family) NULL,
+    constants = function(levels, family) list(), response_constants = function(response, family) list(),
+    intercept = function(family) TRUE, robust = FALSE, no_second = character(),
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
+    censored = character(), times = FALSE
+  )
+  c(entry, defaults[setdiff(names(defaults), names(entry))])
+}
+
+# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
+# survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that
+# without a formula it has an intercept? per_weight: as in positive().
+second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL,
+                             per_weight = 0) {
+  list(
+    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored,
+    per_weight = per_weight
+  )
+}
+
+# Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
+zero_families <- function() {
+  bases <- list(
+    poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
+    negbinomial = list(
+      link = "log", response = count_response, example = c(0, 1, 1),
+      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape"))
+    ),
+    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
+    Gamma = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(shape = positive(positive_part(shape_start))), point = 0
+    ),
+    lognormal = list(
+      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0
+    )
+  )
+  entry <- function(kind, parameter) {
+    function(base) {
+      own <- bases[[base]]
+      likelihood <- paste(kind, tolower(base), sep = "_")
+      c(
+        list(links = stats::setNames(likelihood, own$link), second = second_parameter(
+          parameter, "logit", likelihood, always = TRUE
+        )), own[setdiff(names(own), "link")]
+      )
+    }
+  }
+  inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
+  c(
+    stats::setNames(lapply(inflated, entry("zero_inflated", "zi")), paste0("zero_inflated_", inflated)),
+    stats::setNames(lapply(names(bases), entry("hurdle", "hu")), paste0("hurdle_", tolower(names(bases))))
+  )
+}
+
 # links: R's link -> the core's likelihood; the first is the default.
 # response: reads the response, see family-response.R. response_constants(response, family): what the core must know
 # of it. example: a legal response of three rows.
@@ -19,178 +78,150 @@
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
-family_types <- once(function() {
-  c(list(
-    gaussian = list(
-      links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
-      parameters = list(
-        variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
-      ),
-      sigma = function(parameters) sqrt(parameters$variance),
-      second = second_parameter(
-        "sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd", per_weight = 0.5
-      ),
-      censored = c(identity = "censored_gaussian")
+family_types <- lapply(c(list(
+  gaussian = list(
+    links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
     ),
-    student = list(
-      links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
-      parameters = list(
-        df = positive(df_start, default = fixed(4), also = "nu"),
-        scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
-      ),
-      robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
-      second = second_parameter("sigma", "log", "student_log_scale", "scale")
+    sigma = function(parameters) sqrt(parameters$variance),
+    second = second_parameter(
+      "sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd", per_weight = 0.5
     ),
-    laplace = list(
-      links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE,
-        location = "median",
-      sigma = function(parameters) parameters$scale,
-      second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
+    censored = c(identity = "censored_gaussian")
+  ),
+  student = list(
+    links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      df = positive(df_start, default = fixed(4), also = "nu"),
+      scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
     ),
-    asymmetric_laplace = list(
-      links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
-      parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")),
-        options = list(quantile = check_quantile),
-      constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
-      sigma = function(parameters) parameters$scale
-    ),
-    binomial = list(
-      links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
-      response = binomial_response, example = c(0, 1, 1)
-    ),
-    poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
-    negbinomial = list(
-      links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(size_start, default = 1, also = "shape")),
-      second = second_parameter("shape", "log", "negbinomial_log_size", "size")
-    ),
-    Gamma = list(
-      links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(shape = positive(shape_start, per_weight = -1)),
-      refused = c(inverse = "its mean could turn negative"),
-      second = second_parameter("shape", "log", "gamma_log_shape", "shape", per_weight = -1)
-    ),
-    inverse.gaussian = list(
-      links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
-      parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
-      refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
-      second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion", per_weight = -1)
-    ),
-    tweedie = list(
-      links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
-      parameters = list(dispersion = positive(tweedie_start, also = "phi", per_weight = 1)),
-      options = list(power = check_power),
-      constants = function(levels, family) family$options["power"], point = 0,
-      second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion", per_weight = 1)
-    ),
-    exponential = list(
-      links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
-      example = c(1, 2, 1)
-    ),
-    weibull = list(
-      links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
-      no_second = c(shape = paste(
-        "in its accelerated form the evidence bound would not exist, because the mean of exp(-shape eta) is infinite",
-        "when the logarithm of the shape is Gaussian. Use the proportional-hazards form, weibull(form = \"ph\")"
-      ))
-    ),
-    weibull_ph = list(
-      links = c(log = "weibull_ph"), censored = c(log = "weibull_ph"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
-      options = list(reference = check_reference), response_constants = hazard_constants,
-      second = second_parameter("shape", "log", "weibull_ph_log_shape", "shape", censored = "weibull_ph_log_shape")
-    ),
-    loglogistic = list(
-      links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE,
-      second = second_parameter("shape", "log", "loglogistic_log_shape", "shape", censored = "loglogistic_log_shape")
-    ),
-    lognormal = list(
-      links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
-      example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1, sd = TRUE)), times = TRUE,
-      sigma = function(parameters) parameters$sigma,
-      second = second_parameter("sigma", "log", "lognormal_log_sigma", "sigma", censored = "lognormal_log_sigma")
-    ),
-    beta_family = list(
-      links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
-      parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
-      second = second_parameter("phi", "log", "beta_log_precision", "precision")
-    ),
-    beta_binomial = list(
-      links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
-      parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
-      second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
-    ),
-    stochastic_volatility = list(
-      links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
-      volatility = TRUE
-    ),
-    cumulative = list(
-      links = c(logit = "cumulative_logit", probit = "cumulative_probit"), response = ordered_response,
-      example = 1:3, parameters = list(thresholds = in_order(threshold_starts)),
-      intercept = has_held_thresholds
-    ),
-    categorical = list(
-      links = c(logit = "categorical"), response = class_or_counts_response, example = c("a", "b", "c"),
-      options = list(refcat = check_refcat), latents = categorical_latents, constants = categorical_constants
-    ),
-    stick_breaking = list(
-      links = c(logit = "stick_breaking"), response = class_response, example = c("a", "b", "c"),
-      latents = function(levels, family) levels[-length(levels)],
-      constants = function(levels, family) list(classes = length(levels))
-    )
-  ), zero_families())
-})
-
-# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
-# survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that
-# without a formula it has an intercept? per_weight: as in positive().
-second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL,
-                             per_weight = 0) {
-  list(
-    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored,
-    per_weight = per_weight
+    robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
+    second = second_parameter("sigma", "log", "student_log_scale", "scale")
+  ),
+  laplace = list(
+    links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
+    parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE,
+      location = "median",
+    sigma = function(parameters) parameters$scale,
+    second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
+  ),
+  asymmetric_laplace = list(
+    links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
+    parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")),
+      options = list(quantile = check_quantile),
+    constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
+    sigma = function(parameters) parameters$scale
+  ),
+  binomial = list(
+    links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
+    response = binomial_response, example = c(0, 1, 1)
+  ),
+  poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
+  negbinomial = list(
+    links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
+    parameters = list(size = positive(size_start, default = 1, also = "shape")),
+    second = second_parameter("shape", "log", "negbinomial_log_size", "size")
+  ),
+  Gamma = list(
+    links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
+    parameters = list(shape = positive(shape_start, per_weight = -1)),
+    refused = c(inverse = "its mean could turn negative"),
+    second = second_parameter("shape", "log", "gamma_log_shape", "shape", per_weight = -1)
+  ),
+  inverse.gaussian = list(
+    links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
+    parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
+    refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
+    second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion", per_weight = -1)
+  ),
+  tweedie = list(
+    links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
+    parameters = list(dispersion = positive(tweedie_start, also = "phi", per_weight = 1)),
+    options = list(power = check_power),
+    constants = function(levels, family) family$options["power"], point = 0,
+    second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion", per_weight = 1)
+  ),
+  exponential = list(
+    links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
+    example = c(1, 2, 1)
+  ),
+  weibull = list(
+    links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
+    example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
+    no_second = c(shape = paste(
+      "in its accelerated form the evidence bound would not exist, because the mean of exp(-shape eta) is infinite",
+      "when the logarithm of the shape is Gaussian. Use the proportional-hazards form, weibull(form = \"ph\")"
+    ))
+  ),
+  weibull_ph = list(
+    links = c(log = "weibull_ph"), censored = c(log = "weibull_ph"), response = positive_response,
+    example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
+    options = list(reference = check_reference), response_constants = hazard_constants,
+    second = second_parameter("shape", "log", "weibull_ph_log_shape", "shape", censored = "weibull_ph_log_shape")
+  ),
+  loglogistic = list(
+    links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
+    example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE,
+    second = second_parameter("shape", "log", "loglogistic_log_shape", "shape", censored = "loglogistic_log_shape")
+  ),
+  lognormal = list(
+    links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
+    example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1, sd = TRUE)), times = TRUE,
+    sigma = function(parameters) parameters$sigma,
+    second = second_parameter("sigma", "log", "lognormal_log_sigma", "sigma", censored = "lognormal_log_sigma")
+  ),
+  beta_family = list(
+    links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
+    parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
+    second = second_parameter("phi", "log", "beta_log_precision", "precision")
+  ),
+  beta_binomial = list(
+    links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
+    parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
+    second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
+  ),
+  stochastic_volatility = list(
+    links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
+    volatility = TRUE
+  ),
+  cumulative = list(
+    links = c(logit = "cumulative_logit", probit = "cumulative_probit"), response = ordered_response,
+    example = 1:3, parameters = list(thresholds = in_order(threshold_starts)),
+    intercept = has_held_thresholds
+  ),
+  categorical = list(
+    links = c(logit = "categorical"), response = class_or_counts_response, example = c("a", "b", "c"),
+    options = list(refcat = check_refcat), latents = categorical_latents, constants = categorical_constants
+  ),
+  stick_breaking = list(
+    links = c(logit = "stick_breaking"), response = class_response, example = c("a", "b", "c"),
+    latents = function(levels, family) levels[-length(levels)],
+    constants = function(levels, family) list(classes = length(levels))
   )
-}
+), zero_families()), complete_family)
 
 # Names of the functions that make families.
-family_words <- function() {
-  c(setdiff(names(family_types()), c(names(zero_families()), "weibull_ph")), "zero_inflated", "hurdle")
-}
+family_words <- c(
+  setdiff(grep("^(zero_inflated|hurdle)_", names(family_types), invert = TRUE, value = TRUE), "weibull_ph"),
+  "zero_inflated", "hurdle"
+)
 
-# The entry of a family, completed by defaults.
-family_type <- function(family) {
-  entry <- if (is_custom(family)) {
-    custom_type(family)
-  } else if (is_mixed(family)) {
-    mixed_type(family)
-  } else {
-    family_types()[[family$family]]
-  }
-  defaults <- list(
-    parameters = list(), options = list(), latents = function(levels, family) NULL,
-    constants = function(levels, family) list(), response_constants = function(response, family) list(),
-    intercept = function(family) TRUE, robust = FALSE, no_second = character(),
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
-    censored = character(), times = FALSE
-  )
-  c(entry, defaults[setdiff(names(defaults), names(entry))])
-}
+# The entry of a family.
+family_type <- function(family) UseMethod("family_type")
+#' @export
+family_type.default <- function(family) family_types[[family$family]]
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds? hazards: of a cumulative hazard?
 # `threshold_variance`: of T where P(success | eta) = P(T < eta).
-link_types <- function() {
-  list(
-    identity = list(same_units = TRUE), log = list(rates = TRUE),
-    logit = list(odds = TRUE, threshold_variance = pi^2 / 3), probit = list(threshold_variance = 1),
-    cloglog = list(hazards = TRUE, threshold_variance = pi^2 / 6)
-  )
-}
+link_types <- list(
+  identity = list(same_units = TRUE), log = list(rates = TRUE),
+  logit = list(odds = TRUE, threshold_variance = pi^2 / 3), probit = list(threshold_variance = 1),
+  cloglog = list(hazards = TRUE, threshold_variance = pi^2 / 6)
+)
 
-link_has <- function(family, what) isTRUE(link_types()[[family$link]][[what]])
+link_has <- function(family, what) isTRUE(link_types[[family$link]][[what]])
 
 # ---- constructors ----
 # An argument that is not given does not become a parameter of the object: its start is taken from the data.
@@ -259,44 +290,6 @@ categorical <- function(refcat = NA) own_family("categorical", refcat = refcat)
 #' @export
 stick_breaking <- function() own_family("stick_breaking")
 
-# Zero-inflated and hurdle families: an entry for each base, and their constructors.
-
-# Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
-zero_families <- function() {
-  bases <- list(
-    poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
-    negbinomial = list(
-      link = "log", response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape"))
-    ),
-    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
-    Gamma = list(
-      link = "log", response = non_negative_response, example = c(0, 1, 2),
-      parameters = list(shape = positive(positive_part(shape_start))), point = 0
-    ),
-    lognormal = list(
-      link = "log", response = non_negative_response, example = c(0, 1, 2),
-      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0
-    )
-  )
-  entry <- function(kind, parameter) {
-    function(base) {
-      own <- bases[[base]]
-      likelihood <- paste(kind, tolower(base), sep = "_")
-      c(
-        list(links = stats::setNames(likelihood, own$link), second = second_parameter(
-          parameter, "logit", likelihood, always = TRUE
-        )), own[setdiff(names(own), "link")]
-      )
-    }
-  }
-  inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
-  c(
-    stats::setNames(lapply(inflated, entry("zero_inflated", "zi")), paste0("zero_inflated_", inflated)),
-    stats::setNames(lapply(names(bases), entry("hurdle", "hu")), paste0("hurdle_", tolower(names(bases))))
-  )
-}
-
 #' @rdname galvi_family
 #' @export
 zero_inflated <- function(base = "poisson") zero_family("zero_inflated", base)
@@ -309,7 +302,7 @@ hurdle <- function(base = "poisson") zero_family("hurdle", base)
 zero_family <- function(kind, base) {
   base <- as_galvi_family(base, arg = "base")
   name <- paste(kind, tolower(base$family), sep = "_")
-  known <- grep(paste0("^", kind), names(family_types()), value = TRUE)
+  known <- grep(paste0("^", kind), names(family_types), value = TRUE)
   if (!name %in% known) {
     stop_galvi("family", sprintf(
       "`base` of %s() must be one of %s, not %s.", kind,
@@ -319,13 +312,15 @@ zero_family <- function(kind, base) {
   set_parameters(family_by_name(name, base$link, "base"), base$parameters)
 }
 
-#' A row of likelihood_facts() for the fit's likelihood
+#' A row of core_facts$likelihood for the fit's likelihood
 #' @noRd
-facts_of <- function(fit) {
-  if (is_custom(fit$family)) return(custom_facts(fit$family))
-  if (is_mixed(fit$family)) return(mixed_facts(fit))
-  facts <- likelihood_facts()
-  facts[match(fit$model$likelihood$type, facts$type), ]
+facts_of <- function(fit) facts_of_family(fit$family, fit$model)
+
+facts_of_family <- function(family, model) UseMethod("facts_of_family")
+#' @export
+facts_of_family.default <- function(family, model) {
+  facts <- core_facts$likelihood
+  facts[match(model$likelihood$type, facts$type), ]
 }
 
 #' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative

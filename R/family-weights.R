@@ -54,7 +54,7 @@ weights_divide <- function(family, survival = FALSE) {
   if (is_custom(family) || is_mixed(family)) return(FALSE)
   type <- family_type(family)
   likelihood <- (if (survival) type$censored else type$links)[family$link]
-  isTRUE(unname(fact(likelihood_facts(), likelihood, "divides_dispersion")))
+  isTRUE(unname(fact("likelihood", likelihood, "divides_dispersion")))
 }
 
 #' The response as read, with weights in their place: those that divide a dispersion become sizes

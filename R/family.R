@@ -174,14 +174,14 @@ galvi_family <- function(family, ..., link = NULL) {
 # A family of ours by name, from its constructor.
 own_family <- function(name, ..., link = NULL) set_parameters(family_by_name(name, link, "family"), list(...))
 
-new_family <- function(family, link, parameters = list(), options = list()) {
+new_family <- function(family, link, parameters = list(), options = list(), class = character()) {
   structure(
     c(
       list(family = family, link = link),
       stats::make.link(link)[c("linkfun", "linkinv", "mu.eta")],
       list(parameters = parameters, options = options)
     ),
-    class = c("galvi_family", "family")
+    class = c(class, "galvi_family", "family")
   )
 }
 
@@ -276,7 +276,7 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
 
 family_by_name <- function(name, link, arg) {
   if (name %in% c("zero_inflated", "hurdle")) return(zero_family(name, "poisson"))
-  types <- family_types()
+  types <- family_types
   if (!name %in% names(types)) {
     known <- translation(name)
     if (is.null(known)) refuse_family(name, arg)

@@ -57,8 +57,8 @@ latent_names <- function(fit) {
 #' Is `fit$elbo` the log evidence, a lower bound on it, or neither?
 #' @noRd
 evidence_kind <- function(fit) {
-  if (!fact(expectation_facts(), fit$expectation, "is_bound")) return("approximation")
-  evidence <- fact(inference_facts(), fit$method, "evidence")
+  if (!fact("expectation", fit$expectation, "is_bound")) return("approximation")
+  evidence <- fact("inference", fit$method, "evidence")
   # with inducing points the exact evidence of an approximate process, which is a bound for the full one
   if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
 }

@@ -395,7 +395,7 @@ is_passed_on <- function(expr) is.symbol(expr) && grepl("^[.][.][0-9]+$", as.cha
 
 # The words of each argument.
 typed_family_words <- function() {
-  c(family_words(), "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
+  c(family_words, "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
 }
 
 typed_prior_words <- function() c(prior_names(), "fixed", "learn")

@@ -2,11 +2,11 @@
 # put to it as a model of three rows.
 
 check_method <- function(method, arg = "method") {
-  check_choice(method, c("auto", inference_facts()$name), arg, "method")
+  check_choice(method, c("auto", core_facts$inference$name), arg, "method")
 }
 
 check_expectation <- function(expectation) {
-  check_choice(expectation, c("auto", expectation_facts()$name), "expectation", "method")
+  check_choice(expectation, c("auto", core_facts$expectation$name), "expectation", "method")
 }
 
 #' Compatible methods, likelihoods and expectations
@@ -142,7 +142,7 @@ galvi_methods <- function(family = NULL) {
   cases <- method_cases(family)
   rows <- lapply(seq_len(nrow(cases)), function(i) {
     model <- case_model(cases[i, ])
-    lapply(expectation_facts()$name, function(expectation) {
+    lapply(core_facts$expectation$name, function(expectation) {
       reasons <- case_refusals(model, expectation)
       data.frame(
         cases[i, c("family", "link", "prior")], expectation = expectation, method = names(reasons),
@@ -160,8 +160,8 @@ case_formulas <- list(
 
 # Families with their links, and every kind of prior for each.
 method_cases <- function(family) {
-  families <- names(family_types())
-  links <- function(name) names(family_types()[[name]]$links)
+  families <- names(family_types)
+  links <- function(name) names(family_types[[name]]$links)
   if (!is.null(family)) {
     own <- as_galvi_family(family)
     if (is_custom(own)) {
@@ -178,7 +178,7 @@ method_cases <- function(family) {
 # A model of three rows.
 case_model <- function(case) {
   family <- galvi_family(case$family, link = case$link)
-  data <- data.frame(x = c(0, 1, 3), y = family_types()[[case$family]]$example)
+  data <- data.frame(x = c(0, 1, 3), y = family_types[[case$family]]$example)
   galvi_model(galvi_design(case_formulas[[case$prior]], data, family))
 }
 
@@ -187,7 +187,7 @@ case_model <- function(case) {
 case_refusals <- function(model, expectation) {
   model$expectation <- expectation
   tryCatch(inference_refusals(model), error = function(e) {
-    methods <- inference_facts()$name
+    methods <- core_facts$inference$name
     stats::setNames(rep(conditionMessage(e), length(methods)), methods)
   })
 }

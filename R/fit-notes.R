@@ -218,7 +218,7 @@ separation <- function(fit) {
 # ---- groups ----
 
 group_notes <- function(spec, fit) {
-  if (is.null(spec$levels) || !isTRUE(term_type(spec)$grouped)) return(NULL)
+  if (is.null(spec$levels) || !term_can(spec, "grouped")) return(NULL)
   group <- effect_group(spec)
   count <- length(spec$levels)
   if (count == fit$nobs && has_free_scale(fit)) {

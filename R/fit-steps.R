@@ -205,7 +205,7 @@ core_model <- function(model, method) {
   core <- check_model(unclass(model)[setdiff(names(model), own)])
   check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
   core$hyper <- widen_ranges(core$hyper)
-  by_likelihood <- fact(inference_facts(), method, "averaging") == "likelihood"
+  by_likelihood <- fact("inference", method, "averaging") == "likelihood"
   if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
   if (needs_thin_centres(core, method)) with_thin_centres(core) else core
 }
@@ -325,7 +325,7 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   formulas <- as_formulas(formula)
   data <- check_evaluates(data, "data", "data")
   if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
-  words <- c(family_words(), "galvi_family")
+  words <- c(family_words, "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint))
   na.action <- check_na_action(na.action)
   args <- Filter(Negate(is.null), args)
@@ -342,7 +342,7 @@ read_wide <- function(formulas, data, family, args, na.action) {
   }
   # scores of all rows are fitted together, so that they are read into memory
   if (is_row_source(data)) data <- whole_source(row_source(data), formulas, args)
-  words <- c(family_words(), "galvi_family")
+  words <- c(family_words, "galvi_family")
   family <- check_evaluates(family, "family", "family", words, family_hint)
   design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))
 }

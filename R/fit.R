@@ -159,10 +159,7 @@ new_fit <- function(call, model, core, result) {
   if (length(lost)) warn_lost_digits(lost, fit$call)
   if (!is.null(factors)) warn_large_loadings(fit)
   warn_of_density(fit)
-  for (spec in unlist(predictor_specs(fit$design), recursive = FALSE)) {
-    told <- term_type(spec)$told
-    if (!is.null(told)) told(fit, spec)
-  }
+  for (spec in unlist(predictor_specs(fit$design), recursive = FALSE)) say_of_term(spec, fit)
   fit
 }
 

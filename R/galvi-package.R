@@ -34,3 +34,5 @@ nlme::fixef
 #' @importFrom nlme ranef
 #' @export
 nlme::ranef
+
+.onLoad <- function(libname, pkgname) read_core_facts()

@@ -57,7 +57,7 @@ custom_kernel <- function(value, parameters = list(), gradient = NULL, columns =
   kernel
 }
 
-# As an entry of kernel_facts(). Ranges are around the starting values, as nothing else is known of a parameter.
+# As an entry of core_facts$kernel. Ranges are around the starting values, as nothing else is known of a parameter.
 custom_kernel_facts <- function(kernel) {
   starts <- vapply(kernel$settings, known_start, 0)
   list(

@@ -107,7 +107,7 @@ new_kernel <- function(type, settings = list(), columns = NULL, ard = FALSE, con
 # A kernel from the arguments of its constructor, which have the names of the core's parameters.
 kernel_from <- function(type, arguments) {
   given <- as.list(arguments)
-  facts <- kernel_facts()[[type]]
+  facts <- core_facts$kernel[[type]]
   ard <- if ("ard" %in% names(given)) given$ard else FALSE
   new_kernel(type, given[facts$parameters$name], given$columns, ard, given[facts$constants])
 }
@@ -196,7 +196,7 @@ per_class <- function(kernel) {
 is_kernel <- function(x) inherits(x, "galvi_kernel")
 
 facts_of_kernel <- function(kernel) {
-  if (is.null(kernel$functions)) kernel_facts()[[kernel$type]] else custom_kernel_facts(kernel)
+  if (is.null(kernel$functions)) core_facts$kernel[[kernel$type]] else custom_kernel_facts(kernel)
 }
 
 is_sum <- function(kernel) facts_of_kernel(kernel)$operation == "+"
@@ -214,12 +214,12 @@ parameters_in_role <- function(kernel, role) {
 }
 
 # Kernels that are not made of others, by the names of their constructors.
-kernel_words <- function() names(Filter(function(facts) facts$operation == "", kernel_facts()))
+kernel_words <- function() names(Filter(function(facts) facts$operation == "", core_facts$kernel))
 
 #' @rdname kernels
 #' @export
 Ops.galvi_kernel <- function(e1, e2) {
-  type <- names(Filter(function(facts) facts$operation == .Generic, kernel_facts()))
+  type <- names(Filter(function(facts) facts$operation == .Generic, core_facts$kernel))
   if (!length(type) || missing(e2)) {
     stop_galvi("kernel", sprintf("Kernels can be added and multiplied, but `%s` is not defined for them.", .Generic))
   }

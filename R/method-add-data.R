@@ -90,8 +90,8 @@ check_remembers <- function(fit) {
     ))
   }
   check_sums(fit$model, "add_data()")
-  if (isTRUE(fit$model$averaged) || !fact(expectation_facts(), fit$expectation, "is_bound") ||
-    fact(inference_facts(), fit$method, "evidence") == "approximation") {
+  if (isTRUE(fit$model$averaged) || !fact("expectation", fit$expectation, "is_bound") ||
+    fact("inference", fit$method, "evidence") == "approximation") {
     stop_galvi("method", sprintf(paste(
       "add_data() needs a bound on the evidence, which method = \"%s\" with expectation = \"%s\" does not have:",
       "use method = \"auto\" and expectation = \"auto\"."

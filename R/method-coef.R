@@ -95,7 +95,7 @@ ranef.galvi <- function(object, condVar = FALSE, ...) {
 # Names of the elements of ranef(): the grouping factor if only one term has it, else the term's label.
 # specs: the terms of the response's predictor.
 effect_names <- function(labels, specs) {
-  specs <- specs[term_can(specs, "grouped")]
+  specs <- specs[which_can(specs, "grouped")]
   groups <- vapply(specs, effect_group, "")
   alone <- !groups %in% groups[duplicated(groups)]
   at <- match(labels, vapply(specs[alone], `[[`, "", "label"))
@@ -109,7 +109,7 @@ group_effects <- function(fit) {
   views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
   out <- unlist(lapply(views, function(view) {
     check_one_latent(view, "ranef(condVar = TRUE)")
-    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
     lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view,
       prefix = effect_prefix(view$parameter))
   }), recursive = FALSE)
@@ -123,7 +123,7 @@ group_frame <- function(spec, fit, prefix) {
   J <- length(spec$levels)
   # of slopes group after group, of copies level after level of `by`
   node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
-  effects <- term_type(spec)$posterior(fit, spec)
+  effects <- term_posterior(spec, fit)
   columns <- paste0(prefix, colnames(S))
   covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
   dimnames(covariance) <- list(columns, columns, spec$levels)
@@ -140,7 +140,7 @@ random_effects <- function(fit) {
   }
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
-    if (is_field(spec)) return(c(term_type(spec)$posterior(fit, spec), list(spec = spec)))
+    if (is_field(spec)) return(c(term_posterior(spec, fit), list(spec = spec)))
     # coefficients of inducing points are not effects
     block <- if (!is.null(spec$finite)) coefficient_block(fit, spec$label)
     if (is.null(block)) return(NULL)

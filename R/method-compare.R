@@ -104,7 +104,7 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
 }
 
 check_methods <- function(methods) {
-  if (is.null(methods)) return(inference_facts()$name)
+  if (is.null(methods)) return(core_facts$inference$name)
   if (!is.character(methods) || !length(methods) || anyNA(methods)) {
     stop_galvi("method", sprintf("`methods` must be names of methods, not %s.", describe(methods)))
   }

@@ -141,7 +141,7 @@ evidence_line <- function(value, digits) {
 #' In words: the gap between the bound and its maximum over all Gaussians, at these hyperparameters
 #' @noRd
 certificate <- function(fit) {
-  if (fact(inference_facts(), fit$method, "evidence") == "exact") {
+  if (fact("inference", fit$method, "evidence") == "exact") {
     return(if (is.null(fit$inducing)) "the posterior is exact" else "the bound is at its maximum")
   }
   gap <- fit$convergence$gap
@@ -158,7 +158,7 @@ why_no_certificate <- function(fit) {
 #' The duality gap, if the dual was minimised
 #' @noRd
 duality_gap <- function(fit) {
-  if (!fact(inference_facts(), fit$method, "dual_value")) return("")
+  if (!fact("inference", fit$method, "dual_value")) return("")
   paste0(" (duality gap ", in_nats(fit$trace$gap[nrow(fit$trace)]), ")")
 }
 
@@ -197,7 +197,7 @@ print_thresholds <- function(table, digits) {
 #' @noRd
 of_random_effects <- function(fit) {
   specs <- c(fit$design$specs, fit$design$second$specs)
-  fit$hyper$term %in% vapply(specs[term_can(specs, "grouped")], `[[`, "", "label")
+  fit$hyper$term %in% vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
 }
 
 #' As lme4 has them: standard deviations and correlations

@@ -67,12 +67,12 @@ get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
 no_shares <- function(fit) {
   specs <- Filter(function(spec) spec$type != fixed_label, fit$design$specs)
   if (n_latents(fit) > 1L) return("is for one linear predictor")
-  grouped <- term_can(specs, "grouped")
+  grouped <- which_can(specs, "grouped")
   if (!any(grouped)) return("is for groups, such as (1 | g), and this fit has none")
   if (!all(grouped)) {
     return(sprintf("is for fixed effects and groups alone; this fit also has %s", specs[!grouped][[1L]]$label))
   }
-  link <- link_types()[[fit$family$link]]
+  link <- link_types[[fit$family$link]]
   own <- link_has(fit$family, "same_units") || link_has(fit$family, "rates") ||
     !is.null(link$threshold_variance) && is_discrete(fit)
   if (!own || has_classes(fit) || is_volatility(fit) || is_censored(fit)) {
@@ -89,7 +89,7 @@ no_shares <- function(fit) {
 #' @noRd
 variance_shares <- function(fit) {
   specs <- fit$design$specs
-  specs <- specs[term_can(specs, "grouped")]
+  specs <- specs[which_can(specs, "grouped")]
   of_term <- vapply(specs, mean_effect_variance, 0, fit = fit)
   blocks <- lapply(specs, function(spec) group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]])
   groups <- vapply(specs, effect_group, "")
@@ -129,7 +129,7 @@ mean_effect_variance <- function(spec, fit) {
 #' @param mean,groups Linear predictor of each row without groups, and their variance.
 #' @noRd
 observation_variance <- function(fit, mean, groups) {
-  threshold <- link_types()[[fit$family$link]]$threshold_variance
+  threshold <- link_types[[fit$family$link]]$threshold_variance
   if (!is.null(threshold)) return(threshold / mean(fit$model$size))
   at <- log(mean(exp(mean))) + groups / 2
   if (link_has(fit$family, "same_units")) at <- 0

@@ -58,7 +58,7 @@ random_covariances <- function(fit, sigma = 1, level = 0.95) {
 covariance_blocks <- function(fit, hyper, sigma = 1) {
   views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
   blocks <- unlist(lapply(views, function(view) {
-    specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), view$design$specs)
+    specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
     unlist(lapply(specs, group_covariances, hyper = hyper, parameter = view$parameter), recursive = FALSE)
   }), recursive = FALSE)
   blocks <- lapply(blocks, function(S) {

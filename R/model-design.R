@@ -123,7 +123,7 @@ own_design <- function(parts, built) {
 known_levels <- function(frame, parsed) {
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
   specs <- all_specs(parsed)
-  open <- term_can(specs, "open")
+  open <- which_can(specs, "open")
   by <- lapply(specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
   closed <- c(input_names(specs[!open]), unlist(by), fixed_names(parsed))
   levels[setdiff(names(levels), setdiff(input_names(specs[open]), closed))]

@@ -66,7 +66,7 @@ variables_read <- function(spec, kept, all) {
     variables <- vapply(as.list(attr(spec$terms, "variables"))[-1L], variable_name, "")
     return(variables[rowSums(factors[, labels[labels > 0L], drop = FALSE]) > 0])
   }
-  if (!all && !any(kept) && !isTRUE(term_type(spec)$units)) return(NULL)
+  if (!all && !any(kept) && !term_can(spec, "units")) return(NULL)
   vapply(spec$variables, variable_name, "")
 }
 

@@ -415,7 +415,7 @@ foreign_term <- function(expr, env, table) {
     d <- if (!is.null(a[["d"]])) deparse_one(a[["d"]]) else "2"
     return(list(from = "glmmTMB", to = sprintf("rr(%s | %s, d = %s)", bar_sides(a)$variable, bar_sides(a)$group, d)))
   }
-  if (other && name %in% term_words()) {
+  if (other && name %in% term_words) {
     expr[[1L]] <- as.name(name)
     return(list(from = package, to = deparse_one(expr)))
   }

@@ -48,13 +48,12 @@ parse_formula <- function(formula, data, elsewhere = character()) {
 
 # Each summand goes to one of fixed, offsets, specs.
 sort_summands <- function(pieces, env) {
-  types <- term_types()
   out <- list(fixed = list(), offsets = list(), specs = list())
   for (piece in pieces) {
     expr <- piece$expr
     head <- head_name(expr)
     bar <- head == "(" && head_name(expr[[2L]]) %in% bars
-    if (bar || head %in% term_words()) {
+    if (bar || head %in% term_words) {
       if (piece$sign < 0) {
         stop_galvi("formula", sprintf(
           "`- %s`: terms cannot be subtracted; leave the term out.", deparse_one(expr)
@@ -62,7 +61,7 @@ sort_summands <- function(pieces, env) {
       }
       for (call in if (bar) random_terms(expr[[2L]]) else list(expr)) {
         name <- if (head_name(call) %in% bars) "|" else head_name(call)
-        spec <- types[[name]]$parse(call, env)
+        spec <- parse_term(new_spec(name), call, env)
         spec$bar <- bar
         out$specs[[length(out$specs) + 1L]] <- spec
       }

@@ -27,7 +27,7 @@ frame_terms <- function(parsed) {
 # Variables that keep levels without observations: times of random walks, because each level is a step.
 step_factors <- function(parsed) {
   specs <- all_specs(parsed)
-  walks <- term_can(specs, "steps")
+  walks <- which_can(specs, "steps")
   setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
 }
 
@@ -121,7 +121,7 @@ unreadable <- function(message, where, data = NULL) {
   if (length(unknown)) {
     return(sprintf(
       "`%s()` in the formula is neither a term nor a known function.%s", unknown,
-      did_you_mean(unknown, c(term_words(), galvi_words(), "offset"))
+      did_you_mean(unknown, c(term_words, galvi_words(), "offset"))
     ))
   }
   kind <- matched("invalid type \\((.*)\\) for variable '.*'", message)

@@ -77,11 +77,11 @@ predictor_of <- function(model, k = 1L) {
 
 #' Does the posterior of latent value k need N x N matrices?
 #' @noRd
-is_full <- function(model, k = 1L) fact(solver_facts(), predictor_of(model, k)$solver, "full")
+is_full <- function(model, k = 1L) fact("solver", predictor_of(model, k)$solver, "full")
 
 #' Does a term need the covariance between all rows?
 #' @noRd
-is_full_term <- function(term) fact(term_facts(), term$type, "full")
+is_full_term <- function(term) fact("term", term$type, "full")
 
 #' The terms of latent value k's prior: a list per term
 #' @noRd
@@ -143,7 +143,7 @@ take_rows_of <- function(x, at) if (is.null(x)) NULL else if (is.matrix(x)) x[at
 pilot_model <- function(model, learn, all = length(model$y)) {
   points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
   columns <- vapply(model$designs, function(design) sum(vapply(design, function(term) NCOL(term$W), 1L)), 1L)
-  facts <- solver_facts()
+  facts <- core_facts$solver
   sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
   rows <- max(2000L, 20L * points, 20L * columns)
   if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
@@ -166,7 +166,7 @@ with_thin_centres <- function(core) {
 # the centre. With that many coordinates of points "auto" may choose such a method.
 needs_thin_centres <- function(core, method) {
   places <- sum(vapply(prior_terms(core), function(term) length(term$inducing$coordinates), 1L))
-  isTRUE(fact(inference_facts(), method, "learns")) || places > 1000L
+  isTRUE(fact("inference", method, "learns")) || places > 1000L
 }
 
 thin_centre_rows <- 2000L
@@ -227,7 +227,7 @@ in_data_units <- function(spec, x) {
 #' Loadings and effects that were not given start from estimates from the response alone
 #' @noRd
 start_unknown_factors <- function(model, specs) {
-  for (t in which(term_can(specs, "units"))) {
+  for (t in which(which_can(specs, "units"))) {
     if (specs[[t]]$started) next
     at <- prior_terms(model)[[t]]$factor
     start <- start_factors(model, t)
@@ -242,7 +242,7 @@ start_unknown_factors <- function(model, specs) {
 #' d x d x units), or NULL without any
 #' @noRd
 fitted_factors <- function(design, model, result) {
-  t <- which(term_can(design$specs, "units"))
+  t <- which(which_can(design$specs, "units"))
   if (!length(t)) return(NULL)
   spec <- design$specs[[t]]
   at <- prior_terms(model)[[t]]$factor

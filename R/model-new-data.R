@@ -1,8 +1,5 @@
 # New data -> rows of the model.
 
-# Rows of one term for any frame.
-spec_rows <- function(spec, frame) term_type(spec)$newdata(spec, frame)
-
 #' Rows of the model for new data
 #'
 #' @param na.action Rows with missing predictors are left out and listed in `omitted`; with na.fail they are an error.
@@ -49,7 +46,7 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   rows <- Map(function(specs, kept, known) Map(function(spec, kept, known) {
     n <- nrow(frame)
     # a term without effects reads nothing
-    if (!any(kept) && !isTRUE(term_type(spec)$units)) {
+    if (!any(kept) && !term_can(spec, "units")) {
       some <- if (!is.null(known)) subset_rows(list(known), rep(1L, n))[[1L]]
       return(without_effects(some, kept, n, spec))
     }
@@ -134,7 +131,7 @@ check_new_columns <- function(design, terms, newdata) {
 # Variables that only random effects of groups use.
 group_columns <- function(design) {
   specs <- unlist(predictor_specs(design), recursive = FALSE)
-  grouped <- term_can(specs, "grouped")
+  grouped <- which_can(specs, "grouped")
   used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, list(spec$by)), all.vars)))
   fixed <- unlist(lapply(list(design$terms, design$second$terms), function(terms) {
     if (!is.null(terms)) all.vars(attr(terms, "variables"))

@@ -80,7 +80,7 @@ sort_priors <- function(prior, specs, prefix = "") {
   }
   labels <- vapply(specs, `[[`, "", "label")
   slopes <- vapply(specs, function(spec) spec$type %in% bars, NA)
-  grouped <- term_can(specs, "grouped")
+  grouped <- which_can(specs, "grouped")
   for (name in names(prior)) {
     entry <- prior[[name]]
     if (is_normal(entry)) {
@@ -150,7 +150,7 @@ matches_term <- function(term, specs, labels, prefix) {
   if (startsWith(term, "|")) {
     group <- plain_text(sub("^\\|", "", term))
     groups <- vapply(specs, function(spec) {
-      if (!isTRUE(term_type(spec)$grouped)) return("")
+      if (!term_can(spec, "grouped")) return("")
       plain_text(if (spec$type %in% bars) spec$group else spec_group(spec))
     }, "")
     return(groups == group)
@@ -292,7 +292,7 @@ apply_start <- function(hyper, start, level = numeric(length(hyper$value)), chan
 #' positive; uniform for shares and correlations. Thresholds are left: every class has observations.
 #' @noRd
 proper_priors <- function(hyper) {
-  facts <- transform_facts()
+  facts <- core_facts$transform
   low <- fact(facts, hyper$transform, "lower")
   high <- fact(facts, hyper$transform, "upper")
   bare <- hyper$learned & !in_array(hyper) & vapply(hyper$prior, is.null, NA) & !is_relative(hyper)

@@ -10,17 +10,17 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   terms <- prior_terms(model)
   if (is_full(model)) {
     squares <- 1 + 2 * k + 2 * k * control$keep_factor
-    if (method != "auto") squares <- squares + k * fact(inference_facts(), method, "squares")
+    if (method != "auto") squares <- squares + k * fact("inference", method, "squares")
     label <- Find(is_full_term, terms)$label
     advice <- sprintf("Use inducing points, %s, or fewer rows (`subset`).", with_inducing(label))
     what <- sprintf("the full Gaussian process %s", label)
-    return(new_size(small_size + 8 * n^2 * squares, n, what, advice))
+    return(new_size(base_size + 8 * n^2 * squares, n, what, advice))
   }
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
   points <- vapply(terms, inducing_count, 0)
   fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
   new_size(
-    small_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
+    base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
     "this model", if (column_bytes(sum(points)) > 600 * n) {
       sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label,
         whole_words(max(points)))

@@ -142,7 +142,7 @@ wide_parts <- function(formula) {
   sorted <- sort_summands(pieces[!own], env)
   terms <- Filter(function(piece) {
     bar <- head_name(piece$expr) == "(" && head_name(piece$expr[[2L]]) %in% c("|", "||")
-    bar || head_name(piece$expr) %in% names(term_types())
+    bar || head_name(piece$expr) %in% term_words
   }, pieces[!own])
   if (length(factor_specs(sorted$specs))) {
     stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))

@@ -85,7 +85,7 @@ build_terms <- function(parts, design, context) {
   context$share <- design$stream$share
   context$fixed_space <- fixed_space(fixed, nrow(design$data), context)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
-    term_type(spec)$design(spec, design$data, context)
+    design_term(spec, design$data, context)
   }))
   if (!length(built)) {
     stop_galvi("formula", sprintf(

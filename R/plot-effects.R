@@ -11,7 +11,7 @@ effect_panels <- function(fit, settings) {
     if (is_distributional(fit) && link_has(view$family, "same_units")) settings$scale <- "link"
     own <- settings
     if (is_distributional(fit) && settings$scale == "auto") own$scale <- "link"
-    terms <- lapply(view$design$specs[wanted$specs], function(spec) term_type(spec)$panels(view, spec, own))
+    terms <- lapply(view$design$specs[wanted$specs], function(spec) term_panels(spec, view, own))
     c(conditional_panels(view, inputs, wanted$effects, settings), unlist(terms, recursive = FALSE))
   }, views, wanted)
   panels <- unlist(panels, recursive = FALSE)
@@ -95,6 +95,23 @@ panel_of <- function(fit, panel, draw, gg) {
 
 #' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
 #' @noRd
+term_panels <- function(spec, fit, settings) UseMethod("term_panels")
+
+#' @export
+term_panels.gp_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
+#' @export
+term_panels.field_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
+#' @export
+term_panels.iid_term <- function(spec, fit, settings) group_panels(fit, spec, settings)
+#' @export
+term_panels.gmrf_term <- function(spec, fit, settings) group_panels(fit, spec, settings)
+#' @export
+term_panels.slopes_term <- function(spec, fit, settings) slope_panels(fit, spec, settings)
+#' @export
+term_panels.spde_term <- function(spec, fit, settings) spde_panels(fit, spec, settings)
+#' @export
+term_panels.factors_term <- function(spec, fit, settings) rr_panels(fit, spec, settings)
+
 input_panels <- function(fit, spec, settings) {
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))

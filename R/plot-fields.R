@@ -6,7 +6,7 @@ most_dots <- 50L
 #' A panel for each latent and each level of a factor `by`
 #' @noRd
 group_panels <- function(fit, spec, settings) {
-  effects <- field_posterior(fit, spec)
+  effects <- term_posterior(spec, fit)
   copies <- if (is.null(effects$by)) list(NULL) else as.list(spec$by_levels)
   panels <- lapply(copies, function(copy) lapply(seq_len(n_latents(fit)), function(k) {
     own <- if (is.null(copy)) seq_along(effects$level) else which(effects$by == copy)
@@ -40,7 +40,7 @@ level_intervals <- function(spec, effects, own, k, level) {
 #' A caterpillar plot of each effect that varies by group
 #' @noRd
 slope_panels <- function(fit, spec, settings) {
-  effects <- term_type(spec)$posterior(fit, spec)
+  effects <- term_posterior(spec, fit)
   panels <- lapply(spec$columns, function(column) lapply(seq_len(n_latents(fit)), function(k) {
     own <- effects$effect == column
     data <- level_intervals(spec, effects, own, k, settings$level)

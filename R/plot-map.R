@@ -38,7 +38,7 @@ term_map <- function(spec, levels, map) {
   if (is.null(map)) return(spec$outlines)
   variable <- variable_name(spec$inputs[[1L]])
   keys <- list(map$table[[variable]], map$names, as.character(seq_along(map$rings)))
-  graph <- term_can(list(spec), "graph")
+  graph <- term_can(spec, "graph")
   if (graph && length(levels) == length(map$rings)) keys <- c(keys[1:2], list(levels))
   for (key in keys) {
     at <- match(levels, as.character(key))

@@ -57,7 +57,7 @@ partial_residuals <- function(fit, f, scale, rows = seq_along(fit$model$y)) {
   if (!link_has(family, "rates")) {
     kept <- family$linkinv(f) + y - mu
     # shares stay shares
-    return(if (is.null(link_types()[[family$link]]$threshold_variance)) kept else pmin(pmax(kept, 0), 1))
+    return(if (is.null(link_types[[family$link]]$threshold_variance)) kept else pmin(pmax(kept, 0), 1))
   }
   scaled <- y * exp(f - eta)
   if (is_volatility(fit)) sqrt(scaled) else scaled

@@ -7,7 +7,7 @@
 cluster_method <- function(method, cluster) {
   if (is.null(cluster)) return(method)
   if (method == "auto") return("fixed_point")
-  facts <- inference_facts()
+  facts <- core_facts$inference
   if (fact(facts, method, "sums")) return(method)
   stop_galvi("method", sprintf(
     "method = \"%s\" needs all rows in one process: with a `cluster` use \"auto\" or %s.", method,
@@ -18,7 +18,7 @@ cluster_method <- function(method, cluster) {
 #' Stops if the model cannot be fitted from sums over rows. what: the argument that requires this, such as "`cluster`".
 #' @noRd
 check_sums <- function(model, what) {
-  facts <- solver_facts()
+  facts <- core_facts$solver
   for (predictor in model$predictors) {
     if (fact(facts, predictor$solver, "sums")) next
     columns <- vapply(predictor$terms, function(term) {

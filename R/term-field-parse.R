@@ -3,11 +3,12 @@
 #' @return list(type, model: the core's name of the field, inputs, by, variables, shown, settings: what was
 #'   given for hyperparameters, arguments: as they were written, and a field per flag)
 #' @noRd
-parse_field <- function(call, env) {
-  type <- head_name(call)
-  kind <- term_types()[[type]]
-  arguments <- match_term(call, kind$definition)
-  first <- names(formals(kind$definition))[seq_len(kind$width)]
+#' @export
+parse_term.field_term <- function(spec, call, env) {
+  type <- spec$type
+  definition <- field_definition(spec)
+  arguments <- match_term(call, definition)
+  first <- field_variables(spec)
   for (name in first) {
     if (is.null(arguments[[name]])) {
       stop_galvi("formula", sprintf(
@@ -16,22 +17,22 @@ parse_field <- function(call, env) {
     }
     check_field_input(arguments[[name]], call)
   }
-  inputs <- if (kind$width == 1L) field_input(arguments[[first]]) else list(inputs = unname(arguments[first]))
-  spec <- c(list(type = type, model = type), inputs, list(by = arguments[["by"]]))
+  inputs <- if (length(first) == 1L) field_input(arguments[[first]]) else list(inputs = unname(arguments[first]))
+  spec <- complete_spec(spec, c(list(model = type), inputs, list(by = arguments[["by"]])))
   spec$variables <- c(spec$inputs, spec$by)
-  given <- intersect(unlist(lapply(field_facts(), `[[`, "name")), names(arguments))
+  given <- intersect(unlist(lapply(core_facts$field, `[[`, "name")), names(arguments))
   spec$settings <- lapply(stats::setNames(nm = given), function(name) {
     check_evaluates(eval_galvi(arguments[[name]], env), name, words = galvi_words())
   })
-  for (flag in kind$flags) {
-    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(kind$definition)[[flag]]
+  for (flag in names(Filter(is.logical, formals(definition)))) {
+    value <- if (flag %in% names(arguments)) arguments[[flag]] else formals(definition)[[flag]]
     spec[[flag]] <- check_flag(check_evaluates(eval(value, env), flag), flag)
   }
   spec$by_hyper <- check_choice(check_evaluates(eval(if (is.null(arguments$by_hyper)) "shared" else
     arguments$by_hyper), "by_hyper"), c("shared", "each"), "by_hyper")
   if (spec$by_hyper == "each" && is.null(spec$by)) stop_each(deparse_one(call))
   spec$arguments <- arguments
-  kind$finish(spec, env)
+  finish_field(spec, env)
 }
 
 # Arguments by their names in `definition`.

@@ -1,65 +1,66 @@
-# What the Markov fields have in common: iid(), gmrf(), rw1(), rw2(), ar1(). Each adds to a row the value of a
-# node (a level, a region, a time) of a Gaussian vector whose precision is sparse.
+# What the Markov fields have in common: iid(), gmrf(), rw1(), rw2(), ar1(), spde(). Each adds to a row the value of a
+# node (a level, a region, a time, a corner of a mesh) of a Gaussian vector whose precision is sparse.
 
-#' The entry of a field in the table of terms (R/model-formula.R)
-#'
-#' Functions that every field gives in `...`:
-#' * `learn(spec, x, name)` keeps in spec what defines the nodes, given the training values x;
-#' * `find(spec, x, name)` gives each value its node, `at`; nodes beyond count(spec) are those that only new data have,
-#'   `more` says how many, in the form that structure() takes; `weight` if a row has several nodes;
-#' * `structure(spec, more)`: one copy of the field (R/term-field-structures.R);
-#' * `count(spec)` and `names(spec)`: number and names of the nodes.
-#'
-#' What has a default:
-#' * `finish(spec, env)` reads other arguments of the call; `values(spec, frame)` reads the variable;
-#' * `hyper(spec, context)` registers the hyperparameters;
-#' * `basis(spec)`: the direction with a prior of its own, list(name, slope: is it a slope in time?);
-#' * `layers(spec)`: how many nodes of the structure a row has; `width`: how many arguments are its variable;
-#' * `scaling(spec)`: what multiplies the precision if scale = TRUE; `unit_variance(spec)`: roughly the marginal
-#'   variance at variance = 1;
-#' * `graph`: are the nodes those of a graph? `places`: are values places between nodes?
-#' * `told(fit, spec)`: says what is to be known about a fit.
-#'
-#' @param definition The documented function of the term, for its arguments. Those with the name of a hyperparameter of
-#'   its models take a number, fixed() or a prior.
-#' @param flags Names of the arguments that are TRUE or FALSE.
-#' @noRd
-field_type <- function(definition, flags = character(), ...) {
-  entry <- list(
-    parse = parse_field, design = design_field, newdata = field_rows, panels = input_panels,
-    posterior = field_posterior,
-    definition = definition, flags = flags, finish = function(spec, env) spec, basis = function(spec) NULL,
-    layers = function(spec) 1L, scaling = single_scaling, unit_variance = function(spec) 1, width = 1L,
-    values = field_values, hyper = field_hyper
-  )
-  own <- list(...)
-  entry[names(own)] <- own
-  entry
-}
+# What every field has:
+# * learn_field(spec, x, name) keeps in spec what defines the nodes, given the training values x;
+# * find_nodes(spec, x, name) gives each value its node, `at`; nodes beyond count_nodes(spec) are those that only new
+#   data have, `more` says how many, in the form that field_structure() takes; `weight` if a row has several nodes;
+# * field_structure(spec, more): one copy of the field (R/term-field-structures.R);
+# * count_nodes(spec) and node_names(spec): number and names of the nodes.
+learn_field <- function(spec, x, name) UseMethod("learn_field")
+find_nodes <- function(spec, x, name) UseMethod("find_nodes")
+field_structure <- function(spec, more) UseMethod("field_structure")
+count_nodes <- function(spec) UseMethod("count_nodes")
+node_names <- function(spec) UseMethod("node_names")
 
-is_field <- function(spec) !is.null(term_type(spec)$structure)
+# What has a default:
+# * field_variables(spec): the arguments that are its variable;
+# * finish_field(spec, env) reads other arguments of the call; field_values(spec, frame) reads the variable;
+# * field_hyper(spec, context) registers the hyperparameters;
+# * field_basis(spec): the direction with a prior of its own, list(name, slope: is it a slope in time?);
+# * field_layers(spec): how many nodes of the structure a row has;
+# * field_scaling(spec): what multiplies the precision if scale = TRUE; unit_variance(spec): roughly the marginal
+#   variance at variance = 1.
+field_variables <- function(spec) UseMethod("field_variables")
+finish_field <- function(spec, env) UseMethod("finish_field")
+field_values <- function(spec, frame) UseMethod("field_values")
+field_hyper <- function(spec, context) UseMethod("field_hyper")
+field_basis <- function(spec) UseMethod("field_basis")
+field_layers <- function(spec) UseMethod("field_layers")
+field_scaling <- function(spec) UseMethod("field_scaling")
+unit_variance <- function(spec) UseMethod("unit_variance")
+
+#' @export
+field_variables.field_term <- function(spec) names(formals(field_definition(spec)))[1L]
+#' @export
+finish_field.field_term <- function(spec, env) spec
+#' @export
+field_basis.default <- function(spec) NULL
+#' @export
+field_layers.field_term <- function(spec) 1L
+#' @export
+unit_variance.field_term <- function(spec) 1
+
+# The documented function of the term, for its arguments. Those with the name of a hyperparameter of its models take a
+# number, fixed() or a prior; those that are TRUE or FALSE by default are flags.
+field_definition <- function(spec) get(spec$type, envir = topenv(), mode = "function")
+
+is_field <- function(spec) inherits(spec, "field_term")
 
 # Are its values labels of nodes, not measurements?
-has_levels <- function(spec) is_field(spec) && !isTRUE(term_type(spec)$places)
-
-stop_term <- function(name, example) {
-  stop_galvi("formula", sprintf(
-    "%s() is a term: use it in a formula, as in galvi(%s, data = d).", name, example
-  ))
-}
+has_levels <- function(spec) is_field(spec) && !term_can(spec, "places")
 
 # ---- design ----
 
-# -> list(spec, rows, term), as every term's design
-design_field <- function(spec, frame, context) {
-  kind <- term_type(spec)
-  spec <- kind$learn(spec, kind$values(spec, frame), variable_name(spec$inputs[[1L]]))
+#' @export
+design_term.field_term <- function(spec, frame, context) {
+  spec <- learn_field(spec, field_values(spec, frame), variable_name(spec$inputs[[1L]]))
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
   if (spec$by_hyper == "each" && is.null(spec$by_levels)) stop_each(spec$label)
-  spec$scaling <- if (isTRUE(spec$scale)) kind$scaling(spec) else 1
-  rows <- field_rows(spec, frame)
-  spec$hyper <- kind$hyper(spec, context)
-  field <- spec_field(spec, kind$structure(spec))
+  spec$scaling <- if (isTRUE(spec$scale)) field_scaling(spec) else 1
+  rows <- spec_rows(spec, frame)
+  spec$hyper <- field_hyper(spec, context)
+  field <- spec_field(spec, field_structure(spec))
   basis <- design_basis(spec, rows, max(0L, ncol(field$basis)), context)
   # the field has what the graph said; maps need the outlines
   spec$outlines <- spec$graph$outlines
@@ -79,26 +80,24 @@ spec_field <- function(spec, structure) field_list(structure, spec$hyper, copies
 
 copies_of <- function(spec) max(1L, length(spec$by_levels))
 
-#' Rows of a field for any frame: list(node, weight: NULL or numbers, extension)
-#' @noRd
-field_rows <- function(spec, frame) {
-  kind <- term_type(spec)
-  found <- kind$find(spec, kind$values(spec, frame), variable_name(spec$inputs[[1L]]))
+# list(node, weight: NULL or numbers, extension)
+#' @export
+spec_rows.field_term <- function(spec, frame) {
+  found <- find_nodes(spec, field_values(spec, frame), variable_name(spec$inputs[[1L]]))
   by <- by_rows(spec, frame)
   out <- list(node = node_matrix(spec, found, if (is.null(by$group)) 1L else by$group))
   if (!is.null(found$weight)) out$weight <- found$weight
   if (!is.null(by$by)) out$weight <- if (is.null(out$weight)) by$by else out$weight * by$by
   # The same field with the new nodes: the posterior of those it had does not change.
-  if (sum(found$more)) out$extension <- list(field = spec_field(spec, kind$structure(spec, found$more)))
+  if (sum(found$more)) out$extension <- list(field = spec_field(spec, field_structure(spec, found$more)))
   out
 }
 
 #' The nodes that rows touch, those of `found$at` in each layer: N x h. 0 is none.
 #' @noRd
 node_matrix <- function(spec, found, group) {
-  kind <- term_type(spec)
-  count <- kind$count(spec)
-  layers <- kind$layers(spec)
+  count <- count_nodes(spec)
+  layers <- field_layers(spec)
   at <- as.matrix(found$at)
   nodes <- lapply(seq_len(layers) - 1L, function(layer) {
     copied <- copied_node(at + layer * count, group, layers * count, sum(found$more), copies_of(spec))
@@ -108,7 +107,8 @@ node_matrix <- function(spec, found, group) {
 }
 
 # The variable of a field at the rows of a frame.
-field_values <- function(spec, frame) {
+#' @export
+field_values.field_term <- function(spec, frame) {
   name <- variable_name(spec$inputs[[1L]])
   check_field_variable(frame[[name]], spec, name)
 }
@@ -121,18 +121,17 @@ check_field_variable <- function(x, spec, name) {
 }
 
 # For a field whose nodes are all connected.
-single_scaling <- function(spec) {
-  kind <- term_type(spec)
+#' @export
+field_scaling.field_term <- function(spec) {
   spec$scaling <- 1
-  unit_scaling(kind$structure(spec), rep(1L, kind$count(spec)))
+  unit_scaling(field_structure(spec), rep(1L, count_nodes(spec)))
 }
 
 #' The direction that an intrinsic field does not determine and that has the prior of a coefficient: its name in
 #' `prior =`, such as `rw2(t).slope`; NULL for none
 #' @noRd
 basis_name <- function(spec) {
-  basis <- term_type(spec)$basis
-  if (!is.null(basis)) basis <- basis(spec)
+  basis <- field_basis(spec)
   if (!is.null(basis)) paste0(spec$label, ".", basis$name)
 }
 
@@ -145,7 +144,7 @@ basis_name <- function(spec) {
 design_basis <- function(spec, rows, q, context) {
   name <- basis_name(spec)
   if (is.null(name) || q == 0L) return(NULL)
-  slope <- term_type(spec)$basis(spec)$slope
+  slope <- field_basis(spec)$slope
   default <- if (slope) {
     time <- (rows$node[, 1L] - 1) %% count_times(spec)
     column <- if (is.null(rows$weight)) time else time * rows$weight
@@ -165,21 +164,21 @@ design_basis <- function(spec, rows, q, context) {
 # ---- hyperparameters ----
 
 # Registers them, for each level of `by` if each has its own; -> their positions, with the names of the core.
-field_hyper <- function(spec, context) {
-  kind <- term_type(spec)
-  parameters <- field_facts()[[spec$model]]
+#' @export
+field_hyper.field_term <- function(spec, context) {
+  parameters <- core_facts$field[[spec$model]]
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
     add <- function(entry, unit) add_field_parameter(spec, context$registry, parameter, entry, unit)
     if (!parameter$relative) {
-      share <- if (is.null(given)) formals(kind$definition)[[name]] else given
+      share <- if (is.null(given)) formals(field_definition(spec))[[name]] else given
       return(add(as_share(share, name, parameter$transform), 1))
     }
     # learning that starts far below the response's variance finds the bound flat
     default <- if (context$held) 1 else context$default_variance
     entry <- as_parameter(given, name, default, what = "argument")
-    add(entry, c(context$default_variance / kind$unit_variance(spec), entry$value))
+    add(entry, c(context$default_variance / unit_variance(spec), entry$value))
   })
 }
 

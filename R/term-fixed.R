@@ -1,8 +1,6 @@
 # Fixed effects: the columns of a model matrix. Typed priors are independent; open ones are one joint prior
 # (R/term-fixed-coding.R).
 
-fixed_type <- function() list(newdata = newdata_fixed)
-
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {
   W <- plain_matrix(terms, frame)
@@ -37,7 +35,7 @@ without_intercept <- function(built) {
   built
 }
 
-# -> list(spec, rows, term), as every term's design
+# -> list(spec, rows, term, priors), as design_term(), and what else a prior may name
 design_fixed <- function(terms, frame, context) {
   check_fixed_variables(terms, frame)
   check_fixed_size(terms, frame)
@@ -48,10 +46,10 @@ design_fixed <- function(terms, frame, context) {
   if (!intercept) built <- without_intercept(built)
   W <- built$W
   check_finite_columns(W)
-  spec <- list(
-    type = fixed_label, label = fixed_label, terms = terms, assign = built$assign,
-    contrasts = built$contrasts, columns = colnames(W), intercept = intercept, parameter = context$parameter
-  )
+  spec <- new_spec(fixed_label, list(
+    label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts, columns = colnames(W),
+    intercept = intercept, parameter = context$parameter
+  ))
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
   priors <- typed_priors(spec, context)
@@ -65,7 +63,8 @@ design_fixed <- function(terms, frame, context) {
   )
 }
 
-newdata_fixed <- function(spec, frame) list(W = coded(printed_columns(spec, frame), spec$coding))
+#' @export
+spec_rows.fixed_term <- function(spec, frame) list(W = coded(printed_columns(spec, frame), spec$coding))
 
 #' The columns as users see them, for any frame: n x q
 #' @noRd

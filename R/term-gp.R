@@ -97,12 +97,9 @@ gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), in
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
-gp_type <- function() {
-  list(parse = parse_gp, design = design_gp, newdata = newdata_gp, panels = input_panels)
-}
-
-# call -> list(type, inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale)
-parse_gp <- function(call, env) {
+# Adds inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale.
+#' @export
+parse_term.gp_term <- function(spec, call, env) {
   arguments <- as.list(call)[-1L]
   given <- names(arguments)
   if (is.null(given)) given <- rep("", length(arguments))
@@ -121,16 +118,16 @@ parse_gp <- function(call, env) {
   # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
-  list(
-    type = "gp", inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
+  complete_spec(spec, list(
+    inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
     center = gp_center(options, kernel, env, call)
-  )
+  ))
 }
 
-# "each" is meant for factors; typed beside a number it is refused in design_gp(), which knows what `by` is.
+# "each" is meant for factors; typed beside a number it is refused by design_term(), which knows what `by` is.
 gp_by_hyper <- function(options, env, call) {
   if (is.null(options$by_hyper)) return(NULL)
   choice <- check_choice(gp_option(options, "by_hyper", env), c("each", "shared"), "by_hyper")
@@ -179,7 +176,7 @@ gp_approximation <- function(options, inducing, env) {
 is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
 
 fitc_method <- function(method, specs) {
-  facts <- inference_facts()
+  facts <- core_facts$inference
   able <- facts$name[facts$averaging != "none"]
   if (!is_fitc(specs) || method %in% able) return(method)
   if (method == "auto") return(facts$name[facts$averaging == "itself"][1L])
@@ -220,7 +217,8 @@ called_kernel <- function(f) {
 # Learns from the training frame what predictions need (levels, moments), then states the term's prior.
 # -> list(spec, rows, term: the border's term without its rows, hyperparameters through context$registry;
 # per_class: where each latent value has its own hyperparameters, the terms of all)
-design_gp <- function(spec, frame, context) {
+#' @export
+design_term.gp_term <- function(spec, frame, context) {
   spec$facts <- lapply(spec$inputs, function(input) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
@@ -305,7 +303,8 @@ gp_copies <- function(spec, inputs, group) {
   })
 }
 
-newdata_gp <- function(spec, frame) {
+#' @export
+spec_rows.gp_term <- function(spec, frame) {
   x <- apply_moments(input_block(spec, frame)$matrix, spec$moments)
   if (is.null(spec$finite)) c(list(inputs = x), by_rows(spec, frame)) else finite_rows(spec, x, frame)
 }

@@ -49,14 +49,8 @@ iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
   stop_term("iid", "y ~ x + iid(g)")
 }
 
-iid_type <- function() {
-  field_type(
-    iid, learn = learn_effects, find = find_groups, structure = group_structure, panels = group_panels,
-    open = TRUE, grouped = TRUE, count = function(spec) length(spec$levels), names = function(spec) spec$levels
-  )
-}
-
-learn_effects <- function(spec, x, name) {
+#' @export
+learn_field.iid_term <- function(spec, x, name) {
   spec <- learn_groups(spec, x, name)
   check_groups_differ(spec, name)
   spec
@@ -67,14 +61,22 @@ learn_groups <- function(spec, x, name) {
   spec
 }
 
+#' @export
+find_nodes.iid_term <- function(spec, x, name) find_groups(spec, x)
+
 # New levels come after the known ones, each once.
-find_groups <- function(spec, x, name) {
+find_groups <- function(spec, x) {
   x <- level_text(x)
   new <- setdiff(x, spec$levels)
   list(at = match(x, c(spec$levels, new)), more = length(new))
 }
 
-group_structure <- function(spec, more = 0L) iid_structure(length(spec$levels), more)
+#' @export
+field_structure.iid_term <- function(spec, more = 0L) iid_structure(length(spec$levels), more)
+#' @export
+count_nodes.iid_term <- function(spec) length(spec$levels)
+#' @export
+node_names.iid_term <- function(spec) spec$levels
 
 # The term gmrf(): effects of the nodes of a graph, alike among neighbours.
 
@@ -162,37 +164,37 @@ gmrf <- function(g, graph, model = c("besag", "bym2", "proper"), variance = 1, s
   stop_term("gmrf", "y ~ x + gmrf(g, graph)")
 }
 
-gmrf_type <- function() {
-  field_type(
-    gmrf, c("scale", "constrain"), finish = finish_gmrf, learn = learn_regions, find = find_regions,
-    structure = function(spec, more = 0L) graph_models()[[spec$model]]$structure(spec), panels = group_panels,
-    open = TRUE, graph = TRUE, count = function(spec) length(spec$levels),
-    names = function(spec) spec$levels,
-    basis = function(spec) if (!spec$constrain) list(name = "constant", slope = FALSE),
-    layers = function(spec) graph_models()[[spec$model]]$layers,
-    scaling = function(spec) unit_scaling(neighbour_structure(spec$graph), spec$graph$component)
-  )
-}
+#' @export
+field_structure.gmrf_term <- function(spec, more) graph_models[[spec$model]]$structure(spec)
+#' @export
+count_nodes.gmrf_term <- function(spec) length(spec$levels)
+#' @export
+node_names.gmrf_term <- function(spec) spec$levels
+#' @export
+field_basis.gmrf_term <- function(spec) if (!spec$constrain) list(name = "constant", slope = FALSE)
+#' @export
+field_layers.gmrf_term <- function(spec) graph_models[[spec$model]]$layers
+#' @export
+field_scaling.gmrf_term <- function(spec) unit_scaling(neighbour_structure(spec$graph), spec$graph$component)
 
 # One entry per model. layers: nodes of the structure for each of the graph; scaled: is it always?
 # intrinsic: does it leave the constant of each component undetermined?
-graph_models <- function() {
-  list(
-    besag = list(
-      structure = function(spec) neighbour_structure(spec$graph, spec$scaling, spec$constrain),
-      layers = 1L, scaled = FALSE, intrinsic = TRUE
-    ),
-    bym2 = list(
-      structure = function(spec) bym2_structure(spec$graph, spec$scaling, spec$constrain), layers = 2L,
-      scaled = TRUE, intrinsic = TRUE
-    ),
-    proper = list(
-      structure = function(spec) proper_structure(spec$graph), layers = 1L, scaled = FALSE, intrinsic = FALSE
-    )
+graph_models <- list(
+  besag = list(
+    structure = function(spec) neighbour_structure(spec$graph, spec$scaling, spec$constrain),
+    layers = 1L, scaled = FALSE, intrinsic = TRUE
+  ),
+  bym2 = list(
+    structure = function(spec) bym2_structure(spec$graph, spec$scaling, spec$constrain), layers = 2L,
+    scaled = TRUE, intrinsic = TRUE
+  ),
+  proper = list(
+    structure = function(spec) proper_structure(spec$graph), layers = 1L, scaled = FALSE, intrinsic = FALSE
   )
-}
+)
 
-finish_gmrf <- function(spec, env) {
+#' @export
+finish_field.gmrf_term <- function(spec, env) {
   arguments <- spec$arguments
   if (is.null(arguments$graph)) {
     stop_galvi("formula", sprintf(
@@ -200,24 +202,24 @@ finish_gmrf <- function(spec, env) {
       deparse_one(arguments$g)
     ))
   }
-  models <- names(graph_models())
+  models <- names(graph_models)
   model <- if (is.null(arguments$model)) models[1L] else eval(arguments$model, env)
   spec$model <- check_choice(check_evaluates(model, "model"), models, "model")
   check_gmrf_options(spec)
-  spec$scale <- spec$scale || graph_models()[[spec$model]]$scaled
+  spec$scale <- spec$scale || graph_models[[spec$model]]$scaled
   spec$graph <- as_graph(check_evaluates(eval(arguments$graph, env), "graph"))
   spec
 }
 
 # Arguments that belong to another model are an error.
 check_gmrf_options <- function(spec) {
-  models <- graph_models()
+  models <- graph_models
   refuse <- function(name, able) {
     stop_galvi("argument", sprintf(
       "`%s` belongs to model = %s, not \"%s\".", name, paste0("\"", able, "\"", collapse = " and "), spec$model
     ))
   }
-  has <- lapply(field_facts()[names(models)], `[[`, "name")
+  has <- lapply(core_facts$field[names(models)], `[[`, "name")
   for (name in setdiff(names(spec$settings), has[[spec$model]])) {
     refuse(name, names(Filter(function(own) name %in% own, has)))
   }
@@ -227,12 +229,14 @@ check_gmrf_options <- function(spec) {
   }
 }
 
-learn_regions <- function(spec, x, name) {
+#' @export
+learn_field.gmrf_term <- function(spec, x, name) {
   spec$levels <- spec$graph$names
   spec
 }
 
-find_regions <- function(spec, x, name) {
+#' @export
+find_nodes.gmrf_term <- function(spec, x, name) {
   x <- level_text(x)
   at <- match(x, spec$levels)
   bad <- which(is.na(at))

@@ -74,19 +74,14 @@
 #' @export
 rr <- function(bar, d = 2, columns = NULL, loadings = NULL) stop_term("rr", "y ~ 0 + item + rr(item | unit, d = 2)")
 
-rr_type <- function() {
-  list(
-    parse = parse_rr, design = design_rr, newdata = rr_rows, panels = rr_panels, open = TRUE, units = TRUE
-  )
-}
-
 #' The terms of factors among a list of them: there is at most one
 #' @noRd
-factor_specs <- function(specs) specs[term_can(specs, "units")]
+factor_specs <- function(specs) specs[which_can(specs, "units")]
 
 # ---- parsing ----
 
-parse_rr <- function(call, env) {
+#' @export
+parse_term.factors_term <- function(spec, call, env) {
   arguments <- match_term(call, rr)
   bar <- arguments$bar
   if (head_name(bar) != "|" || length(bar) != 3L) {
@@ -115,10 +110,10 @@ parse_rr <- function(call, env) {
     columns <- stats::terms(columns)
   }
   d <- as.integer(check_whole(check_evaluates(eval(if (is.null(arguments$d)) 2 else arguments$d, env), "d"), "d"))
-  spec <- list(
-    type = "rr", inputs = inputs, shown = deparse_one(bar), d = d, columns = columns,
+  spec <- complete_spec(spec, list(
+    inputs = inputs, shown = deparse_one(bar), d = d, columns = columns,
     settings = check_loadings(check_evaluates(eval_galvi(arguments$loadings, env), "loadings", words = galvi_words()))
-  )
+  ))
   spec$variables <- c(inputs, if (!is.null(columns)) as.list(attr(columns, "variables"))[-1L])
   spec
 }
@@ -138,8 +133,8 @@ check_loadings <- function(x) {
 
 # ---- design ----
 
-# -> list(spec, rows, term), as every term's design
-design_rr <- function(spec, frame, context) {
+#' @export
+design_term.factors_term <- function(spec, frame, context) {
   names <- vapply(spec$inputs, variable_name, "")
   learn <- function(j) learn_groups(list(), check_field_variable(frame[[names[j]]], spec, names[j]), names[j])$levels
   spec$items <- learn(1L)
@@ -155,7 +150,7 @@ design_rr <- function(spec, frame, context) {
     spec$effects <- colnames(built$W)
     spec$contrasts <- built$contrasts
   }
-  rows <- rr_rows(spec, frame)
+  rows <- spec_rows(spec, frame)
   check_seen(spec, rows$item)
   start <- starting_factors(spec, context$start)
   p <- length(spec$items)
@@ -228,9 +223,9 @@ starting_factors <- function(spec, start) {
   list(loadings = unname(earlier$loadings), effects = unname(earlier$effects), known = TRUE)
 }
 
-#' Rows of factors for any frame: list(node: the unit, item, W, extension)
-#' @noRd
-rr_rows <- function(spec, frame) {
+# list(node: the unit, item, W, extension)
+#' @export
+spec_rows.factors_term <- function(spec, frame) {
   names <- vapply(spec$inputs, variable_name, "")
   item <- level_text(check_field_variable(frame[[names[1L]]], spec, names[1L]))
   unknown <- setdiff(item, spec$items)

@@ -13,7 +13,7 @@ group_prior <- function(context, label, what) {
 # Registers them; -> their positions, named as C++ knows them.
 slopes_hyper <- function(spec, W, context) {
   check_group_prior(context$group_prior[[spec$label]], spec$label)
-  facts <- field_facts()[[spec$model]]
+  facts <- core_facts$field[[spec$model]]
   add <- function(parameter, entry, what, transform, unit = 1) {
     fact <- facts[facts$name == what, ]
     range <- range(unit) * c(fact$lower, fact$upper)

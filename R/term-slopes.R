@@ -73,15 +73,6 @@
 #' @aliases random-effects
 NULL
 
-slopes_type <- function() {
-  list(
-    parse = parse_slopes, design = design_slopes, newdata = slopes_rows, panels = slope_panels,
-    posterior = slopes_posterior,
-    structure = slopes_structure,
-    count = function(spec) length(spec$levels), open = TRUE, grouped = TRUE
-  )
-}
-
 # The core's models of the effects of a group, by the bars that they are written with.
 slope_models <- c("|" = "unstructured", "||" = "diagonal")
 bars <- names(slope_models)
@@ -112,9 +103,9 @@ nested_groups <- function(group) {
   c(outer, list(call(":", outer[[length(outer)]], group[[3L]])))
 }
 
-#' @return list(type, model, inputs: the grouping, effects: the terms object of the left side, variables, shown)
-#' @noRd
-parse_slopes <- function(call, env) {
+# Adds model, inputs: the grouping, effects: the terms object of the left side, variables, shown.
+#' @export
+parse_term.slopes_term <- function(spec, call, env) {
   shown <- sprintf("(%s)", deparse_one(call))
   refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", shown, what))
   if (is_dot(call[[2L]]) || "." %in% all.vars(call[[2L]])) {
@@ -134,7 +125,7 @@ parse_slopes <- function(call, env) {
     refuse(sprintf("write one term for each grouping, or (%s | a:b) for one of both together.",
       deparse_one(call[[2L]])))
   }
-  spec <- list(type = "|", model = slope_models[[head_name(call)]], effects = effects)
+  spec <- complete_spec(spec, list(model = slope_models[[head_name(call)]], effects = effects))
   group <- field_input(group)
   spec$inputs <- group$inputs
   spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L])
@@ -189,8 +180,8 @@ check_groups_differ <- function(spec, name) {
   ))
 }
 
-# -> list(spec, rows, term), as every term's design
-design_slopes <- function(spec, frame, context) {
+#' @export
+design_term.slopes_term <- function(spec, frame, context) {
   name <- variable_name(spec$inputs[[1L]])
   as_slope_error(check_fixed_variables(spec$effects, frame), spec)
   built <- fixed_matrix(spec$effects, frame)
@@ -203,8 +194,8 @@ design_slopes <- function(spec, frame, context) {
   if (length(spec$columns) == 1L) spec$model <- "diagonal"
   if (is_open_covariance(spec, context)) spec$axes <- effect_axes(strip_matrix(built$W))
   spec$hyper <- slopes_hyper(spec, on_axes(strip_matrix(built$W), spec), context)
-  rows <- slopes_rows(spec, frame)
-  field <- c(field_list(slopes_structure(spec), spec$hyper), if (!is.null(spec$axes)) list(axes = spec$axes))
+  rows <- spec_rows(spec, frame)
+  field <- c(field_list(field_structure(spec), spec$hyper), if (!is.null(spec$axes)) list(axes = spec$axes))
   term <- list(type = "field", label = spec$label, field = field)
   list(spec = spec, rows = rows, term = term, priors = spec$hyper_priors)
 }
@@ -235,15 +226,15 @@ check_independent_slopes <- function(W, spec) {
   ))
 }
 
-#' Node (j - 1) q + k is effect k of group j
-#' @noRd
-slopes_structure <- function(spec, more = 0L) {
+# Node (j - 1) q + k is effect k of group j.
+#' @export
+field_structure.slopes_term <- function(spec, more = 0L) {
   slope_blocks(length(spec$levels) + more, length(spec$columns), spec$model == "unstructured")
 }
 
-#' Rows of any frame: all nodes of a row's group, with the effects' columns as weights
-#' @noRd
-slopes_rows <- function(spec, frame) {
+# All nodes of a row's group, with the effects' columns as weights.
+#' @export
+spec_rows.slopes_term <- function(spec, frame) {
   name <- variable_name(spec$inputs[[1L]])
   built <- fixed_matrix(spec$effects, frame, spec$contrasts)
   if (!identical(colnames(built$W), spec$columns)) {
@@ -253,10 +244,10 @@ slopes_rows <- function(spec, frame) {
     ))
   }
   check_finite_columns(built$W)
-  found <- find_groups(spec, check_grouping(frame[[name]], spec, name), name)
+  found <- find_groups(spec, check_grouping(frame[[name]], spec, name))
   out <- list(node = group_nodes(spec, found$at), weight = on_axes(unname(strip_matrix(built$W)), spec))
   if (found$more) {
-    out$extension <- list(field = field_list(slopes_structure(spec, found$more), spec$hyper))
+    out$extension <- list(field = field_list(field_structure(spec, found$more), spec$hyper))
   }
   out
 }
@@ -265,6 +256,9 @@ group_nodes <- function(spec, group) {
   q <- length(spec$columns)
   matrix(as.integer(rep((group - 1L) * q, q) + rep(seq_len(q), each = length(group))), length(group), q)
 }
+
+#' @export
+count_nodes.slopes_term <- function(spec) length(spec$levels)
 
 # ---- the posterior ----
 

@@ -71,23 +71,19 @@ spde <- function(x, y, mesh = NULL, range = NULL, sd = NULL, by = NULL, by_hyper
   stop_term("spde", "z ~ spde(x, y)")
 }
 
-spde_type <- function() {
-  field_type(
-    spde, width = 2L, places = TRUE, finish = finish_spde, values = place_values, learn = learn_places,
-    find = find_places, structure = function(spec, more = 0L) mesh_structure(spec$mesh), hyper = spde_hyper,
-    count = function(spec) nrow(spec$mesh$nodes),
-    names = function(spec) as.character(seq_len(nrow(spec$mesh$nodes))), panels = spde_panels, told = tell_coarse_mesh
-  )
-}
+#' @export
+field_variables.spde_term <- function(spec) c("x", "y")
 
-finish_spde <- function(spec, env) {
+#' @export
+finish_field.spde_term <- function(spec, env) {
   if (is.null(spec$arguments$mesh)) return(spec)
   spec$mesh <- as_mesh(check_evaluates(eval(spec$arguments$mesh, env), "mesh"), "mesh")
   spec
 }
 
 # Coordinates of the rows of a frame, N x 2; a quadrature scheme brings its mesh along.
-place_values <- function(spec, frame) {
+#' @export
+field_values.spde_term <- function(spec, frame) {
   names <- vapply(spec$inputs, variable_name, "")
   columns <- lapply(names, function(name) {
     x <- frame[[name]]
@@ -103,7 +99,8 @@ place_values <- function(spec, frame) {
   )
 }
 
-learn_places <- function(spec, x, name) {
+#' @export
+learn_field.spde_term <- function(spec, x, name) {
   at <- matrix(x, ncol = 2L)
   inform_degrees(at, attr(x, "variables"))
   spec$diagonal <- diagonal_of(at)
@@ -143,7 +140,8 @@ inform_degrees <- function(at, names) {
   ), names[1L], names[2L]))
 }
 
-find_places <- function(spec, x, name) {
+#' @export
+find_nodes.spde_term <- function(spec, x, name) {
   at <- matrix(x, ncol = 2L)
   found <- locate_in_mesh(spec$mesh, at)
   outside <- which(is.na(found$node[, 1L]))
@@ -165,15 +163,20 @@ stop_outside_mesh <- function(at, outside, label) {
     format(at[outside[1L], 1L]), format(at[outside[1L], 2L]), row_label(outside[1L])))
 }
 
-#' One copy of the field: the parts C, 2 G and G C^-1 G of the precision (src/prior/field.cpp)
-#' @noRd
-mesh_structure <- function(mesh) {
-  found <- finite_elements(mesh$nodes, mesh$triangles)
+# One copy of the field: the parts C, 2 G and G C^-1 G of the precision (src/prior/field.cpp).
+#' @export
+field_structure.spde_term <- function(spec, more) {
+  found <- finite_elements(spec$mesh$nodes, spec$mesh$triangles)
   list(
-    model = "spde", size = nrow(mesh$nodes), more = 0L,
+    model = "spde", size = count_nodes(spec), more = 0L,
     precision = list(diagonal_triplets(found$mass), found$stiffness, found$squared)
   )
 }
+
+#' @export
+count_nodes.spde_term <- function(spec) nrow(spec$mesh$nodes)
+#' @export
+node_names.spde_term <- function(spec) as.character(seq_len(count_nodes(spec)))
 
 # ---- hyperparameters ----
 
@@ -194,10 +197,11 @@ spde_settings <- function(spec, spread) {
   )
 }
 
-spde_hyper <- function(spec, context) {
+#' @export
+field_hyper.spde_term <- function(spec, context) {
   spread <- sqrt(context$default_variance)
   unit <- c(range = spec$diagonal, sd = spread)
-  facts <- field_facts()[[spec$model]]
+  facts <- core_facts$field[[spec$model]]
   settings <- spde_settings(spec, spread)
   check_range(spec, settings$range$value)
   lapply(split(facts, factor(facts$name, facts$name)), function(parameter) {
@@ -221,7 +225,8 @@ check_range <- function(spec, range) {
 
 #' Warns of a mesh that is too coarse for the estimated range
 #' @noRd
-tell_coarse_mesh <- function(fit, spec) {
+#' @export
+say_of_term.spde_term <- function(spec, fit) {
   own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$parameter == "range", ]
   least <- own[which.min(own$estimate), ]
   if (least$estimate >= 4 * spec$edge) return(invisible())

@@ -89,37 +89,42 @@ ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL, by_h
   stop_term("ar1", "y ~ ar1(t)")
 }
 
-# order: of the independent differences.
-walk_type <- function(definition, order) {
-  time_type(
-    definition, c("scale", "cyclic"), least = function(spec) if (spec$cyclic) 3L else order + 1L,
-    structure = function(spec, more = c(0L, 0L)) {
-      walk_structure(order, count_times(spec), more[1L], more[2L], spec$cyclic, spec$scaling)
-    },
-    unit_variance = function(spec) if (spec$scale) 1 else count_times(spec)^(2 * order - 1),
-    # second differences do not determine a linear trend
-    basis = function(spec) if (order == 2L && !spec$cyclic) list(name = "slope", slope = TRUE)
-  )
+# The order of the independent differences.
+walk_order <- function(spec) if (spec$type == "rw1") 1L else 2L
+
+#' @export
+field_structure.walk_term <- function(spec, more = c(0L, 0L)) {
+  walk_structure(walk_order(spec), count_times(spec), more[1L], more[2L], spec$cyclic, spec$scaling)
 }
 
-ar1_type <- function() {
-  time_type(
-    ar1, least = function(spec) 1L,
-    structure = function(spec, more = c(0L, 0L)) ar1_structure(count_times(spec), more[1L], more[2L])
-  )
+#' @export
+unit_variance.walk_term <- function(spec) if (spec$scale) 1 else count_times(spec)^(2 * walk_order(spec) - 1)
+
+# Second differences do not determine a linear trend.
+#' @export
+field_basis.walk_term <- function(spec) if (walk_order(spec) == 2L && !spec$cyclic) list(name = "slope", slope = TRUE)
+
+#' @export
+field_structure.ar1_term <- function(spec, more = c(0L, 0L)) ar1_structure(count_times(spec), more[1L], more[2L])
+
+# The fewest steps.
+least_steps <- function(spec) UseMethod("least_steps")
+#' @export
+least_steps.time_term <- function(spec) 1L
+#' @export
+least_steps.walk_term <- function(spec) if (spec$cyclic) 3L else walk_order(spec) + 1L
+
+#' @export
+count_nodes.time_term <- function(spec) count_times(spec)
+#' @export
+node_names.time_term <- function(spec) {
+  if (is.null(spec$levels)) time_name(spec, spec$first + seq_len(spec$count) - 1) else spec$levels
 }
 
-# least(spec): the fewest steps.
-time_type <- function(definition, flags = character(), ...) {
-  field_type(
-    definition, flags, finish = with_unit, learn = learn_times, find = find_times, count = count_times,
-    names = time_names, steps = TRUE, ...
-  )
-}
-
-with_unit <- function(spec, env) {
+#' @export
+finish_field.time_term <- function(spec, env) {
   unit <- check_evaluates(eval(spec$arguments$unit, env), "unit")
-  if (!is.null(unit)) spec$unit <- check_choice(unit, names(date_units()), "unit")
+  if (!is.null(unit)) spec$unit <- check_choice(unit, names(date_units), "unit")
   spec
 }
 
@@ -127,23 +132,24 @@ with_unit <- function(spec, env) {
 
 #' One entry per unit: the step that a date is in, as a whole number, and the name of a step
 #' @noRd
-date_units <- function() {
-  month <- function(date) 12 * (1900 + as.POSIXlt(date)$year) + as.POSIXlt(date)$mon
-  days_named <- function(step) format(as.Date(step, origin = "1970-01-01"))
-  list(
-    day = list(step = function(date) floor(as.numeric(date)), name = days_named),
-    # named by their Mondays; 1970 began on a Thursday
-    week = list(
-      step = function(date) floor((as.numeric(date) + 3) / 7), name = function(step) days_named(7 * step - 3)
-    ),
-    month = list(step = month, name = function(step) sprintf("%04d-%02d", step %/% 12, step %% 12 + 1)),
-    quarter = list(
-      step = function(date) month(date) %/% 3,
-      name = function(step) sprintf("%04d-Q%d", step %/% 4, step %% 4 + 1)
-    ),
-    year = list(step = function(date) month(date) %/% 12, name = function(step) sprintf("%04d", step))
-  )
-}
+date_units <- list(
+  day = list(step = function(date) floor(as.numeric(date)), name = function(step) days_named(step)),
+  # named by their Mondays; 1970 began on a Thursday
+  week = list(
+    step = function(date) floor((as.numeric(date) + 3) / 7), name = function(step) days_named(7 * step - 3)
+  ),
+  month = list(
+    step = function(date) month_of(date), name = function(step) sprintf("%04d-%02d", step %/% 12, step %% 12 + 1)
+  ),
+  quarter = list(
+    step = function(date) month_of(date) %/% 3,
+    name = function(step) sprintf("%04d-Q%d", step %/% 4, step %% 4 + 1)
+  ),
+  year = list(step = function(date) month_of(date) %/% 12, name = function(step) sprintf("%04d", step))
+)
+
+month_of <- function(date) 12 * (1900 + as.POSIXlt(date)$year) + as.POSIXlt(date)$mon
+days_named <- function(step) format(as.Date(step, origin = "1970-01-01"))
 
 is_date <- function(x) inherits(x, c("Date", "POSIXct"))
 
@@ -153,7 +159,7 @@ tell_empty_steps <- function(spec, date, name) {
   seen <- unique(as.numeric(date))
   if (length(seen) < 2L || 2 * length(seen) >= spec$count) return(invisible())
   # the longest unit that keeps all dates apart
-  apart <- vapply(date_units(), function(unit) !anyDuplicated(unit$step(unique(date))), NA)
+  apart <- vapply(date_units, function(unit) !anyDuplicated(unit$step(unique(date))), NA)
   unit <- utils::tail(names(apart)[apart], 1L)
   inform_galvi("steps", sprintf(
     "`%s` has %s daily steps from %s to %s, of which %s have observations. %s", name, whole_words(spec$count),
@@ -169,7 +175,8 @@ tell_empty_steps <- function(spec, date, name) {
 # More steps are a mistake, such as date-times in seconds.
 most_steps <- 1e6
 
-learn_times <- function(spec, x, name) {
+#' @export
+learn_field.time_term <- function(spec, x, name) {
   if (is.factor(x)) {
     if (!is.null(spec$unit)) whole_times(x, spec, name)
     spec$levels <- levels(x)
@@ -188,7 +195,7 @@ learn_times <- function(spec, x, name) {
     spec$count <- as.integer(diff(span) + 1)
     if (without && !is.null(spec$unit)) tell_empty_steps(spec, x, name)
   }
-  least <- term_type(spec)$least(spec)
+  least <- least_steps(spec)
   if (count_times(spec) < least) {
     stop_galvi("data", sprintf(
       "`%s` must have at least %d steps for %s, not %d.", name, least, spec$label, count_times(spec)
@@ -223,11 +230,12 @@ dated_times <- function(x, spec, name) {
   bad <- which(!is.finite(x))
   if (length(bad)) stop_galvi("data", sprintf("`%s` must be dates; %s.", name, found_in_rows(x, bad)))
   # a date-time counts as the day in its own time zone
-  date_units()[[spec$unit]]$step(if (inherits(x, "Date")) x else as.Date(format(x, "%Y-%m-%d")))
+  date_units[[spec$unit]]$step(if (inherits(x, "Date")) x else as.Date(format(x, "%Y-%m-%d")))
 }
 
 # Nodes are 1 .. size for the observations' times, then the times after, then those before from the last on.
-find_times <- function(spec, x, name) {
+#' @export
+find_nodes.time_term <- function(spec, x, name) {
   size <- count_times(spec)
   if (!is.null(spec$levels)) return(list(at = match(as.character(x), spec$levels)))
   at <- whole_times(x, spec, name) - spec$first + 1
@@ -249,11 +257,7 @@ find_times <- function(spec, x, name) {
   list(at = as.integer(ifelse(at < 1, size + after + 1 - at, at)), more = as.integer(c(before, after)))
 }
 
-time_names <- function(spec) {
-  if (is.null(spec$levels)) time_name(spec, spec$first + seq_len(spec$count) - 1) else spec$levels
-}
-
 time_name <- function(spec, step) {
   if (is.null(spec$unit)) return(format(step, trim = TRUE, scientific = FALSE))
-  date_units()[[spec$unit]]$name(step)
+  date_units[[spec$unit]]$name(step)
 }

@@ -1,30 +1,69 @@
-# What all terms have in common. Fixed effects are a term too, but have no name in formulas.
+# What all terms have in common. A term is described by its spec, a list whose classes say which methods it has:
+#   parse_term(spec, call, env)         the call in the formula -> the spec with inputs, variables, settings
+#   design_term(spec, frame, context)   the training frame -> list(spec: completed, rows, term: as the core reads it,
+#                                       priors)
+#   spec_rows(spec, frame)              any frame -> rows
+#   say_of_term(spec, fit)              says what is to be known about a fit
+#   term_posterior(spec, fit)           posterior of its effects (R/view-terms.R)
+#   term_panels(spec, fit, settings)    plots of its effects (R/plot-effects.R)
+# Fields have more, see R/term-field.R. Fixed effects are a term too, but have no word in formulas.
 
-# One line per term. parse(call, env): the call in the formula -> spec; design(spec, frame, context): spec and training
-# frame -> completed spec, columns and hyperparameters; newdata(spec, frame): any frame -> rows; panels(fit, spec,
-# settings): plots of its effects. open: may new data have levels of its variable that are not in the observations?
-# steps: is each level a time step, with or without observations? grouped: are these random effects of groups, which
-# predictions for the population leave out? Fields have more entries, see R/term-field.R.
-term_types <- once(function() {
-  list(
-    gp = gp_type(), iid = iid_type(), gmrf = gmrf_type(), rw1 = walk_type(rw1, 1L), rw2 = walk_type(rw2, 2L),
-    ar1 = ar1_type(), rr = rr_type(), "|" = slopes_type(), spde = spde_type()
-  )
-})
+#' One line per term: the classes of its spec, and what it `can`
+#'
+#' * open: may new data have levels of its variable that are not in the observations?
+#' * steps: is each level a time step, with or without observations?
+#' * grouped: are these random effects of groups, which predictions for the population leave out?
+#' * units: are these scores of units with loadings of items?
+#' * graph: are its levels nodes of a graph? places: are its values places between nodes?
+#' @noRd
+term_types <- list(
+  gp = list(class = "gp_term"),
+  iid = list(class = c("iid_term", "field_term"), can = c("open", "grouped")),
+  gmrf = list(class = c("gmrf_term", "field_term"), can = c("open", "graph")),
+  rw1 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
+  rw2 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
+  ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = "steps"),
+  spde = list(class = c("spde_term", "field_term"), can = "places"),
+  rr = list(class = "factors_term", can = c("open", "units")),
+  "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
+  fixed = list(class = "fixed_term")
+)
 
 # Terms that are written as function calls.
-term_words <- function() setdiff(names(term_types()), bars)
+term_words <- setdiff(names(term_types), c("|", fixed_label))
 
-# The entry of a term. Fixed effects are a term too, but have no name in formulas.
-term_type <- function(spec) if (spec$type == fixed_label) fixed_type() else term_types()[[spec$type]]
+# type: a name in the table; fields: of the spec.
+new_spec <- function(type, fields = list()) {
+  structure(c(list(type = type, can = term_types[[type]]$can), fields), class = c(term_types[[type]]$class, "term"))
+}
 
-# Which terms have a capability? Entries without it do not mention it.
-term_can <- function(specs, what) vapply(specs, function(spec) isTRUE(term_type(spec)[[what]]), NA)
+# The spec with these fields too.
+complete_spec <- function(spec, fields) structure(c(unclass(spec), fields), class = class(spec))
+
+term_can <- function(spec, what) what %in% spec$can
+
+# Which of these terms can?
+which_can <- function(specs, what) vapply(specs, term_can, NA, what)
+
+parse_term <- function(spec, call, env) UseMethod("parse_term")
+design_term <- function(spec, frame, context) UseMethod("design_term")
+spec_rows <- function(spec, frame) UseMethod("spec_rows")
+say_of_term <- function(spec, fit) UseMethod("say_of_term")
+
+#' @export
+say_of_term.default <- function(spec, fit) invisible()
+
+# What tells a user who calls a term outside of a formula.
+stop_term <- function(name, example) {
+  stop_galvi("formula", sprintf(
+    "%s() is a term: use it in a formula, as in galvi(%s, data = d).", name, example
+  ))
+}
 
 # The first call in `expr` that is a term of galvi, NULL if there is none.
 find_term <- function(expr) {
   if (!is.call(expr)) return(NULL)
-  if (head_name(expr) %in% term_words()) return(expr)
+  if (head_name(expr) %in% term_words) return(expr)
   for (part in as.list(expr)[-1L]) {
     found <- if (!missing(part)) find_term(part)
     if (!is.null(found)) return(found)

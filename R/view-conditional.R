@@ -125,7 +125,7 @@ without_levels <- function(rows, specs, n) {
   rows
 }
 
-is_left_out <- function(specs) term_can(specs, "grouped") | term_can(specs, "graph")
+is_left_out <- function(specs) which_can(specs, "grouped") | which_can(specs, "graph")
 
 #' Posterior of eta, without offset, groups and regions, at values of the variables of the data
 #' @noRd
@@ -194,7 +194,7 @@ is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 effect_grid <- function(fit, name, x, n, limits = NULL) {
   if (!is_continuous(x)) return(sort(unique(x)))
   fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), fit$design$specs)
-  if (!all(term_can(fields, "steps"))) return(sort(unique(x)))
+  if (!all(which_can(fields, "steps"))) return(sort(unique(x)))
   ends <- range(as.numeric(or_else(limits, x)))
   if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))
   if (!length(fields)) return(alike(seq(ends[1L], ends[2L], length.out = n), range(x)))

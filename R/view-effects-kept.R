@@ -31,8 +31,8 @@ kept_effects <- function(design, re_formula) {
   specs <- predictor_specs(design)
   for (term in wanted) check_has_effects(term, unlist(specs, recursive = FALSE))
   lapply(specs, lapply, function(spec) {
-    if (isTRUE(term_type(spec)$units)) return(FALSE) # scores are never included
-    if (!isTRUE(term_type(spec)$grouped)) return(TRUE)
+    if (term_can(spec, "units")) return(FALSE) # scores are never included
+    if (!term_can(spec, "grouped")) return(TRUE)
     own <- spec_effects(spec)
     named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
     structure(own %in% unlist(named), axes = spec$axes)
@@ -43,7 +43,7 @@ kept_effects <- function(design, re_formula) {
 wanted_effects <- function(formula) {
   parts <- sort_summands(summands(formula[[2L]]), environment(formula))
   fixed <- parts$fixed[!vapply(parts$fixed, function(x) identical(x, 0) || identical(x, 1), NA)]
-  other <- Filter(function(spec) !isTRUE(term_type(spec)$grouped), parts$specs)
+  other <- Filter(function(spec) !term_can(spec, "grouped"), parts$specs)
   if (length(fixed) || length(other) || length(parts$offsets)) {
     stop_galvi("argument", sprintf(
       "`re_formula` must have only random effects, as in ~ (1 | g), not %s.", deparse_one(formula)
@@ -63,7 +63,7 @@ spec_effects <- function(spec) {
 }
 
 check_has_effects <- function(term, specs) {
-  specs <- Filter(function(spec) isTRUE(term_type(spec)$grouped), specs)
+  specs <- Filter(function(spec) term_can(spec, "grouped"), specs)
   groups <- vapply(specs, effect_group, "")
   of_group <- specs[groups == term$group]
   missing <- setdiff(term$effects, unlist(lapply(of_group, spec_effects)))
@@ -102,7 +102,7 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
   kept <- Map(function(specs, known) Map(function(spec, names) {
     names <- plain_labels(names)
     keep <- (is.null(terms) | names %in% terms) & !names %in% exclude
-    if (isTRUE(term_type(spec)$units) && !all(keep)) {
+    if (term_can(spec, "units") && !all(keep)) {
       stop_galvi("argument", sprintf(
         "`%s` cannot be excluded; `re_formula = NA` leaves out the scores of its units.", spec$label
       ))
@@ -146,7 +146,7 @@ check_term_names <- function(x, known, arg) {
 # A term's call without the arguments that its label does not show.
 without_options <- function(label) {
   call <- tryCatch(str2lang(label), error = function(e) NULL)
-  if (!head_name(call) %in% term_words()) return(label)
+  if (!head_name(call) %in% term_words) return(label)
   given <- or_else(names(call), rep("", length(call)))
   deparse_one(call[!nzchar(given) | given == "by"])
 }
@@ -165,7 +165,7 @@ both_kept <- function(effects, terms) {
 #' @noRd
 check_known_levels <- function(design, rows) {
   Map(function(specs, rows) Map(function(spec, rows) {
-    if (!isTRUE(term_type(spec)$grouped) || is.null(rows$extension)) return()
+    if (!term_can(spec, "grouped") || is.null(rows$extension)) return()
     stop_galvi("newdata", sprintf(paste(
       "`newdata` has levels of `%s` that the data do not have, and `allow.new.levels` is FALSE. With TRUE, the",
       "default, their effects are predicted from the prior."

@@ -78,10 +78,13 @@ shown_terms <- function(x, labels) {
   out
 }
 
-#' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by: of each node)
+#' Posterior of a term at its nodes, copy by copy: list(mean, sd: nodes x K; names; level, by or effect: of each node)
 #' @noRd
-field_posterior <- function(fit, spec) {
-  names <- term_type(spec)$names(spec)
+term_posterior <- function(spec, fit) UseMethod("term_posterior")
+
+#' @export
+term_posterior.field_term <- function(spec, fit) {
+  names <- node_names(spec)
   count <- length(names)
   group <- rep(seq_len(copies_of(spec)), each = count)
   n <- length(group)
@@ -113,9 +116,9 @@ node_moments <- function(fit, spec, node, weight = NULL) {
   list(mean = one(latent$mean), variance = one(latent$variance))
 }
 
-#' Posterior of all effects, group after group: see field_posterior(); `effect` of each
-#' @noRd
-slopes_posterior <- function(fit, spec) {
+# All effects, group after group.
+#' @export
+term_posterior.slopes_term <- function(spec, fit) {
   q <- length(spec$columns)
   nodes <- seq_len(length(spec$levels) * q)
   moments <- if (is.null(spec$axes)) node_moments(fit, spec, matrix(nodes)) else {

@@ -83,7 +83,7 @@ given_responses <- function(fit, grid, Y) {
   families <- list(family = fit$family, part = if (is_mixed(fit$family)) seq_along(wide$items))
   read <- read_columns(Y, families, at, cells, NULL, grid$units, fit$design$response$levels)
   frame <- entry_frame(grid, cells, wide$items)
-  t <- which(term_can(fit$design$specs, "units"))
+  t <- which(which_can(fit$design$specs, "units"))
   alone <- length(fit$design$specs) == 1L
   fit$design$specs[[t]]$units <- c(if (!alone) fit$design$specs[[t]]$units, grid$labels)
   new <- design_rows(fit$design, frame)

@@ -87,7 +87,7 @@ family_data <- function(name, n = 60, seed = 1) {
   data.frame(x = x, y = y)
 }
 
-family_names <- function() names(galvi:::family_types())
+family_names <- function() names(galvi:::family_types)
 
 class_families <- c("cumulative", "categorical", "stick_breaking")
 

@@ -135,7 +135,7 @@ draw_predictor <- function(plain) {
 }
 
 draw_term <- function(plain) {
-  name <- pick(c("gp", "gp", names(galvi:::term_types())))
+  name <- pick(c("gp", "gp", names(galvi:::term_types)))
   if (name == "|") return(draw_bar())
   if (name == "iid" && chance(0.3)) return("(1 | g)")
   draw_call(name, p = if (plain) 0 else 0.25)
@@ -149,11 +149,11 @@ draw_bar <- function() {
 
 # ---- family and response ----
 
-fuzz_families <- function() names(galvi:::family_types())
+fuzz_families <- function() names(galvi:::family_types)
 
 # list(name, text).
 draw_family <- function(plain) {
-  types <- galvi:::family_types()
+  types <- galvi:::family_types
   name <- pick(fuzz_families())
   links <- names(types[[name]]$links)
   link <- pick(links)

@@ -125,8 +125,8 @@ test_that("frequency(2) is two rows, in every family and with both kinds of prio
     gaussian = list(variance = fixed(0.5)), student = list(scale = 1), Gamma = list(shape = 2), inverse.gaussian = list(dispersion = 0.3),
     negbinomial = list(size = 3), beta_family = list(precision = 5), categorical = list(refcat = "b")
   )
-  for (name in names(family_types())) {
-    for (link in names(family_types()[[name]]$links)) {
+  for (name in names(family_types)) {
+    for (link in names(family_types[[name]]$links)) {
       family <- do.call(galvi_family, c(list(name, link = link), parameters[[name]]))
       d$r <- api_response(name)
       twice$r <- d$r[rep(seq_len(8L), weight)]
@@ -146,7 +146,7 @@ test_that("frequency(2) is two rows, in every family and with both kinds of prio
 
 test_that("every family fits by formula and by columns, survives saveRDS and goes on from its own fit", {
   d <- api_data()
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     d$r <- api_response(name)
     family <- galvi_family(name)
     by_formula <- held(r ~ gp(x, z), d, family)
@@ -169,7 +169,7 @@ test_that("every family fits by formula and by columns, survives saveRDS and goe
 
 test_that("an offset that is part of eta is the same as its intercept, in every family", {
   d <- api_data()
-  for (name in setdiff(names(family_types()), "cumulative")) {
+  for (name in setdiff(names(family_types), "cumulative")) {
     d$r <- api_response(name)
     none <- held(r ~ z, d, galvi_family(name), prior = list(intercept = normal(1.3, 2), z = normal(0, 1)))
     moved <- held(r ~ z + offset(rep(1, 8)), d, galvi_family(name),
@@ -264,7 +264,7 @@ test_that("a kernel per class with equal values is the shared kernel", {
 
 test_that("every type of prediction has the same shape for the observations and for new rows", {
   d <- api_data()
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     d$r <- api_response(name)
     missing <- transform(d[1:2, ], x = NA_real_)
     fit <- held(r ~ z + gp(x), d, galvi_family(name))

@@ -53,12 +53,12 @@ test_that("a kernel's columns, metric and variances are what its covariances say
 
 test_that("every parameter of a field is an argument of a term, and of no term without it", {
   models <- field_facts()
-  own <- names(graph_models())
-  terms <- Filter(function(type) !is.null(type$definition), term_types())
+  own <- names(graph_models)
+  terms <- Filter(function(type) "field_term" %in% type$class, term_types[term_words])
   for (name in names(terms)) {
     of <- if (name == "gmrf") own else name
     parameters <- unique(unlist(lapply(models[of], `[[`, "name")))
-    expect_true(all(parameters %in% names(formals(terms[[name]]$definition))), info = name)
+    expect_true(all(parameters %in% names(formals(get(name)))), info = name)
   }
   expect_setequal(names(models), c(setdiff(names(terms), "gmrf"), own, slope_models))
   transforms <- transform_facts()
@@ -109,7 +109,7 @@ test_that("a prior's centre is that of its density, whatever it is a prior of", 
 })
 
 test_that("every family has the parameters that its likelihoods read, and sigma() from them", {
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     type <- family_type(list(family = name))
     d <- data.frame(x = c(0, 1, 3), y = type$example)
     model <- galvi_model(galvi_design(y ~ x, d, galvi_family(name)))

@@ -31,7 +31,7 @@ test_that("every family is made by its constructor, its name and galvi_family() 
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"),
     inverse.gaussian = function() inverse.gaussian("log"))
-  expect_setequal(c(names(own), names(base)), names(family_types()))
+  expect_setequal(c(names(own), names(base)), names(family_types))
   for (name in names(own)) {
     made <- own[[name]]()
     expect_s3_class(made, c("galvi_family", "family"), exact = TRUE)
@@ -47,7 +47,7 @@ test_that("every family is made by its constructor, its name and galvi_family() 
 })
 
 test_that("every family prints, survives saveRDS and says what it holds", {
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     family <- galvi_family(name)
     expect_output(print(family), paste("Family:", name))
     file <- local_file()

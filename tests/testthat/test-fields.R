@@ -157,7 +157,7 @@ test_that("gaps are steps, ties are fine, and factors have their levels as steps
   expect_equal(prior_of(y ~ rw1(t), levelled), full[c(1, 1, 4), c(1, 1, 4)], tolerance = 1e-10)
   dates <- data.frame(y = 0, t = as.Date("2024-02-27") + c(0, 0, 3))
   expect_equal(prior_of(y ~ rw1(t), dates), full[c(1, 1, 4), c(1, 1, 4)], tolerance = 1e-10)
-  expect_identical(time_names(field_of(y ~ rw1(t), dates)$spec)[3], "2024-02-29")
+  expect_identical(node_names(field_of(y ~ rw1(t), dates)$spec)[3], "2024-02-29")
 })
 
 test_that("times of forecasts extend the walk as the textbook does", {

@@ -12,8 +12,8 @@ test_that("a model is a function of its seed, and its code makes it", {
 test_that("every family, link, term, kernel, method and expectation is drawn", {
   calls <- vapply(1:4500, function(seed) deparse1(fuzz_model(seed)$call), "")
   drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+|[|]", calls))))
-  links <- unlist(lapply(family_types(), function(type) names(type$links)[-1]))
-  wanted <- c(fuzz_families(), links, names(term_types()), kernel_words(), inference_facts()$name,
+  links <- unlist(lapply(family_types, function(type) names(type$links)[-1]))
+  wanted <- c(fuzz_families(), links, names(term_types), kernel_words(), inference_facts()$name,
               expectation_facts()$name)
   expect_identical(setdiff(wanted, drawn), character())
 })

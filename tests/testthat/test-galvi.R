@@ -107,7 +107,7 @@ test_that("a factor goes with columns as with a formula, and so do its classes",
 test_that("the table of methods has every combination and a reason for each that does not run", {
   table <- galvi_methods()
   expect_s3_class(table, "galvi_methods")
-  expect_setequal(unique(table$family), names(family_types()))
+  expect_setequal(unique(table$family), names(family_types))
   expect_setequal(unique(table$method), inference_facts()$name)
   expect_true(all(nzchar(table$reason) == !table$runs))
   # what a reason names runs in its place
@@ -137,7 +137,7 @@ test_that("every expectation runs with the families that its form is for, and wi
   closed <- names(Filter(has_closed_form, family_types()))
   expect_equal(runs("closed_form"), sort(closed))
   # a kink is not for nodes
-  expect_equal(runs("quadrature"), sort(setdiff(names(family_types()), c("asymmetric_laplace", "laplace"))))
+  expect_equal(runs("quadrature"), sort(setdiff(names(family_types), c("asymmetric_laplace", "laplace"))))
   for (name in c("piecewise", "jaakkola")) expect_equal(runs(name), sigmoids)
   expect_equal(runs("log"), sort(c("categorical", sigmoids)))
   for (name in c("bouchard", "bouchard_jaakkola", "bouchard_piecewise")) {

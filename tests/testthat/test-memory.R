@@ -13,7 +13,7 @@ full_gp <- function(n, k = 1L, label = "gp(x)") {
 }
 
 test_that("a full Gaussian process is sized by its N x N matrices", {
-  bytes <- function(...) fit_size(...)$bytes - small_size
+  bytes <- function(...) fit_size(...)$bytes - base_size
   expect_equal(bytes(full_gp(1000)), 3 * 8e6)
   expect_equal(bytes(full_gp(1000, 3L)), 7 * 8e6)
   expect_gt(bytes(full_gp(1000), "cholesky_gradient"), 30 * 8e6)
@@ -35,7 +35,7 @@ test_that("what is advised can be written", {
 test_that("rows, columns, nodes and latent values are counted where nothing is N x N", {
   columns <- function(n, p, k = 1L) {
     model <- sized_model(n, k, list(list(type = "columns")), "projected", list(list(W = matrix(0, n, p))))
-    fit_size(model)$bytes - small_size
+    fit_size(model)$bytes - base_size
   }
   expect_gt(columns(1000, 100), columns(1000, 1) + 8e5)
   expect_gt(columns(1000, 2, 3L), 2 * columns(1000, 2))

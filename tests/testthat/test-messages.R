@@ -33,7 +33,7 @@ test_that("terms that a refused formula is told to use are accepted", {
     error <- tryCatch(galvi(formula, d), galvi_error = identity)
     said <- conditionMessage(error)
     advised <- if (!is.null(error$formula)) list(error$formula) else {
-      terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types())))
+      terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types)))
       expect_gt(length(terms), 0, label = deparse1(formula))
       lapply(c(terms, paste(terms, collapse = " + ")), function(term) str2lang(paste("y ~", term)))
     }
@@ -58,9 +58,9 @@ test_that("a term with a `by` of its own is told what goes with the types of bot
 test_that("families that a refused one is told to use exist", {
   names <- gsub("[\\^$]", "", unlist(strsplit(names(refused_families()), "|", fixed = TRUE)))
   # mgcv's Tweedie is refused, ours is not
-  for (name in setdiff(gsub(".", "_", names, fixed = TRUE), names(family_types()))) {
+  for (name in setdiff(gsub(".", "_", names, fixed = TRUE), names(family_types))) {
     said <- message_of_error(as_galvi_family(name))
-    for (call in calls_in(said, names(family_types()))) {
+    for (call in calls_in(said, names(family_types))) {
       expect_s3_class(as_galvi_family(eval(str2lang(call))), "galvi_family")
     }
   }
@@ -74,7 +74,7 @@ test_that("what a survival object is told to be instead fits", {
   Surv <- survival::Surv
   said <- message_of_error(galvi(Surv(time, status) ~ x, d, Gamma("log")))
   expect_match(said, "survival object")
-  families <- calls_in(sub("For a hazard.*", "", said), names(family_types()))
+  families <- calls_in(sub("For a hazard.*", "", said), names(family_types))
   expect_setequal(families, c("gaussian()", "exponential()", "weibull()", "loglogistic()", "lognormal()"))
   for (family in families) expect_error(galvi(Surv(time, status) ~ x, d, eval(str2lang(family))), NA)
   pieces <- survival_pieces(Surv(time, status) ~ x, d, cuts = c(1, 2))

@@ -184,8 +184,8 @@ test_that("steps refuse what is not theirs", {
 })
 
 test_that("every family knows its responses", {
-  for (name in names(family_types())) {
-    type <- family_types()[[name]]
+  for (name in names(family_types)) {
+    type <- family_types[[name]]
     d <- data.frame(x = c(0, 1, 3), y = type$example)
     model <- galvi_model(galvi_design(y ~ x, d, galvi_family(name)))
     expect_true(all(inference_refusals(model)["fixed_point"] == ""), info = name)

@@ -74,7 +74,7 @@ test_that("the same prior by every name that it has gives the same estimate", {
 })
 
 test_that("every positive parameter of every family takes a prior by its name, and by that of its predictor", {
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     type <- family_type(list(family = name))
     positive <- Filter(function(parameter) identical(parameter$add, add_positive), type$parameters)
     # the example's three rows, twice

@@ -27,7 +27,7 @@ test_that("every unit has its steps and their names", {
   date <- as.Date(c(
     "1969-12-31", "2019-12-29", "2019-12-30", "2020-01-05", "2020-01-06", "2020-02-29", "2020-10-01"
   ))
-  named <- function(unit) with(date_units()[[unit]], name(step(date)))
+  named <- function(unit) with(date_units[[unit]], name(step(date)))
   expect_identical(named("day"), format(date))
   expect_identical(named("week"), c(
     "1969-12-29", "2019-12-23", "2019-12-30", "2019-12-30", "2020-01-06", "2020-02-24", "2020-09-28"
@@ -37,7 +37,7 @@ test_that("every unit has its steps and their names", {
   expect_identical(named("year"), format(date, "%Y"))
   # neighbours in time are neighbours in steps
   all <- seq(as.Date("1960-01-01"), as.Date("2030-12-31"), by = "day")
-  for (unit in date_units()) expect_true(all(diff(unit$step(all)) %in% 0:1))
+  for (unit in date_units) expect_true(all(diff(unit$step(all)) %in% 0:1))
 })
 
 test_that("days that mostly have no observation are told, with a call that works", {

@@ -20,7 +20,7 @@ test_that("frequency(2) is two rows under default priors and starts, in every fa
     y ~ z + (1 | g), y ~ x + rw2(t), y ~ gp(x, inducing = 4), y ~ gp(x, kernel = linear() + constant())
   )
   control <- galvi_control(tol = 1e-10, threads = 1)
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     d <- weighted_data(name)
     rows <- rep(seq_len(nrow(d)), d$w)
     twice <- d[sample(rows), ]
@@ -73,7 +73,7 @@ divided_data <- function(name, n = 40) {
 }
 
 test_that("weights divide the dispersion in the exponential dispersion families, and in no other", {
-  for (name in names(family_types())) {
+  for (name in names(family_types)) {
     family <- as_galvi_family(family_for(name))
     expect_identical(weights_divide(family), name %in% dividing)
     second <- family_type(family)$second
