@@ -173,7 +173,7 @@ print.galvi_control <- function(x, digits = NULL, ...) {
 # capabilities, never for names.
 core_facts <- new.env(parent = emptyenv())
 
-read_core_facts <- function() {
+.onLoad <- function(libname, pkgname) {
   list2env(list(
     likelihood = likelihood_facts(), expectation = expectation_facts(), inference = inference_facts(),
     solver = solver_facts(), term = term_facts(), kernel = kernel_facts(), field = field_facts(),

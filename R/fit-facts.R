@@ -122,3 +122,10 @@ as_mixture <- function(fit) {
   fit$posterior$coefficients <- mixture_coefficients(lapply(parts, `[[`, "coefficients"), weights)
   fit
 }
+
+#' Probabilities of classes, n x classes, where latent values are independent normals; with `second` moments E p_j^2 too
+#' @noRd
+independent_classes <- function(likelihood, fit, mean, variance, second) {
+  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second))
+  if (second) out else list(probability = out)
+}

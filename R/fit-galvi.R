@@ -393,9 +393,4 @@ frame_at <- function(n) if (n > 0L) sys.frame(n) else globalenv()
 
 is_passed_on <- function(expr) is.symbol(expr) && grepl("^[.][.][0-9]+$", as.character(expr))
 
-# The words of each argument.
-typed_family_words <- function() {
-  c(family_words, "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
-}
-
 typed_prior_words <- function() c(prior_names(), "fixed", "learn")

@@ -196,7 +196,9 @@ separation <- function(fit) {
   counts <- link_has(fit$family, "rates")
   right <- if (counts) FALSE else if (has_classes(fit)) {
     # counts of classes are separated where all of a row are in one
-    guess <- max.col(predict.galvi(fit, type = "prob"), "first") - 1
+    q <- fit$posterior
+    prob <- independent_classes(model$likelihood, fit, q$mean, q$variance, FALSE)$probability
+    guess <- max.col(prob, "first") - 1
     guess == model$y & (if (is.null(model$counts)) TRUE else rowSums(model$counts > 0) == 1)
   } else {
     (fit$posterior$mean[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)

@@ -34,5 +34,3 @@ nlme::fixef
 #' @importFrom nlme ranef
 #' @export
 nlme::ranef
-
-.onLoad <- function(libname, pkgname) read_core_facts()

@@ -353,3 +353,8 @@ check_variance_function <- function(call) {
     deparse_one(weights), call_text(with_own_terms(with_second_formula(call, call("~", right), "sigma", NULL)))
   ))
 }
+
+# The words of each argument.
+typed_family_words <- function() {
+  c(family_words, "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
+}

@@ -65,11 +65,6 @@ classes_of_core <- function(fit, marginals, second) {
   )
 }
 
-independent_classes <- function(likelihood, fit, mean, variance, second) {
-  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second))
-  if (second) out else list(probability = out)
-}
-
 #' log P(y), y the classes 0, 1, .. of the rows, or their counts
 #' @param response A list with `y`, or `size` and `counts`: a target or a model.
 #' @noRd

@@ -115,7 +115,7 @@ test_that("every family has the parameters that its likelihoods read, and sigma(
     model <- galvi_model(galvi_design(y ~ x, d, galvi_family(name)))
     expect_identical(names(model$likelihood$hyper), names(type$parameters))
     expect_true(is.finite(type$sigma(list(variance = 4, scale = 3, sigma = 2))), info = name)
-    expect_true(all(names(type$links) %in% names(link_types())), info = name)
+    expect_true(all(names(type$links) %in% names(link_types)), info = name)
   }
 })
 

@@ -84,6 +84,36 @@ test_that("folders of src/ include one another only downwards in the order of AR
   expect_identical(sprintf("%s includes %s", upward$from, upward$to), character())
 })
 
+# What is defined at the top of the files of R/: name, file, and the expression.
+definitions_of <- function(folder) {
+  files <- setdiff(list.files(folder, "\\.R$", full.names = TRUE), file.path(folder, "RcppExports.R"))
+  unlist(lapply(files, function(file) {
+    assigned <- Filter(function(e) is.call(e) && identical(e[[1L]], quote(`<-`)) && is.symbol(e[[2L]]), parse(file))
+    lapply(assigned, function(e) list(name = as.character(e[[2L]]), file = basename(file), value = e[[3L]]))
+  }), recursive = FALSE)
+}
+
+test_that("functions of R/ call others only downwards in the order of ARCHITECTURE.md", {
+  root <- source_tree()
+  page <- readLines(file.path(root, "ARCHITECTURE.md"), encoding = "UTF-8")
+  begin <- grep("^file's name is its floor:", page)
+  expect_length(begin, 1L)
+  order <- scan(text = page[begin + 2L], what = "", quiet = TRUE)
+  defined <- definitions_of(file.path(root, "R"))
+  names <- vapply(defined, `[[`, "", "name")
+  floor <- match(sub("[-.].*", "", vapply(defined, `[[`, "", "file")), order)
+  expect_identical(unique(vapply(defined[is.na(floor)], `[[`, "", "file")), character())
+  upward <- unlist(lapply(seq_along(defined), function(i) {
+    value <- defined[[i]]$value
+    is_function <- is.call(value) && identical(value[[1L]], quote(`function`))
+    used <- if (is_function) codetools::findGlobals(eval(value, globalenv())) else all.names(value)
+    above <- intersect(used, names[floor > floor[i]])
+    if (length(above)) sprintf("%s (%s) calls %s", names[i], defined[[i]]$file, above)
+  }))
+  expect_gt(length(defined), 1000L)
+  expect_identical(upward, NULL)
+})
+
 test_that("no two functions of R/ have one name", {
   files <- list.files(file.path(source_tree(), "R"), "\\.R$", full.names = TRUE)
   lines <- unlist(lapply(files, readLines))
