@@ -1,79 +1,7 @@
 # Families of other packages: the corresponding family of ours, with the parameters that they fix, or why there is none.
 
-# ---- the table ----
-
-# pattern: matches their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the
-# object. link: ours, if theirs has another name.
-family_translations <- function() {
-  list(
-    list(pattern = "^bernoulli$", family = "binomial"),
-    list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
-    list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$",
-      family = "negbinomial",
-      carry = carry_size),
-    list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
-      carry = carry_thresholds),
-    list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
-    list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
-    list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
-    list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
-    # its classes are 0, 1, ..., and 0 is the reference
-    list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
-    list(pattern = "^PO$|^poissonff$", family = "poisson", link = "log"),
-    list(pattern = "^BI$|^binomialff$|^logit$", family = "binomial", link = "logit"),
-    list(pattern = "^LOGNO$", family = "lognormal", link = "log"),
-    list(pattern = "^TF$|^t_family$", family = "student", link = "identity"),
-    list(pattern = "^GA$", family = "Gamma", link = "log"),
-    list(pattern = "^weibullR?$|^WEI[23]?$", family = "weibull", link = "log"),
-    list(pattern = "^multinom$", family = "categorical", link = "logit",
-      carry = function(x) list(refcat = "0")),
-    # brms: a matrix of counts, the first class the reference
-    list(pattern = "^multinomial$", family = "categorical", link = "logit",
-      carry = function(x) list(refcat = x$refcat)),
-    list(pattern = "^gamma$", family = "Gamma"),
-    list(pattern = "^exponential$", family = "exponential"),
-    list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
-    list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
-    list(pattern = "^lognormal$", family = "lognormal", link = "log")
-  )
-}
-
-# Families without a counterpart: a pattern of the name, and what to use.
-refused_families <- function() {
-  c(
-    "^quasibinomial$" = "a quasi family has no likelihood; use beta_binomial() for overdispersed proportions",
-    "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
-    "^quasi" = "a quasi family has no likelihood",
-    "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
-    "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
-    "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
-    "^cox[ .]?(ph)?$" = paste(
-      "a Cox model is a Poisson regression of survival_pieces(Surv(time, status) ~ x, d); use poisson(), or weibull()",
-      "for a hazard that changes as a power of time"
-    ),
-    "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
-    "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
-      "galvi does not have its likelihood; use student() for outliers, or custom_family()",
-    "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
-    "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
-      "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
-    ),
-    "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
-    "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
-    "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
-    "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
-    "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
-    "^zero_one_inflated" =
-      "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
-    "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
-    "^dirichlet" = "galvi does not have its likelihood"
-  )
-}
-
-# ---- use ----
-
 translation <- function(name) {
-  for (entry in family_translations()) if (grepl(entry$pattern, name, ignore.case = TRUE)) return(entry)
+  for (entry in family_translations) if (grepl(entry$pattern, name, ignore.case = TRUE)) return(entry)
   NULL
 }
 
@@ -100,7 +28,7 @@ family_hint <- function(name) {
     link <- if (is.null(get0(ours, mode = "function"))) "" else if (ours == "Gamma") "\"log\""
     return(sprintf("In galvi it is %s(%s).", ours, paste0(link, "")))
   }
-  refused <- refused_families()
+  refused <- refused_families
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   if (length(hit)) return(sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
   sprintf("Families are %s.", quote_names(family_words, max = 30L))
@@ -113,7 +41,7 @@ vgam_name <- function(x) {
 }
 
 refuse_family <- function(name, arg) {
-  refused <- refused_families()
+  refused <- refused_families
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   available <- family_words
   if (length(hit)) {
@@ -167,3 +95,69 @@ carry_precision <- function(x) {
   known <- mgcv_parameters(x)
   list(precision = if (!is.null(known) && known$held) fixed(known$value))
 }
+
+# ---- the tables ----
+
+# pattern: matches their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the
+# object. link: ours, if theirs has another name.
+family_translations <- list(
+  list(pattern = "^bernoulli$", family = "binomial"),
+  list(pattern = "^geometric$", family = "negbinomial", parameters = list(size = fixed(1))),
+  list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$",
+    family = "negbinomial",
+    carry = carry_size),
+  list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
+    carry = carry_thresholds),
+  list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
+  list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
+  list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
+  list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
+  # its classes are 0, 1, ..., and 0 is the reference
+  list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
+  list(pattern = "^PO$|^poissonff$", family = "poisson", link = "log"),
+  list(pattern = "^BI$|^binomialff$|^logit$", family = "binomial", link = "logit"),
+  list(pattern = "^LOGNO$", family = "lognormal", link = "log"),
+  list(pattern = "^TF$|^t_family$", family = "student", link = "identity"),
+  list(pattern = "^GA$", family = "Gamma", link = "log"),
+  list(pattern = "^weibullR?$|^WEI[23]?$", family = "weibull", link = "log"),
+  list(pattern = "^multinom$", family = "categorical", link = "logit",
+    carry = function(x) list(refcat = "0")),
+  # brms: a matrix of counts, the first class the reference
+  list(pattern = "^multinomial$", family = "categorical", link = "logit",
+    carry = function(x) list(refcat = x$refcat)),
+  list(pattern = "^gamma$", family = "Gamma"),
+  list(pattern = "^exponential$", family = "exponential"),
+  list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
+  list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
+  list(pattern = "^lognormal$", family = "lognormal", link = "log")
+)
+
+# Families without a counterpart: a pattern of the name, and what to use.
+refused_families <- c(
+  "^quasibinomial$" = "a quasi family has no likelihood; use beta_binomial() for overdispersed proportions",
+  "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
+  "^quasi" = "a quasi family has no likelihood",
+  "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
+  "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
+  "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
+  "^cox[ .]?(ph)?$" = paste(
+    "a Cox model is a Poisson regression of survival_pieces(Surv(time, status) ~ x, d); use poisson(), or weibull()",
+    "for a hazard that changes as a power of time"
+  ),
+  "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
+  "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
+    "galvi does not have its likelihood; use student() for outliers, or custom_family()",
+  "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
+  "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
+    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
+  ),
+  "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
+  "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
+  "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
+  "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
+  "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
+  "^zero_one_inflated" =
+    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
+  "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
+  "^dirichlet" = "galvi does not have its likelihood"
+)

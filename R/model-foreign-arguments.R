@@ -1,134 +1,5 @@
 # Arguments of other packages' functions: what galvi() has in their place, shown in the user's own call.
 
-# ---- the table ----
-
-#' What other packages' arguments are here
-#'
-#' @return A list by argument: to(call, value), the user's call without the argument and with ours in its place; say, a
-#'   sentence, or a function of the call and the value.
-#' @noRd
-foreign_arguments <- function() {
-  drop <- function(say) list(to = function(call, value) call, say = say)
-  prior <- function(say, to) list(to = to, say = say)
-  second <- function(name = NULL, family = NULL) {
-    list(
-      to = function(call, value) with_second_formula(call, value, name, family),
-      say = function(call, value) if (head_name(formula_of_call(call)) == "list") {
-        "A model has one formula beside that of the response: which of them matters most?"
-      } else if (!identical(value, quote(~0))) "A second parameter has a formula of its own, in a list."
-    )
-  }
-  sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
-  smoothness <- drop(paste(
-    "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
-  ))
-  stored <- drop("A fit keeps its data and model frame already.")
-  families <- function(names) list(to = function(call, value) with_family(call, value, names), say = NULL)
-  c(
-    lapply(stats::setNames(nm = c(
-      "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
-      "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
-      "prior_PD", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
-    )), function(name) sampler),
-    list(
-      cores = list(
-        to = function(call, value) replace_in(call, "control", call("galvi_control", threads = value)),
-        say = "Cores are threads here, and a setting of the control."
-      ),
-      REML = drop(paste(
-        "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and",
-        "there is no other choice."
-      )),
-      nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
-      select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
-      paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
-      model = stored, y = stored, Hess = stored, doFit = stored, se = stored, fit = stored,
-      contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
-      robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
-      ties = drop("Times are taken as continuous."),
-      ziformula = second("zi", quote(zero_inflated())), dispformula = second(),
-      sigma.formula = second("sigma"), sigma.fo = second("sigma"), nu.formula = second("nu"), nu.fo = second("nu"),
-      phi.formula = second("phi"), zi = second("zi", quote(zero_inflated())), hu = second("hu", quote(hurdle())),
-      sigma = second("sigma"), scale = second(), shape = second("shape"), phi = second("phi"),
-      nominal = drop("The effects are the same at all thresholds (proportional odds)."),
-      threshold = drop("Thresholds are free."),
-      random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
-      correlation = list(
-        to = function(call, value) with_correlation(call, value),
-          say = "Correlated residuals are a term of the formula."
-      ),
-      autocor = list(
-        to = function(call, value) with_correlation(call, value),
-          say = "Correlated residuals are a term of the formula."
-      ),
-      dist = families(NULL), distribution = families(NULL), link = list(
-        to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
-      ),
-      Ntrials = list(
-        to = function(call, value) with_response(call, function(y) call("cbind", y, call("-", value, y)),
-          quote(binomial())),
-        say = "Trials are given as counts of successes and failures."
-      ),
-      E = list(
-        to = function(call, value) with_summand(call, call("offset", call("log", value))),
-        say = "Exposures are an offset on the log scale."
-      ),
-      id = list(to = function(call, value) with_summand(call, bar_call(1, value)),
-        say = "Rows of one cluster share a random intercept."),
-      cluster = list(to = function(call, value) with_summand(call, bar_call(1, value)),
-        say = "Rows of one cluster share a random intercept."),
-      prior_intercept = prior("All priors are one list, in which `at_means` is that of the predictor at the means.",
-        function(call, value) with_prior(call, "at_means", own_prior_call(value, "coefficient"))),
-      prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
-        with_prior(call, "sigma", own_prior_call(value, "sd"))
-      }),
-      prior_covariance = prior("All priors are one list, with those of groups by `sd` and `cor`.",
-        function(call, value) {
-          terms <- bars_in(first_formula(call))
-          slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
-          if (length(terms)) call <- with_prior(call, "sd", quote(pc(1, 0.37)))
-          if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
-        }),
-      priors = prior("Priors are a list by coefficients and hyperparameters, see ?priors.", function(call, value) {
-        with_prior(call, "default", quote(normal(0, 5)))
-      }),
-      control.fixed = prior("Priors of fixed effects are normal(mean, sd).", function(call, value) {
-        precision <- if (is.call(value)) value$prec
-        sd <- if (is.numeric(precision)) signif(1 / sqrt(precision), 4L) else 31.6
-        replace_in(call, "prior", call("normal", 0, sd))
-      }),
-      control.predictor = drop("Predictions are made by predict(fit, new)."),
-      control.compute = drop("loo::loo(fit), loo::waic(fit) and logLik(fit) need no settings."),
-      control.family = drop("Parameters of the family are priors: prior = list(sigma = half_normal(1)), see ?priors."),
-      control.inla = drop("hyper = \"integrate\" integrates over the hyperparameters."),
-      cov_ranef = drop(paste(
-        "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
-      )),
-      data2 = drop("Graphs and matrices are found where the formula was made."),
-      sample_prior = drop(paste(
-        "Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."
-      )),
-      newdata = drop("Predictions for new data are predict(fit, newdata)."),
-      se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
-      allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
-      re.form = drop("It is an argument of predict(fit, newdata), as is `re_formula`."),
-      re_formula = drop("It is an argument of predict(fit, newdata)."),
-      type = drop("It is an argument of predict(fit, newdata)."),
-      trace = list(
-        to = function(call, value) replace_in(call, "verbose", value), say = "Progress is shown by `verbose`."
-      ),
-      maxit = list(
-        to = function(call, value) replace_in(call, "control", call("galvi_control", max_iterations = value)),
-        say = "Settings of the search are those of galvi_control()."
-      ),
-      epsilon = list(
-        to = function(call, value) replace_in(call, "control", call("galvi_control", tol = value)),
-        say = "Settings of the search are those of galvi_control()."
-      )
-    )
-  )
-}
-
 # ---- pieces of the table ----
 
 replace_in <- function(call, name, value) {
@@ -289,7 +160,7 @@ with_prior <- function(call, name, value) {
 #' @param extra The arguments that galvi() does not have, as expressions; call: the call.
 #' @noRd
 check_foreign_arguments <- function(extra, call) {
-  table <- foreign_arguments()
+  table <- foreign_arguments
   found <- intersect(names(extra), names(table))
   if (!length(found)) return(invisible())
   new <- call
@@ -309,25 +180,8 @@ check_foreign_arguments <- function(extra, call) {
 
 with_own_terms <- function(call) change_formula(call, function(f) own_formula(f)$to)
 
-# Words of other packages for `method`.
-foreign_methods <- function() {
-  marginal <- paste(
-    "Variances maximise the marginal likelihood, in which fixed effects are integrated out, as by REML; there is no",
-    "choice to make."
-  )
-  likelihood <- "Galvi's `method` is an algorithm, which \"auto\" chooses."
-  sampling <- "Nothing is sampled: galvi approximates the posterior, and `method` is an algorithm for that."
-  c(
-    stats::setNames(rep(marginal, 9L), c("REML", "ML", "fREML", "GCV.Cp", "GCV", "UBRE", "P-REML", "P-ML", "NCV")),
-    stats::setNames(rep(likelihood, 6L), c("glm.fit", "qr", "BFGS", "L-BFGS-B", "Nelder-Mead", "IRLS")),
-    stats::setNames(rep(sampling, 5L), c("sampling", "mcmc", "MCMC", "NUTS", "hmc")),
-    logistic = "The link is an argument of the family: cumulative(\"logit\") or binomial(\"logit\").",
-    probit = "The link is an argument of the family: cumulative(\"probit\") or binomial(\"probit\")."
-  )
-}
-
 check_foreign_method <- function(method, call) {
-  say <- if (is.character(method) && length(method) == 1L) foreign_methods()[method]
+  say <- if (is.character(method) && length(method) == 1L) foreign_methods[method]
   if (is.null(say) || is.na(say)) return(invisible())
   if (method %in% c("logistic", "probit") && !is.null(call[["family"]])) {
     call <- with_link(call, if (method == "probit") "probit" else "logit")
@@ -358,3 +212,149 @@ check_variance_function <- function(call) {
 typed_family_words <- function() {
   c(family_words, "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
 }
+
+# ---- the tables ----
+
+#' What other packages' arguments are here
+#'
+#' @return A list by argument: to(call, value), the user's call without the argument and with ours in its place; say, a
+#'   sentence, or a function of the call and the value.
+#' @noRd
+foreign_arguments <- local({
+  drop <- function(say) list(to = function(call, value) call, say = say)
+  prior <- function(say, to) list(to = to, say = say)
+  second <- function(name = NULL, family = NULL) {
+    list(
+      to = function(call, value) with_second_formula(call, value, name, family),
+      say = function(call, value) if (head_name(formula_of_call(call)) == "list") {
+        "A model has one formula beside that of the response: which of them matters most?"
+      } else if (!identical(value, quote(~0))) "A second parameter has a formula of its own, in a list."
+    )
+  }
+  sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
+  smoothness <- drop(paste(
+    "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
+  ))
+  stored <- drop("A fit keeps its data and model frame already.")
+  families <- function(names) list(to = function(call, value) with_family(call, value, names), say = NULL)
+  c(
+    lapply(stats::setNames(nm = c(
+      "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
+      "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
+      "prior_PD", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
+    )), function(name) sampler),
+    list(
+      cores = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", threads = value)),
+        say = "Cores are threads here, and a setting of the control."
+      ),
+      REML = drop(paste(
+        "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and",
+        "there is no other choice."
+      )),
+      nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
+      select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
+      paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
+      model = stored, y = stored, Hess = stored, doFit = stored, se = stored, fit = stored,
+      contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
+      robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
+      ties = drop("Times are taken as continuous."),
+      ziformula = second("zi", quote(zero_inflated())), dispformula = second(),
+      sigma.formula = second("sigma"), sigma.fo = second("sigma"), nu.formula = second("nu"), nu.fo = second("nu"),
+      phi.formula = second("phi"), zi = second("zi", quote(zero_inflated())), hu = second("hu", quote(hurdle())),
+      sigma = second("sigma"), scale = second(), shape = second("shape"), phi = second("phi"),
+      nominal = drop("The effects are the same at all thresholds (proportional odds)."),
+      threshold = drop("Thresholds are free."),
+      random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
+      correlation = list(
+        to = function(call, value) with_correlation(call, value),
+          say = "Correlated residuals are a term of the formula."
+      ),
+      autocor = list(
+        to = function(call, value) with_correlation(call, value),
+          say = "Correlated residuals are a term of the formula."
+      ),
+      dist = families(NULL), distribution = families(NULL), link = list(
+        to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
+      ),
+      Ntrials = list(
+        to = function(call, value) with_response(call, function(y) call("cbind", y, call("-", value, y)),
+          quote(binomial())),
+        say = "Trials are given as counts of successes and failures."
+      ),
+      E = list(
+        to = function(call, value) with_summand(call, call("offset", call("log", value))),
+        say = "Exposures are an offset on the log scale."
+      ),
+      id = list(to = function(call, value) with_summand(call, bar_call(1, value)),
+        say = "Rows of one cluster share a random intercept."),
+      cluster = list(to = function(call, value) with_summand(call, bar_call(1, value)),
+        say = "Rows of one cluster share a random intercept."),
+      prior_intercept = prior("All priors are one list, in which `at_means` is that of the predictor at the means.",
+        function(call, value) with_prior(call, "at_means", own_prior_call(value, "coefficient"))),
+      prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
+        with_prior(call, "sigma", own_prior_call(value, "sd"))
+      }),
+      prior_covariance = prior("All priors are one list, with those of groups by `sd` and `cor`.",
+        function(call, value) {
+          terms <- bars_in(first_formula(call))
+          slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
+          if (length(terms)) call <- with_prior(call, "sd", quote(pc(1, 0.37)))
+          if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
+        }),
+      priors = prior("Priors are a list by coefficients and hyperparameters, see ?priors.", function(call, value) {
+        with_prior(call, "default", quote(normal(0, 5)))
+      }),
+      control.fixed = prior("Priors of fixed effects are normal(mean, sd).", function(call, value) {
+        precision <- if (is.call(value)) value$prec
+        sd <- if (is.numeric(precision)) signif(1 / sqrt(precision), 4L) else 31.6
+        replace_in(call, "prior", call("normal", 0, sd))
+      }),
+      control.predictor = drop("Predictions are made by predict(fit, new)."),
+      control.compute = drop("loo::loo(fit), loo::waic(fit) and logLik(fit) need no settings."),
+      control.family = drop("Parameters of the family are priors: prior = list(sigma = half_normal(1)), see ?priors."),
+      control.inla = drop("hyper = \"integrate\" integrates over the hyperparameters."),
+      cov_ranef = drop(paste(
+        "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
+      )),
+      data2 = drop("Graphs and matrices are found where the formula was made."),
+      sample_prior = drop(paste(
+        "Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."
+      )),
+      newdata = drop("Predictions for new data are predict(fit, newdata)."),
+      se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
+      allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
+      re.form = drop("It is an argument of predict(fit, newdata), as is `re_formula`."),
+      re_formula = drop("It is an argument of predict(fit, newdata)."),
+      type = drop("It is an argument of predict(fit, newdata)."),
+      trace = list(
+        to = function(call, value) replace_in(call, "verbose", value), say = "Progress is shown by `verbose`."
+      ),
+      maxit = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", max_iterations = value)),
+        say = "Settings of the search are those of galvi_control()."
+      ),
+      epsilon = list(
+        to = function(call, value) replace_in(call, "control", call("galvi_control", tol = value)),
+        say = "Settings of the search are those of galvi_control()."
+      )
+    )
+  )
+})
+
+# Words of other packages for `method`.
+foreign_methods <- local({
+  marginal <- paste(
+    "Variances maximise the marginal likelihood, in which fixed effects are integrated out, as by REML; there is no",
+    "choice to make."
+  )
+  likelihood <- "Galvi's `method` is an algorithm, which \"auto\" chooses."
+  sampling <- "Nothing is sampled: galvi approximates the posterior, and `method` is an algorithm for that."
+  c(
+    stats::setNames(rep(marginal, 9L), c("REML", "ML", "fREML", "GCV.Cp", "GCV", "UBRE", "P-REML", "P-ML", "NCV")),
+    stats::setNames(rep(likelihood, 6L), c("glm.fit", "qr", "BFGS", "L-BFGS-B", "Nelder-Mead", "IRLS")),
+    stats::setNames(rep(sampling, 5L), c("sampling", "mcmc", "MCMC", "NUTS", "hmc")),
+    logistic = "The link is an argument of the family: cumulative(\"logit\") or binomial(\"logit\").",
+    probit = "The link is an argument of the family: cumulative(\"probit\") or binomial(\"probit\")."
+  )
+})

@@ -149,12 +149,6 @@ prior_columns <- function(x) {
     stringsAsFactors = FALSE)
 }
 
-# Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
-prior_classes <- function() {
-  c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sigma = "sd",
-    shape = "positive", phi = "positive", nu = "positive")
-}
-
 prior_of_table <- function(x) {
   x <- prior_columns(x)
   # rows without a prior are brms' own defaults
@@ -170,7 +164,7 @@ with_table_row <- function(out, row) {
       if (nzchar(row[[name]])) sprintf(", %s = %s", name, dQuote(row[[name]], FALSE)) else ""
     }, ""), collapse = ""
   ))
-  kind <- prior_classes()[row$class]
+  kind <- prior_classes[row$class]
   if (is.na(kind) || nzchar(row$resp) || nzchar(row$nlpar)) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
@@ -236,7 +230,7 @@ other_class <- function(row) {
     ar = , sderr = of("ar1(t)", "sd"),
     zi = , hu = sprintf("it has a linear predictor, so write prior = list(%s = list(intercept = normal(0, 2)))",
       row$class),
-    sprintf("priors are of the classes %s", quote_names(names(prior_classes()), "\""))
+    sprintf("priors are of the classes %s", quote_names(names(prior_classes), "\""))
   )
 }
 
@@ -285,3 +279,7 @@ prior_of_rstanarm <- function(x, shown) {
 }
 
 number_or <- function(x, default) if (is.numeric(x) && length(x) == 1L && is.finite(x)) x else default
+
+# Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
+prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sigma = "sd",
+  shape = "positive", phi = "positive", nu = "positive")

@@ -1,85 +1,6 @@
 # Terms of other packages. Survival's are functions that R can call, so without this table frailty(id) would be a slope
 # in id. The error shows the user's formula as galvi reads it.
 
-# ---- the table ----
-
-#' What other packages write, and what to write here
-#'
-#' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
-#'   as text and all arguments as expressions; say, what the two do not share (or NULL); bar: only where one of the
-#'   arguments is `x | g`; ours: with a function of this name of the user's own the formula is left as it is.
-#' @noRd
-foreign_terms <- function() {
-  term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE) {
-    list(from = from, to = to, say = say, bar = bar, strict = strict)
-  }
-  smooth <- function(v, a) gp_text(v, by = a[["by"]])
-  tensor <- function(v, a) gp_text(v, by = a[["by"]], kernel = if (length(v) > 1L) "se(ard = TRUE)")
-  group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
-  as_it_is <- function(v, a) first_of(v, "x")
-  structured <- function(to, say = NULL) term("glmmTMB", to, say, bar = TRUE)
-  frailty <- term("survival", group)
-  c(list(
-    s = term("mgcv", mgcv_smooth, strict = TRUE), te = term("mgcv", tensor, strict = TRUE),
-    ti = term("mgcv", tensor, strict = TRUE), t2 = term("mgcv", tensor, strict = TRUE),
-    lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
-    bols = term("mboost", as_it_is), brandom = term("mboost", group),
-    frailty = frailty, frailty.gaussian = frailty, frailty.gamma = frailty, frailty.t = frailty,
-    cluster = term("survival", group, paste(
-      "A random intercept takes the place of robust standard errors; without it rows count as independent."
-    )),
-    strata = term("survival", as_it_is, paste(
-      "There are no baselines by stratum here: the effect moves the times of a stratum. With loglogistic() a second",
-      "formula, shape ~ %s, gives each stratum its own shape, with lognormal() sigma ~ %s."
-    )),
-    pspline = term("survival", smooth), tt = term("survival", as_it_is, paste(
-      "An effect that changes in time is that of %s:factor(interval) in the rows of survival_pieces(), with",
-      "family = poisson()."
-    )),
-    ridge = term("survival", function(v, a) paste(v, collapse = " + "),
-      "The penalty is the prior, as in prior = list(%s = normal(0, 1))."),
-    Error = term("stats::aov", group),
-    f = term("INLA", inla_term, strict = TRUE),
-    car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
-      "proper"),
-      strict = TRUE),
-    ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
-    ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
-    cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
-    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"),
-      argument_text(a[["gr"]], "g"))),
-    mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
-      "A walk over the steps of the variable is smooth, but need not be monotonic."),
-    me = term("brms", as_it_is, "Errors of measurement in a variable are not modelled: it is taken as it is."),
-    mi = term("brms", as_it_is, "Missing values are not imputed: their rows are dropped."),
-    gr = term("brms", group), mm = term("brms", membership, membership_note),
-    mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
-    re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
-    cs = list(
-      from = "glmmTMB, brms or gamlss", to = function(v, a) if (has_bar(a)) compound(v, a) else first_of(v, "x"),
-      say = function(v, a) if (!has_bar(a)) paste(
-        "The effect is the same at all thresholds, as effects that differ between them are not available;",
-        sprintf("as a smooth write gp(%s).", first_of(v, "x"))
-      ), bar = FALSE, strict = FALSE
-    ),
-    us = structured(function(v, a) sprintf("(%s)", bar_text(a))),
-    diag = structured(function(v, a) sprintf("(%s)", bar_text(a, "||"))),
-    homdiag = structured(function(v, a) sprintf("iid(%s:%s)", bar_sides(a)$group, bar_sides(a)$variable)),
-    toep = structured(function(v, a) sprintf("(%s)", bar_text(a)),
-      "Correlations are free here, each its own; ar1(t, by = g) lets them fall with the distance in time."),
-    hetar1 = structured(bar_ar1, "The variance is the same at all times here."),
-    ou = structured(function(v, a) bar_process(a, "matern12()")),
-    Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
-    adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),
-    AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),
-    corrMatrix = term("spaMM", function(v, a) known_text(bar_sides(a)$group), known_note("A"), bar = TRUE),
-    propto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("A")),
-    equalto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("V"))
-  ), lapply(c(exp = "matern12()", gau = "se()", mat = "matern32()"), function(kernel) {
-    structured(function(v, a) bar_process(a, kernel))
-  }))
-}
-
 # ---- pieces of the table ----
 
 first_of <- function(v, default) if (length(v)) v[1L] else default
@@ -304,28 +225,11 @@ unnamed_text <- function(arguments) {
 
 # ---- gp() with arguments and kernels of other packages ----
 
-# The names that brms, GPflow, scikit-learn and others have for our kernels.
-foreign_kernels <- function() {
-  words <- list(
-    se = c("rbf", "RBF", "exp_quad", "cov_exp_quad", "sq_exp", "squared_exponential", "SquaredExponential",
-      "exponentiated_quadratic", "gaussian", "gauss"),
-    matern12 = c("exponential", "Exponential", "exp", "ou", "Matern12", "matern_1_2"),
-    matern32 = c("matern", "Matern", "Matern32", "matern15", "matern3", "matern_3_2"),
-    matern52 = c("Matern52", "matern25", "matern5", "matern_5_2"),
-    rational_quadratic = c("rq", "RationalQuadratic", "rat_quad"),
-    periodic = c("per", "Periodic", "ExpSineSquared", "cov_periodic"), linear = c("Linear", "lin", "dot_product",
-      "DotProduct"),
-    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White",
-      "WhiteKernel")
-  )
-  stats::setNames(rep(names(words), lengths(words)), unlist(words))
-}
-
 # matern(nu = 2.5) -> matern52()
 own_kernel <- function(expr, env = globalenv()) {
   if (!is.call(expr)) return(expr)
   name <- any_head(expr)
-  ours <- foreign_kernels()[name]
+  ours <- foreign_kernels[name]
   if (name %in% c("+", "*", "(", "per_class")) {
     expr[-1L] <- lapply(as.list(expr)[-1L], own_kernel, env)
   } else if (!is.na(ours) && !is_users_own(name, env)) {
@@ -362,7 +266,7 @@ own_gp <- function(expr) {
   typed <- Filter(Negate(is.null), list(lengthscale = size, variance = variance))
   if (is.null(expr[["kernel"]]) && (!is.null(period) || !is.null(cov) || !is.null(nu) || length(typed))) {
     word <- if (!is.null(period)) "periodic" else {
-      own_word <- if (is.character(cov)) foreign_kernels()[cov] else NA
+      own_word <- if (is.character(cov)) foreign_kernels[cov] else NA
       if (is.character(cov) && cov %in% kernel_words()) own_word <- cov
       if (is.numeric(nu)) own_word <- c("matern12", "matern32", "matern52")[which.min(abs(nu - c(0.5, 1.5, 2.5)))]
       if (is.na(own_word)) "se" else own_word
@@ -371,7 +275,7 @@ own_gp <- function(expr) {
   }
   if (!is.null(expr[["kernel"]])) expr$kernel <- own_kernel(expr[["kernel"]])
   if (is.character(expr[["kernel"]])) {
-    word <- if (expr[["kernel"]] %in% kernel_words()) expr[["kernel"]] else foreign_kernels()[expr[["kernel"]]]
+    word <- if (expr[["kernel"]] %in% kernel_words()) expr[["kernel"]] else foreign_kernels[expr[["kernel"]]]
     if (!is.na(word)) expr$kernel <- as.call(list(as.name(word)))
   }
   expr
@@ -463,7 +367,7 @@ own_formula <- function(formula) {
   if (is.null(env)) env <- globalenv()
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
-  table <- foreign_terms()
+  table <- foreign_terms
   pieces <- summands(formula[[3L]])
   pieces <- lapply(pieces, function(piece) {
     if (!is.call(piece$expr)) return(list(piece))
@@ -590,3 +494,99 @@ call_text <- function(call) {
   if (!is.null(names)) names(call)[names == "formula"] <- ""
   deparse_one(call)
 }
+
+# ---- the tables ----
+
+#' What other packages write, and what to write here
+#'
+#' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
+#'   as text and all arguments as expressions; say, what the two do not share (or NULL); bar: only where one of the
+#'   arguments is `x | g`; ours: with a function of this name of the user's own the formula is left as it is.
+#' @noRd
+foreign_terms <- local({
+  term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE) {
+    list(from = from, to = to, say = say, bar = bar, strict = strict)
+  }
+  smooth <- function(v, a) gp_text(v, by = a[["by"]])
+  tensor <- function(v, a) gp_text(v, by = a[["by"]], kernel = if (length(v) > 1L) "se(ard = TRUE)")
+  group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
+  as_it_is <- function(v, a) first_of(v, "x")
+  structured <- function(to, say = NULL) term("glmmTMB", to, say, bar = TRUE)
+  frailty <- term("survival", group)
+  c(list(
+    s = term("mgcv", mgcv_smooth, strict = TRUE), te = term("mgcv", tensor, strict = TRUE),
+    ti = term("mgcv", tensor, strict = TRUE), t2 = term("mgcv", tensor, strict = TRUE),
+    lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
+    bols = term("mboost", as_it_is), brandom = term("mboost", group),
+    frailty = frailty, frailty.gaussian = frailty, frailty.gamma = frailty, frailty.t = frailty,
+    cluster = term("survival", group, paste(
+      "A random intercept takes the place of robust standard errors; without it rows count as independent."
+    )),
+    strata = term("survival", as_it_is, paste(
+      "There are no baselines by stratum here: the effect moves the times of a stratum. With loglogistic() a second",
+      "formula, shape ~ %s, gives each stratum its own shape, with lognormal() sigma ~ %s."
+    )),
+    pspline = term("survival", smooth), tt = term("survival", as_it_is, paste(
+      "An effect that changes in time is that of %s:factor(interval) in the rows of survival_pieces(), with",
+      "family = poisson()."
+    )),
+    ridge = term("survival", function(v, a) paste(v, collapse = " + "),
+      "The penalty is the prior, as in prior = list(%s = normal(0, 1))."),
+    Error = term("stats::aov", group),
+    f = term("INLA", inla_term, strict = TRUE),
+    car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
+      "proper"),
+      strict = TRUE),
+    ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
+    ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
+    cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
+    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"),
+      argument_text(a[["gr"]], "g"))),
+    mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
+      "A walk over the steps of the variable is smooth, but need not be monotonic."),
+    me = term("brms", as_it_is, "Errors of measurement in a variable are not modelled: it is taken as it is."),
+    mi = term("brms", as_it_is, "Missing values are not imputed: their rows are dropped."),
+    gr = term("brms", group), mm = term("brms", membership, membership_note),
+    mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
+    re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
+    cs = list(
+      from = "glmmTMB, brms or gamlss", to = function(v, a) if (has_bar(a)) compound(v, a) else first_of(v, "x"),
+      say = function(v, a) if (!has_bar(a)) paste(
+        "The effect is the same at all thresholds, as effects that differ between them are not available;",
+        sprintf("as a smooth write gp(%s).", first_of(v, "x"))
+      ), bar = FALSE, strict = FALSE
+    ),
+    us = structured(function(v, a) sprintf("(%s)", bar_text(a))),
+    diag = structured(function(v, a) sprintf("(%s)", bar_text(a, "||"))),
+    homdiag = structured(function(v, a) sprintf("iid(%s:%s)", bar_sides(a)$group, bar_sides(a)$variable)),
+    toep = structured(function(v, a) sprintf("(%s)", bar_text(a)),
+      "Correlations are free here, each its own; ar1(t, by = g) lets them fall with the distance in time."),
+    hetar1 = structured(bar_ar1, "The variance is the same at all times here."),
+    ou = structured(function(v, a) bar_process(a, "matern12()")),
+    Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
+    adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),
+    AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),
+    corrMatrix = term("spaMM", function(v, a) known_text(bar_sides(a)$group), known_note("A"), bar = TRUE),
+    propto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("A")),
+    equalto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("V"))
+  ), lapply(c(exp = "matern12()", gau = "se()", mat = "matern32()"), function(kernel) {
+    structured(function(v, a) bar_process(a, kernel))
+  }))
+})
+
+# The names that brms, GPflow, scikit-learn and others have for our kernels.
+foreign_kernels <- local({
+  words <- list(
+    se = c("rbf", "RBF", "exp_quad", "cov_exp_quad", "sq_exp", "squared_exponential", "SquaredExponential",
+      "exponentiated_quadratic", "gaussian", "gauss"),
+    matern12 = c("exponential", "Exponential", "exp", "ou", "Matern12", "matern_1_2"),
+    matern32 = c("matern", "Matern", "Matern32", "matern15", "matern3", "matern_3_2"),
+    matern52 = c("Matern52", "matern25", "matern5", "matern_5_2"),
+    rational_quadratic = c("rq", "RationalQuadratic", "rat_quad"),
+    periodic = c("per", "Periodic", "ExpSineSquared", "cov_periodic"), linear = c("Linear", "lin", "dot_product",
+      "DotProduct"),
+    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White",
+      "WhiteKernel")
+  )
+  stats::setNames(rep(names(words), lengths(words)), unlist(words))
+})

@@ -57,7 +57,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     gp(x, kernel = "exp_quad")
   )
   # every entry of the table has an example
-  expect_length(setdiff(names(foreign_terms()), vapply(on_right, any_head, "")), 0L)
+  expect_length(setdiff(names(foreign_terms), vapply(on_right, any_head, "")), 0L)
   for (term in on_right) {
     shown <- deparse1(term)
     formula <- stats::as.formula(call("~", quote(y), call("+", quote(z), term)), env)
@@ -114,7 +114,7 @@ test_that("arguments of other packages are shown as they are written here, and r
     prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
     cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
   )
-  drops <- setdiff(names(foreign_arguments()), names(given))
+  drops <- setdiff(names(foreign_arguments), names(given))
   given <- c(given, stats::setNames(rep(list(TRUE), length(drops)), drops))
   families <- list(
     ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()),
@@ -143,7 +143,7 @@ test_that("arguments of other packages are shown as they are written here, and r
 
 test_that("words of other packages for `method` and `weights` are explained", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
-  for (method in names(foreign_methods())) {
+  for (method in names(foreign_methods)) {
     said <- message_of_error(eval(bquote(galvi(y ~ s(x), d, method = .(method))), env))
     expect_match(said, method, fixed = TRUE)
     expect_runs(advised_call(said), env, said)

@@ -56,7 +56,7 @@ test_that("a term with a `by` of its own is told what goes with the types of bot
 })
 
 test_that("families that a refused one is told to use exist", {
-  names <- gsub("[\\^$]", "", unlist(strsplit(names(refused_families()), "|", fixed = TRUE)))
+  names <- gsub("[\\^$]", "", unlist(strsplit(names(refused_families), "|", fixed = TRUE)))
   # mgcv's Tweedie is refused, ours is not
   for (name in setdiff(gsub(".", "_", names, fixed = TRUE), names(family_types))) {
     said <- message_of_error(as_galvi_family(name))
