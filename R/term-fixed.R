@@ -46,10 +46,10 @@ design_fixed <- function(terms, frame, context) {
   if (!intercept) built <- without_intercept(built)
   W <- built$W
   check_finite_columns(W)
-  spec <- new_spec(fixed_label, list(
-    label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts, columns = colnames(W),
-    intercept = intercept, parameter = context$parameter
-  ))
+  spec <- structure(list(
+    type = fixed_label, label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts,
+    columns = colnames(W), intercept = intercept, parameter = context$parameter
+  ), class = c("fixed_term", "term"))
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
   priors <- typed_priors(spec, context)

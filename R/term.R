@@ -23,18 +23,18 @@ term_types <- list(
   rw1 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
   rw2 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
   ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = "steps"),
-  spde = list(class = c("spde_term", "field_term"), can = "places"),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
-  fixed = list(class = "fixed_term")
+  spde = list(class = c("spde_term", "field_term"), can = "places")
 )
 
 # Terms that are written as function calls.
-term_words <- setdiff(names(term_types), c("|", fixed_label))
+term_words <- setdiff(names(term_types), "|")
 
-# type: a name in the table; fields: of the spec.
-new_spec <- function(type, fields = list()) {
-  structure(c(list(type = type, can = term_types[[type]]$can), fields), class = c(term_types[[type]]$class, "term"))
+# An empty spec; type: a name in the table.
+new_spec <- function(type) {
+  entry <- term_types[[type]]
+  structure(list(type = type, can = entry$can), class = c(entry$class, "term"))
 }
 
 # The spec with these fields too.
