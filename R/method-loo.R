@@ -121,8 +121,8 @@ loo_target <- function(fit) {
   kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
   cavity[c("leverage", "improper")] <- NULL
   target$marginals <- marginal_rows(cavity, kept)
-  own <- c("y", "size", "names", "censoring", "counts")
-  target[own] <- lapply(target[own], take_rows_of, kept)
+  target <- take_row_numbers(target, kept)
+  target$names <- target$names[kept]
   # Marginals are known: nobody asks for the rows or the offset.
   target[c("rows", "offset")] <- NULL
   target$n <- length(kept)

@@ -102,14 +102,22 @@ change_terms <- function(model, change) {
   model
 }
 
-# The elements of the model list with an entry for each row, apart from the designs.
+# The elements of the model list and of a target with an entry for each row, apart from the designs: those of Data
+# (src/likelihood/likelihood.h) and the offset.
 row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts", "part")
+
+#' These elements for some rows
+#' @noRd
+take_row_numbers <- function(x, at) {
+  own <- intersect(row_numbers, names(x))
+  x[own] <- lapply(x[own], take_rows_of, at)
+  x
+}
 
 #' The model of some of its rows
 #' @noRd
 model_of_rows <- function(model, at) {
-  own <- intersect(row_numbers, names(model))
-  model[own] <- lapply(model[own], take_rows_of, at)
+  model <- take_row_numbers(model, at)
   model$designs <- lapply(model$designs, subset_rows, at)
   model
 }

@@ -79,8 +79,8 @@ replicates <- function(fit, target, row, ndraws) {
 #' Rows of a target that draws are made at
 #' @noRd
 target_rows <- function(target, at) {
-  own <- c("y", "size", "weights", "names", "censoring", "counts", "offset")
-  target[own] <- lapply(target[own], take_rows_of, at)
+  target <- take_row_numbers(target, at)
+  target$names <- target$names[at]
   target$rows <- lapply(target$rows, subset_rows, at)
   target$n <- length(at)
   target

@@ -90,8 +90,8 @@ parts_of <- function(fit, target) {
 #' Some rows of a target whose marginals are known
 #' @noRd
 target_at <- function(target, at) {
-  own <- c("y", "size", "weights", "names", "censoring", "counts")
-  target[own] <- lapply(target[own], take_rows_of, at)
+  target <- take_row_numbers(target, at)
+  target$names <- target$names[at]
   between <- function(part) {
     if (!is.null(part$between)) part$between <- part$between[at, , , drop = FALSE]
     part

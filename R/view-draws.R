@@ -156,8 +156,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
 #' @noRd
 repeat_rows <- function(target, times) {
   again <- rep(seq_len(target$n), times)
-  own <- c("y", "size", "weights", "censoring", "counts", "part")
-  target[own] <- lapply(target[own], take_rows_of, again)
+  target <- take_row_numbers(target, again)
   target$n <- length(again)
   target
 }

@@ -7,11 +7,10 @@
 training_target <- function(fit) {
   check_has_rows(fit)
   model <- fit$model
-  list(
-    rows = model$designs, offset = model$offset, y = model$y, size = model$size, weights = model$weights,
-    censoring = model$censoring, counts = model$counts, part = model[["part"]], n = fit$nobs, names = row.names(fit$data), omitted = NULL,
+  c(model[intersect(row_numbers, names(model))], list(
+    rows = model$designs, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fitted_marginals(fit)
-  )
+  ))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
@@ -22,12 +21,11 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   names <- row.names(newdata)
   if (is.null(names)) names <- as.character(seq_len(new$n))
   n <- nrow(new$offset)
-  list(
-    rows = new$rows, offset = new$offset, y = new$y, size = if (is.null(new$size)) rep(1, n) else new$size,
-    weights = new$weights, censoring = new$censoring, counts = new$counts, part = part_of_rows(fit, new$frame), n = n,
-    names = names,
-    omitted = if (length(omitted)) omitted, marginals = NULL
-  )
+  new$part <- part_of_rows(fit, new$frame)
+  if (is.null(new$size)) new$size <- rep(1, n)
+  c(new[intersect(row_numbers, names(new))], list(
+    rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
+  ))
 }
 
 #' Which part of a family with several each row has: that of its column; NULL for one family

@@ -154,9 +154,7 @@ by_target_part <- function(fit, target, eta, f) {
   out <- NULL
   for (i in unique(target$part)) {
     at <- which(target$part == i)
-    some <- target
-    own <- c("y", "size", "weights", "censoring", "counts", "part")
-    some[own] <- lapply(target[own], take_rows_of, at)
+    some <- take_row_numbers(target, at)
     some$n <- length(at)
     value <- as.matrix(f(part_view(fit, i), some, eta[at, , drop = FALSE]))
     if (is.null(out)) out <- matrix(NA_real_, target$n, ncol(value))

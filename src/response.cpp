@@ -101,7 +101,7 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
       v[k] = at(variance, n + k * N);
     }
     Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
-    if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), 0.0, range(n, 1), range(n, 2)};
+    if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), range(n, 1), range(n, 2)};
     if (trials.cols() > 0) row.datum.counts = trials.col(n).data();
     const bool missing = (row.datum.counts && !trials.col(n).allFinite()) || !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
                          std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||

@@ -6,8 +6,8 @@
 #include "border/list_access.h"
 #include "border/r_functions.h"
 #include "border/r_sources.h"
-#include "expectation/averaged.h"
 #include "global/contribution.h"
+#include "likelihood/averaged.h"
 #include "likelihood/mixed.h"
 #include "numeric/dense.h"
 
@@ -94,6 +94,17 @@ FactorsSpec factor_from_list(const Rcpp::List& list, int units) {
   return spec;
 }
 
+// A field of the rows.
+void read_rows(const Rcpp::List& model, const char* name, Vector& out) { out = get_vector(model, name); }
+template <int Order>
+void read_rows(const Rcpp::List& model, const char* name, Eigen::Matrix<double, -1, -1, Order>& out) {
+  out = get_matrix(model, name);
+}
+void read_rows(const Rcpp::List& model, const char* name, Eigen::VectorXi& out) {
+  const std::vector<Index> places = positions(model[name]);
+  out = Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(places.data(), places.size()).cast<int>();
+}
+
 }  // namespace
 
 KernelSpec kernel_from_list(const Rcpp::List& list) {
@@ -121,25 +132,16 @@ FieldSpec field_from_list(const Rcpp::List& list) {
 }
 
 Data data_from_list(const Rcpp::List& model) {
-  Data data{get_vector(model, "y"), get_vector(model, "size"), get_vector(model, "weights"), {}, {}, {}, {}, {}};
-  if (has(model, "counts")) {
-    data.counts = get_matrix(model, "counts");
-    if (data.counts.rows() != data.y.size()) throw std::invalid_argument("counts must have N rows");
+  Data data;
+  Data::for_fields([&](const std::string& name, auto& field) {
+    if (!has(model, name.c_str())) return;
+    read_rows(model, name.c_str(), field);
+    if (field.rows() != data.y.size()) throw std::invalid_argument(name + " must have N rows");
+  }, data);
+  if (data.censoring.size() > 0) {
+    if (data.censoring.cols() != 3) throw std::invalid_argument("censoring must be N x 3");
+    data.y = data.censoring.col(0);
   }
-  if (has(model, "part")) {
-    const std::vector<Index> part = positions(model["part"]);
-    if (static_cast<Index>(part.size()) != data.y.size())
-      throw std::invalid_argument("part must have an entry for each row");
-    data.part.resize(data.y.size());
-    for (std::size_t n = 0; n < part.size(); ++n) data.part[n] = static_cast<int>(part[n]);
-  }
-  if (!has(model, "censoring")) return data;
-  const Matrix censoring = get_matrix(model, "censoring");
-  if (censoring.cols() != 3 || censoring.rows() != data.y.size())
-    throw std::invalid_argument("censoring must be N x 3");
-  data.y = censoring.col(0);
-  data.upper = censoring.col(1);
-  data.entry = censoring.col(2);
   return data;
 }
 
@@ -383,15 +385,17 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
   check_responses(rows.data, *likelihood, has(model, "shares") && get<bool>(model, "shares"));
   auto expectation = expectation_from_list(model, *likelihood, automatic);
-  const bool averaged = has(model, "averaged") && get<bool>(model, "averaged");
-  if (averaged) likelihood = std::make_unique<Averaged>(std::move(likelihood));
+  if (has(model, "averaged") && get<bool>(model, "averaged")) {
+    likelihood = std::make_unique<Averaged>(std::move(likelihood));
+    rows.data.part = Eigen::VectorXi::LinSpaced(rows.size(), 0, static_cast<int>(rows.size()) - 1);
+  }
   std::vector<Predictor> predictors(rows.offset.cols());
   for (const PredictorSpec& spec : predictors_from_list(context, model))
     for (const Index k : spec.latents)
       predictors.at(k) = {spec.prior, make_solver(spec.solver, context, spec.prior, rows.designs.at(spec.design)),
                           spec.design};
   LatentGaussianModel out(context, std::move(rows), std::move(likelihood), std::move(expectation),
-                          std::move(predictors), averaged);
+                          std::move(predictors));
   if (const auto source = source_from_list(model)) {
     out.set_source(source);
     out.set_observations(source->rows());

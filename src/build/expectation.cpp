@@ -1,5 +1,4 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
-#include "expectation/averaged.cpp"
 #include "expectation/batched_quadrature.cpp"
 #include "expectation/bouchard.cpp"
 #include "expectation/by_row.cpp"

@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
+#include "likelihood/averaged.cpp"
 #include "likelihood/compound_poisson.cpp"
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"

@@ -65,8 +65,7 @@ State state_of(LatentGaussianModel& model, const Posterior& q, bool keep_factor)
     out.states.push_back(model.solver(k).state(q.site_mean(k), keep_factor));
   out.coupling = couple(model, q, out.states);
   out.coefficients = coefficients_of(model, out.coupling ? out.coupling->states : out.states);
-  out.variance = q.variance;
-  if (model.data().spread.size() > 0) out.variance.col(0) += model.data().spread;
+  out.variance = model.whole_variance(q);
   out.extra = extra_variances(model);
   return out;
 }

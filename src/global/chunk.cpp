@@ -1,24 +1,12 @@
 #include "global/chunk.h"
 
-#include <numeric>
-
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 
 namespace galvi {
 
-namespace {
-
-Data slice(const Data& data, Index begin, Index count) {
-  std::vector<Index> places(count);
-  std::iota(places.begin(), places.end(), begin);
-  return data.at(places);  // which knows all fields of a row
-}
-
-}  // namespace
-
 Chunk::Chunk(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count)
-    : begin(begin), count(count), data(slice(rows.data, begin, count)),
+    : begin(begin), count(count), data(rows.data.slice(begin, count)),
       offset(rows.offset.middleRows(begin, count)) {
   std::vector<Vector> means;
   for (const auto& part : model.priors()) {

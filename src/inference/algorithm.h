@@ -77,7 +77,7 @@ class HyperMover {
 enum class Evidence { bound, exact, approximation };
 
 /// Who averages a row's likelihood over the variance that inducing points leave (generalised FITC): nobody,
-/// the algorithm itself, or the likelihood (expectation/averaged.h).
+/// the algorithm itself, or the likelihood (likelihood/averaged.h).
 enum class Averaging { none, itself, likelihood };
 
 /// What R asks of an algorithm, instead of its name.

@@ -21,11 +21,10 @@ namespace galvi {
 struct Datum {
   double y;
   double size;
-  double spread = 0;  // variance of eta that a likelihood averages over (expectation/averaged.h)
   double upper = y;
   double entry = -infinity;
   const double* counts = nullptr;  // trials of each class, `size` in all; null if the response is one class
-  Index part = 0;  // index of its likelihood, if there are several (likelihood/mixed.h)
+  Index part = 0;  // which of the parts that a likelihood consists of is its own (likelihood/mixed.h, averaged.h)
   bool censored() const { return upper > y; }
 };
 
@@ -34,20 +33,32 @@ struct Data {
   Vector y;
   Vector size;
   Vector weight;
-  Vector spread;        // empty for zero
-  Vector upper, entry;  // empty where no response is censored or truncated
+  Matrix censoring = {};  // y, upper and entry, N x 3; empty where no response is censored or truncated
   /// N x classes; empty unless responses are counts of classes.
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts;
-  Eigen::VectorXi part = {};  // empty for one likelihood
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts = {};
+  Eigen::VectorXi part = {};  // empty for a likelihood of one part
+
+  /// Calls f(name, field, ..) for every field of these data. Only here the fields are listed, by their names in R.
+  template <class F, class... Rows>
+  static void for_fields(const F& f, Rows&... data) {
+    f("y", data.y...);
+    f("size", data.size...);
+    f("weights", data.weight...);
+    f("censoring", data.censoring...);
+    f("counts", data.counts...);
+    f("part", data.part...);
+  }
   Datum operator[](Index n) const {
-    const double s = spread.size() > 0 ? spread[n] : 0.0;
-    Datum out = upper.size() > 0 ? Datum{y[n], size[n], s, upper[n], entry[n]} : Datum{y[n], size[n], s};
+    Datum out{y[n], size[n]};
+    if (censoring.rows() > 0) out = {censoring(n, 0), size[n], censoring(n, 1), censoring(n, 2)};
     if (counts.rows() > 0) out.counts = counts.data() + n * counts.cols();
     if (part.size() > 0) out.part = part[n];
     return out;
   }
   /// Some of the rows, given by their positions.
   Data at(const std::vector<Index>& places) const;
+  /// Rows begin, begin + 1, .., begin + count - 1.
+  Data slice(Index begin, Index count) const;
 };
 
 class DensityFunctions;
@@ -108,6 +119,7 @@ struct PointConjugate {
   double value, slope, curvature;
 };
 
+class Averaged;
 class Custom;
 class Distributional;
 class Mixed;
@@ -247,6 +259,8 @@ class Likelihood {
   virtual const Distributional* distributional() const { return nullptr; }
   /// The density is a function that takes many rows at once (likelihood/custom.h); else null.
   virtual const Custom* custom() const { return nullptr; }
+  /// Another likelihood, averaged over a part of eta's variance (likelihood/averaged.h); null elsewhere.
+  virtual Averaged* averaged() { return nullptr; }
   /// Rows have likelihoods of their own (likelihood/mixed.h); null where they share one.
   virtual const Mixed* mixed() const { return nullptr; }
   /// Number of classes where the response is one of several, 0 where it is a number.

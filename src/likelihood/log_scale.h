@@ -75,8 +75,8 @@ class LogScale : public Base {
     if (datum.upper == infinity) return 2.0 * datum.y;
     return datum.y > 0.0 ? std::sqrt(datum.y) * std::sqrt(datum.upper) : 0.5 * datum.upper;
   }
-  static Datum at_most(const Datum& datum) { return {0.0, datum.size, 0.0, datum.y}; }
-  static Datum above(const Datum& datum) { return {datum.y, datum.size, 0.0, infinity}; }
+  static Datum at_most(const Datum& datum) { return {0.0, datum.size, datum.y}; }
+  static Datum above(const Datum& datum) { return {datum.y, datum.size, infinity}; }
   // exp(2 at) Var T = exp(2 at) [E T^2 - (E T)^2]
   double scaled_variance(double at) const {
     const double second = log_moment(2);

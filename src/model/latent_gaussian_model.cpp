@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "likelihood/averaged.h"
 #include "numeric/parallel.h"
 #include "solver/global_form.h"
 
@@ -19,14 +20,14 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 LatentGaussianModel::LatentGaussianModel(Context& context, RowBlock rows,
                                          std::unique_ptr<Likelihood> likelihood,
                                          std::unique_ptr<Expectation> expectation,
-                                         std::vector<Predictor> predictors, bool averaged)
+                                         std::vector<Predictor> predictors)
     : context_(context),
       rows_(std::move(rows)),
       observations_(rows_.size()),
       likelihood_(std::move(likelihood)),
       expectation_(std::move(expectation)),
       predictors_(std::move(predictors)),
-      averaged_(averaged) {
+      averaged_(likelihood_->averaged()) {
   const Index N = rows_.size();
   if (data().y.size() != N || data().size.size() != N || data().weight.size() != N)
     throw std::invalid_argument("y, size, weights and offset differ in length");
@@ -59,7 +60,7 @@ void LatentGaussianModel::update(const ConstVectorRef& hyper) {
     solver(k).refresh();
     prior_mean_.col(k) += solver(k).prior_mean();
   }
-  if (averaged_) rows_.data.spread = solver(0).extra_variances();
+  if (averaged_) averaged_->set_spread(solver(0).extra_variances());
   factorised_.resize(0, 0);
 }
 
@@ -67,7 +68,7 @@ const Matrix& LatentGaussianModel::prior_variances() const {
   if (prior_variances_.size() == 0) {
     prior_variances_.resize(rows(), latents());
     for (Index k = 0; k < latents(); ++k) prior_variances_.col(k) = solver(k).prior_variances();
-    if (data().spread.size() > 0) prior_variances_.col(0) -= data().spread;
+    if (averaged_) prior_variances_.col(0) -= averaged_->spread();
   }
   return prior_variances_;
 }
@@ -121,7 +122,13 @@ bool LatentGaussianModel::factorise(const Matrix& lambda, const Matrix* b) {
 
 Vector LatentGaussianModel::marginal_variances(Index k) const {
   Vector out = solver(k).marginal_variances();
-  if (data().spread.size() > 0) out = (out - data().spread).cwiseMax(0.0);
+  if (averaged_) out = (out - averaged_->spread()).cwiseMax(0.0);
+  return out;
+}
+
+Matrix LatentGaussianModel::whole_variance(const Posterior& posterior) const {
+  Matrix out = posterior.variance;
+  if (averaged_) out.col(0) += averaged_->spread();
   return out;
 }
 
@@ -297,21 +304,16 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
   return out;
 }
 
-// Averaging over N(0, c) is a diffusion: with l the averaged log density, dl/dc = (l'' + l'^2) / 2, and
-// likewise for its derivatives. The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
+// The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
 Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Vector& slope) const {
   constexpr Index block_rows = 64;
   constexpr double row_work = 1e4;  // flops, roughly
   const Vector along = solver(0).apply_covariance(slope);
   Vector out(rows());
   parallel_for(context_, (rows() + block_rows - 1) / block_rows, row_work * rows(), [&](Index block) {
-    for (Index n = block * block_rows; n < std::min(rows(), (block + 1) * block_rows); ++n) {
-      double l[5];
-      likelihood_->derivatives(data()[n], posterior.mean(n), l);
-      const double value = 0.5 * (l[2] + l[1] * l[1]), first = 0.5 * (l[3] + 2 * l[1] * l[2]),
-                   second = 0.5 * (l[4] + 2 * l[2] * l[2] + 2 * l[1] * l[3]);
-      out[n] = data().weight[n] * (value + 0.5 * posterior.variance(n) * second + along[n] * first);
-    }
+    for (Index n = block * block_rows; n < std::min(rows(), (block + 1) * block_rows); ++n)
+      out[n] = data().weight[n] *
+               averaged_->slope_in_spread(data()[n], posterior.mean(n), posterior.variance(n), along[n]);
   });
   return out;
 }

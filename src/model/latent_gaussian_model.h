@@ -33,11 +33,10 @@ struct Remembered;
 
 class LatentGaussianModel {
  public:
-  /// predictors: K. averaged: the likelihood is averaged over c (expectation/averaged.h), which is then not
-  /// part of the variances; K = 1. Throws std::invalid_argument if sizes disagree.
+  /// predictors: K. A likelihood that is averaged over c (likelihood/averaged.h) receives it, and posteriors' and prior
+  /// variances are without it. Throws std::invalid_argument if sizes disagree.
   LatentGaussianModel(Context& context, RowBlock rows, std::unique_ptr<Likelihood> likelihood,
-                      std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors,
-                      bool averaged = false);
+                      std::unique_ptr<Expectation> expectation, std::vector<Predictor> predictors);
 
   Context& context() const { return context_; }
   /// The rows in memory, and their number.
@@ -91,6 +90,9 @@ class LatentGaussianModel {
   const Matrix& prior_variances() const;                              // N x K
   /// The smallest lambda that solvers receive where it must be positive.   N x K
   Matrix lambda_floor() const;
+
+  /// Var eta, with what the likelihood is averaged over.   N x K
+  Matrix whole_variance(const Posterior& posterior) const;
 
   bool one_optimum() const { return expectation_->one_optimum(*likelihood_); }
   Index null_dimension() const;
@@ -146,7 +148,7 @@ class LatentGaussianModel {
   Vector hyper_;
   Matrix prior_mean_;
   mutable Matrix prior_variances_;  // computed when first asked for
-  bool averaged_;
+  Averaged* averaged_;  // the likelihood, if it is averaged over c; else null
   Matrix factorised_;  // lambda of the last factorisation
 };
 

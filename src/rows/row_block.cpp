@@ -16,8 +16,17 @@ T pick(const T& x, const std::vector<Index>& places) {
 }  // namespace
 
 Data Data::at(const std::vector<Index>& places) const {
-  return {pick(y, places),     pick(size, places),  pick(weight, places), pick(spread, places),
-          pick(upper, places), pick(entry, places), pick(counts, places), pick(part, places)};
+  Data out;
+  for_fields([&](const char*, const auto& all, auto& some) { some = pick(all, places); }, *this, out);
+  return out;
+}
+
+Data Data::slice(Index begin, Index count) const {
+  Data out;
+  for_fields([&](const char*, const auto& all, auto& some) {
+    if (all.rows() > 0) some = all.middleRows(begin, count);
+  }, *this, out);
+  return out;
 }
 
 RowBlock RowBlock::at(const std::vector<Index>& places) const {

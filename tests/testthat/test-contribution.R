@@ -22,6 +22,26 @@ sums_fits <- function() {
   )
 }
 
+test_that("parts of rows have all fields that rows have, in the core and in R", {
+  n <- 7L
+  set.seed(1)
+  model <- list(
+    y = rnorm(n), size = runif(n), weights = runif(n), censoring = matrix(rnorm(3L * n), n),
+    counts = matrix(rpois(4L * n, 3) + 0, n), part = sample(3L, n, TRUE)
+  )
+  expect_setequal(c(names(model), "offset"), row_numbers)
+  as_matrices <- function(rows) {
+    rows$y <- rows$censoring[, 1L]
+    rows$part <- rows$part - 1  # counted from 0 in the core
+    lapply(rows, function(x) if (is.matrix(x)) x else matrix(x))
+  }
+  for (at in list(c(6L, 2L, 2L), 3:5, n)) {
+    expect_identical(probe_data_fields(model, at)[names(model)], as_matrices(take_row_numbers(model, at)))
+  }
+  expect_identical(probe_data_fields(model, 3L, 4L)[names(model)], as_matrices(take_row_numbers(model, 3:6)))
+  expect_named(probe_data_fields(model, 1L), names(model), ignore.order = TRUE)
+})
+
 test_that("contributions of parts add up to that of all rows, and to the bound", {
   for (fit in sums_fits()) {
     q <- fit$posterior

@@ -27,7 +27,7 @@ galvi::Datum datum_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& s
                       const Rcpp::Nullable<Rcpp::NumericMatrix>& censoring, int n) {
   if (censoring.isNull()) return {y[n], size[n]};
   const Rcpp::NumericMatrix range(censoring.get());
-  return {range(n, 0), size[n], 0.0, range(n, 1), range(n, 2)};
+  return {range(n, 0), size[n], range(n, 1), range(n, 2)};
 }
 
 }  // namespace
@@ -109,12 +109,10 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
   const auto expected = galvi::make_expectation(expectation, *made, {pieces});
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("eigen"), monitor, threads};
-  galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight), {}, {}, {}};
+  galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight)};
   if (censoring.isNotNull()) {
-    const galvi::Matrix range = galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
-    data.y = range.col(0);
-    data.upper = range.col(1);
-    data.entry = range.col(2);
+    data.censoring = galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
+    data.y = data.censoring.col(0);
   }
   const galvi::Matrix m = rows_of(mean, y.size()), v = rows_of(variance, y.size());
   galvi::Expectations out;

@@ -81,3 +81,19 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
                             Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
                             Rcpp::_["gap"] = stationarity.certificate, Rcpp::_["norm"] = stationarity.norm);
 }
+
+// The fields of a model list's rows, by their names in R: of the rows at `places`, counted from 1, or of `count` rows
+// from the first of them on.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_data_fields(Rcpp::List model, Rcpp::IntegerVector places, int count = 0) {
+  using namespace galvi;
+  const Data all = data_from_list(model);
+  std::vector<Index> from;
+  for (const int place : places) from.push_back(place - 1);
+  const Data some = count > 0 ? all.slice(from.at(0), count) : all.at(from);
+  Rcpp::List out;
+  Data::for_fields([&](const std::string& name, const auto& field) {
+    out[name] = to_r(Matrix(field.template cast<double>()));
+  }, some);
+  return out;
+}

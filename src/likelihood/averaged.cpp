@@ -1,4 +1,4 @@
-#include "expectation/averaged.h"
+#include "likelihood/averaged.h"
 
 #include <array>
 
@@ -7,9 +7,10 @@
 namespace galvi {
 
 double Averaged::log_density(const Datum& datum, const double* f) const {
-  if (datum.spread == 0) return likelihood_->log_density(datum, f);
+  const double c = spread_of(datum);
+  if (c == 0) return likelihood_->log_density(datum, f);
   thread_local TiltedRule rule;
-  rule.place(*likelihood_, datum, 1.0, *f, datum.spread);
+  rule.place(*likelihood_, datum, 1.0, *f, c);
   return rule.log_mass();
 }
 
@@ -17,10 +18,11 @@ double Averaged::log_density(const Datum& datum, const double* f) const {
 // the mean of the derivative plus the covariance with a: <a>; <b> + var a; <c> + 3 cov(a, b) + k(a, a, a);
 // <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a), with k the joint cumulants.
 void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
-  if (datum.spread == 0) return likelihood_->derivatives(datum, f, out);
+  const double c = spread_of(datum);
+  if (c == 0) return likelihood_->derivatives(datum, f, out);
   thread_local TiltedRule rule;
   thread_local std::vector<std::array<double, 5>> l;
-  rule.place(*likelihood_, datum, 1.0, f, datum.spread);
+  rule.place(*likelihood_, datum, 1.0, f, c);
   const std::vector<double>&nodes = rule.nodes(), &weights = rule.weights();
   l.resize(nodes.size());
   double mean[5] = {};
@@ -47,11 +49,22 @@ void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
 }
 
 void Averaged::add_gradient(const Datum& datum, const double* f, double weight, VectorRef gradient) const {
-  if (datum.spread == 0) return likelihood_->add_gradient(datum, f, weight, gradient);
+  const double c = spread_of(datum);
+  if (c == 0) return likelihood_->add_gradient(datum, f, weight, gradient);
   thread_local TiltedRule rule;
-  rule.place(*likelihood_, datum, 1.0, *f, datum.spread);
+  rule.place(*likelihood_, datum, 1.0, *f, c);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j)
     likelihood_->add_gradient(datum, &rule.nodes()[j], weight * rule.weights()[j], gradient);
+}
+
+// Averaging over N(0, c) is a diffusion: with l the averaged log density, dl/dc = (l'' + l'^2) / 2, and
+// likewise for its derivatives.
+double Averaged::slope_in_spread(const Datum& datum, double f, double variance, double along) const {
+  double l[5];
+  derivatives(datum, f, l);
+  const double value = 0.5 * (l[2] + l[1] * l[1]), first = 0.5 * (l[3] + 2 * l[1] * l[2]),
+               second = 0.5 * (l[4] + 2 * l[2] * l[2] + 2 * l[1] * l[3]);
+  return value + 0.5 * variance * second + along * first;
 }
 
 }  // namespace galvi

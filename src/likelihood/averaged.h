@@ -5,11 +5,18 @@
 
 namespace galvi {
 
-/// log int p(y | eta) N(eta | f, spread) d eta as a function of f, with the datum's `spread`. For log-concave
-/// likelihoods with K = 1.
+/// log int p(y | eta) N(eta | f, c) d eta as a function of f. Every row is a part of its own (Datum::part), with its c.
+/// For log-concave likelihoods with K = 1.
 class Averaged final : public Likelihood {
  public:
   explicit Averaged(std::unique_ptr<Likelihood> likelihood) : likelihood_(std::move(likelihood)) {}
+
+  Averaged* averaged() override { return this; }
+  /// c of all rows; zero until they are known.
+  const Vector& spread() const { return spread_; }
+  void set_spread(Vector spread) { spread_ = std::move(spread); }
+  /// d/dc of l + variance l'' / 2 at f and, if f moves by `along` times the change of l', through f.
+  double slope_in_spread(const Datum& datum, double f, double variance, double along) const;
 
   void update(const ConstVectorRef& hyper) override { likelihood_->update(hyper); }
   double log_density(const Datum& datum, const double* f) const override;
@@ -35,7 +42,10 @@ class Averaged final : public Likelihood {
   Support support(double size) const override { return likelihood_->support(size); }
 
  private:
+  double spread_of(const Datum& datum) const { return spread_.size() > 0 ? spread_[datum.part] : 0.0; }
+
   std::unique_ptr<Likelihood> likelihood_;
+  Vector spread_;
 };
 
 }  // namespace galvi
