@@ -148,7 +148,7 @@ new_fit <- function(call, model, core, result) {
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()
   )
-  fit <- with_thresholds_at_zero(as_mixture(with_coupled_optimum(with_y(fit))))
+  fit <- with_thresholds_at_zero(as_mixture(with_y(fit)))
   validate_fit(fit)
   notes <- find_notes(fit)
   if (length(notes)) {

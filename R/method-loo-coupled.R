@@ -41,6 +41,15 @@ cross_curvature <- function(fit) {
   out
 }
 
+#' The model with the fit's hyperparameters and expectation
+#' @noRd
+fitted_model <- function(fit) {
+  model <- fit$model
+  model$hyper$value <- fit$posterior$hyper
+  model$expectation <- fit$expectation
+  model
+}
+
 #' The blocks F_n: N x K x K
 #'
 #' With eta_k = W z_k and S the covariance of all z (block diagonal), F = W (I + S M)^-1 S W', M_jk = W'

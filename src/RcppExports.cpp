@@ -11,48 +11,6 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
-// bound_at_sites
-Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control);
-RcppExport SEXP _galvi_bound_at_sites(SEXP modelSEXP, SEXP sitesSEXP, SEXP controlSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type sites(sitesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
-    rcpp_result_gen = Rcpp::wrap(bound_at_sites(model, sites, control));
-    return rcpp_result_gen;
-END_RCPP
-}
-// mean_curvature
-Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, int threads);
-RcppExport SEXP _galvi_mean_curvature(SEXP modelSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(mean_curvature(model, mean, variance, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// coupled_response
-SEXP coupled_response(Rcpp::NumericMatrix W, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix between, Rcpp::NumericVector copies, bool reference, Rcpp::NumericMatrix points, Rcpp::NumericMatrix covariance, int threads);
-RcppExport SEXP _galvi_coupled_response(SEXP WSEXP, SEXP meanSEXP, SEXP betweenSEXP, SEXP copiesSEXP, SEXP referenceSEXP, SEXP pointsSEXP, SEXP covarianceSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type W(WSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type between(betweenSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< bool >::type reference(referenceSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type covariance(covarianceSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(coupled_response(W, mean, between, copies, reference, points, covariance, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 // moments_of_columns
 Rcpp::List moments_of_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector weights, int threads);
 RcppExport SEXP _galvi_moments_of_columns(SEXP XSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
@@ -76,6 +34,18 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type level(levelSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(coded_columns(X, centre, B, level, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bound_at_sites
+Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control);
+RcppExport SEXP _galvi_bound_at_sites(SEXP modelSEXP, SEXP sitesSEXP, SEXP controlSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sites(sitesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type control(controlSEXP);
+    rcpp_result_gen = Rcpp::wrap(bound_at_sites(model, sites, control));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -396,6 +366,30 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// mean_curvature
+Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, int threads);
+RcppExport SEXP _galvi_mean_curvature(SEXP modelSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(mean_curvature(model, mean, variance, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nodes_of_classes
+Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between);
+RcppExport SEXP _galvi_nodes_of_classes(SEXP meanSEXP, SEXP betweenSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type between(betweenSEXP);
+    rcpp_result_gen = Rcpp::wrap(nodes_of_classes(mean, between));
+    return rcpp_result_gen;
+END_RCPP
+}
 // prior_variances
 Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads);
 RcppExport SEXP _galvi_prior_variances(SEXP modelSEXP, SEXP threadsSEXP) {
@@ -468,11 +462,9 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
-    {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
-    {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
-    {"_galvi_coupled_response", (DL_FUNC) &_galvi_coupled_response, 8},
     {"_galvi_moments_of_columns", (DL_FUNC) &_galvi_moments_of_columns, 3},
     {"_galvi_coded_columns", (DL_FUNC) &_galvi_coded_columns, 5},
+    {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
     {"_galvi_start_factors", (DL_FUNC) &_galvi_start_factors, 2},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
@@ -502,6 +494,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 10},
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
+    {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 2},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_kernel_variances", (DL_FUNC) &_galvi_kernel_variances, 3},

@@ -1,4 +1,4 @@
-// The border: what rows give to the bound and its derivatives, on plain values.
+// The border: the bound at a given posterior, and what rows give to it and its derivatives, on plain values.
 #include <Rcpp/Lightest>
 
 #include "border/list_access.h"
@@ -9,6 +9,19 @@
 #include "numeric/dense.h"
 
 using namespace galvi;
+
+//' The bound of the posterior at `sites`, a list(lambda, b), N x K each, and its divergence from the prior
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  LatentGaussianModel core = model_from_list(context, model);
+  core.update(hyper_from_list(model).values());
+  const auto q = core.at_sites({get_matrix(sites, "lambda"), get_matrix(sites, "b")}, 1);
+  if (!q) throw std::domain_error("the sites `lambda` and `b` give no posterior: its precision is not positive definite");
+  return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["kl"] = q->kl);
+}
 
 //' The contribution of all rows of a model list (internal; see contribution())
 //' @noRd

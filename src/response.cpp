@@ -1,4 +1,4 @@
-// The border: predictions of responses and of classes, row by row, from the marginal moments of eta.
+// The border: predictions of responses and of classes, and curvatures, row by row, from moments of eta.
 #include <Rcpp/Lightest>
 
 #include <functional>
@@ -8,7 +8,9 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "likelihood/custom.h"
+#include "numeric/backend.h"
 #include "predictive/predictive.h"
+#include "quadrature/class_nodes.h"
 
 namespace {
 
@@ -155,4 +157,55 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
   }
   if (!second) return probability;
   return Rcpp::List::create(Rcpp::_["probability"] = probability, Rcpp::_["second"] = moment);
+}
+
+//' d^2 E log p(y_n | eta_n) / dm_j dm_k by the model's expectation, times the row's weight
+//' @param mean,variance Marginal moments of eta.   N x K
+//' @return N x K^2, entry (j, k) of row n in column j + K (k - 1).
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance,
+                                   int threads) {
+  galvi::RMonitor monitor(R_NilValue);
+  galvi::Context context{galvi::backend("auto"), monitor, threads};
+  const auto likelihood =
+      galvi::likelihood_at(galvi::get<Rcpp::List>(model, "likelihood"), galvi::hyper_from_list(model).values());
+  const auto expectation = galvi::expectation_from_list(model, *likelihood);
+  galvi::Expectations out;
+  expectation->evaluate(context, *likelihood, galvi::data_from_list(model), galvi::from_r(mean),
+                        galvi::from_r(variance), 2, out);
+  return galvi::to_r(out.d_mm);
+}
+
+//' Nodes at which the latent values of a row's classes are independent (src/quadrature/class_nodes.h)
+//' @param mean N x C. between: covariances of each row's latent values, N x C^2.
+//' @return list(mean, variance: nodes x C; weight; row), one row's nodes after the other's.
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between) {
+  const galvi::Matrix means = galvi::from_r(mean);
+  const galvi::Index N = means.rows(), C = means.cols();
+  if (between.size() != N * C * C) throw std::invalid_argument("between must be N x C^2");
+  const Eigen::Map<const galvi::Matrix> covariances(between.begin(), N, C * C);
+  std::vector<galvi::ClassNodes> of_rows;
+  galvi::Index size = 0;
+  for (galvi::Index n = 0; n < N; ++n) {
+    const galvi::Vector V = covariances.row(n);
+    of_rows.push_back(galvi::class_nodes(means.row(n), Eigen::Map<const galvi::Matrix>(V.data(), C, C)));
+    size += of_rows.back().weight.size();
+  }
+  galvi::Matrix node(size, C), variance(size, C);
+  galvi::Vector weight(size);
+  Rcpp::IntegerVector row(size);
+  galvi::Index at = 0;
+  for (galvi::Index n = 0; n < N; ++n) {
+    const galvi::Index m = of_rows[n].weight.size();
+    node.middleRows(at, m) = of_rows[n].mean;
+    variance.middleRows(at, m) = of_rows[n].variance;
+    weight.segment(at, m) = of_rows[n].weight;
+    std::fill_n(row.begin() + at, m, static_cast<int>(n) + 1);
+    at += m;
+  }
+  return Rcpp::List::create(Rcpp::_["mean"] = galvi::to_r(node), Rcpp::_["variance"] = galvi::to_r(variance),
+                            Rcpp::_["weight"] = galvi::to_r(weight), Rcpp::_["row"] = row);
 }

@@ -4,7 +4,6 @@
 #include "border/monitor.cpp"
 #include "border/r_functions.cpp"
 #include "border/r_sources.cpp"
-#include "bound.cpp"
 #include "coding.cpp"
 #include "contribution.cpp"
 #include "factors.cpp"

@@ -5,6 +5,7 @@
 #include "numeric/blas_threads.cpp"
 #include "numeric/correlations.cpp"
 #include "numeric/dense.cpp"
+#include "numeric/even_points.cpp"
 #include "numeric/krylov.cpp"
 #include "numeric/lbfgs.cpp"
 #include "numeric/parallel.cpp"

@@ -2,6 +2,14 @@
 
 coupled_fit <- function(...) galvi(..., verbose = FALSE)
 
+# Gauss-Hermite nodes and weights for a standard normal variable (Golub and Welsch 1969).
+hermite_rule <- function(n) {
+  J <- matrix(0, n, n)
+  J[cbind(seq_len(n - 1L), 2:n)] <- J[cbind(2:n, seq_len(n - 1L))] <- sqrt(seq_len(n - 1L))
+  e <- eigen(J, symmetric = TRUE)
+  list(node = e$values, weight = e$vectors[1L, ]^2)
+}
+
 # Tolerances of this file.
 mcmc_sd <- 0.03     # sds against long MCMC: the approximation's own error, and the chain's
 multinom_sd <- 0.03 # against maximum likelihood with 400 rows and a flat prior: the likelihood is not quite Gaussian
@@ -118,11 +126,29 @@ test_that("class probabilities are means over draws of the coupled posterior, wh
   }
 })
 
+test_that("nodes of classes have the covariance of contrasts, to the degree that their rule is exact", {
+  set.seed(2)
+  for (C in 2:7) {
+    V <- tcrossprod(matrix(rnorm(C * C), C))
+    mean <- rnorm(C)
+    nodes <- nodes_of_classes(t(mean), array(V, c(1, C, C)))
+    expect_close(sum(nodes$weight), 1)
+    expect_identical(nodes$row, rep(1L, length(nodes$weight)))
+    contrasts <- stats::contr.helmert(C)
+    centred <- nodes$mean - rep(mean, each = length(nodes$weight))
+    expect_close(colSums(nodes$weight * centred), numeric(C))
+    total <- crossprod(centred, nodes$weight * centred) + diag(nodes$variance[1, ])
+    expect_close(crossprod(contrasts, total %*% contrasts), crossprod(contrasts, V %*% contrasts))
+    expect_true(all(nodes$variance >= 0))
+  }
+})
+
 test_that("a row that tells nothing new has no remainder, and a reference class no variance of its own", {
+  nodes_at <- function(V) nodes_of_classes(t(c(0, 1, 2)), array(V, c(1, 3, 3)))
   V <- diag(c(1, 2, 0.5)) + 0.7  # independent values and a common one
-  expect_length(conditioned(c(0, 1, 2), V)$weight, 1L)
-  expect_close(sort(conditioned(c(0, 1, 2), V)$variance), c(0.5, 1, 2))
-  nothing <- conditioned(c(0, 1, 2), matrix(3, 3, 3))
+  expect_length(nodes_at(V)$weight, 1L)
+  expect_close(sort(nodes_at(V)$variance), c(0.5, 1, 2))
+  nothing <- nodes_at(matrix(3, 3, 3))
   expect_identical(drop(nothing$variance), numeric(3))
   expect_identical(nothing$weight, 1)
 })

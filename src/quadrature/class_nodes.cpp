@@ -1,0 +1,117 @@
+#include "quadrature/class_nodes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace galvi {
+
+namespace {
+
+constexpr Index hermite_nodes = 15;
+
+/// Nodes and weights for independent N(0, variances) variables: nodes x r.
+struct NormalRule {
+  Matrix nodes;
+  Vector weight;
+};
+
+/// Gauss-Hermite for a standard normal variable (Golub and Welsch 1969): eigenvalues of the Jacobi matrix, whose
+/// off-diagonals are sqrt(1), sqrt(2), ..
+const NormalRule& hermite() {
+  static const NormalRule rule = [] {
+    Matrix J = Matrix::Zero(hermite_nodes, hermite_nodes);
+    for (Index i = 1; i < hermite_nodes; ++i) J(i, i - 1) = J(i - 1, i) = std::sqrt(static_cast<double>(i));
+    const Eigen::SelfAdjointEigenSolver<Matrix> system(J);
+    return NormalRule{system.eigenvalues(), system.eigenvectors().row(0).cwiseAbs2().transpose()};
+  }();
+  return rule;
+}
+
+NormalRule product_rule(Index r) {
+  const NormalRule& one = hermite();
+  if (r == 1) return one;
+  const Index n = hermite_nodes;
+  NormalRule out{Matrix(n * n, 2), Vector(n * n)};
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      out.nodes.row(i + n * j) << one.nodes(i, 0), one.nodes(j, 0);
+      out.weight[i + n * j] = one.weight[i] * one.weight[j];
+    }
+  return out;
+}
+
+NormalRule fifth_degree_rule(Index r) {
+  const double d = static_cast<double>(r);
+  NormalRule out{Matrix::Zero(2 * r * r + 1, r), Vector::Constant(2 * r * r + 1, 1 / ((d + 2) * (d + 2)))};
+  out.weight[0] = 2 / (d + 2);
+  Index at = 1;
+  for (Index i = 0; i < r; ++i)
+    for (const double sign : {1.0, -1.0}) {
+      out.weight[at] = (4 - d) / (2 * (d + 2) * (d + 2));
+      out.nodes(at++, i) = sign * std::sqrt(d + 2);
+    }
+  for (Index i = 0; i < r; ++i)
+    for (Index j = 0; j < i; ++j)
+      for (const double first : {1.0, -1.0})
+        for (const double second : {1.0, -1.0}) {
+          out.nodes(at, i) = first * std::sqrt(0.5 * (d + 2));
+          out.nodes(at++, j) = second * std::sqrt(0.5 * (d + 2));
+        }
+  return out;
+}
+
+NormalRule normal_rule(const Vector& variances) {
+  const Index r = variances.size();
+  if (r == 0) return {Matrix(1, 0), Vector::Ones(1)};
+  NormalRule out = r <= 2 ? product_rule(r) : fifth_degree_rule(r);
+  out.nodes = out.nodes * variances.cwiseSqrt().asDiagonal();
+  return out;
+}
+
+/// C x (C - 1), orthonormal columns that add up to zero (Helmert's contrasts).
+Matrix contrasts(Index C) {
+  Matrix out = Matrix::Zero(C, C - 1);
+  for (Index j = 1; j < C; ++j) {
+    const double size = std::sqrt(static_cast<double>(j * (j + 1)));
+    out.col(j - 1).head(j).setConstant(1 / size);
+    out(j, j - 1) = -static_cast<double>(j) / size;
+  }
+  return out;
+}
+
+}  // namespace
+
+Index most_class_nodes(Index classes) {
+  const Index r = std::max<Index>(classes - 2, 0);
+  return r == 0 ? 1 : r == 1 ? hermite_nodes : r == 2 ? hermite_nodes * hermite_nodes : 2 * r * r + 1;
+}
+
+ClassNodes class_nodes(const Vector& mean, const Matrix& V) {
+  const Index C = mean.size();
+  const double c = static_cast<double>(C);
+  const Vector off = V.rowwise().sum() - V.diagonal();
+  // the off-diagonals of V + 1s' + s1' add up to zero in each row
+  const Vector s = C == 2 ? Vector(Vector::Constant(2, -0.5 * V(0, 1)))
+                          : Vector((off.sum() / (2 * (c - 1)) - off.array()) / (c - 2));
+  // what matters: the covariance of contrasts
+  const Matrix basis = contrasts(C);
+  const Matrix whole = basis.transpose() * V * basis;
+  const double scale = whole.diagonal().maxCoeff();
+  if (scale <= 1e-14 * V.cwiseAbs().maxCoeff())
+    return {mean.transpose(), Matrix::Zero(1, C), Vector::Ones(1)};
+  // Independent parts may not take more than there is: the largest t for which whole - t B'DB is a covariance is the
+  // smallest eigenvalue of whole x = t B'DB x.
+  Vector D = (V.diagonal() + 2 * s).cwiseMax(0.05 * scale);
+  const Matrix independent = basis.transpose() * D.asDiagonal() * basis;
+  const Eigen::GeneralizedSelfAdjointEigenSolver<Matrix> ratio(whole, independent, Eigen::EigenvaluesOnly);
+  D *= std::clamp(ratio.eigenvalues()[0], 0.0, 1.0);
+  const Eigen::SelfAdjointEigenSolver<Matrix> rest(whole - basis.transpose() * D.asDiagonal() * basis);
+  const Index kept = (rest.eigenvalues().array() > 1e-10 * scale).count();  // the last ones
+  const NormalRule rule = normal_rule(rest.eigenvalues().tail(kept));
+  const Matrix axes = basis * rest.eigenvectors().rightCols(kept);
+  return {(rule.nodes * axes.transpose()).rowwise() + mean.transpose(),
+          D.transpose().replicate(rule.weight.size(), 1), rule.weight};
+}
+
+}  // namespace galvi
