@@ -210,7 +210,10 @@ family_words <- c(
 # The entry of a family.
 family_type <- function(family) UseMethod("family_type")
 #' @export
-family_type.default <- function(family) family_types[[family$family]]
+family_type.default <- function(family) {
+  # the parameter of a second predictor has a family of its own, with no facts
+  if (is.null(family_types[[family$family]])) complete_family(list()) else family_types[[family$family]]
+}
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds? hazards: of a cumulative hazard?
