@@ -20,13 +20,18 @@
 #' | `cosine` | `variance * cos(2 pi (x - z) / period)`: a single harmonic of one input |
 #' | `linear` | `variance * sum_j x_j z_j`; with `ard = TRUE`, `sum_j variance_j x_j z_j` |
 #' | `polynomial` | `variance * (constant + sum_j x_j z_j)^degree` |
+#' | `arc_cosine` | `variance / pi * (pi - theta)` for `order = 0`, `variance / pi * (sin(theta) + (pi - theta) cos(theta)) * sqrt(q(x, x) q(z, z))` for `order = 1`, with `q(x, z) = constant + sum_j x_j z_j` and `cos(theta) = q(x, z) / sqrt(q(x, x) q(z, z))` |
 #' | `constant` | `variance` |
 #' | `white` | `variance` for identical rows, else 0 |
+#'
+#' `arc_cosine` is the limit of a neural network with one hidden layer of many units, steps (`order = 0`) or ramps (ReLU,
+#' `order = 1`): a function that is rough or bends near the origin and becomes straight lines far from it. Its bends lie
+#' within about `sqrt(constant)` of the origin, so centre and scale the inputs.
 #'
 #' @section Starting values, fixed values and priors:
 #' A number is a starting value, `fixed(2)` fixes the parameter, and a prior such as [log_normal()] makes the estimate a
 #' posterior mode, see [priors]. With `ard = TRUE` a vector gives one value per variable. A period is held as typed:
-#' `periodic(12)` has the period 12, `periodic(learn(12))` starts there and learns it. `degree` is always fixed.
+#' `periodic(12)` has the period 12, `periodic(learn(12))` starts there and learns it. `degree` and `order` are always fixed.
 #'
 #' The default NULL takes a starting value from the data:
 #' * `lengthscale`: the median of the positive distances between rows, in the columns of the kernel and per variable
@@ -36,8 +41,8 @@
 #'   search starts from the one with the highest bound. From a long lengthscale it may end at a local maximum, a smooth
 #'   function with much noise.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
-#'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear` and `polynomial` are scaled so that
-#'   their prior variance, averaged over the rows, has this value.
+#'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear`, `polynomial`
+#'   and `arc_cosine` are scaled so that their prior variance, averaged over the rows, has this value.
 #'
 #' A product of kernels has one overall variance. It belongs to the first factor with several variances (a sum, or
 #' `linear` with `ard = TRUE`), or else to the first factor. The variances of the other factors are fixed at 1 (on
@@ -64,7 +69,8 @@
 #'   makes it a posterior mode.
 #' @param alpha Shape of `rational_quadratic`, as `variance`. The kernel tends to `se` as `alpha` grows.
 #' @param degree Degree of the polynomial, a positive whole number.
-#' @param constant Constant in `polynomial`, as `variance`.
+#' @param constant Constant in `polynomial` and `arc_cosine`, as `variance`.
+#' @param order Order of `arc_cosine`, 0 or 1.
 #' @param columns Variables on which the kernel acts: names or positions among the inputs of the term. NULL for all.
 #' @param ard If TRUE, every variable has a lengthscale of its own (`linear`: a variance): automatic relevance
 #'   determination.
@@ -74,6 +80,9 @@
 #' @section Errors:
 #' `galvi_error_kernel` for invalid arguments and for operators other than `+` and `*`.
 #' @references
+#' Cho, Y. and Saul, L. K. (2009). Kernel methods for deep learning. *Advances in Neural Information Processing Systems*
+#' 22, 342-350.
+#'
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press. Chapter 4.
 #' @seealso [gp()], `vignette("kernels", package = "galvi")`.
 #' @family kernels and priors
@@ -171,6 +180,13 @@ linear <- function(variance = NULL, columns = NULL, ard = FALSE) kernel_from("li
 polynomial <- function(degree = 2, constant = 1, variance = NULL, columns = NULL) {
   degree <- check_whole(degree, "degree", what = "kernel")
   kernel_from("polynomial", environment())
+}
+
+#' @rdname kernels
+#' @export
+arc_cosine <- function(order = 1, constant = 1, variance = NULL, columns = NULL) {
+  order <- check_whole(order, "order", 0, 1, what = "kernel")
+  kernel_from("arc_cosine", environment())
 }
 
 #' @rdname kernels

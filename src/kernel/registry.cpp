@@ -1,3 +1,4 @@
+#include "kernel/arc_cosine.h"
 #include "kernel/compose.h"
 #include "kernel/constant.h"
 #include "kernel/cosine.h"
@@ -42,6 +43,7 @@ const Entry registry[] = {
     entry<Cosine>("cosine"),
     entry<Linear>("linear"),
     entry<Polynomial>("polynomial"),
+    entry<ArcCosine>("arc_cosine"),
     entry<Constant>("constant"),
     entry<White>("white"),
     entry<Sum>("sum"),

@@ -42,6 +42,9 @@ kernel_cases <- function() {
     polynomial = list(
       kernel_spec_of("polynomial", list(variance = 1L, constant = 2L), 1:2, list(degree = 2)), c(0.4, 1.2)
     ),
+    arc_cosine = list(
+      kernel_spec_of("arc_cosine", list(variance = 1L, constant = 2L), 1:2, list(order = 1)), c(0.4, 1.2)
+    ),
     constant = list(sum_of(one("matern52"), kernel_spec_of("constant", list(variance = 4L))), c(1, 1, 1, 3)),
     white = list(sum_of(one("se"), white), c(1, 1, 0.7, 0.2)),
     product = list(

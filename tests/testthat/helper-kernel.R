@@ -20,6 +20,13 @@ reference_kernel <- list(
   cosine = function(x, z, h) h$variance * cos(2 * pi * (x - z) / h$period),
   linear = function(x, z, h) sum(h$variance * x * z),
   polynomial = function(x, z, h) h$variance * (h$constant + sum(x * z))^h$degree,
+  arc_cosine = function(x, z, h) {
+    q <- function(x, z) h$constant + sum(x * z)
+    size <- sqrt(q(x, x) * q(z, z))
+    theta <- acos(min(1, q(x, z) / size))
+    if (all(x == z)) theta <- 0  # acos() near 1 has half of the digits
+    h$variance / pi * if (h$order == 0) pi - theta else size * (sin(theta) + (pi - theta) * cos(theta))
+  },
   constant = function(x, z, h) h$variance,
   white = function(x, z, h) if (all(x == z)) h$variance else 0
 )
