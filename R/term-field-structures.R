@@ -181,6 +181,33 @@ ar1_structure <- function(size, before = 0L, after = 0L) {
   )
 }
 
+#' Precision of z_t = a z_(t-1) + b z_(t-2) + noise over the variance of the noise, for three times or more:
+#'   diagonal: 1, at the second time from either end + a^2, further inside + a^2 + b^2;
+#'   neighbours: -a, and + a b unless one of them is at an end; next neighbours: -b
+#' (both ends take part in fewer equations; the Gohberg-Semencul formula)
+#' @noRd
+ar2_structure <- function(size, before = 0L, after = 0L) {
+  nodes <- walk_nodes(size, before, after)
+  n <- length(nodes)
+  lag <- function(k, at = seq_len(n - k)) {
+    list(i = pmax(nodes[at + k], nodes[at]), j = pmin(nodes[at + k], nodes[at]), x = rep(1, length(at)))
+  }
+  neighbours <- lag(1L)
+  inside <- lag(1L, seq_len(n - 3L) + 1L)
+  next_ones <- lag(2L)
+  twice <- numeric(n)
+  twice[nodes[3:n]] <- 1
+  twice[nodes[n - 1:0]] <- twice[nodes[n - 1:0]] - 1  # three times have none inside
+  list(
+    model = "ar2", size = size, more = before + after,
+    precision = list(
+      diagonal_triplets(rep(1, n)), diagonal_triplets(rep(1, n - 2L), nodes[2:(n - 1L)]), diagonal_triplets(twice),
+      triplets(neighbours$i, neighbours$j, -neighbours$x), triplets(inside$i, inside$j, inside$x),
+      triplets(next_ones$i, next_ones$j, -next_ones$x)
+    )
+  )
+}
+
 # ---- copies: one for each level of a factor `by` ----
 
 #' Where node k of a copy is: the `size` nodes of all copies come first, then the `more` of each

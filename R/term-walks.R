@@ -1,10 +1,11 @@
-# The terms rw1(), rw2() and ar1(): effects of times, alike among neighbouring times.
+# The terms rw1(), rw2(), ar1() and ar2(): effects of times, alike among neighbouring times.
 
 #' Random walks and autoregressive effects in time
 #'
-#' `rw1(t)`, `rw2(t)` and `ar1(t)` in a formula of [galvi()] add a random effect for each step of time: a random walk of
-#' first or second order, or a stationary autoregressive process of order one. Use them for trends, smoothing and
-#' forecasts.
+#' `rw1(t)`, `rw2(t)`, `ar1(t)` and `ar2(t)` in a formula of [galvi()] add a random effect for each step of time: a random
+#' walk or a stationary autoregressive process, each of first or second order. Use them for trends, smoothing and
+#' forecasts, and `ar2` for quasi-periodic series: with a negative `partial` it can swing around its mean in cycles whose
+#' phase drifts.
 #'
 #' @details
 #' | term | prior |
@@ -12,6 +13,7 @@
 #' | `rw1` | first differences z_(t+1) - z_t are independent N(0, variance) |
 #' | `rw2` | second differences z_(t+1) - 2 z_t + z_(t-1) are independent N(0, variance) |
 #' | `ar1` | z_(t+1) given z_t is N(correlation z_t, variance (1 - correlation^2)); marginally z_t ~ N(0, variance) |
+#' | `ar2` | z_(t+1) given the past is N(a z_t + b z_(t-1), ..); marginally z_t ~ N(0, variance), `correlation` is that of neighbouring steps, `partial` = b the partial autocorrelation of lag two, and a = correlation (1 - partial) |
 #'
 #' **Steps.** `t` contains whole numbers or dates, or is a factor whose levels are the steps in their order. Steps
 #' without observations between the first and the last are included, and a step can have several observations. Steps of
@@ -23,7 +25,7 @@
 #' trend has the prior of a fixed effect, which `prior = list("rw2(t).slope" = normal(0, 2))` in [galvi()] changes.
 #'
 #' **Forecasts.** `newdata` may contain times before the first and after the last observation: `rw1` continues the last
-#' value, `rw2` the last slope, and `ar1` returns to zero, with intervals that widen accordingly. A factor has no steps
+#' value, `rw2` the last slope, and `ar1` and `ar2` return to zero, with intervals that widen accordingly. A factor has no steps
 #' beyond its levels, and a cyclic walk none outside its cycle.
 #'
 #' @inheritParams iid
@@ -34,13 +36,15 @@
 #'   whatever the number of steps. FALSE by default.
 #' @param cyclic If TRUE, the last step is a neighbour of the first, as for months of the year. FALSE by default.
 #' @param unit For dates: `"day"` (the default), `"week"`, `"month"`, `"quarter"` or `"year"`.
-#' @param correlation For `ar1`: the correlation of neighbouring steps, between -1 and 1. A number is the starting value
-#'   (0.5 by default), [fixed()] fixes it.
+#' @param correlation For `ar1` and `ar2`: the correlation of neighbouring steps, between -1 and 1. A number is the
+#'   starting value (0.5 by default), [fixed()] fixes it.
+#' @param partial For `ar2`: the partial autocorrelation of lag two, between -1 and 1; 0 gives `ar1`. A number is the
+#'   starting value (0 by default), [fixed()] fixes it.
 #' @return No value. The terms are only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if a term is called outside a formula or without `t`; `galvi_error_argument` if an argument is
 #' not as described; `galvi_error_data` if `t` is neither whole numbers nor dates nor a factor, has too few steps (`rw1`
-#' needs 2, `rw2` and cyclic walks 3) or more than a million; `galvi_error_newdata` if `newdata` has a time that cannot
+#' needs 2, `rw2`, `ar2` and cyclic walks 3) or more than a million; `galvi_error_newdata` if `newdata` has a time that cannot
 #' be predicted.
 #'
 #' `galvi_message_steps` suggests a longer `unit` if fewer than half of the days have observations.
@@ -58,6 +62,10 @@
 #' # counts with autocorrelation
 #' counts <- data.frame(year = 1860:1959, n = as.numeric(discoveries))
 #' galvi(n ~ ar1(year), data = counts, family = poisson())
+#'
+#' # cycles without a fixed phase: the numbers of sunspots
+#' spots <- data.frame(year = 1749:1983, n = rowMeans(matrix(sunspots, ncol = 12, byrow = TRUE)))
+#' galvi(sqrt(n) ~ ar2(year), data = spots)
 #'
 #' # monthly steps of dates: a trend and a season
 #' months <- data.frame(
@@ -89,6 +97,13 @@ ar1 <- function(t, variance = 1, correlation = 0.5, by = NULL, unit = NULL, by_h
   stop_term("ar1", "y ~ ar1(t)")
 }
 
+#' @rdname walks
+#' @export
+ar2 <- function(t, variance = 1, correlation = 0.5, partial = 0, by = NULL, unit = NULL,
+                by_hyper = c("shared", "each")) {
+  stop_term("ar2", "y ~ ar2(t)")
+}
+
 # The order of the independent differences.
 walk_order <- function(spec) if (spec$type == "rw1") 1L else 2L
 
@@ -107,10 +122,15 @@ field_basis.walk_term <- function(spec) if (walk_order(spec) == 2L && !spec$cycl
 #' @export
 field_structure.ar1_term <- function(spec, more = c(0L, 0L)) ar1_structure(count_times(spec), more[1L], more[2L])
 
+#' @export
+field_structure.ar2_term <- function(spec, more = c(0L, 0L)) ar2_structure(count_times(spec), more[1L], more[2L])
+
 # The fewest steps.
 least_steps <- function(spec) UseMethod("least_steps")
 #' @export
 least_steps.time_term <- function(spec) 1L
+#' @export
+least_steps.ar2_term <- function(spec) 3L
 #' @export
 least_steps.walk_term <- function(spec) if (spec$cyclic) 3L else walk_order(spec) + 1L
 

@@ -23,6 +23,7 @@ term_types <- list(
   rw1 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
   rw2 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
   ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = "steps"),
+  ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = "steps"),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
   spde = list(class = c("spde_term", "field_term"), can = "places")

@@ -50,6 +50,23 @@ Mixture ar1(const Vector& h) {
   return out;
 }
 
+// z_t = a z_(t-1) + b z_(t-2) + noise by its lag-one correlation r and its partial autocorrelation q of lag two:
+//   b = q,  a = r (1 - q),  noise variance v (1 - r^2) (1 - q^2).
+// Q times the noise variance is sum of a^j b^k times a matrix of whole numbers. Parts: ones; a^2; b^2; a; a b; b.
+Mixture ar2(const Vector& h) {
+  const double v = h[0], r = h[1], b = h[2], a = r * (1 - b);
+  const double left_r = 1 - r * r, left_b = 1 - b * b, scale = 1 / (v * left_r * left_b);
+  Vector part(6), by_a(6), by_b(6);  // a^j b^k and its derivatives
+  part << 1, a * a, b * b, a, a * b, b;
+  by_a << 0, 2 * a, 0, 1, b, 0;
+  by_b << 0, 0, 2 * b, 0, a, 1;
+  Mixture out{scale * part, Matrix(6, 3)};
+  out.slope.col(0) = -1 / v * out.coefficient;
+  out.slope.col(1) = 2 * r / left_r * out.coefficient + scale * (1 - b) * by_a;  // da / dr = 1 - b
+  out.slope.col(2) = 2 * b / left_b * out.coefficient + scale * (by_b - r * by_a);  // da / db = -r
+  return out;
+}
+
 // A Matern field of smoothness 1 in the plane, by finite elements (Lindgren, Rue and Lindstrom 2011):
 // Q = tau^2 (kappa^4 C + 2 kappa^2 G + G C^-1 G), range = sqrt(8) / kappa, sd^2 = 1 / (4 pi kappa^2 tau^2).
 Mixture spde(const Vector& h) {
@@ -112,6 +129,7 @@ const std::vector<FieldModel>& field_models() {
       {"proper", {variance, {"dependence", "logit", 0.001, 0.999}}, 2, proper},
       {"bym2", {variance, {"mixing", "logit", 0.001, 0.999}}, 2, bym2},
       {"ar1", {variance, {"correlation", "atanh", -0.999, 0.999}}, 3, ar1},
+      {"ar2", {variance, {"correlation", "atanh", -0.999, 0.999}, {"partial", "atanh", -0.999, 0.999}}, 6, ar2},
       {"spde", {{"range", "log", 1e-3, 1e2, true}, sd}, 3, spde},
       {"diagonal", {sd}, 1, scaled_by_sd},
       {"unstructured", {sd, {"cor", "atanh", -0.99999, 0.99999, false, true}}, 0, unstructured},

@@ -75,6 +75,22 @@ field_twins <- list(
     },
     hyper = function() c(correlation = runif(1, 0.1, 0.9)),
     coefficients = function(h) c(1, h$correlation^2, h$correlation) / (h$variance * (1 - h$correlation^2))
+  ),
+  ar2 = field_twin(
+    function(graph, n, cyclic) {
+      apart <- function(k) 1 * (abs(row(diag(n)) - col(diag(n))) == k)
+      ends <- function(k) seq_len(n) <= k
+      pairs <- apart(1) * outer(!ends(1) & !rev(ends(1)), !ends(1) & !rev(ends(1)))
+      unconstrained(
+        diag(n), diag(1 - ends(1) - rev(ends(1)), n), diag(1 - ends(2) - rev(ends(2)), n), -apart(1), pairs, -apart(2)
+      )
+    },
+    hyper = function() c(correlation = runif(1, 0.1, 0.9), partial = runif(1, 0.1, 0.9)),
+    coefficients = function(h) {
+      a <- h$correlation * (1 - h$partial)
+      c(1, a^2, h$partial^2, a, a * h$partial, h$partial) /
+        (h$variance * (1 - h$correlation^2) * (1 - h$partial^2))
+    }
   )
 )
 field_models <- names(field_twins)

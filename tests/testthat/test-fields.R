@@ -99,6 +99,21 @@ test_that("ar1 is an exponential kernel on whole times", {
   expect_identical(found$transform[match("ar1(t).correlation", found$name)], "atanh")
 })
 
+test_that("ar2 has the autocorrelations of its equation, and is ar1 without the partial one", {
+  at <- c(3, 5, 5, 9)
+  for (last in c(5, 6, 9)) {
+    for (h in list(c(0.7, -0.6), c(-0.4, 0.5), c(0.9, 0.3))) {
+      d <- data.frame(y = 0, t = c(pmin(at, last), last))
+      prior <- prior_of(y ~ ar2(t, 2, h[1], h[2]), d)
+      rho <- stats::ARMAacf(c(h[1] * (1 - h[2]), h[2]), lag.max = 6)
+      expect_equal(prior, 2 * matrix(rho[abs(outer(d$t, d$t, "-")) + 1], 5), tolerance = 1e-10)
+    }
+  }
+  d <- data.frame(y = 0, t = at)
+  expect_equal(prior_of(y ~ ar2(t, 2, 0.6, 0), d), prior_of(y ~ ar1(t, 2, 0.6), d), tolerance = 1e-12)
+  expect_error(field_of(y ~ ar2(t), data.frame(y = 0, t = 1:2)), "at least 3 steps", class = "galvi_error_data")
+})
+
 test_that("proper and bym2 are what the help page says", {
   d <- data.frame(y = 0, g = 1:5)
   graph <- list(2L, c(1L, 3L), 2L, integer(), integer())

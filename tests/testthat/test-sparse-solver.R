@@ -33,8 +33,7 @@ test_that("every verb is the textbook's on 50 random graphs", {
 test_that("every registered model of a field has a twin, or tests of its own", {
   of_terms <- c(spde = "test-spde.R", diagonal = "test-slopes.R", unstructured = "test-slopes.R")
   expect_true(all(file.exists(test_path(of_terms))))
-  # standard: N(0, I)
-  expect_setequal(names(field_facts()), c(names(field_twins), "standard", names(of_terms)))
+  expect_setequal(names(field_facts()), c(names(field_twins), names(of_terms)))
 })
 
 test_that("each model of a field has the textbook's precision, constrained, scattered and copied", {
