@@ -134,7 +134,7 @@ test_that("every expectation runs with the families that its form is for, and wi
   sigmoids <- c("binomial", "cumulative", "loglogistic", "negbinomial", "stick_breaking")
   facts <- likelihood_facts()
   has_closed_form <- function(type) any(facts$closed_form[match(type$links, facts$type)])
-  closed <- names(Filter(has_closed_form, family_types()))
+  closed <- names(Filter(has_closed_form, family_types))
   expect_equal(runs("closed_form"), sort(closed))
   # a kink is not for nodes
   expect_equal(runs("quadrature"), sort(setdiff(names(family_types), c("asymmetric_laplace", "laplace"))))
