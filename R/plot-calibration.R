@@ -11,25 +11,16 @@ calibration_panels <- function(fit, settings) {
   plotted <- plotted_rows(fit, settings$newdata, "calibration")
   fit <- plotted$fit
   target <- plotted$target
-  panel <- calibration_heads(fit, settings$newdata, target$n)
-  panel$fit <- fit
-  if (has_two_classes(fit)) {
+  heads <- calibration_heads(fit, settings$newdata, target$n)
+  panel <- if (has_two_classes(fit)) {
     p <- response_moment(fit, latent_marginals(fit, target), "mean")
-    panel$data <- reliability_table(p, target$y, settings$bins)
+    reliability_panel(fit, reliability_table(p, target$y, settings$bins), heads)
   } else if (has_classes(fit) && !is_ordinal(fit)) {
-    panel$data <- class_reliability(fit, target, settings$bins)
+    reliability_panel(fit, class_reliability(fit, target, settings$bins), heads)
   } else {
-    panel$data <- pit_table(fit, target, settings$bins)
+    pit_panel(pit_table(fit, target, settings$bins), heads)
   }
-  pit <- !is.null(panel$data$share)
-  if (!pit) {
-    event <- if (is.null(panel$data$series)) response_levels(fit)[2L] else "the class"
-    panel$labels <- c(paste("predicted probability of", event), "observed frequency")
-  }
-  list(data = panel$data, panels = list(list(
-    name = panel$name, draw = function(look) (if (pit) draw_pit else draw_reliability)(panel, look),
-    gg = function() (if (pit) gg_pit else gg_reliability)(panel)
-  )))
+  list(data = panel$data, panels = list(panel))
 }
 
 #' Rows with their responses that predictions are compared with: new ones, or those of the fit
@@ -105,34 +96,19 @@ class_reliability <- function(fit, target, bins) {
   do.call(rbind, tables)
 }
 
-draw_reliability <- function(panel, look) {
-  data <- panel$data
-  classes <- if (!is.null(data$series)) response_levels(panel$fit)
-  open_panel(c(0, 1), c(0, 1), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
-    right = key_room(classes))
-  graphics::abline(0, 1, col = "grey50", lty = 2)
-  if (is.null(classes)) return(draw_bins(data, look_colours(look, plot_colours[1L]), 0.6))
-  colours <- class_colours(panel$fit, look)
-  strength <- min(0.5, 1.5 / length(colours))
-  for (k in seq_along(colours)) draw_bins(data[as.integer(data$series) == k, ], colours[k], strength)
-  class_key(panel$fit, look, lwd = 1, pch = 19)
-}
-
-gg_reliability <- function(panel) {
-  data <- panel$data
-  if (is.null(data$series)) data$series <- factor("")
-  gg(data, "predicted", "observed", colour = "series") +
-    ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey50") +
-    ggplot2::geom_pointrange(columns(ymin = "lower", ymax = "upper"), size = 0.3) + ggplot2::geom_line() +
-    gg_series(nlevels(data$series)) + ggplot2::coord_cartesian(xlim = 0:1, ylim = 0:1) +
-    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
-}
-
-draw_bins <- function(data, colour, strength) {
-  graphics::segments(data$predicted, data$lower, data$predicted, data$upper, col = fade(colour, strength),
-    lwd = 2)
-  graphics::lines(data$predicted, data$observed, col = colour)
-  graphics::points(data$predicted, data$observed, pch = 19, col = colour)
+reliability_panel <- function(fit, data, heads) {
+  classes <- !is.null(data$series)
+  event <- if (classes) "the class" else response_levels(fit)[2L]
+  series <- if (classes) class_series(fit) else series_of("")
+  of <- or_else(data$series, factor(rep("", nrow(data))))
+  at <- data.frame(x = data$predicted, y = data$observed, series = of)
+  new_panel(heads$name, data, list(
+    mark("rule", data.frame(slope = 1), "grey50", lty = 2),
+    mark("segments", data.frame(x = at$x, y = data$lower, xend = at$x, yend = data$upper, series = of),
+      alpha = if (classes) min(0.5, 1.5 / length(series$names)) else 0.6, lwd = 2),
+    mark("line", at), mark("points", at)
+  ), c(paste("predicted probability of", event), "observed frequency"), heads$note, c(0, 1), c(0, 1), series = series,
+    key = if (classes) class_key(fit, lwd = 1, pch = 19))
 }
 
 #' Share of the probability integral transform in equal bins, 1 / bins each if the model is right
@@ -155,23 +131,14 @@ pit_table <- function(fit, target, bins) {
   )
 }
 
-draw_pit <- function(panel, look) {
-  data <- panel$data
-  open_panel(c(0, 1), c(0, 1.1 * max(data$share, data$upper)), "probability integral transform",
-    "share of observations", panel$name, panel$note, look)
-  usr <- graphics::par("usr")
-  graphics::rect(usr[1L], data$lower[1L], usr[2L], data$upper[1L], col = fade("grey40", 0.2), border = NA)
-  colour <- look_colours(look, plot_colours[1L])
-  graphics::rect(data$from, 0, data$to, data$share, col = fade(colour, 0.5), border = "white")
-  graphics::abline(h = 1 / nrow(data), lty = 2, col = "grey40")
-}
-
-gg_pit <- function(panel) {
-  data <- panel$data
-  ggplot2::ggplot(data) +
-    ggplot2::annotate("rect", xmin = 0, xmax = 1, ymin = data$lower[1L], ymax = data$upper[1L], alpha = 0.2) +
-    ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "share"), ymin = 0, fill = plot_colours[1L],
-      alpha = 0.5, colour = "white") +
-    ggplot2::geom_hline(yintercept = 1 / nrow(data), linetype = 2, colour = "grey40") +
-    ggplot2::expand_limits(y = 0) + gg_labels(panel, x = "probability integral transform", y = "share of observations")
+pit_panel <- function(data, heads) {
+  # the band goes to the edges of the panel
+  ends <- window_of(0:1)
+  new_panel(heads$name, data, list(
+    mark("bars", data.frame(from = ends[1L], to = ends[2L], low = data$lower, high = data$upper)[1L, ], "grey40", 0.2),
+    mark("bars", data.frame(from = data$from, to = data$to, low = 0, high = data$share), own_colours(plot_colours[1L]),
+      0.5, border = "white"),
+    mark("rule", data.frame(horizontal = 1 / nrow(data)), "grey40", lty = 2)
+  ), c("probability integral transform", "share of observations"), heads$note, c(0, 1),
+    c(0, 1.1 * max(data$share, data$upper)))
 }

@@ -54,109 +54,79 @@ beta_quantile <- function(p, mean, precision) {
 
 #' Ordered classes from dark to light, others in colours that differ
 #' @noRd
-class_colours <- function(fit, look) {
+class_colours <- function(fit) {
   n <- length(response_levels(fit))
-  if (!is_ordinal(fit)) return(series_colours(n, look))
-  look_colours(look, grDevices::hcl.colors(n + 1L, "Viridis")[seq_len(n)])
+  if (is_ordinal(fit)) grDevices::hcl.colors(n + 1L, "Viridis")[seq_len(n)] else series_colours(n)
 }
 
-class_key <- function(fit, look, ...) {
-  # The highest level on top, as in the panel.
-  order <- seq_along(response_levels(fit))
-  if (is_ordinal(fit)) order <- rev(order)
-  margin_key(response_levels(fit)[order], class_colours(fit, look)[order], ...)
-}
+class_series <- function(fit, ...) series_of(response_levels(fit), class_colours(fit), ...)
+
+# The highest level on top, as in the panel.
+class_key <- function(fit, ...) list(reverse = is_ordinal(fit), ...)
 
 # ---- one input ----
 
 #' Curves of the classes' probabilities, stacked areas if they are ordered; the observations as ticks below
+#' @param draft See curve_draft().
 #' @noRd
-draw_classes <- function(fit, panel, look, reach = NULL) {
-  series <- split_series(panel$data)
-  colours <- class_colours(fit, look)
+class_panel <- function(fit, draft, settings) {
+  data <- draft$data
+  levels <- levels(data$series)
   # low enough for no tick of the axis to be below zero
-  height <- if (is.null(panel$points)) 0 else min(0.035, 0.14 / length(series))
-  x <- panel$data[[1L]][seq_len(nrow(series[[1L]]))]
-  open_panel(range(x), c(-height * length(series), 1), panel$labels[1L], panel$labels[2L], panel$name,
-    panel$note, look, right = key_room(response_levels(fit)))
-  stacked <- is_stacked(fit, panel)
-  if (stacked) draw_stack(x, series, colours) else draw_probabilities(x, series, colours)
-  draw_strips(panel$points, colours, height, top_first = !is_ordinal(fit))
-  if (stacked) class_key(fit, look, pch = 15, pt.cex = 1.5) else class_key(fit, look, lwd = 2)
+  height <- if (is.null(draft$points)) 0 else min(0.035, 0.14 / length(levels))
+  stacked <- is_ordinal(fit) && !isTRUE(draft$lines)
+  at <- data.frame(x = data[[1L]], y = data$fit, lower = data$lwr, upper = data$upr, series = data$series)
+  new_panel(draft$name, data, c(
+    if (stacked) list(mark("band", stacked_areas(at), alpha = 0.8, border = "white")) else {
+      list(mark("band", at, alpha = min(0.15, 0.6 / length(levels))), mark("line", at, lwd = 2))
+    },
+    class_strips(draft$points, levels, height, top_first = !is_ordinal(fit))
+  ), draft$labels, draft$note, range(at$x), c(-height * length(levels), 1), series = class_series(fit),
+    key = if (stacked) class_key(fit, pch = 15, pt.cex = 1.5) else class_key(fit, lwd = 2))
 }
 
-is_stacked <- function(fit, panel) is_ordinal(fit) && !isTRUE(panel$lines)
-
-draw_probabilities <- function(x, series, colours) {
-  strength <- min(0.15, 0.6 / length(series))
-  for (k in seq_along(series)) draw_band(x, series[[k]]$lwr, series[[k]]$upr, colours[k], strength)
-  for (k in seq_along(series)) graphics::lines(x, series[[k]]$fit, col = colours[k], lwd = 2)
-}
-
-draw_stack <- function(x, series, colours) {
-  below <- 0 * series[[1L]]$fit
-  for (k in seq_along(series)) {
-    above <- if (k == length(series)) 1 + 0 * below else below + series[[k]]$fit
-    graphics::polygon(c(x, rev(x)), c(below, rev(above)), col = fade(colours[k], 0.8), border = "white")
-    below <- above
-  }
+#' Probabilities on top of each other, up to one
+#' @noRd
+stacked_areas <- function(at) {
+  p <- matrix(at$y, ncol = nlevels(at$series))
+  above <- t(apply(p, 1L, cumsum))
+  above[, ncol(p)] <- 1
+  at$lower <- as.vector(cbind(0, above[, -ncol(p)]))
+  at$upper <- as.vector(above)
+  at
 }
 
 #' A row of ticks per class under the axis of zero, the first class on top or at the bottom
 #' @noRd
-draw_strips <- function(points, colours, height, top_first) {
-  if (is.null(points)) return(invisible())
-  graphics::abline(h = 0, col = "grey40", lwd = 0.8)
-  for (k in seq_along(colours)) {
-    x <- as.numeric(points$x)[points$class == k - 1]
-    # a panel of one level of a factor may have no row of a class
-    if (!length(x)) next
-    row <- if (top_first) k else length(colours) + 1L - k
-    graphics::segments(x, -(row - 0.9) * height, x, -(row - 0.1) * height, col = fade(colours[k], 0.7))
-  }
+class_strips <- function(points, levels, height, top_first) {
+  if (is.null(points)) return(NULL)
+  row <- points$class + 1
+  if (!top_first) row <- length(levels) + 1 - row
+  series <- factor(levels[points$class + 1], levels)
+  list(
+    mark("rule", data.frame(horizontal = 0), "grey40", lwd = 0.8),
+    mark("segments", data.frame(x = points$x, y = -(row - 0.9) * height, xend = points$x, yend = -(row - 0.1) * height,
+      series = series)[order(points$class), ], alpha = 0.7)
+  )
 }
 
-#' Thresholds across the panel, the levels between them in the right margin
+#' Levels between thresholds, which stand beside the panel
 #' @noRd
-draw_thresholds <- function(fit, look) {
+cells_mark <- function(fit) {
   at <- thresholds(fit)
-  usr <- graphics::par("usr")
-  graphics::abline(h = at, col = "grey35", lty = 2)
-  bounds <- pmin(pmax(c(usr[3L], at, usr[4L]), usr[3L]), usr[4L])
-  height <- graphics::strheight("Mg", cex = 0.85)
-  middle <- spread_out((bounds[-1L] + bounds[-length(bounds)]) / 2, 1.2 * height, usr[3:4])
-  graphics::text(usr[2L] + 0.015 * (usr[2L] - usr[1L]), middle,
-    fit_text(response_levels(fit), graphics::par("mai")[4L] - 0.1, 0.85),
-    adj = c(0, 0.5), cex = 0.85, col = class_colours(fit, look), xpd = NA)
-}
-
-#' Ascending positions moved apart until none are nearer than `gap`, inside `range` if that has the room
-#' @noRd
-spread_out <- function(at, gap, range) {
-  for (round in 1:50) {
-    near <- which(diff(at) < 0.999 * gap)
-    if (!length(near)) break
-    for (i in near) {
-      push <- (gap - (at[i + 1L] - at[i])) / 2
-      if (push > 0) at[i + 0:1] <- at[i + 0:1] + c(-push, push)
-    }
-  }
-  at + max(0, range[1L] - at[1L]) - max(0, at[length(at)] - range[2L])
+  mark("cells", data.frame(low = c(-Inf, at), high = c(at, Inf), text = response_levels(fit)),
+    own_colours(class_colours(fit)))
 }
 
 #' Observations of an ordinal response somewhere in the cell of their level, of others as ticks below
+#' @param window What the vertical axis shows.
 #' @noRd
-draw_in_cells <- function(fit, points, look) {
-  x <- as.numeric(points$x)
-  if (!points$in_cells) {
-    suppressWarnings(graphics::rug(x, ticksize = 0.02, col = fade("grey20", 0.4)))
-    return(invisible())
-  }
-  usr <- graphics::par("usr")
-  many <- length(x) > 500
-  graphics::points(x, in_cells(points$class, c(usr[3L], thresholds(fit), usr[4L])), pch = 19,
-    cex = if (many) 0.3 else 0.5,
-    col = fade(class_colours(fit, look)[points$class + 1L], if (many) 0.4 else 0.6))
+class_points <- function(fit, points, window) {
+  if (!points$in_cells) return(mark("rug", data.frame(x = points$x), "grey20", 0.4, side = 1L, ticksize = 0.02))
+  many <- length(points$x) > 500
+  at <- data.frame(x = points$x, y = in_cells(points$class, c(window[1L], thresholds(fit), window[2L])))
+  mark("points", at, own_colours(class_colours(fit), points$class + 1L), if (many) 0.4 else 0.6,
+    cex = if (many) 0.3 else 0.5)
 }
 
 #' Heights somewhere in the cells between edges
@@ -180,60 +150,46 @@ region_panel <- function(fit, spec, variables, grid) {
   )
   picture <- fine_picture(grid, lapply(seq_along(levels), function(k) prob[, k]))
   labels <- names(variables)
-  panel_of(fit, list(
-    data = data, sides = picture$sides, prob = vapply(picture$z, as.vector, numeric(length(picture$z[[1L]]))),
-    points = if (!is_counts(fit)) list(x = grid$x[[1L]], y = grid$x[[2L]], class = fit$model$y),
-    labels = labels, name = spec$label, note = join_notes(
-      others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability"
-    )
-  ), draw_regions, gg_regions)
+  shapes <- class_shapes(length(levels))
+  series <- class_series(fit, pch = if (is_counts(fit)) rep(22, length(levels)) else shapes)
+  new_panel(spec$label, data, c(
+    region_marks(fit, picture),
+    if (!is_counts(fit)) {
+      at <- data.frame(x = grid$x[[1L]], y = grid$x[[2L]], series = factor(levels[fit$model$y + 1], levels))
+      list(mark("points", at, pch = shapes[fit$model$y + 1], filled = TRUE, border = "white", lwd = 0.6,
+        cex = point_size(nrow(at)), shrinks = TRUE, beyond = TRUE))
+    }
+  ), labels, join_notes(
+    others_note(fit, labels), far_note(grid), "the most probable class, with contours of its probability"
+  ), range(picture$sides[[1L]]), range(picture$sides[[2L]]), series = series, tight = TRUE,
+    key = list(filled = TRUE))
 }
 
-draw_regions <- function(fit, panel, look) {
-  prob <- panel$prob
-  sides <- panel$sides
-  colours <- class_colours(fit, look)
-  near <- !is.na(prob[, 1L])
+#' The image, the contours of each class's probability, and borders: where the highest passes to another class
+#' @noRd
+region_marks <- function(fit, picture) {
+  levels <- response_levels(fit)
+  prob <- vapply(picture$z, as.vector, numeric(length(picture$z[[1L]])))
   best <- max.col(ifelse(is.na(prob), 0, prob), ties.method = "first")
-  highest <- ifelse(near, prob[cbind(seq_along(best), best)], 1)
-  # From white where all classes are alike to the full colour where one is certain.
-  strength <- 0.75 * (highest - 1 / ncol(prob)) / (1 - 1 / ncol(prob))
-  rgb <- t(grDevices::col2rgb(colours))[best, ]
-  mixed <- ifelse(near, grDevices::rgb(255 + strength * (rgb - 255), maxColorValue = 255), NA)
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), panel$labels[1L], panel$labels[2L], panel$name, panel$note,
-    look, right = key_room(response_levels(fit)), tight = TRUE)
-  draw_picture(matrix(mixed, length(sides[[1L]])), sides)
-  for (k in seq_along(colours)) {
-    z <- matrix(prob[, k], length(sides[[1L]]))
-    draw_contours(sides, z, c(0.5, 0.7, 0.9), col = darken(colours[k]), lwd = 0.8, labcex = 0.65)
-  }
-  # Borders: where the highest probability passes to another class.
-  for (k in seq_along(colours)) {
-    ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
-    draw_contours(sides, matrix(ahead, length(sides[[1L]])), 0, drawlabels = FALSE, col = "grey15", lwd = 1.4)
-  }
-  shapes <- class_shapes(length(colours))
-  if (!is.null(panel$points)) {
-    points <- inside_panel(panel$points)
-    which <- points$class + 1L
-    graphics::points(points$x, points$y, pch = shapes[which], bg = colours[which], col = "white", lwd = 0.6,
-      cex = point_size(length(points$x)), xpd = NA)
-  }
-  graphics::box()
-  margin_key(response_levels(fit), "grey30", pch = if (is.null(panel$points)) 22 else shapes, pt.bg = colours)
+  highest <- prob[cbind(seq_along(best), best)]
+  places <- picture_data(picture, NULL)
+  # From nothing where all classes are alike to nearly the full colour where one is certain.
+  image <- data.frame(places, series = factor(levels[best], levels),
+    strength = 0.75 * pmax(highest - 1 / ncol(prob), 0) / (1 - 1 / ncol(prob)))
+  each <- seq_along(levels)
+  c(
+    list(mark("raster", image)),
+    lapply(each, function(k) {
+      mark("contours", data.frame(places, value = prob[, k]), own_colours(class_colours(fit), k, darken),
+        at = c(0.5, 0.7, 0.9), lwd = 0.8, labcex = 0.65)
+    }),
+    lapply(each, function(k) {
+      ahead <- prob[, k] - apply(prob[, -k, drop = FALSE], 1L, max)
+      mark("contours", data.frame(places, value = ahead), "grey15", at = 0, lwd = 1.4)
+    })
+  )
 }
 
 darken <- function(colour) grDevices::rgb(t(0.65 * grDevices::col2rgb(colour)), maxColorValue = 255)
 
 class_shapes <- function(n) rep_len(c(21, 24, 22, 23, 25), n)
-
-#' contour() warns where a level is not reached, which is no news
-#' @noRd
-draw_contours <- function(sides, z, levels, ...) {
-  if (all(is.na(z))) return(invisible())
-  reached <- levels[levels > min(z, na.rm = TRUE) & levels < max(z, na.rm = TRUE)]
-  labels <- if (is.null(names(reached))) format(reached) else names(reached)
-  if (!length(reached)) return(invisible())
-  sides <- lapply(sides, as.numeric)
-  graphics::contour(sides[[1L]], sides[[2L]], z, levels = reached, labels = labels, add = TRUE, ...)
-}

@@ -27,14 +27,13 @@ forest_of_view <- function(view, settings) {
   page <- (match(data$coefficient, unique(data$coefficient)) - 1L) %/% most_coefficients
   pages <- split(data, page)
   lapply(seq_along(pages), function(i) {
-    panel <- list(
-      data = pages[[i]], ratio = settings$exponentiate, labels = c(or_else(ratio, in_units("coefficient", view)), ""),
-      name = paste0(name, if (length(pages) > 1L) sprintf(" (%d of %d)", i, length(pages))),
-      note = join_notes(
+    forest_panel(
+      pages[[i]], settings$exponentiate, or_else(ratio, in_units("coefficient", view)),
+      paste0(name, if (length(pages) > 1L) sprintf(" (%d of %d)", i, length(pages))),
+      join_notes(
         sprintf("%s%% credible intervals", format(100 * settings$level)), left_out_note(pages[[i]]$lwr, pages[[i]]$upr)
       )
     )
-    panel_of(view, panel, draw_forest, gg_forest)
   })
 }
 
@@ -80,51 +79,18 @@ ratio_words <- function(view) {
 # Families of proportional hazards have a time at which these are compared.
 has_hazards <- function(fit) !is.null(fit$model$likelihood$constants$reference)
 
-# Rows from the top, series of a row below each other.
-forest_places <- function(data) {
+#' Rows from the top, series of a row below each other
+#' @noRd
+forest_panel <- function(data, ratio, label, name, note) {
   names <- unique(data$coefficient)
-  k <- max(1L, nlevels(data$series))
-  series <- if (is.null(data$series)) rep(1L, nrow(data)) else as.integer(data$series)
-  list(
-    names = names, series = series, count = k,
-    at = length(names) + 1 - match(data$coefficient, names) - (series - (k + 1) / 2) * 0.6 / k
-  )
-}
-
-draw_forest <- function(fit, panel, look) {
-  data <- panel$data
-  names <- unique(data$coefficient)
-  if (length(names) > most_rows()) {
-    panel$note <- join_notes(panel$note, sprintf("the first %d of %d", floor(most_rows()), length(names)))
-    data <- data[data$coefficient %in% utils::head(names, most_rows()), ]
-  }
-  rows <- forest_places(data)
-  none <- if (panel$ratio) 1 else 0
-  keys <- if (rows$count > 1L) levels(data$series)
-  open_panel(drawn_range(none, ratio_range(panel, data)), c(0.5, length(rows$names) + 0.5), panel$labels[1L], "",
-    panel$name, panel$note, look, right = key_room(keys), rows = rev(rows$names), log = if (panel$ratio) "x" else "")
-  colours <- series_colours(rows$count, look)[rows$series]
-  graphics::abline(v = none, col = "grey40", lty = 2)
-  graphics::segments(data$lwr, rows$at, data$upr, rows$at, col = fade(colours, 0.6), lwd = 2)
-  graphics::points(data$fit, rows$at, pch = 19, col = colours, cex = if (length(rows$names) > 15L) 0.7 else 0.9)
-  if (rows$count > 1L) margin_key(keys, series_colours(rows$count, look), pch = 19, lwd = 2)
-}
-
-# Ratios of separated classes can be 0 or infinite to the computer.
-ratio_range <- function(panel, data) {
-  x <- c(data$lwr, data$upr, data$fit)
-  if (panel$ratio) x[x > 0] else x
-}
-
-gg_forest <- function(fit, panel) {
-  data <- panel$data
-  data$coefficient <- factor(data$coefficient, rev(unique(data$coefficient)))
-  several <- nlevels(data$series) > 1L
-  if (!several) data$series <- factor("")
-  aside <- if (several) ggplot2::position_dodge2(width = 0.6, reverse = TRUE) else "identity"
-  plot <- gg(data, "fit", "coefficient", colour = "series") +
-    ggplot2::geom_vline(xintercept = if (panel$ratio) 1 else 0, linetype = 2, colour = "grey40") +
-    ggplot2::geom_pointrange(columns(xmin = "lwr", xmax = "upr"), size = 0.35, position = aside) +
-    gg_series(nlevels(data$series)) + gg_labels(panel, x = panel$labels[1L], y = NULL)
-  if (panel$ratio) plot + ggplot2::scale_x_log10(breaks = log_ticks) else plot
+  of <- or_else(data$series, factor(rep("", nrow(data))))
+  k <- nlevels(of)
+  none <- if (ratio) 1 else 0
+  at <- data.frame(x = data$fit, low = data$lwr, high = data$upr, series = of,
+    y = length(names) + 1 - match(data$coefficient, names) - (as.integer(of) - (k + 1) / 2) * 0.6 / k)
+  new_panel(name, data, c(
+    list(mark("rule", data.frame(vertical = none), "grey40", lty = 2)),
+    row_marks(at, cex = if (length(names) > 15L) 0.7 else 0.9)
+  ), c(label, ""), note, rows = rows_of(rev(names), "the first %d of %s"), log = if (ratio) "x" else "",
+    series = series_of(levels(of)), key = if (k > 1L) list(pch = 19, lwd = 2))
 }

@@ -6,20 +6,23 @@ plot.galvi_compare <- function(x, which = NULL, against = c("flops", "seconds"),
                                xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi_compare)), "..."), "plot()")
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
-  which <- compared_measures(x, which)
+  panels <- compare_panels(x, which, against, xlim)
+  draw_panels(panels, look, ask)
+  invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
+}
+
+#' A panel for each measure against each cost
+#' @noRd
+compare_panels <- function(x, which, against, xlim = NULL) {
+  measures <- compared_measures(x, which)
   against <- check_each(against, c("flops", "seconds"), "against")
-  styles <- method_styles(x$ends)
-  panels <- lapply(which, function(measure) {
+  panels <- lapply(measures, function(measure) {
     data <- measure_data(x, measure)
-    if (nrow(data)) lapply(against, function(cost) list(data = data, draw = function(look) {
-      draw_paths(x, data, measure, cost, styles, look)
-    }))
+    if (nrow(data)) lapply(against, function(cost) path_panel(x, data, measure, cost, xlim))
   })
   panels <- unlist(panels, recursive = FALSE)
-  if (!length(panels)) stop_galvi("argument",
-    "There is no path to draw, as none of the methods gives a bound: choose other `methods`.")
-  draw_panels(lapply(panels, `[[`, "draw"), look, ask)
-  invisible(unique(do.call(rbind, lapply(panels, `[[`, "data"))))
+  if (length(panels)) return(panels)
+  stop_galvi("argument", "There is no path to draw, as none of the methods gives a bound: choose other `methods`.")
 }
 
 compared_measures <- function(x, which) {
@@ -38,12 +41,10 @@ check_each <- function(x, choices, arg) {
 
 #' Colour, line type and symbol of every method, distinct without colours too
 #' @noRd
-method_styles <- function(ends) {
-  i <- seq_along(ends$method) - 1L
-  data.frame(
-    method = ends$method, colour = plot_colours[i %% 7L + 1L], line = i %/% 7L + 1L,
-    mark = c(16L, 17L, 15L, 18L, 1L, 2L, 0L, 5L, 6L)[i %% 9L + 1L], converged = ends$converged
-  )
+method_series <- function(methods) {
+  i <- seq_along(methods) - 1L
+  series_of(methods, plot_colours[i %% 7L + 1L], lty = i %/% 7L + 1L,
+    pch = c(16L, 17L, 15L, 18L, 1L, 2L, 0L, 5L, 6L)[i %% 9L + 1L])
 }
 
 # Smaller distances are rounding error.
@@ -66,24 +67,38 @@ measure_data <- function(x, measure) {
   data.frame(trace[c("method", "iteration", "flops", "seconds")], measure = rep(measure, nrow(trace)), value)
 }
 
-draw_paths <- function(x, data, measure, cost, styles, look) {
-  styles <- styles[styles$method %in% data$method, ]
-  styles$colour <- look_colours(look, styles$colour)
+#' Paths with some symbols and a large one at their ends: a cross where a method did not converge
+#' @noRd
+path_panel <- function(x, data, measure, cost, xlim) {
+  ends <- x$ends[x$ends$method %in% data$method, ]
+  all <- method_series(x$ends$method)
+  kept <- x$ends$method %in% data$method
+  series <- series_of(all$names[kept], all$colours[kept], lty = all$lty[kept], pch = all$pch[kept])
   # a measured time may be 0
-  data$cost <- pmax(data[[cost]], min(data[[cost]][data[[cost]] > 0], Inf))
-  if (!all(is.finite(data$cost))) data$cost <- 1
+  costs <- pmax(data[[cost]], min(data[[cost]][data[[cost]] > 0], Inf))
+  if (!all(is.finite(costs))) costs <- rep(1, nrow(data))
   labels <- measure_labels(x, measure)
+  bound <- measure == "bound"
   # a first step can be extremely far, as with counts and a wide prior
-  top <- if (measure == "bound") max(1e3, 10 * abs(x$best)) else Inf
-  if (any(data$value > top)) labels$note <- paste(c(labels$note, "starts above the panel"), collapse = "; ")
-  crosses <- if (!all(styles$converged)) "crosses: not converged"
-  open_panel(wide_range(data$cost),
-    if (measure == "bound") wide_range(pmin(data$value, top)) else range(data$value),
-    if (cost == "flops") "floating-point operations" else "seconds (one run)", labels$axis, labels$title,
-    join_notes(labels$note, crosses), look, right = key_room(styles$method),
-    log = if (measure == "bound") "xy" else "x")
-  for (i in seq_len(nrow(styles))) draw_path(data[data$method == styles$method[i], ], styles[i, ])
-  margin_key(styles$method, styles$colour, lty = styles$line, lwd = 1.5, pch = styles$mark, pt.cex = 0.9)
+  top <- if (bound) max(1e3, 10 * abs(x$best)) else Inf
+  note <- join_notes(labels$note, if (any(data$value > top)) "starts above the panel",
+    if (!all(ends$converged)) "crosses: not converged")
+  at <- data.frame(x = costs, y = data$value, series = factor(data$method, series$names))
+  at <- at[order(at$series), ]
+  limits <- wide_range(costs)
+  # a dozen symbols at most, evenly spaced along a path
+  span <- diff(window_of(log10(or_else(xlim, limits)))) / 12
+  marked <- at[!duplicated(data.frame(at$series, floor(log10(at$x) / span))), ]
+  last <- at[!duplicated(at$series, fromLast = TRUE), ]
+  symbol <- function(at) series$pch[as.integer(at$series)]
+  converged <- ends$converged[match(last$series, ends$method)]
+  new_panel(labels$title, data, list(
+    mark("line", at, lwd = 1.5, lty = series$lty[as.integer(at$series)]),
+    mark("points", marked, pch = symbol(marked), cex = 0.8),
+    mark("points", last, pch = ifelse(converged, symbol(last), 4L), cex = 1.4, lwd = 2)
+  ), c(if (cost == "flops") "floating-point operations" else "seconds (one run)", labels$axis), note, limits,
+    if (bound) wide_range(pmin(at$y, top)) else range(at$y), series = series, log = if (bound) "xy" else "x",
+    key = list(lwd = 1.5, pt.cex = 0.9))
 }
 
 measure_labels <- function(x, measure) {
@@ -96,21 +111,6 @@ measure_labels <- function(x, measure) {
     density = list(axis = "log predictive density", title = "Log predictive density per row", note = rows),
     error = list(axis = x$error_name, title = "Error", note = rows)
   )
-}
-
-#' A path with some marks and a large one at its end: a cross where it did not converge
-#' @noRd
-draw_path <- function(path, style) {
-  colour <- style$colour
-  graphics::lines(path$cost, path$value, col = colour, lty = style$line, lwd = 1.5)
-  # a dozen symbols at most, evenly spaced along the path
-  place <- log10(path$cost)
-  span <- diff(graphics::par("usr")[1:2]) / 12
-  marked <- !duplicated(floor(place / span))
-  graphics::points(path$cost[marked], path$value[marked], pch = style$mark, col = colour, cex = 0.8)
-  end <- nrow(path)
-  graphics::points(path$cost[end], path$value[end], pch = if (style$converged) style$mark else 4L,
-    col = colour, cex = 1.4, lwd = 2)
 }
 
 #' A range of at least a third of a decade, so that a single step has an axis

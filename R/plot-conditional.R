@@ -1,5 +1,5 @@
-# Panels of conditional effects (R/view-conditional.R): of the variables of the fixed effects and of their interactions, and
-# of other variables that `terms` names.
+# Panels of conditional effects (R/view-conditional.R): of the variables of the fixed effects and of their interactions,
+# and of other variables that `terms` names.
 
 # So many panels can be looked at; of more variables those with the largest effects are drawn.
 most_conditional <- 20L
@@ -131,18 +131,17 @@ conditional_panel <- function(fit, inputs, names, along, within, held, settings)
   name <- paste(names, collapse = ":")
   values <- vapply(seq_along(held), function(i) paste(names(held)[i], "=", held[[i]]$labels), "")
   name <- paste(c(paste0(if (is_second(fit)) second_prefix(fit$parameter), name), values), collapse = ", ")
-  panel <- list(
-    data = data, points = points, rug = get_variable(inputs$values, along$variable), key = names(within),
+  as <- if (!curve) levels_panel else if (of_classes) class_panel else curve_panel
+  draft <- list(
+    data = data, points = points, rug = get_variable(inputs$values, along$variable), key = names(within), as = as,
     labels = c(label, effect_axis(fit, settings$scale)), name = name, scale = settings$scale, absolute = TRUE,
-    lines = TRUE,
+    lines = TRUE, settings = settings[c("xlim", "ylim")],
     note = join_notes(
       others_words(others), left_out_words(fit), offset_note(fit, settings$scale), band_note(data, settings),
       points$note, left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr)
     )
   )
-  draw <- if (!curve) draw_levels else if (of_classes) draw_classes else draw_curve
-  gg <- if (!curve) gg_levels else if (of_classes) gg_classes else gg_curve
-  panel_of(fit, panel, draw, gg)
+  effect_panel(draft, fit)
 }
 
 is_second <- function(fit) !is.null(fit$parameter) && fit$parameter != "mu"
@@ -182,8 +181,6 @@ left_out_words <- function(fit) {
 }
 
 # ---- observations ----
-
-# More observations than these hide each other.
 
 #' The observations beside a conditional effect, as data_points() has them
 #' @param others From kept_others().

@@ -15,12 +15,12 @@ input_split <- function(fit, variable) {
     labels = format(values, trim = TRUE, justify = "none"))
 }
 
-#' One panel with a curve for each value of `split`, or else of a factor `by`; a panel for each where curves
+#' One draft with a curve for each value of `split`, or else of a factor `by`; a panel for each where curves
 #' are latents or classes, or the margin has no room for a key
 #'
 #' @param split A second input of the term.
 #' @noRd
-curve_panels <- function(fit, spec, variable, settings, split = NULL) {
+curve_drafts <- function(fit, spec, variable, settings, split = NULL) {
   splits <- Filter(Negate(is.null), list(split, by_split(spec)))
   settings$scale <- panel_scale(fit, settings, c(names(variable), vapply(splits, `[[`, "", "name")))
   # The right margin of ordinal responses has their levels.
@@ -32,16 +32,22 @@ curve_panels <- function(fit, spec, variable, settings, split = NULL) {
     held <- Map(function(split, i) {
       list(name = split$name, variable = split$variable, values = split$values[i], labels = split$labels[i])
     }, apart, unlist(cells[cell, ]))
-    curve_panel(fit, spec, variable, settings, within, held)
+    curve_draft(fit, spec, variable, settings, within, held)
   })
 }
 
+curve_panels <- function(fit, ...) lapply(curve_drafts(fit, ...), effect_panel, fit = fit)
+
 #' eta along one variable
+#'
+#' A draft of a panel: list(data, points: from data_points(), rug, inducing, labels, name, note, scale, key: its title,
+#' as: what makes the panel, a function of the fit, the draft and its settings, settings: list(xlim, ylim)). It is no
+#' panel yet as several may share what their vertical axes show.
 #'
 #' @param within A split with a curve for each of its values, or NULL.
 #' @param held Splits of one value, that of the panel.
 #' @noRd
-curve_panel <- function(fit, spec, variable, settings, within, held) {
+curve_draft <- function(fit, spec, variable, settings, within, held) {
   x <- get_variable(fit$data, variable[[1L]])
   grid <- effect_grid(fit, variable[[1L]]$name, x, settings$n, settings$xlim)
   copies <- max(1L, length(within$values))
@@ -63,14 +69,13 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
   name <- paste(c(name, values), collapse = ", ")
   along <- is_continuous(x) && length(grid) > 1L
   points <- if (whole && along) data_points(fit, variable[[1L]], splits, settings)
-  draw <- if (!along) draw_levels else
-    if (has_classes(fit) && settings$scale == "response") draw_classes else draw_curve
-  inducing <- if (length(spec$inputs) == 1L && identical(draw, draw_curve)) {
-    inducing_at(fit, spec, names(variable))
-  }
-  panel <- list(
-    data = data, points = points, rug = x, inducing = inducing[[1L]], key = within$name,
+  of_classes <- has_classes(fit) && settings$scale == "response"
+  as <- if (!along) levels_panel else if (of_classes) class_panel else curve_panel
+  inducing <- if (length(spec$inputs) == 1L && identical(as, curve_panel)) inducing_at(fit, spec, names(variable))
+  list(
+    data = data, points = points, rug = x, inducing = inducing[[1L]], key = within$name, as = as,
     labels = c(names(variable), effect_axis(fit, settings$scale)), name = name, scale = settings$scale,
+    settings = settings[c("xlim", "ylim")],
     note = join_notes(
       others_note(fit, shown), offset_note(fit, settings$scale), band_note(data, settings),
       points$note, inducing_note(inducing),
@@ -78,12 +83,11 @@ curve_panel <- function(fit, spec, variable, settings, within, held) {
         if (along) points$y[is_along(points$x, grid)])
     )
   )
-  twin <- if (!along) gg_levels else if (identical(draw, draw_classes)) gg_classes else gg_curve
-  list(
-    name = name, data = data, what = "mean", draw = function(look, reach = NULL) draw(fit, panel, look, reach),
-    gg = function(reach = NULL) twin(fit, panel, reach)
-  )
 }
+
+#' @param reach What the vertical axes of all such panels have to show, or NULL.
+#' @noRd
+effect_panel <- function(draft, fit, reach = NULL) draft$as(fit, draft, c(draft$settings, list(reach = reach)))
 
 is_along <- function(x, grid) x >= min(grid) & x <= max(grid)
 
@@ -92,20 +96,22 @@ band_note <- function(data, settings) {
   sprintf("%s%% bands: of the mean and, lighter, of new observations", format(100 * settings$level))
 }
 
-split_series <- function(data) if (is.null(data$series)) list(data) else split(data, data$series)
-
-series_legend <- function(panel, look, ...) {
-  if (is.null(panel$data$series)) return(invisible())
-  names <- levels(panel$data$series)
-  margin_key(names, series_colours(length(names), look), panel$key, ...)
+#' The data of a curve as marks have them; one series where there are no several
+#' @noRd
+curve_data <- function(data) {
+  at <- data.frame(x = data[[1L]], y = data$fit, lower = data$lwr, upper = data$upr)
+  at$series <- or_else(data$series, factor(rep("", nrow(data))))
+  at
 }
+
+series_key <- function(series, draft, ...) if (length(series$names) > 1L) list(title = draft$key, ...)
 
 #' What the vertical axis shows: bands, zero of what is positive, most points, thresholds
 #' @param reach What panels beside it show, or NULL.
 #' @noRd
 curve_reach <- function(fit, panel, reach) {
   data <- panel$data
-  one <- length(split_series(data)) == 1L
+  one <- is.null(data$series) || nlevels(data$series) == 1L
   if (is.null(reach)) reach <- drawn_range(data$lwr, data$upr, if (one) c(data$y_lwr, data$y_upr))
   positive <- panel$scale == "response" && all(data$lwr >= 0, na.rm = TRUE)
   if (positive && !is.null(reach)) reach <- range(reach, 0)
@@ -116,32 +122,38 @@ curve_reach <- function(fit, panel, reach) {
   range(reach, range(thresholds(fit)) + 0.08 * c(-1, 1) * diff(range(reach, thresholds(fit))))
 }
 
-draw_curve <- function(fit, panel, look, reach = NULL) {
-  data <- panel$data
-  series <- split_series(data)
-  ordinal <- is_ordinal(fit)
-  reach <- curve_reach(fit, panel, reach)
-  names <- if (ordinal) response_levels(fit) else if (length(series) > 1L) levels(data$series)
-  open_panel(range(data[[1L]]), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
-    right = key_room(c(names, panel$key)))
-  if (ordinal) draw_thresholds(fit, look)
-  colours <- series_colours(length(series), look)
-  draw_points(fit, panel$points, as.numeric(panel$rug), colours, look)
+curve_panel <- function(fit, draft, settings) {
+  data <- draft$data
+  at <- curve_data(data)
+  series <- series_of(levels(at$series))
+  several <- length(series$names) > 1L
+  ylim <- curve_reach(fit, draft, settings$reach)
+  # Those of several curves would hide each other.
+  predicted <- !is.null(data$y_lwr) && !several
   # Many bands hide each other.
-  strength <- if (length(series) > 8L) 0.05 else 0.2
-  for (k in seq_along(series)) {
-    one <- series[[k]]
-    # Those of several curves would hide each other.
-    predicted <- !is.null(one$y_lwr) && length(series) == 1L
-    if (predicted) draw_band(one[[1L]], one$y_lwr, one$y_upr, colours[k], 0.1)
-    draw_band(one[[1L]], one$lwr, one$upr, colours[k], if (predicted) 0.25 else strength)
-    graphics::lines(one[[1L]], one$fit, col = colours[k], lwd = 2)
-    if (length(panel$inducing)) {
-      draw_inducing(panel$inducing, stats::approx(as.numeric(one[[1L]]), one$fit, panel$inducing)$y)
-    }
-  }
-  series_legend(panel, look, lwd = 2)
+  strength <- if (predicted) 0.25 else if (length(series$names) > 8L) 0.05 else 0.2
+  new_panel(draft$name, data, c(
+    list(if (is_ordinal(fit)) cells_mark(fit)),
+    point_marks(fit, draft, series$names, window_of(or_else(settings$xlim, range(at$x))),
+      window_of(or_else(settings$ylim, ylim))),
+    list(
+      if (predicted) mark("band", transform(at, lower = data$y_lwr, upper = data$y_upr), alpha = 0.1),
+      mark("band", at, alpha = strength), mark("line", at, lwd = 2)
+    ),
+    inducing_marks(draft$inducing, at)
+  ), draft$labels, draft$note, range(at$x), ylim, series = series, key = series_key(series, draft, lwd = 2))
 }
+
+#' Crosses on each curve at the inducing points
+#' @noRd
+inducing_marks <- function(inducing, at) {
+  if (!length(inducing)) return(NULL)
+  lapply(split(at, at$series), function(one) {
+    cross_mark(alike(inducing, at$x), stats::approx(as.numeric(one$x), one$y, inducing)$y)
+  })
+}
+
+cross_mark <- function(x, y) mark("points", data.frame(x = x, y = y), "grey10", pch = 4, lwd = 1.5)
 
 levels_reach <- function(fit, panel, reach) {
   data <- panel$data
@@ -165,32 +177,31 @@ has_cells <- function(fit, panel) is_ordinal(fit) && panel$scale == "link"
 
 #' Intervals side by side: levels of a factor
 #' @noRd
-draw_levels <- function(fit, panel, look, reach = NULL) {
-  data <- panel$data
+levels_panel <- function(fit, draft, settings) {
+  data <- draft$data
+  at <- curve_data(data)
   levels <- as.character(unique(data[[1L]]))
-  series <- if (is.null(data$series)) rep(1L, nrow(data)) else as.integer(data$series)
-  k <- max(series)
-  at <- match(as.character(data[[1L]]), levels) + (series - (k + 1) / 2) * 0.6 / k
-  of_classes <- has_classes(fit) && panel$scale == "response"
-  colour <- (if (of_classes) class_colours(fit, look) else series_colours(k, look))[series]
-  ordinal <- has_cells(fit, panel)
-  reach <- levels_reach(fit, panel, reach)
-  names <- if (k > 1L) c(levels(data$series), panel$key) else if (ordinal) response_levels(fit)
-  open_panel(c(0.5, length(levels) + 0.5), reach, panel$labels[1L], panel$labels[2L], panel$name, panel$note,
-    look, right = key_room(names), columns = levels)
-  if (ordinal) draw_thresholds(fit, look)
-  if (panel$scale == "link" && !isTRUE(panel$absolute)) graphics::abline(h = 0, col = "grey60", lty = 3)
-  if (identical(panel$points$kind, "numbers")) {
-    points <- panel$points
-    points$x <- level_places(points, levels, k)
-    draw_numbers(points, series_colours(k, look))
-  }
-  if (!is.null(data$y_lwr)) {
-    graphics::segments(at, near_panel(data$y_lwr), at, near_panel(data$y_upr),
-      col = fade(colour, 0.25), lwd = 6, lend = 1)
-  }
-  graphics::segments(at, near_panel(data$lwr), at, near_panel(data$upr), col = fade(colour, 0.6),
-    lwd = 3, lend = 1)
-  graphics::points(at, data$fit, pch = 19, col = colour)
-  if (of_classes) class_key(fit, look, pch = 19) else series_legend(panel, look, pch = 19)
+  k <- nlevels(at$series)
+  at$x <- match(as.character(data[[1L]]), levels) + (as.integer(at$series) - (k + 1) / 2) * 0.6 / k
+  of_classes <- has_classes(fit) && draft$scale == "response"
+  series <- if (of_classes) class_series(fit) else series_of(levels(at$series))
+  ylim <- levels_reach(fit, draft, settings$reach)
+  interval <- function(lower, upper) data.frame(x = at$x, y = lower, xend = at$x, yend = upper, series = at$series)
+  points <- draft$points
+  if (identical(points$kind, "numbers")) points$x <- level_places(points, levels, k)
+  new_panel(draft$name, data, c(
+    list(
+      if (has_cells(fit, draft)) cells_mark(fit),
+      if (draft$scale == "link" && !isTRUE(draft$absolute)) mark("rule", data.frame(horizontal = 0), "grey60", lty = 3)
+    ),
+    if (identical(points$kind, "numbers")) {
+      number_marks(points, series$names, window_of(or_else(settings$ylim, ylim)))
+    },
+    list(
+      if (!is.null(data$y_lwr)) mark("segments", interval(data$y_lwr, data$y_upr), alpha = 0.25, lwd = 6, lend = 1),
+      mark("segments", interval(data$lwr, data$upr), alpha = 0.6, lwd = 3, lend = 1),
+      mark("points", at)
+    )
+  ), draft$labels, draft$note, NULL, ylim, columns = levels, series = series,
+    key = if (of_classes) class_key(fit, pch = 19) else series_key(series, draft, pch = 19))
 }

@@ -1,5 +1,4 @@
-# Effects: each panel is list(name, data, draw, gg), computed first and drawn afterwards. Its drawings in base graphics
-# and in ggplot2 (R/plot-ggplot-effects.R) are functions of the fit, which knows its classes, and of what there is to draw.
+# Effects: which variables and terms have panels, and what these are of.
 
 #' @return list(data: a named list with a data frame per panel, panels)
 #' @noRd
@@ -84,16 +83,7 @@ list_panels <- function(panels) {
   list(data = stats::setNames(lapply(panels, `[[`, "data"), names), panels = panels)
 }
 
-#' A panel of these two drawings
-#' @noRd
-panel_of <- function(fit, panel, draw, gg) {
-  list(
-    name = panel$name, data = panel$data, what = or_else(panel$what, "mean"),
-    draw = function(look) draw(fit, panel, look), gg = function() gg(fit, panel)
-  )
-}
-
-#' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
+#' Panels of a term
 #' @noRd
 term_panels <- function(spec, fit, settings) UseMethod("term_panels")
 
@@ -112,6 +102,8 @@ term_panels.spde_term <- function(spec, fit, settings) spde_panels(fit, spec, se
 #' @export
 term_panels.factors_term <- function(spec, fit, settings) rr_panels(fit, spec, settings)
 
+#' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
+#' @noRd
 input_panels <- function(fit, spec, settings) {
   names <- vapply(spec$inputs, variable_name, "")
   variables <- Filter(function(v) v$name %in% names, frame_variables(fit))
@@ -128,17 +120,10 @@ input_panels <- function(fit, spec, settings) {
   }
   if (length(variables) == 2L && is.null(spec$by)) return(surface_panels(fit, spec, variables, settings))
   best <- utils::head(order(-input_relevance(fit, variables)), settings$max_inputs)
-  panels <- lapply(best, function(j) curve_panels(fit, spec, variables[j], settings))
-  panels <- unlist(panels, recursive = FALSE)
+  drafts <- unlist(lapply(best, function(j) curve_drafts(fit, spec, variables[j], settings)), recursive = FALSE)
   # One scale for all, so that the eye sees what matters.
-  reach <- drawn_range(unlist(lapply(panels, function(panel) c(panel$data$lwr, panel$data$upr))))
-  lapply(panels, function(panel) {
-    draw <- panel$draw
-    gg <- panel$gg
-    panel$draw <- function(look) draw(look, reach)
-    panel$gg <- function() gg(reach)
-    panel
-  })
+  reach <- drawn_range(unlist(lapply(drafts, function(draft) c(draft$data$lwr, draft$data$upr))))
+  lapply(drafts, effect_panel, fit = fit, reach = reach)
 }
 
 #' Is there anything besides these variables that is fixed at typical values?
@@ -146,11 +131,6 @@ input_panels <- function(fit, spec, settings) {
 others_held <- function(fit, shown) length(setdiff(names(frame_variables(fit)), shown)) > 0L
 
 others_note <- function(fit, shown) if (others_held(fit, shown)) "other variables at typical values"
-
-join_notes <- function(...) {
-  notes <- c(...)
-  if (length(notes)) paste(notes, collapse = "; ")
-}
 
 #' The scale that was asked for. Else probabilities of several classes and the size of a volatility, which the
 #' latent values do not show; the linear predictor of ordinal and binary responses; the response itself where

@@ -16,12 +16,15 @@ group_panels <- function(fit, spec, settings) {
       if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k])
     )
     map <- term_map(spec, effects$level[own], settings$map)
-    panel <- list(data = data, map = map, name = name, labels = c(in_units("effect", fit), ""))
-    if (is.null(map)) return(list(panel_of(fit, panel, draw_dots, gg_dots)))
-    panel$colours <- around_zero
-    c(list(panel_of(fit, panel, draw_map, gg_map)), if ("sd" %in% settings$what) {
-      list(panel_of(fit, sd_of_map(fit, panel, effects$sd[own, k]), draw_map, gg_map))
-    })
+    if (is.null(map)) return(list(dots_panel(data, name, in_units("effect", fit))))
+    c(
+      list(map_panel(data, map, name, around_zero(data$fit), in_units("effect", fit))),
+      if ("sd" %in% settings$what) {
+        sd <- data.frame(data[1L], fit = effects$sd[own, k])
+        list(map_panel(sd, map, paste("sd of", name), sequence_of(sd$fit, sd_palette),
+          in_units("posterior sd of the effect", fit), "sd"))
+      }
+    )
   }))
   unlist(unlist(panels, recursive = FALSE), recursive = FALSE)
 }
@@ -45,8 +48,7 @@ slope_panels <- function(fit, spec, settings) {
     own <- effects$effect == column
     data <- level_intervals(spec, effects, own, k, settings$level)
     name <- paste0(spec$label, ": ", column, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
-    panel <- list(data = data, name = name, labels = c(in_units(effect_words(column), fit), ""))
-    panel_of(fit, panel, draw_dots, gg_dots)
+    dots_panel(data, name, in_units(effect_words(column), fit))
   }))
   unlist(panels, recursive = FALSE)
 }
@@ -56,20 +58,11 @@ effect_words <- function(column) if (column == "(Intercept)") "effect" else past
 
 #' Intervals in the order of their middles; of many levels some, evenly through that order
 #' @noRd
-draw_dots <- function(fit, panel, look) {
-  data <- panel$data
-  shown <- order(data$fit)
-  all <- length(shown)
-  most <- min(most_dots, most_rows())
-  if (all > most) shown <- shown[round(seq(1, all, length.out = most))]
-  data <- data[shown, ]
-  open_panel(drawn_range(0, data$lwr, data$upr), c(0.5, nrow(data) + 0.5), panel$labels[1L], "", panel$name,
-    join_notes(if (all > most) sprintf(
-      "%d of %s levels, evenly through their order", most, format(all, big.mark = ",")
-    ), left_out_note(data$lwr, data$upr)), look, rows = as.character(data[[1L]]))
-  colour <- look_colours(look, plot_colours[1L])
-  at <- seq_len(nrow(data))
-  graphics::abline(v = 0, col = "grey60", lty = 3)
-  graphics::segments(data$lwr, at, data$upr, at, col = fade(colour, 0.6), lwd = 2)
-  graphics::points(data$fit, at, pch = 19, col = colour, cex = if (length(at) > 15L) 0.6 else 0.9)
+dots_panel <- function(data, name, label) {
+  at <- data[order(data$fit), ]
+  rows <- data.frame(x = at$fit, y = seq_len(nrow(at)), low = at$lwr, high = at$upr)
+  new_panel(name, data, c(
+    list(mark("rule", data.frame(vertical = 0), "grey60", lty = 3)), row_marks(rows, own_colours(plot_colours[1L]))
+  ), c(label, ""), left_out_note(data$lwr, data$upr),
+    rows = rows_of(at[[1L]], "%d of %s levels, evenly through their order", evenly = TRUE, most = most_dots))
 }

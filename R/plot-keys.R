@@ -7,10 +7,16 @@ key_room <- function(names, mark = 0.35) {
   min(max(text_width(names, 0.85)) + mark, 0.35 * graphics::par("fin")[1L])
 }
 
-#' Names with their marks, smaller where there are many; at last some are left out
+#' The names of series with their marks, smaller where there are many; at last some are left out
 #' @noRd
-margin_key <- function(names, colours, title = NULL, ...) {
-  marks <- list(...)
+margin_key <- function(series, key) {
+  order <- seq_along(series$names)
+  if (isTRUE(key$reverse)) order <- rev(order)
+  names <- series$names[order]
+  title <- key$title
+  colours <- unlist(Map(fade_some, key_colours(series, key), or_else(key$alpha, 1)), use.names = FALSE)[order]
+  marks <- c(key[intersect(names(key), c("lwd", "pch", "pt.cex"))], series[intersect(names(series), c("lty", "pch"))])
+  if (isTRUE(key$filled)) marks$pt.bg <- colours
   rows <- length(names) + 0.5 + length(title)
   room <- graphics::par("mai")[4L]
   fits <- c((room - 0.3) / max(text_width(names)), graphics::par("pin")[2L] / (1.05 * rows * line_inches()))
@@ -26,9 +32,16 @@ margin_key <- function(names, colours, title = NULL, ...) {
   corner <- panel_corner()
   if (!is.null(title)) title <- fit_text(title, room - 0.1, cex)
   do.call(graphics::legend, c(list(
-    corner$right, corner$top, names, col = colours, bty = "n", cex = cex, xpd = NA, xjust = 0, yjust = 1,
-    x.intersp = 0.7, seg.len = 1, title = title, title.adj = 0.1
+    corner$right, corner$top, names, col = if (isTRUE(key$filled)) "grey30" else colours, bty = "n", cex = cex,
+    xpd = NA, xjust = 0, yjust = 1, x.intersp = 0.7, seg.len = 1, title = title, title.adj = 0.1
   ), marks))
+}
+
+#' The colours of series in their key, where it has none of its own
+#' @noRd
+key_colours <- function(series, key) {
+  if (is.null(key$colours)) return(series$colours)
+  ifelse(is.na(key$colours), series$colours, key$colours)
 }
 
 #' The upper right corner of the panel in the axes' units
@@ -44,51 +57,43 @@ panel_corner <- function() {
 # A strip of colours, its numbers and its title, in inches from the panel.
 key_strip <- list(gap = 0.1, wide = 0.14, numbers = 0.06, title = 0.08)
 
-strip_ticks <- function(colours) {
-  if (isTRUE(colours$log)) {
-    ticks <- log_ticks(10^colours$reach)
+strip_ticks <- function(scale) {
+  if (isTRUE(scale$log)) {
+    ticks <- log_ticks(10^scale$reach)
     return(list(at = log10(ticks), text = format_ticks(ticks)))
   }
-  ticks <- pretty(colours$reach, 5)
-  ticks <- ticks[ticks >= colours$reach[1L] & ticks <= colours$reach[2L]]
+  ticks <- pretty(scale$reach, 5)
+  ticks <- ticks[ticks >= scale$reach[1L] & ticks <= scale$reach[2L]]
   list(at = ticks, text = format(ticks))
 }
 
-strip_room <- function(colours) {
-  numbers <- max(text_width(strip_ticks(colours)$text, 0.8))
+strip_room <- function(scale) {
+  numbers <- max(text_width(strip_ticks(scale)$text, 0.8))
   key_strip$gap + key_strip$wide + key_strip$numbers + numbers + key_strip$title + 1.4 * line_inches()
 }
 
-#' A strip of colours with its scale, right of the panel; `breaks` are drawn across it
+#' A strip of colours with its numbers, right of the panel; `breaks` are drawn across it
 #' @noRd
-colour_key <- function(colours, title) {
+colour_key <- function(scale) {
   usr <- graphics::par("usr")
   inch <- (usr[2L] - usr[1L]) / graphics::par("pin")[1L]
   left <- usr[2L] + key_strip$gap * inch
   right <- left + key_strip$wide * inch
   graphics::rasterImage(
-    as.matrix(rev(colours$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA
+    as.matrix(rev(scale$palette)), left, usr[3L], right, usr[4L], interpolate = TRUE, xpd = NA
   )
   graphics::rect(left, usr[3L], right, usr[4L], border = "grey30", xpd = NA)
   height_of <- function(value) {
-    usr[3L] + (value - colours$reach[1L]) / diff(colours$reach) * (usr[4L] - usr[3L])
+    usr[3L] + (value - scale$reach[1L]) / diff(scale$reach) * (usr[4L] - usr[3L])
   }
-  if (!is.null(colours$breaks)) {
-    graphics::segments(left, height_of(colours$breaks), right, height_of(colours$breaks), col = "white",
+  if (!is.null(scale$breaks)) {
+    graphics::segments(left, height_of(scale$breaks), right, height_of(scale$breaks), col = "white",
       lwd = 1.4, xpd = NA)
   }
-  ticks <- strip_ticks(colours)
+  ticks <- strip_ticks(scale)
   beside <- right + key_strip$numbers * inch
   graphics::text(beside, height_of(ticks$at), ticks$text, adj = c(0, 0.5), cex = 0.8, xpd = NA)
   wide <- max(text_width(ticks$text, 0.8)) + key_strip$title + 0.5 * line_inches()
-  graphics::text(beside + wide * inch, mean(usr[3:4]), fit_text(title, graphics::par("fin")[2L] - 0.2, 0.9),
+  graphics::text(beside + wide * inch, mean(usr[3:4]), fit_text(scale$title, graphics::par("fin")[2L] - 0.2, 0.9),
     srt = 90, cex = 0.9, xpd = NA)
-}
-
-#' @param colours list(reach, palette, log): with `log` the reach is that of log10(value).
-#' @noRd
-colour_of <- function(value, colours) {
-  if (isTRUE(colours$log)) value <- log10(value)
-  share <- pmin(pmax((value - colours$reach[1L]) / diff(colours$reach), 0), 1)
-  colours$palette[1L + round(100 * share)]
 }

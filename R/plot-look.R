@@ -1,8 +1,4 @@
-# The user's graphical arguments: titles, limits and colours of panels.
-
-#' Colours that stay apart for colour-blind readers (Okabe and Ito)
-#' @noRd
-plot_colours <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# The user's graphical arguments: titles and limits of panels, and whether the colours are some (R/plot-panel.R).
 
 #' @param look list(main, xlab, ylab, xlim, ylim, col), each NULL if it was not given
 #' @noRd
@@ -41,25 +37,4 @@ panel_look <- function(look, i, count) {
     look[[name]] <- text[i]
   }
   look
-}
-
-#' n colours: those of the user over and over, or the default ones
-#' @noRd
-look_colours <- function(look, default) {
-  if (is.null(look$col)) default else rep_len(look$col, length(default))
-}
-
-#' A sequence of 101 colours through those of the user; one alone starts from white
-#' @noRd
-look_palette <- function(look, default) {
-  if (is.null(look$col)) return(grDevices::hcl.colors(101, default))
-  ends <- if (length(look$col) == 1L) c("white", look$col) else look$col
-  grDevices::colorRampPalette(ends)(101)
-}
-
-#' At most eight are told apart by the fixed colours
-#' @noRd
-series_colours <- function(n, look) {
-  default <- if (n <= length(plot_colours)) plot_colours[seq_len(n)] else grDevices::hcl.colors(n, "Dark 3")
-  look_colours(look, default)
 }

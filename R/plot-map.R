@@ -53,53 +53,32 @@ term_map <- function(spec, levels, map) {
   ), format(length(levels), big.mark = ","), spec$label, quote_names(levels, "\"", 3L), variable))
 }
 
-#' The panel of the posterior standard deviations
-#' @noRd
-sd_of_map <- function(fit, panel, sd) {
-  panel$data <- data.frame(panel$data[1L], fit = sd)
-  own <- list(
-    what = "sd", name = paste("sd of", panel$name), colours = sequence_of(sd_palette),
-    labels = c(in_units("posterior sd of the effect", fit), "")
-  )
-  utils::modifyList(panel, own)
-}
-
 # Regions without an effect. White is an effect of zero.
 no_effect <- "grey85"
 
 #' Posterior means or standard deviations as colours of the regions
+#' @param data What plot() returns, `fit` in the order of the map's first regions.
 #' @noRd
-draw_map <- function(fit, panel, look) {
-  data <- panel$data
-  map <- panel$map
-  corners <- apply(do.call(rbind, map$rings), 2L, range, na.rm = TRUE)
-  colours <- panel$colours(data$fit, look)
-  open_panel(corners[, 1L], corners[, 2L], "", "", panel$name, map_note(panel), look,
-    right = strip_room(colours), bare = TRUE, asp = map$aspect)
-  fill <- colour_of(data$fit, colours)[seq_along(map$rings)]
-  fill[is.na(fill)] <- no_effect
-  for (region in seq_along(map$rings)) {
-    graphics::polypath(map$rings[[region]], col = fill[region], border = fade("grey30", 0.6), lwd = 0.3,
-      rule = "evenodd")
-  }
-  colour_key(colours, panel$labels[1L])
+map_panel <- function(data, map, name, scale, title, what = "mean") {
+  regions <- seq_along(map$rings)
+  value <- data$fit[regions]
+  outlines <- ring_data(map$rings)
+  outlines$value <- value[outlines$region]
+  note <- join_notes(if (length(regions) > nrow(data)) "grey: no effect", left_out_note(data$fit))
+  ends <- apply(do.call(rbind, map$rings), 2L, range, na.rm = TRUE)
+  new_panel(name, data, list(
+    mark("polygons", outlines, border = fade("grey30", 0.6), lwd = 0.3)
+  ), note = note, xlim = ends[, 1L], ylim = ends[, 2L], what = what, bare = TRUE, asp = map$aspect,
+    scale = c(scale, list(title = title, blank = no_effect)))
 }
 
-map_note <- function(panel) {
-  join_notes(if (length(panel$map$rings) > nrow(panel$data)) "grey: no effect", left_out_note(panel$data$fit))
-}
-
-gg_map <- function(fit, panel) {
-  effects <- panel$data$fit
-  pieces <- lapply(seq_along(panel$map$rings), function(region) {
-    ring <- panel$map$rings[[region]]
-    part <- cumsum(is.na(ring[, 1L]))
-    kept <- !is.na(ring[, 1L])
-    data.frame(x = ring[kept, 1L], y = ring[kept, 2L], region = region, part = part[kept],
-      fit = if (region <= length(effects)) effects[region] else NA_real_)
-  })
-  panel$note <- map_note(panel)
-  gg(do.call(rbind, pieces), "x", "y", group = "region", subgroup = "part", fill = "fit") +
-    ggplot2::geom_polygon(colour = "grey60", linewidth = 0.1) + ggplot2::coord_fixed(panel$map$aspect) +
-    gg_colours(panel$colours(effects, list()), panel$labels[1L], no_effect) + ggplot2::theme_void() + gg_labels(panel)
+#' Outlines as data of polygons: x, y, region, part; rows of NA are between the parts of a region
+#' @noRd
+ring_data <- function(rings) {
+  do.call(rbind, lapply(seq_along(rings), function(region) {
+    ring <- rings[[region]]
+    known <- !is.na(ring[, 1L])
+    part <- cumsum(!known)
+    data.frame(x = ring[known, 1L], y = ring[known, 2L], region = rep(region, sum(known)), part = part[known])
+  }))
 }

@@ -1,7 +1,168 @@
-# Panels: margins as wide as what stands in them, axes, titles. A panel is a function of `look`, the graphical
-# arguments that were given for it (R/plot-look.R).
+# A picture is data and marks. A panel is a value, what one picture shows: R/plot-base.R draws any panel in base
+# graphics, R/plot-ggplot.R in ggplot2. A kind of plot (R/plot-<kind>.R) makes panels and draws nothing.
 
 fade <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
+
+#' A panel
+#'
+#' @param name Its title.
+#' @param data What plot() returns of it.
+#' @param marks A list of marks, those behind first; NULL among them is none.
+#' @param labels Titles of the two axes.
+#' @param note Words below the title, or NULL.
+#' @param xlim,ylim What the axes cover; NULL for all that the marks do.
+#' @param what "mean" or "sd", the argument `what` of plot().
+#' @param series From series_of(), the groups that colours tell apart.
+#' @param key How these are shown in the margin: list(title, lwd, pch, pt.cex, colours, alpha, filled, reverse), where
+#'   each may be missing; NULL for no key.
+#' @param scale The colours of values: list(reach, palette: its name, log: is the reach that of log10(value)?, title,
+#'   breaks: drawn across its key, blank: the colour of no value).
+#' @param columns Names along the horizontal axis at 1, 2, ...; rows: those along the vertical one, from rows_of().
+#' @param log `"x"`, `"y"`, `"xy"` or `""`.
+#' @param tight Does the panel end where the axes do, as an image does?
+#' @param bare No axes, as on a map.
+#' @param whole Does the horizontal axis count?
+#' @param asp Units of y for one of x, or NA.
+#' @noRd
+new_panel <- function(name, data, marks, labels = c("", ""), note = NULL, xlim = NULL, ylim = NULL, what = "mean",
+                      series = NULL, key = NULL, scale = NULL, columns = NULL, rows = NULL, log = "", tight = FALSE,
+                      bare = FALSE, whole = FALSE, asp = NA) {
+  panel <- as.list(environment())
+  panel$marks <- Filter(Negate(is.null), marks)
+  panel
+}
+
+#' A mark: a kind, the data that are drawn, and how
+#'
+#' | kind | data |
+#' |:--|:--|
+#' | band | x, lower, upper |
+#' | line | x, y; group |
+#' | points | x, y; value, a number for the panel's colours of values |
+#' | segments | x, y, xend, yend |
+#' | bars | from, to, low, high |
+#' | rug | x |
+#' | text | x, y, text |
+#' | names | x, y, text, item: names beside points and heads of arrows, as many as there is room for |
+#' | rule | horizontal, vertical or slope: one of them |
+#' | cells | low, high, text: levels on a continuous scale, beside the panel; thresholds between them |
+#' | raster | x, y, value, or series and strength |
+#' | contours | x, y, value; `at`: their heights |
+#' | polygons | x, y, region, part; value |
+#'
+#' `series` in the data is a factor of the panel's series. A raster has each x with each y, the first x with all of y
+#' last.
+#' @param colour Instead of those of series: one, or one for each row, or from own_colours().
+#' @param alpha How opaque it is.
+#' @param ... What else a back end has to know: lwd, lty, pch, cex, lend, step (a line), filled and border (points),
+#'   shrinks (points are smaller in a small panel), beyond (points at the edge are drawn whole, those beyond it not at
+#'   all), side and ticksize (a rug), adj (a text), arrow (segments), labcex and labels (contours).
+#' @noRd
+mark <- function(kind, data, colour = NULL, alpha = 1, ...) {
+  if (!NROW(data)) return(NULL)
+  list(kind = kind, data = data, colour = colour, alpha = alpha, ...)
+}
+
+# ---- colours ----
+
+#' Colours that stay apart for colour-blind readers (Okabe and Ito)
+#' @noRd
+plot_colours <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+
+#' At most eight are told apart by the fixed colours
+#' @noRd
+series_colours <- function(n) {
+  if (n <= length(plot_colours)) plot_colours[seq_len(n)] else grDevices::hcl.colors(n, "Dark 3")
+}
+
+#' @param names Of the series. @param own How many of the colours give way to the user's.
+#' @param ... pch, lty, lwd: one for each series.
+#' @noRd
+series_of <- function(names, colours = series_colours(length(names)), own = length(names), ...) {
+  list(names = names, colours = colours, own = own, ...)
+}
+
+#' Colours that give way to those of the user, taken over and over
+#' @param at Which of them each row has. @param change What becomes of them then.
+#' @noRd
+own_colours <- function(colours, at = seq_along(colours), change = identity) {
+  list(colours = colours, at = at, change = change)
+}
+
+#' @param col The user's colours or NULL.
+#' @noRd
+user_colours <- function(default, col) if (is.null(col)) default else rep_len(col, length(default))
+
+#' A panel whose colours are those of the user: of its series, marks and values
+#' @noRd
+coloured <- function(panel, col) {
+  if (!is.null(panel$series)) {
+    own <- seq_len(panel$series$own)
+    panel$series$colours[own] <- user_colours(panel$series$colours[own], col)
+  }
+  if (!is.null(panel$scale)) panel$scale$palette <- scale_palette(panel$scale$palette, col)
+  panel$marks <- lapply(panel$marks, function(mark) {
+    colour <- mark$colour
+    if (is.list(colour)) mark$colour <- colour$change(user_colours(colour$colours, col))[colour$at]
+    mark
+  })
+  panel
+}
+
+#' The colours of a mark's rows in a panel that is coloured()
+#' @noRd
+mark_colours <- function(mark, panel) {
+  if (!is.null(mark$colour)) return(mark$colour)
+  if (!is.null(mark$data$value)) return(colour_of(mark$data$value, panel$scale))
+  panel$series$colours[as.integer(mark$data$series)]
+}
+
+#' A sequence of 101 colours through those of the user; one alone starts from white
+#' @noRd
+scale_palette <- function(palette, col) {
+  if (is.null(col)) return(grDevices::hcl.colors(101, palette))
+  ends <- if (length(col) == 1L) c("white", col) else col
+  grDevices::colorRampPalette(ends)(101)
+}
+
+#' @param scale That of a panel that is coloured().
+#' @noRd
+colour_of <- function(value, scale) {
+  if (isTRUE(scale$log)) value <- log10(value)
+  share <- pmin(pmax((value - scale$reach[1L]) / diff(scale$reach), 0), 1)
+  colour <- scale$palette[1L + round(100 * share)]
+  if (!is.null(scale$blank)) colour[is.na(colour)] <- scale$blank
+  colour
+}
+
+#' Colours along the values
+#' @noRd
+sequence_of <- function(values, palette) {
+  # All of an image may be blank.
+  if (all(is.na(values))) values <- 0
+  reach <- range(values, na.rm = TRUE)
+  # A flat surface still needs a range.
+  list(reach = reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach))), palette = palette)
+}
+
+#' The same on a logarithmic scale, where positive values differ by factors: of intensities, which are near zero
+#' between clusters. Values below a thousandth of the largest have the first colour.
+#' @noRd
+log_sequence_of <- function(values, palette) {
+  top <- suppressWarnings(max(values, na.rm = TRUE))
+  low <- suppressWarnings(max(min(values, na.rm = TRUE), top / 1000))
+  if (!is.finite(top) || low <= 0 || top < 10 * low) return(sequence_of(values, palette))
+  list(reach = log10(c(low, top)), palette = palette, log = TRUE)
+}
+
+#' Colours that are white at zero, the same distance from it in the same strength
+#' @noRd
+around_zero <- function(values) {
+  list(reach = c(-1, 1) * max(abs(drawn_range(values, 1e-9))), palette = "Blue-Red 3")
+}
+
+# Standard deviations have a palette of their own, as they are easily taken for the effect.
+sd_palette <- "Purple-Yellow"
 
 # ---- what can be drawn ----
 
@@ -27,159 +188,85 @@ left_out_note <- function(...) {
   sprintf("not drawn: values beyond %g", most_drawn)
 }
 
-#' At the edge of the panel or a little beyond it: what is far off need not be a number that devices take
-#' @noRd
-near_panel <- function(y) {
-  ends <- graphics::par("usr")[3:4]
-  pmin(pmax(y, ends[1L] - diff(ends)), ends[2L] + diff(ends))
+join_notes <- function(...) {
+  notes <- c(...)
+  if (length(notes)) paste(notes, collapse = "; ")
 }
 
-# ---- drawing panels ----
-
-#' @param panels Functions of `look` that draw one panel each.
+#' What a panel that covers these limits shows: a little more at both ends
 #' @noRd
-draw_panels <- function(panels, look, ask) {
-  looks <- lapply(seq_along(panels), function(i) panel_look(look, i, length(panels)))
-  if (is.null(ask)) ask <- length(panels) > prod(graphics::par("mfrow")) && grDevices::dev.interactive()
-  if (check_flag(ask, "ask")) {
-    old_ask <- grDevices::devAskNewPage(TRUE)
-    on.exit(grDevices::devAskNewPage(old_ask))
-  }
-  for (i in seq_along(panels)) draw_panel(panels[[i]], looks[[i]])
+window_of <- function(limits) {
+  limits <- or_else(limits, c(0, 1))
+  limits + c(-0.04, 0.04) * as.numeric(diff(limits))
 }
 
-draw_panel <- function(draw, look) {
-  # No margins yet: open_panel() sets them when the size of the figure is known.
-  old <- graphics::par(mar = rep(0, 4), mgp = c(2.6, 0.5, 0), tcl = -0.3, las = 1, bty = "l")
-  on.exit(graphics::par(old))
-  graphics::plot.new()
-  draw(look)
-}
-
-#' Margins, axes, titles and faint lines of a panel
-#'
-#' @param xlim,ylim What the panel has to show; NULL if that is nothing.
-#' @param right Inches that a key wants right of the panel.
-#' @param columns,rows Names along the horizontal and the vertical axis, at 1, 2, ...; NULL for numbers.
-#' @param tight Does the panel end where the axes do?
-#' @param whole Does the horizontal axis count?
-#' @param bare No axes, as on a map.
+#' What the axes of a panel cover, list(x, y); NULL where nothing can be drawn
 #' @noRd
-open_panel <- function(xlim, ylim, xlab, ylab, main, note, look, right = 0.15, columns = NULL, rows = NULL,
-                       log = "", tight = FALSE, bare = FALSE, whole = FALSE, asp = NA) {
-  xlim <- or_else(look$xlim, or_else(xlim, c(0, 1)))
-  ylim <- or_else(look$ylim, or_else(ylim, c(0, 1)))
-  line <- line_inches()
-  figure <- graphics::par("fin")
-  rows <- row_labels(rows)
-  xlab <- or_else(look$xlab, if (bare) "" else xlab)
-  ylab <- or_else(look$ylab, if (bare) "" else ylab)
-  numbers <- if (bare) "" else if (is.null(rows)) tick_text(ylim, grepl("y", log)) else rows$text
-  numbers_wide <- max(text_width(numbers, if (is.null(rows)) 1 else rows$cex))
-  left <- numbers_wide + line * (if (bare) 0.3 else 0.9) + if (has_text(ylab)) 1.5 * line else 0
-  # A narrow figure still has a panel.
-  squeeze <- min(1, 0.7 * figure[1L] / (left + right))
-  columns <- column_labels(columns, figure[1L] - squeeze * (left + right))
-  heads <- panel_heads(or_else(look$main, main), join_notes(note, columns$note))
-  top <- min(line * (0.6 + heads$lines), 0.4 * figure[2L])
-  below <- if (bare) 0.3 * line else if (is.null(columns)) 1.5 * line else columns$high + 0.7 * line
-  bottom <- min(below + if (has_text(xlab)) 1.5 * line else 0.2 * line, 0.5 * figure[2L])
-  graphics::par(mai = c(bottom, squeeze * left, top, squeeze * right), bty = if (tight) "o" else "l")
-  style <- if (tight) "i" else "r"
-  graphics::plot.window(as.numeric(xlim), as.numeric(ylim), log, asp, xaxs = style, yaxs = style)
-  if (!bare) {
-    ticks <- list(
-      if (is.null(columns)) number_axis(1L, xlim, grepl("x", log), whole) else draw_columns(columns),
-      if (is.null(rows)) number_axis(2L, ylim, grepl("y", log)) else draw_rows(rows)
-    )
-    if (!is.null(rows)) graphics::abline(v = ticks[[1L]], col = "grey90")
-    if (is.null(rows) && !tight) graphics::abline(h = ticks[[2L]], col = "grey90")
-    graphics::box()
-  }
-  axis_title(1L, xlab, is.null(look$xlab), bottom / line - 1.4)
-  axis_title(2L, ylab, is.null(look$ylab), squeeze * left / line - 1.3)
-  draw_heads(heads)
-}
-
-#' Inches of a line of a margin
-#' @noRd
-line_inches <- function() graphics::par("cin")[2L] * graphics::par("cex") * graphics::par("mex")
-
-text_width <- function(text, cex = 1) graphics::strwidth(text, units = "inches", cex = cex)
-
-has_text <- function(x) is.language(x) || length(x) > 0L && any(nzchar(x))
-
-#' A title along an axis: ours is made smaller, then cut, to fit; the user's is left as it is
-#' @noRd
-axis_title <- function(side, text, ours, line) {
-  size <- 1
-  if (ours && has_text(text)) {
-    room <- graphics::par("pin")[side]
-    size <- min(1, max(0.75, room / text_width(text)))
-    text <- fit_text(text, room, size)
-  }
-  graphics::mtext(text, side = side, line = line, cex = size * graphics::par("cex"), las = 0)
-}
-
-#' Texts in so many inches: what is too long loses its middle, as names of levels often differ at their ends
-#' @noRd
-fit_text <- function(text, room, cex = 1) {
-  wide <- text_width(text, cex)
-  kept <- pmax(6, floor(nchar(text) * room / pmax(wide, 1e-6))) - 3
-  tail <- kept %/% 2
-  cut <- paste0(substr(text, 1L, kept - tail), "...", substr(text, nchar(text) - tail + 1, nchar(text)))
-  ifelse(wide > room & nchar(cut) < nchar(text), cut, text)
-}
-
-# ---- titles ----
-
-#' The title and the note below it, in as many lines as the width of the figure asks for
-#' @noRd
-panel_heads <- function(main, note) {
-  main_cex <- 1.05
-  # in figures of many panels R makes all text smaller
-  note_cex <- min(1, max(0.8, 0.66 / graphics::par("cex")))
-  main <- if (has_text(main)) wrap_text(main, main_cex)
-  note <- if (has_text(note)) wrap_text(note, note_cex)
-  sizes <- rep(c(main_cex, note_cex), c(length(main), length(note)))
+panel_limits <- function(panel) {
   list(
-    text = c(as.list(main), as.list(note)), size = sizes,
-    colour = rep(c("black", "grey30"), c(length(main), length(note))), lines = sum(sizes) * 1.15
+    x = or_else(panel$xlim, if (is.null(panel$columns)) marks_range(panel, "x") else slots(panel$columns)),
+    y = or_else(panel$ylim, if (is.null(panel$rows)) marks_range(panel, "y") else slots(panel$rows$names))
   )
 }
 
-wrap_text <- function(text, cex) {
-  if (is.language(text)) return(if (is.expression(text)) text else list(text))
-  room <- graphics::par("fin")[1L] - 0.15
-  text <- unlist(strsplit(as.character(text), "\n", fixed = TRUE))
-  unlist(lapply(text, function(one) {
-    wide <- text_width(one, cex)
-    if (wide <= room) return(one)
-    # Words are of unlike widths.
-    fit_text(strwrap(one, 0.95 * nchar(one) * room / wide), room, cex)
-  }))
+slots <- function(names) c(0.5, length(names) + 0.5)
+
+# The columns of a mark along an axis; rules by their name.
+along_axis <- list(
+  x = c("x", "xend", "from", "to", "vertical"), y = c("y", "yend", "lower", "upper", "low", "high", "horizontal")
+)
+
+marks_range <- function(panel, axis) {
+  all <- lapply(panel$marks, function(mark) unclass(mark$data[intersect(names(mark$data), along_axis[[axis]])]))
+  all <- unlist(all, use.names = FALSE)
+  # a ratio of separated classes can be 0 to the computer
+  if (grepl(axis, panel$log)) all <- all[all > 0]
+  drawn_range(all)
 }
 
-#' Lines above the panel and over its middle, as far as they stay in the figure
+# ---- rows ----
+
+#' Names along the vertical axis, from below
+#'
+#' @param most At most so many. Of more, `evenly` some throughout their order are drawn, else those on top, and `note`
+#'   says so: a format of how many and of how many in all.
 #' @noRd
-draw_heads <- function(heads) {
-  figure <- graphics::par("fin")[1L]
-  middle <- figure * mean(graphics::par("plt")[1:2])
-  heights <- rev(cumsum(rev(c(heads$size * 1.15, 0))))[-1L]
-  for (i in seq_along(heads$text)) {
-    text <- heads$text[[i]]
-    half <- text_width(text, heads$size[i]) / 2 + 0.03
-    at <- min(max(middle, half), max(figure - half, half)) / figure
-    graphics::mtext(text, side = 3, line = heights[i] + 0.3, at = graphics::grconvertX(at, "nfc", "user"),
-      cex = heads$size[i] * graphics::par("cex"), las = 0, col = heads$colour[i])
-  }
+rows_of <- function(names, note, evenly = FALSE, most = Inf) {
+  list(names = as.character(names), note = note, evenly = evenly, most = most)
 }
 
-# ---- marks ----
+#' A panel that is coloured(), with as many rows as there is room for
+#' @noRd
+fewer_rows <- function(panel, room = Inf) {
+  rows <- panel$rows
+  all <- length(rows$names)
+  most <- min(room, rows$most)
+  if (is.null(rows) || all <= most) return(panel)
+  kept <- if (rows$evenly) unique(round(seq(1, all, length.out = most))) else seq(all - most + 1, all)
+  panel$rows$names <- rows$names[kept]
+  panel$note <- join_notes(panel$note, sprintf(rows$note, length(kept), format(all, big.mark = ",")))
+  panel$marks <- lapply(panel$marks, function(mark) {
+    if (is.null(mark$data$y)) return(mark)
+    row <- round(mark$data$y)
+    own <- row %in% kept
+    if (length(mark$colour) > 1L) mark$colour <- mark$colour[own]
+    mark$data <- mark$data[own, ]
+    shift <- match(row[own], kept) - row[own]
+    for (name in intersect(c("y", "yend"), names(mark$data))) mark$data[[name]] <- mark$data[[name]] + shift
+    mark
+  })
+  panel
+}
 
-draw_band <- function(x, lower, upper, colour, strength = 0.2) {
-  known <- !is.na(lower) & !is.na(upper)
-  x <- x[known]
-  y <- near_panel(c(lower[known], rev(upper[known])))
-  graphics::polygon(c(x, rev(x)), y, col = fade(colour, strength), border = NA)
+#' A point in each row, with its interval
+#' @param data A data frame with x, low, high and y; series where there are several.
+#' @param ... Of the marks.
+#' @noRd
+row_marks <- function(data, colour = NULL, alpha = 0.6, cex = if (max(data$y) > 15.5) 0.6 else 0.9) {
+  series <- data[intersect("series", names(data))]
+  list(
+    mark("segments", data.frame(x = data$low, y = data$y, xend = data$high, yend = data$y, series), colour, alpha,
+      lwd = 2),
+    mark("points", data[c("x", "y", names(series))], colour, cex = cex)
+  )
 }

@@ -68,17 +68,15 @@ field_panels <- function(fit, spec, settings, picture, k) {
   notes <- if (response) c(others_note(fit, picture$names), offset_note(fit, "response"))
   blank <- !picture$shown
   list(
-    panel_of(fit, list(
-      data = cbind(picture$values, mean, far = blank), picture = picture, name = name,
-      colours = if (response) sequence_of("Viridis") else around_zero, points = picture$x,
-      key = if (response) effect_axis(fit, "response") else in_units("effect", fit),
-      note = join_notes(notes, picture$note)
-    ), draw_places, gg_places),
-    panel_of(fit, list(
-      data = cbind(picture$values, fit = sd, far = blank), picture = picture, what = "sd", mesh = spec$mesh,
-      name = paste0("sd of ", name), colours = sequence_of(sd_palette), points = picture$x,
-      key = in_units("posterior sd of the effect", fit), note = picture$note
-    ), draw_places, gg_places)
+    places_panel(
+      cbind(picture$values, mean, far = blank), picture, name, join_notes(notes, picture$note),
+      function(z) if (response) sequence_of(z, "Viridis") else around_zero(z),
+      if (response) effect_axis(fit, "response") else in_units("effect", fit)
+    ),
+    places_panel(
+      cbind(picture$values, fit = sd, far = blank), picture, paste0("sd of ", name), picture$note,
+      function(z) sequence_of(z, sd_palette), in_units("posterior sd of the effect", fit), what = "sd", mesh = spec$mesh
+    )
   )
 }
 
@@ -88,75 +86,32 @@ response_at <- function(fit, picture, settings, k) {
   data[c("fit", "lwr", "upr")]
 }
 
-# A panel of places has its picture, data, colours (a function of the values and of `look`), points, and the mesh where
-# that is drawn instead of contours.
-
-#' Values of a raster, its first index along x; NA where it is blank
+#' An image of values at places, with the observations
+#' @param colours A function of the values that gives their scale. @param title Of the key.
+#' @param points The observations' coordinates. @param mesh Drawn instead of contours.
 #' @noRd
-raster_values <- function(panel) {
-  values <- panel$data$fit
-  values[panel$data$far | !can_draw(values)] <- NA
-  matrix(values, length(panel$picture$sides[[1L]]))
-}
-
-draw_places <- function(fit, panel, look) {
-  picture <- panel$picture
-  z <- raster_values(panel)
-  colours <- panel$colours(z, look)
+places_panel <- function(data, picture, name, note, colours, title, what = "mean", mesh = NULL, points = picture$x,
+                         points_col = fade("black", 0.6)) {
+  values <- data$fit
+  values[data$far | !can_draw(values)] <- NA
+  scale <- colours(values)
+  z <- picture_data(picture, values)
   ends <- lapply(picture$sides, range)
-  open_panel(ends[[1L]], ends[[2L]], picture$names[1L], picture$names[2L], panel$name, panel$note, look,
-    right = strip_room(colours), tight = TRUE, asp = 1)
-  draw_picture(matrix(colour_of(z, colours), nrow(z)), picture$sides)
-  usr <- graphics::par("usr")
-  graphics::clip(usr[1L], usr[2L], usr[3L], usr[4L])
-  if (is.null(panel$mesh)) {
-    draw_image_contours(picture$sides, z, colours)
-  } else {
-    draw_mesh(panel$mesh, fade("grey20", 0.35), 0.3)
-  }
-  draw_sites(panel$points, or_else(panel$points_col, fade("black", 0.6)))
-  if (!is.null(picture$rings)) draw_window(picture$rings, border = "grey20", lwd = 0.8)
-  do.call(graphics::clip, as.list(usr))
-  graphics::box()
-  colour_key(colours, panel$key)
+  lines <- if (is.null(mesh)) {
+    mark("contours", z, fade("grey10", 0.6), at = place_breaks(values, scale), lwd = 0.7, labcex = 0.6)
+  } else mesh_mark(mesh, fade("grey20", 0.35), 0.3)
+  at <- data.frame(x = points[[1L]], y = points[[2L]])
+  new_panel(name, data, list(
+    mark("raster", z), lines,
+    mark("points", at, points_col, pch = 20, cex = 0.5 * point_size(nrow(at)), shrinks = TRUE),
+    if (!is.null(picture$rings)) window_mark(picture$rings, 0.8)
+  ), picture$names, note, ends[[1L]], ends[[2L]], what, scale = c(scale, list(title = title)), tight = TRUE, asp = 1)
 }
 
-gg_places <- function(fit, panel) {
-  picture <- panel$picture
-  z <- raster_values(panel)
-  ends <- lapply(picture$sides, range)
-  plot <- gg_image(picture$sides, z, panel$colours(z, list()), panel$key)
-  if (is.null(panel$mesh)) {
-    plot <- plot + gg_contours(picture$sides, z, place_breaks(z, panel$colours(z, list())),
-      fade("grey10", 0.6))
-  } else {
-    plot <- plot + ggplot2::geom_segment(columns(x = "x", y = "y", xend = "xend", yend = "yend"),
-      mesh_segments(panel$mesh), colour = fade("grey20", 0.35), linewidth = 0.15, inherit.aes = FALSE)
-  }
-  points <- data.frame(x = panel$points[[1L]], y = panel$points[[2L]])
-  window <- do.call(rbind, lapply(seq_along(picture$rings), function(i) {
-    data.frame(x = picture$rings[[i]][, 1L], y = picture$rings[[i]][, 2L], ring = i)
-  }))
-  plot + gg_points(columns(x = "x", y = "y"), points, colour = or_else(panel$points_col, fade("black", 0.6)),
-    size = 0.8 / sqrt(1 + nrow(points) / 500)) +
-    (if (!is.null(window)) ggplot2::geom_polygon(columns(x = "x", y = "y", group = "ring"), window, fill = NA,
-      colour = "grey20", linewidth = 0.3, inherit.aes = FALSE)) +
-    ggplot2::coord_fixed(xlim = ends[[1L]], ylim = ends[[2L]], expand = FALSE) +
-    gg_labels(panel, x = picture$names[1L], y = picture$names[2L])
-}
-
-place_breaks <- function(z, colours = NULL) {
-  if (isTRUE(colours$log)) return(log_ticks(10^colours$reach))
-  if (all(is.na(z)) || diff(range(z, na.rm = TRUE)) == 0) return(numeric())
-  pretty(range(z, na.rm = TRUE), 8)
-}
-
-draw_image_contours <- function(sides, z, colours = NULL) {
-  draw_contours(sides, z, place_breaks(z, colours), col = fade("grey10", 0.6), lwd = 0.7, labcex = 0.6)
-}
-
-draw_sites <- function(x, colour) {
-  graphics::points(x[[1L]], x[[2L]], pch = 20, col = colour, cex = 0.5 * point_size(length(x[[1L]])))
+place_breaks <- function(values, scale) {
+  if (isTRUE(scale$log)) return(log_ticks(10^scale$reach))
+  if (all(is.na(values)) || diff(range(values, na.rm = TRUE)) == 0) return(numeric())
+  pretty(range(values, na.rm = TRUE), 8)
 }
 
 #' The intensity of a Cox process on its window, with the points
@@ -172,10 +127,7 @@ intensity_panel <- function(fit, rings, at, points_col) {
   settings <- list(scale = "response", level = 0.95, n = 101L, too_far = Inf, map = list(rings = rings))
   picture <- place_picture(fit, spec, settings)
   data <- cbind(picture$values, response_at(fit, picture, settings, 1L), far = !picture$shown)
-  panel <- list(
-    data = data, picture = picture, name = "Intensity", colours = log_sequence_of("Viridis"),
-    points = list(at[, 1L], at[, 2L]), points_col = points_col, key = "points per unit of area",
-    note = others_note(fit, c(picture$names, all.vars(fit$design$args$offset)))
-  )
-  panel_of(fit, panel, draw_places, gg_places)
+  places_panel(data, picture, "Intensity", others_note(fit, c(picture$names, all.vars(fit$design$args$offset))),
+    function(z) log_sequence_of(z, "Viridis"), "points per unit of area", points = list(at[, 1L], at[, 2L]),
+    points_col = points_col)
 }

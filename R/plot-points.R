@@ -74,19 +74,19 @@ outlying <- function(fit) {
   unname(outside)
 }
 
-#' @param colours Of the curves.
+#' Marks of the observations beside a curve
+#' @param series Names of the curves.
+#' @param x_window,window What the axes show.
 #' @noRd
-draw_points <- function(fit, points, rug, colours, look) {
-  if (identical(points$kind, "numbers")) {
-    draw_numbers(points, colours)
-  } else if (identical(points$kind, "classes") && has_classes(fit)) {
-    draw_in_cells(fit, points, look)
-  } else if (identical(points$kind, "classes")) {
+point_marks <- function(fit, draft, series, x_window, window) {
+  points <- draft$points
+  if (identical(points$kind, "numbers")) return(number_marks(points, series, window))
+  if (identical(points$kind, "classes")) {
+    if (has_classes(fit)) return(list(class_points(fit, points, window)))
     # curves have the colours of the classes
-    draw_two_classes(fit, points, length(colours) > 1L)
-  } else if (length(rug)) {
-    graphics::rug(rug, ticksize = 0.02, col = fade("grey20", 0.4))
+    return(two_class_marks(fit, points, length(series) > 1L, x_window, window))
   }
+  list(if (length(draft$rug)) mark("rug", data.frame(x = draft$rug), "grey20", 0.4, side = 1L, ticksize = 0.02))
 }
 
 #' The range of the points too, but for those far out, as working residuals of small counts can be, that would
@@ -102,49 +102,43 @@ reach_of_points <- function(reach, y) {
   if (diff(all) <= 2 * diff(near)) all else near
 }
 
-#' @param keep Which of the observations.
-#' @noRd
-take_points <- function(points, keep) {
-  own <- intersect(names(points), c("x", "y", "value", "class", "series", "outlying"))
-  points[own] <- lapply(points[own], `[`, keep)
-  points
-}
-
 #' Points; those beyond the panel are triangles at its edge, outliers are ringed
 #' @noRd
-draw_numbers <- function(points, colours) {
+number_marks <- function(points, series, window) {
+  at <- data.frame(x = points$x, y = points$y, outlying = points$outlying)
+  if (!is.null(points$series)) at$series <- factor(series[points$series], series)
   # infinity less infinity is no place
-  points <- take_points(points, !is.na(points$y))
-  many <- length(points$x) > 500
-  edges <- graphics::par("usr")[3:4] + c(1, -1) * 0.012 * diff(graphics::par("usr")[3:4])
-  inside <- points$y >= edges[1L] & points$y <= edges[2L]
-  colour <- fade(if (is.null(points$series)) "grey20" else colours[points$series], if (many) 0.3 else 0.45)
-  colour <- rep_len(colour, length(points$x))
-  graphics::points(points$x[inside], points$y[inside], pch = 19, cex = if (many) 0.4 else 0.7,
-    col = colour[inside])
-  for (side in 1:2) {
-    beyond <- if (side == 1L) points$y < edges[1L] else points$y > edges[2L]
-    graphics::points(points$x[beyond], rep(edges[side], sum(beyond)), pch = c(25, 24)[side], cex = 0.6,
-      col = fade("grey20", 0.6), bg = fade("grey20", 0.3))
+  at <- at[!is.na(at$y), ]
+  many <- nrow(at) > 500
+  edges <- sort(window) + c(1, -1) * 0.012 * abs(diff(window))
+  side <- (at$y > edges[2L]) - (at$y < edges[1L])
+  triangles <- function(of, pch) {
+    beyond <- at[side == of, ]
+    beyond$y <- pmin(pmax(beyond$y, edges[1L]), edges[2L])
+    mark("points", beyond, fade("grey20", 0.3), pch = pch, cex = 0.6, filled = TRUE, border = fade("grey20", 0.6))
   }
-  ringed <- points$outlying & inside
-  graphics::points(points$x[ringed], points$y[ringed], pch = 1, cex = 1.3, col = plot_colours[2L])
+  list(
+    mark("points", at[side == 0, ], if (is.null(points$series)) "grey20", if (many) 0.3 else 0.45,
+      cex = if (many) 0.4 else 0.7),
+    triangles(-1, 25), triangles(1, 24),
+    mark("points", at[side == 0 & at$outlying, ], plot_colours[2L], pch = 1, cex = 1.3)
+  )
 }
 
 #' Classes of a binary response along the lower and the upper edge
 #' @noRd
-draw_two_classes <- function(fit, points, several = FALSE) {
-  sides <- c(1, 3)
-  for (class in 0:1) {
+two_class_marks <- function(fit, points, several, x_window, window) {
+  marks <- lapply(0:1, function(class) {
     colour <- if (several) "grey30" else plot_colours[class + 1L]
-    # rug() warns of points clipped at the edge, which is where they belong.
-    at <- as.numeric(points$x)[points$class == class]
-    suppressWarnings(graphics::rug(at, side = sides[class + 1L], ticksize = 0.03, col = fade(colour, 0.6)))
-    usr <- graphics::par("usr")
-    inside <- usr[3L + class] + c(1, -1)[class + 1L] * 0.06 * (usr[4L] - usr[3L])
-    label <- response_levels(fit)[class + 1L]
-    graphics::text(usr[2L], inside, label, adj = c(1, 0.5), cex = 0.85, col = colour)
-  }
+    inside <- window[class + 1L] + c(1, -1)[class + 1L] * 0.06 * diff(window)
+    label <- data.frame(x = x_window[2L], y = inside, text = response_levels(fit)[class + 1L])
+    list(
+      mark("rug", data.frame(x = points$x[points$class == class]), colour, 0.6, side = c(1L, 3L)[class + 1L],
+        ticksize = 0.03),
+      mark("text", label, colour, adj = c(1, 0.5))
+    )
+  })
+  unlist(marks, recursive = FALSE)
 }
 
 #' Inducing points of a term, a column for each of these inputs; NULL where it has none
@@ -156,5 +150,3 @@ inducing_at <- function(fit, spec, names) {
 }
 
 inducing_note <- function(points) if (!is.null(points)) "crosses: inducing points"
-
-draw_inducing <- function(x, y) graphics::points(x, y, pch = 4, lwd = 1.5, col = "grey10")

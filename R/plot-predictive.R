@@ -46,15 +46,13 @@ predictive_panel <- function(column, target, rows, drawn, settings) {
   } else {
     density_lines(view, own)
   }
-  panel <- c(numbers, list(name = column$title))
   draws <- sprintf("%d posterior predictive draws", length(drawn))
   bars <- has_bars(view)
-  panel$note <- join_notes(
+  note <- join_notes(
     if (bars) sprintf("intervals: %s%% of %s", format(100 * settings$level), draws) else paste("grey:", draws),
-    panel$note, rows$note
+    numbers$note, rows$note
   )
-  panel_of(view, panel, if (bars) draw_predictive_bars else draw_predictive_lines,
-    if (bars) gg_predictive_bars else gg_predictive_lines)
+  (if (bars) bars_panel else draws_panel)(numbers, column$title, note)
 }
 
 #' Bars of the observed with intervals of the replicated: data frame (name, observed, fit, lwr, upr)
@@ -209,78 +207,54 @@ kaplan_meier <- function(y, event, entry, weights) {
   list(time = time, survival = cumprod(1 - pmin(unname(died) / risk, 1)))
 }
 
-# ---- drawings ----
+# ---- panels ----
 
-draw_predictive_lines <- function(fit, panel, look) {
-  data <- panel$data
-  height <- data[[3L]]
-  keys <- c("observed", "predicted")
-  open_panel(range(data$value), c(0, max(height)), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
-    right = key_room(keys))
-  colour <- look_colours(look, plot_colours[1L])
-  type <- if (panel$step) "s" else "l"
-  for (draw in rev(unique(data$draw))) {
-    one <- data$draw == draw
-    graphics::lines(data$value[one], height[one], type = type, col = if (draw == 0L) colour else fade("grey40", 0.4),
-      lwd = if (draw == 0L) 2.5 else 1)
-  }
-  margin_key(keys, c(colour, "grey60"), lwd = c(2.5, 1))
+#' A line of the observations in front of those of the draws
+#' @param numbers From density_lines() or survival_lines().
+#' @noRd
+draws_panel <- function(numbers, name, note) {
+  data <- numbers$data
+  series <- series_of(c("observed", "predicted"), c(plot_colours[1L], fade("grey40", 0.4)), own = 1L)
+  at <- data.frame(x = data$value, y = data[[3L]], group = data$draw,
+    series = factor(series$names[1L + (data$draw > 0)], series$names))
+  at <- at[order(-at$group), ]
+  at$group <- factor(at$group, unique(at$group))
+  line <- function(own, lwd) mark("line", at[own, ], lwd = lwd, step = numbers$step)
+  lines <- list(line(at$series == "predicted", 1), line(at$series == "observed", 2.5))
+  new_panel(name, data, lines, numbers$labels, note, range(at$x), c(0, max(at$y)), series = series,
+    key = list(lwd = c(2.5, 1), colours = c(NA, "grey60")))
 }
 
-gg_predictive_lines <- function(fit, panel) {
-  data <- panel$data
-  names(data)[3L] <- "height"
-  data$series <- factor(ifelse(data$draw == 0L, "observed", "predicted"), c("observed", "predicted"))
-  data$draw <- factor(data$draw, rev(unique(data$draw)))
-  geom <- if (panel$step) ggplot2::geom_step else ggplot2::geom_line
-  gg(data, "value", "height", group = "draw", colour = "series", linewidth = "series", alpha = "series") + geom() +
-    ggplot2::scale_colour_manual(NULL, values = c(plot_colours[1L], "grey40")) +
-    ggplot2::scale_linewidth_manual(NULL, values = c(1, 0.4)) + ggplot2::scale_alpha_manual(NULL, values = c(1, 0.4)) +
-    ggplot2::expand_limits(y = 0) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+#' Bars of the observations with intervals of the draws
+#' @param numbers From level_bars(), class_count_bars() or count_bars().
+#' @noRd
+bars_panel <- function(numbers, name, note) {
+  data <- numbers$data
+  places <- bar_places(numbers)
+  series <- series_of(c("observed", "predicted"), c(plot_colours[1L], "grey20"), own = 1L)
+  one <- function(k) factor(rep(series$names[k], nrow(data)), series$names)
+  new_panel(name, data, list(
+    mark("bars", data.frame(from = places$from, to = places$to, low = 0, high = data$observed, series = one(1L)),
+      alpha = 0.45),
+    mark("segments", data.frame(x = places$at, y = data$lwr, xend = places$at, yend = data$upr, series = one(2L)),
+      lwd = 2, lend = 1),
+    mark("points", data.frame(x = places$at, y = data$fit, series = one(2L)), cex = if (nrow(data) > 20L) 0.6 else 0.9)
+  ), numbers$labels, note, range(places$from, places$to), c(0, max(data$observed, data$upr)), columns = numbers$columns,
+    series = series, key = list(alpha = c(0.45, 1), pch = c(15, 19), pt.cex = c(1.6, 0.9), lwd = c(NA, 2)))
 }
 
 #' Where bars stand: levels one after the other, numbers at their place
 #' @noRd
-bar_places <- function(panel) {
-  data <- panel$data
-  if (!is.null(panel$columns)) {
+bar_places <- function(numbers) {
+  data <- numbers$data
+  if (!is.null(numbers$columns)) {
     at <- seq_len(nrow(data))
     return(list(at = at, from = at - 0.35, to = at + 0.35))
   }
   # a bar of one whole number has it in its middle
-  shift <- if (panel$width == 1) 0.5 else 0
-  gap <- 0.06 * panel$width
+  shift <- if (numbers$width == 1) 0.5 else 0
+  gap <- 0.06 * numbers$width
   list(
     at = (data$value + data$to) / 2 - shift, from = data$value - shift + gap, to = data$to - shift - gap
   )
-}
-
-draw_predictive_bars <- function(fit, panel, look) {
-  data <- panel$data
-  at <- bar_places(panel)
-  keys <- c("observed", "predicted")
-  open_panel(range(at$from, at$to), c(0, max(data$observed, data$upr)), panel$labels[1L], panel$labels[2L], panel$name,
-    panel$note, look, right = key_room(keys), columns = panel$columns)
-  colour <- look_colours(look, plot_colours[1L])
-  graphics::rect(at$from, 0, at$to, data$observed, col = fade(colour, 0.45), border = NA)
-  graphics::segments(at$at, data$lwr, at$at, data$upr, col = "grey20", lwd = 2, lend = 1)
-  graphics::points(at$at, data$fit, pch = 19, col = "grey20", cex = if (nrow(data) > 20L) 0.6 else 0.9)
-  margin_key(keys, c(fade(colour, 0.45), "grey20"), pch = c(15, 19), pt.cex = c(1.6, 0.9), lwd = c(NA, 2))
-}
-
-gg_predictive_bars <- function(fit, panel) {
-  data <- panel$data
-  data[c("at", "from", "to")] <- bar_places(panel)
-  data$bar <- "observed"
-  data$interval <- "predicted"
-  plot <- ggplot2::ggplot(data) +
-    ggplot2::geom_rect(columns(xmin = "from", xmax = "to", ymax = "observed", fill = "bar"), ymin = 0, alpha = 0.45) +
-    ggplot2::geom_pointrange(columns(x = "at", y = "fit", ymin = "lwr", ymax = "upr", colour = "interval"),
-      size = 0.3) +
-    ggplot2::scale_fill_manual(NULL, values = plot_colours[1L], guide = ggplot2::guide_legend(order = 1)) +
-    ggplot2::scale_colour_manual(NULL, values = "grey20") +
-    ggplot2::expand_limits(y = 0) + gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
-  if (is.null(panel$columns)) plot else {
-    plot + ggplot2::scale_x_continuous(breaks = data$at, labels = panel$columns, minor_breaks = NULL)
-  }
 }

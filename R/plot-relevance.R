@@ -3,11 +3,21 @@ relevance_panels <- function(fit, settings) {
   fit <- predictor_view(fit, 1L)
   data <- relevance_table(fit)
   if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")
-  panel <- list(
-    name = "Relative importance", draw = function(look) draw_relevance(fit, data, look),
-    gg = function() gg_relevance(fit, data)
-  )
-  list(data = data, panels = list(panel))
+  list(data = data, panels = list(relevance_panel(data, in_units("SD of the contribution", fit))))
+}
+
+# More names than these are not read.
+most_relevant <- 30L
+
+#' The most relevant on top
+#' @noRd
+relevance_panel <- function(data, label) {
+  at <- data[order(data$relevance, -seq_len(nrow(data))), ]
+  rows <- data.frame(x = at$relevance, y = seq_len(nrow(at)), low = 0, high = at$relevance)
+  colours <- own_colours(plot_colours[match(at$kind, c("input", "term", "part"))])
+  new_panel("Relative importance", data, row_marks(rows, colours, alpha = 1, cex = 1), c(label, ""),
+    rows = rows_of(ifelse(at$kind == "input", at$name, paste(at$kind, at$name)), "the %d most relevant of %s",
+      most = most_relevant))
 }
 
 #' Relevance of every variable, term (if there are several) and kernel part; defined in ?plot.galvi
@@ -99,28 +109,4 @@ term_means <- function(fit, rows) {
 spread <- function(x) {
   x <- matrix(x, NROW(x))
   sqrt(mean(colMeans(sweep(x, 2L, colMeans(x))^2)))
-}
-
-draw_relevance <- function(fit, data, look) {
-  keep <- rev(utils::head(order(-data$relevance), min(30, most_rows())))
-  labels <- ifelse(data$kind == "input", data$name, paste(data$kind, data$name))[keep]
-  few <- length(keep) < nrow(data)
-  open_panel(drawn_range(0, data$relevance), c(0.5, length(keep) + 0.5),
-    in_units("SD of the contribution", fit), "", "Relative importance",
-    if (few) paste("the", length(keep), "most relevant of", nrow(data)), look, rows = labels)
-  colours <- look_colours(look, plot_colours[match(data$kind[keep], c("input", "term", "part"))])
-  at <- seq_along(keep)
-  graphics::segments(0, at, data$relevance[keep], at, col = colours, lwd = 2)
-  graphics::points(data$relevance[keep], at, pch = 19, col = colours)
-}
-
-gg_relevance <- function(fit, data) {
-  data <- data[utils::head(order(-data$relevance), 30L), ]
-  names <- ifelse(data$kind == "input", data$name, paste(data$kind, data$name))
-  data$label <- factor(names, rev(names))
-  gg(data, "relevance", "label", colour = "kind") + ggplot2::expand_limits(x = 0) +
-    ggplot2::geom_segment(columns(xend = "relevance", yend = "label"), x = 0) + ggplot2::geom_point(size = 2) +
-    ggplot2::scale_colour_manual(values = stats::setNames(plot_colours[1:3], c("input", "term", "part")),
-      guide = "none") +
-    ggplot2::labs(x = in_units("SD of the contribution", fit), y = NULL, title = "Relative importance")
 }

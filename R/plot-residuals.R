@@ -4,13 +4,13 @@
 # More points than these hide each other.
 most_points <- 5000L
 
-qq_panels <- function(fit, settings) residual_panels(fit, settings, "residuals", draw_qq, gg_qq)
+qq_panels <- function(fit, settings) residual_panels(fit, settings, "residuals", qq_panel)
 
-worm_panels <- function(fit, settings) residual_panels(fit, settings, "worm", draw_worm, gg_worm)
+worm_panels <- function(fit, settings) residual_panels(fit, settings, "worm", worm_panel)
 
 #' A panel for all residuals, or for each group of a variable
 #' @noRd
-residual_panels <- function(fit, settings, which, draw, gg) {
+residual_panels <- function(fit, settings, which, make) {
   residuals <- plotted_residuals(fit, settings$newdata, which)
   groups <- residual_groups(fit, residuals, settings)
   data <- do.call(rbind, lapply(levels(groups), function(group) {
@@ -22,18 +22,13 @@ residual_panels <- function(fit, settings, which, draw, gg) {
   kept <- Filter(function(group) any(data$group == group), levels(groups))
   panels <- lapply(kept, function(group) {
     own <- data[data$group == group, -1L]
-    panel_of(fit, list(
-      data = own, band = normal_band(nrow(own), settings$level),
-      labels = c("standard normal quantile", "quantile residual"),
-      name = if (length(kept) > 1L) group else title,
-      note = join_notes(
-        if (length(kept) > 1L) sprintf("%d rows", nrow(own)), residuals$note,
-        sprintf("band: pointwise %s%%", format(100 * settings$level)),
-        if (which == "worm") "curve: cubic fit", if (nrow(own) > most_points) {
-          sprintf("%s of %s points", format(most_points, big.mark = ","), format(nrow(own), big.mark = ","))
-        }
-      )
-    ), draw, gg)
+    make(own, normal_band(nrow(own), settings$level), if (length(kept) > 1L) group else title, join_notes(
+      if (length(kept) > 1L) sprintf("%d rows", nrow(own)), residuals$note,
+      sprintf("band: pointwise %s%%", format(100 * settings$level)),
+      if (which == "worm") "curve: cubic fit", if (nrow(own) > most_points) {
+        sprintf("%s of %s points", format(most_points, big.mark = ","), format(nrow(own), big.mark = ","))
+      }
+    ))
   })
   if (nlevels(groups) == 1L) data$group <- NULL
   list(data = data, panels = panels)
@@ -164,60 +159,28 @@ thinned <- function(data) {
   data[c(seq_len(ends), round(middle), n - ends + seq_len(ends)), ]
 }
 
-# ---- drawings ----
+# ---- panels ----
 
-draw_qq <- function(fit, panel, look) {
-  data <- panel$data
-  open_panel(range(data$theoretical), range(data$residual, data$theoretical), panel$labels[1L], panel$labels[2L],
-    panel$name, panel$note, look)
-  draw_band(panel$band$at, panel$band$lower, panel$band$upper, "grey40")
-  graphics::abline(0, 1, lty = 2, col = "grey40")
-  shown <- thinned(data)
-  draw_residuals(shown$theoretical, shown$residual, shown, nrow(data), look)
-}
-
-gg_qq <- function(fit, panel) {
-  data <- thinned(panel$data)
-  data$outside <- is_outside(data)
-  gg(data, "theoretical", "residual") + gg_normal_band(panel$band) +
-    ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey40") + gg_residuals() +
-    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
+qq_panel <- function(data, band, name, note) {
+  new_panel(name, data, list(
+    mark("band", data.frame(x = band$at, lower = band$lower, upper = band$upper), "grey40", 0.2),
+    mark("rule", data.frame(slope = 1), "grey40", lty = 2),
+    residual_mark(data, data$residual)
+  ), c("standard normal quantile", "quantile residual"), note, range(data$theoretical),
+    range(data$residual, data$theoretical))
 }
 
 # Distances from the line, y less x of the QQ plot.
-draw_worm <- function(fit, panel, look) {
-  data <- panel$data
+worm_panel <- function(data, band, name, note) {
+  shown <- data
   data$deviation <- data$residual - data$theoretical
-  band <- worm_band(panel)
-  open_panel(range(data$theoretical), worm_reach(data, band), panel$labels[1L], "deviation", panel$name, panel$note,
-    look)
-  draw_band(band$at, band$lower, band$upper, "grey40")
-  graphics::abline(h = 0, lty = 2, col = "grey40")
-  shown <- thinned(data)
-  draw_residuals(shown$theoretical, shown$deviation, shown, nrow(data), look)
-  curve <- worm_curve(data)
-  if (!is.null(curve)) graphics::lines(curve$x, curve$y, col = plot_colours[3L], lwd = 2)
-}
-
-gg_worm <- function(fit, panel) {
-  data <- panel$data
-  data$deviation <- data$residual - data$theoretical
-  curve <- worm_curve(data)
-  band <- worm_band(panel)
-  reach <- worm_reach(data, band)
-  data <- thinned(data)
-  data$outside <- is_outside(data)
-  gg(data, "theoretical", "deviation") + gg_normal_band(band) +
-    ggplot2::geom_hline(yintercept = 0, linetype = 2, colour = "grey40") + gg_residuals() +
-    (if (!is.null(curve)) ggplot2::geom_line(columns(x = "x", y = "y"), curve, colour = plot_colours[3L],
-      linewidth = 0.8)) +
-    ggplot2::coord_cartesian(ylim = reach) + gg_labels(panel, x = panel$labels[1L], y = "deviation")
-}
-
-worm_band <- function(panel) {
-  band <- panel$band
   band[c("lower", "upper")] <- band[c("lower", "upper")] - band$at
-  band
+  new_panel(name, shown, list(
+    mark("band", data.frame(x = band$at, lower = band$lower, upper = band$upper), "grey40", 0.2),
+    mark("rule", data.frame(horizontal = 0), "grey40", lty = 2),
+    residual_mark(data, data$deviation),
+    mark("line", worm_curve(data), plot_colours[3L], lwd = 2)
+  ), c("standard normal quantile", "deviation"), note, range(data$theoretical), worm_reach(data, band))
 }
 
 # All points, and the band but for its widest ends.
@@ -236,26 +199,14 @@ worm_curve <- function(data) {
   data.frame(x = x, y = drop(powers(x) %*% beta))
 }
 
-is_outside <- function(data) data$residual < data$lwr | data$residual > data$upr
-
 #' Points outside the band in another colour, and open
 #' @noRd
-draw_residuals <- function(x, y, data, n, look) {
-  outside <- is_outside(data)
-  colour <- ifelse(outside, plot_colours[2L], look_colours(look, plot_colours[1L]))
-  graphics::points(x, y, pch = ifelse(outside, 1, 19), col = fade(colour, if (n > 500) 0.5 else 0.8),
-    cex = if (n > 500) 0.4 else 0.7)
-}
-
-gg_residuals <- function() {
-  list(
-    ggplot2::geom_point(columns(colour = "outside", shape = "outside"), size = 1.2, alpha = 0.8),
-    ggplot2::scale_colour_manual(values = c("FALSE" = plot_colours[1L], "TRUE" = plot_colours[2L]), guide = "none"),
-    ggplot2::scale_shape_manual(values = c("FALSE" = 19, "TRUE" = 1), guide = "none")
-  )
-}
-
-gg_normal_band <- function(band) {
-  ggplot2::geom_ribbon(columns(x = "at", ymin = "lower", ymax = "upper"), band, fill = "grey40", alpha = 0.2,
-    inherit.aes = FALSE)
+residual_mark <- function(data, y) {
+  many <- nrow(data) > 500
+  at <- data.frame(x = data$theoretical, y = y, outside = data$residual < data$lwr | data$residual > data$upr)
+  at <- thinned(at)
+  # the colour of those outside is not the user's
+  colours <- own_colours(plot_colours[1L], 1L + at$outside, function(own) c(own, plot_colours[2L]))
+  mark("points", at, colours, if (many) 0.5 else 0.8,
+    pch = ifelse(at$outside, 1, 19), cex = if (many) 0.4 else 0.7)
 }

@@ -12,21 +12,21 @@ plot.galvi_scheme <- function(x, fit = NULL, points_col = "black", main = NULL, 
   }
   at <- attr(x, "points")
   if (is.null(fit)) {
-    draw_panels(list(function(look) draw_scheme(mesh, at, points_col, look)), look, FALSE)
+    draw_panels(list(scheme_panel(mesh, at, points_col)), look)
     return(invisible(x))
   }
   panel <- intensity_panel(fit, mesh$window, at, points_col)
-  draw_panels(list(panel$draw), look, FALSE)
+  draw_panels(list(panel), look)
   invisible(panel$data)
 }
 
-draw_scheme <- function(mesh, at, points_col, look) {
+scheme_panel <- function(mesh, at, points_col) {
   ends <- apply(do.call(rbind, mesh$window), 2L, range)
-  open_panel(ends[, 1L], ends[, 2L], colnames(at)[1L], colnames(at)[2L], sprintf("%d points", nrow(at)), NULL, look,
-    asp = 1, tight = TRUE)
-  draw_mesh(mesh, "grey80")
-  draw_window(mesh$window, border = "grey20")
-  graphics::points(at[, 1L], at[, 2L], pch = 20, col = points_col, cex = point_size(nrow(at)))
+  points <- data.frame(x = at[, 1L], y = at[, 2L])
+  new_panel(sprintf("%d points", nrow(at)), NULL, list(
+    mesh_mark(mesh, "grey80"), window_mark(mesh$window),
+    mark("points", points, points_col, pch = 20, cex = point_size(nrow(at)), shrinks = TRUE)
+  ), colnames(at)[1:2], NULL, ends[, 1L], ends[, 2L], asp = 1, tight = TRUE)
 }
 
 #' @rdname galvi_mesh
@@ -35,19 +35,15 @@ plot.galvi_mesh <- function(x, points = NULL, col = "grey60", main = "", xlab = 
   refuse_dots(list(...), plot.galvi_mesh, "plot()")
   ends <- apply(x$nodes, 2L, range)
   at <- if (!is.null(points)) as_places(points, "points")
-  draw <- function(look) {
-    open_panel(ends[, 1L], ends[, 2L], "", "", "", NULL, look, asp = 1, tight = TRUE)
-    draw_mesh(x, col)
-    if (!is.null(at)) graphics::points(at[, 1L], at[, 2L], pch = 20, cex = 0.6)
-  }
-  draw_panels(list(draw), check_look(list(main = main, xlab = xlab, ylab = ylab)), FALSE)
+  panel <- new_panel("", NULL, list(
+    mesh_mark(x, col),
+    if (!is.null(at)) mark("points", data.frame(x = at[, 1L], y = at[, 2L]), "black", pch = 20, cex = 0.6)
+  ), xlim = ends[, 1L], ylim = ends[, 2L], asp = 1, tight = TRUE)
+  draw_panels(list(panel), check_look(list(main = main, xlab = xlab, ylab = ylab)))
   invisible(x)
 }
 
-draw_mesh <- function(mesh, col, lwd = 0.5) {
-  at <- mesh_segments(mesh)
-  graphics::segments(at$x, at$y, at$xend, at$yend, col = col, lwd = lwd)
-}
+mesh_mark <- function(mesh, colour, lwd = 0.5) mark("segments", mesh_segments(mesh), colour, lwd = lwd)
 
 #' The edges of the triangles as segments
 #' @noRd
@@ -58,6 +54,7 @@ mesh_segments <- function(mesh) {
   data.frame(x = from[, 1L], y = from[, 2L], xend = to[, 1L], yend = to[, 2L])
 }
 
-draw_window <- function(rings, ...) {
-  for (ring in rings) graphics::polygon(ring[, 1L], ring[, 2L], ...)
+window_mark <- function(rings, lwd = 1) {
+  outlines <- ring_data(lapply(rings, function(ring) ring[, 1:2]))
+  mark("polygons", outlines, NA, border = "grey20", lwd = lwd)
 }

@@ -67,6 +67,15 @@ fine_picture <- function(grid, z) {
   )
 }
 
+#' Values of a picture as the data of an image or of contours
+#' @param z A matrix, its first index along x; NULL for the places alone.
+#' @noRd
+picture_data <- function(picture, z = picture$z[[1L]]) {
+  data <- expand.grid(x = picture$sides[[1L]], y = picture$sides[[2L]], KEEP.OUT.ATTRS = FALSE)
+  if (!is.null(z)) data$value <- as.vector(z)
+  data
+}
+
 far_note <- function(grid) if (any(grid$far)) "blank: far from the data"
 
 surface_panel <- function(fit, spec, variables, settings, grid, latent) {
@@ -79,11 +88,33 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
     others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
     left_out_note(data$fit), inducing_note(inducing), two_classes_note(fit, points)
   )
-  panel_of(fit, list(
-    data = data, picture = fine_picture(grid, list(data$fit)), points = points, inducing = inducing,
-    labels = names(variables), key = effect_axis(fit, settings$scale), scale = settings$scale, note = note,
-    name = paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
-  ), draw_surface, gg_surface)
+  picture <- fine_picture(grid, list(data$fit))
+  colours <- surface_scale(fit, picture$z[[1L]], settings$scale)
+  if (is_ordinal(fit)) {
+    # one level gives way to the next
+    colours$breaks <- thresholds(fit)
+    lines <- mark("contours", picture_data(picture), "white", at = thresholds(fit), lwd = 1.4, labcex = 0.7)
+  } else {
+    lines <- contour_mark(picture, colours)
+  }
+  name <- paste0(spec$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[latent]))
+  image_panel(data, picture, lines, surface_point_marks(fit, points, colours), inducing, name, note, names(variables),
+    colours, effect_axis(fit, settings$scale))
+}
+
+#' An image with its contours, observations and inducing points
+#' @param lines Of marks. @param points A list of marks. @param inducing From inducing_at(). @param title Of the key.
+#' @noRd
+image_panel <- function(data, picture, lines, points, inducing, name, note, labels, scale, title, what = "mean") {
+  new_panel(name, data, c(
+    list(mark("raster", picture_data(picture)), lines), points,
+    if (!is.null(inducing)) list(cross_mark(inducing[[1L]], inducing[[2L]]))
+  ), labels, note, range(picture$sides[[1L]]), range(picture$sides[[2L]]), what, scale = c(scale, list(title = title)),
+    tight = TRUE)
+}
+
+contour_mark <- function(picture, scale) {
+  mark("contours", picture_data(picture), fade("grey10", 0.7), at = pretty(scale$reach, 10), lwd = 0.8, labcex = 0.7)
 }
 
 #' Posterior standard deviations: of the linear predictors, of the mean response or of each class's probability, with
@@ -99,16 +130,15 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
   inducing <- inducing_at(fit, spec, names(variables))
   lapply(seq_len(ncol(sd)), function(k) {
     data <- cbind(grid$values, fit = sd[, k], far = grid$far)
-    panel_of(fit, list(
-      data = data, picture = fine_picture(grid, list(data$fit)), what = "sd", scale = settings$scale,
-      points = list(kind = "places", x = grid$x[[1L]], y = grid$x[[2L]]), inducing = inducing,
-      labels = names(variables), key = paste("posterior sd of the", effect_axis(fit, settings$scale)),
-      name = paste0("sd of ", spec$label, if (!is.null(of)) paste0(": ", of[k])),
-      note = join_notes(
+    picture <- fine_picture(grid, list(data$fit))
+    colours <- sequence_of(picture$z[[1L]], sd_palette)
+    places <- data.frame(x = grid$x[[1L]], y = grid$x[[2L]])
+    image_panel(data, picture, contour_mark(picture, colours), list(site_mark(places)), inducing,
+      paste0("sd of ", spec$label, if (!is.null(of)) paste0(": ", of[k])),
+      join_notes(
         others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
         left_out_note(data$fit), inducing_note(inducing), "points: where the observations are"
-      )
-    ), draw_surface, gg_surface)
+      ), names(variables), colours, paste("posterior sd of the", effect_axis(fit, settings$scale)), "sd")
   })
 }
 
@@ -124,132 +154,50 @@ surface_points <- function(fit, x, variables, scale) {
   ))
 }
 
-draw_surface <- function(fit, panel, look) {
-  z <- panel$picture$z[[1L]]
-  sides <- panel$picture$sides
-  colours <- surface_colours(fit, z, panel, look)
-  lines <- surface_lines(fit, panel, colours)
-  open_panel(range(sides[[1L]]), range(sides[[2L]]), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
-    right = strip_room(colours), tight = TRUE)
-  draw_picture(matrix(colour_of(z, colours), nrow(z)), sides)
-  draw_contours(sides, z, lines$at, col = lines$colour, lwd = lines$width, labcex = 0.7)
-  draw_surface_points(fit, panel$points, colours)
-  if (!is.null(panel$inducing)) draw_inducing(panel$inducing[[1L]], panel$inducing[[2L]])
-  graphics::box()
-  if (lines$thresholds) colours$breaks <- lines$at
-  colour_key(colours, panel$key)
-}
-
-#' Contours; of an ordinal response where one level gives way to the next
-#' @noRd
-surface_lines <- function(fit, panel, colours) {
-  if (is_ordinal(fit) && !is_sd(panel)) {
-    return(list(at = thresholds(fit), colour = "white", width = 1.4, thresholds = TRUE))
-  }
-  list(at = pretty(colours$reach, 10), colour = fade("grey10", 0.7), width = 0.8, thresholds = FALSE)
-}
-
-is_sd <- function(panel) identical(panel$what, "sd")
-
-#' A matrix of colours, its first index along x; each is the middle of its cell. NA is blank.
-#' @noRd
-draw_picture <- function(picture, sides) {
-  half <- vapply(sides, function(side) (as.numeric(side[2L]) - as.numeric(side[1L])) / 2, 0)
-  ends <- vapply(1:2, function(j) range(as.numeric(sides[[j]])) + half[j] * c(-1, 1), c(0, 0))
-  # A picture has its first row on top.
-  picture <- t(picture[, rev(seq_len(ncol(picture)))])
-  graphics::rasterImage(picture, ends[1L, 1L], ends[1L, 2L], ends[2L, 1L], ends[2L, 2L], interpolate = TRUE)
-}
-
-# Standard deviations have a palette of their own, as they are easily taken for the effect.
-sd_palette <- "Purple-Yellow"
-
 #' For two classes two colours that meet where both are equally probable; else a sequence over the values
 #' @noRd
-surface_colours <- function(fit, z, panel, look) {
-  scale <- panel$scale
+surface_scale <- function(fit, z, scale) {
+  if (is.null(response_levels(fit)) || has_classes(fit)) return(sequence_of(c(z, thresholds(fit)), "Viridis"))
   # All of it may be blank.
   if (all(is.na(z))) z <- 0
-  if (is_sd(panel)) return(sequence_of(sd_palette)(z, look))
-  if (is.null(response_levels(fit)) || has_classes(fit)) {
-    reach <- range(z, thresholds(fit), na.rm = TRUE)
-    # A flat surface still needs a range.
-    reach <- reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach)))
-    return(list(reach = reach, palette = look_palette(look, "Viridis")))
-  }
   even <- if (scale == "response") 0.5 else 0
   reach <- if (scale == "response") c(0, 1) else even + max(abs(z - even), 1e-9, na.rm = TRUE) * c(-1, 1)
-  list(reach = reach, palette = look_palette(look, "Blue-Red 3"))
+  list(reach = reach, palette = "Blue-Red 3")
 }
 
-#' A sequence of colours over the values: a function of them and of `look`
+#' Smaller where there are many
 #' @noRd
-sequence_of <- function(palette) {
-  function(z, look) {
-    if (all(is.na(z))) z <- 0
-    reach <- range(z, na.rm = TRUE)
-    # A flat surface still needs a range.
-    list(reach = reach + c(-1, 1) * 1e-9 * (1 + max(abs(reach))), palette = look_palette(look, palette))
-  }
-}
+point_size <- function(n) if (n > 500) 0.5 else if (n > 150) 0.75 else 1
 
-#' The same on a logarithmic scale, where positive values differ by factors: of intensities, which are near zero
-#' between clusters. Values below a thousandth of the largest have the first colour.
+#' Where observations are
 #' @noRd
-log_sequence_of <- function(palette) {
-  function(z, look) {
-    top <- suppressWarnings(max(z, na.rm = TRUE))
-    low <- suppressWarnings(max(min(z, na.rm = TRUE), top / 1000))
-    if (!is.finite(top) || low <= 0 || top < 10 * low) return(sequence_of(palette)(z, look))
-    list(reach = log10(c(low, top)), palette = look_palette(look, palette), log = TRUE)
-  }
+site_mark <- function(places) {
+  mark("points", places, "black", 0.6, pch = 20, cex = 0.6 * point_size(nrow(places)), shrinks = TRUE, beyond = TRUE)
 }
 
-#' Colours that are white at zero, the same distance from it in the same strength
+#' The observations in an image: in the colour of their value, of two classes by shape
 #' @noRd
-around_zero <- function(z, look) {
-  list(reach = c(-1, 1) * max(abs(drawn_range(z, 1e-9))), palette = look_palette(look, "Blue-Red 3"))
-}
-
-#' Smaller where there are many, and in a small panel
-#' @noRd
-point_size <- function(n) {
-  size <- if (n > 500) 0.5 else if (n > 150) 0.75 else 1
-  size * min(1, max(0.5, mean(graphics::par("pin")) / 2.5))
-}
-
-draw_surface_points <- function(fit, points, colours) {
-  if (is.null(points)) return(invisible())
-  points <- inside_panel(points)
-  cex <- point_size(length(points$x))
-  if (points$kind == "places") {
-    graphics::points(points$x, points$y, pch = 20, col = fade("black", 0.6), cex = 0.6 * cex, xpd = NA)
-    return(invisible())
+surface_point_marks <- function(fit, points, scale) {
+  if (is.null(points)) return(NULL)
+  at <- data.frame(x = points$x, y = points$y)
+  fill <- NULL
+  shape <- 21
+  if (is_ordinal(fit)) {
+    at$value <- cell_middles(fit, scale$reach)[points$class + 1L]
+  } else if (points$kind == "values") {
+    at$value <- points$value
+  } else {
+    fill <- c("#2166AC", "#B2182B")[points$class + 1L]
+    shape <- c(21, 24)[points$class + 1L]
   }
-  ordinal <- is_ordinal(fit)
-  if (points$kind == "values" || ordinal) {
-    value <- if (ordinal) cell_middles(fit, colours$reach)[points$class + 1L] else points$value
-    graphics::points(points$x, points$y, pch = 21, bg = colour_of(value, colours), col = "white", lwd = 0.8,
-      cex = cex, xpd = NA)
-    return(invisible())
-  }
-  which <- points$class + 1
-  graphics::points(points$x, points$y, pch = c(21, 24)[which], bg = c("#2166AC", "#B2182B")[which],
-    col = "white", lwd = 0.7, cex = cex, xpd = NA)
+  if (!is.null(at$value)) at <- at[!is.na(at$value), ]
+  list(mark("points", at, fill, pch = shape, filled = TRUE, border = "white", lwd = if (is.null(fill)) 0.8 else 0.7,
+    cex = point_size(length(points$x)), shrinks = TRUE, beyond = TRUE))
 }
 
 two_classes_note <- function(fit, points) {
   if (is.null(points$class) || has_classes(fit)) return(NULL)
   paste0(c("circles: ", "triangles: "), response_levels(fit), collapse = ", ")
-}
-
-#' Observations in the panel that have a value: those at its edge are drawn whole, those beyond it not at all
-#' @noRd
-inside_panel <- function(points) {
-  usr <- graphics::par("usr")
-  inside <- points$x >= usr[1L] & points$x <= usr[2L] & points$y >= usr[3L] & points$y <= usr[4L]
-  if (!is.null(points$value)) inside <- inside & !is.na(points$value)
-  take_points(points, inside)
 }
 
 cell_middles <- function(fit, reach) {

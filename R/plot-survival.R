@@ -23,13 +23,12 @@ survival_panels <- function(fit, settings) {
     sprintf("bands: %g%% credible intervals", 100 * settings$level),
     if (is.null(newdata)) "variables at typical values", if (is.null(newdata) && has_offset(fit)) "offset 0"
   )
-  panel <- list(
-    data = data, name = "Survival", note = note, key = NULL,
-    labels = c(if (is_censored(fit)) "time" else fit$design$response$name, "probability of a longer time")
-  )
-  list(data = data, panels = list(list(
-    name = panel$name, draw = function(look) draw_survival(panel, look), gg = function() gg_survival(panel)
-  )))
+  at <- curve_data(data[c("time", "fit", "lwr", "upr", intersect("series", names(data)))])
+  series <- series_of(levels(at$series))
+  panel <- new_panel("Survival", data, list(mark("band", at, alpha = 0.2), mark("line", at, lwd = 2)),
+    c(if (is_censored(fit)) "time" else fit$design$response$name, "probability of a longer time"), note,
+    range(data$time), c(0, 1), series = series, key = if (target$n > 1L) list(lwd = 2))
+  list(data = data, panels = list(panel))
 }
 
 is_positive <- function(fit) !link_has(fit$family, "same_units")
@@ -53,27 +52,4 @@ curve_names <- function(newdata, target) {
   }, shown, names(shown))
   words <- if (length(parts)) do.call(paste, c(unname(parts), sep = ", "))
   if (is.null(words) || anyDuplicated(words)) target$names[rows] else words
-}
-
-draw_survival <- function(panel, look) {
-  data <- panel$data
-  series <- split_series(data)
-  names <- if (length(series) > 1L) levels(data$series)
-  colours <- series_colours(length(series), look)
-  open_panel(range(data$time), c(0, 1), panel$labels[1L], panel$labels[2L], panel$name, panel$note, look,
-    right = key_room(names))
-  for (k in seq_along(series)) {
-    draw_band(series[[k]]$time, series[[k]]$lwr, series[[k]]$upr, colours[k])
-    graphics::lines(series[[k]]$time, series[[k]]$fit, col = colours[k], lwd = 2)
-  }
-  if (length(names)) margin_key(names, colours, lwd = 2)
-}
-
-gg_survival <- function(panel) {
-  data <- panel$data
-  if (is.null(data$series)) data$series <- factor("")
-  gg(data, "time", "fit", colour = "series", fill = "series") +
-    ggplot2::geom_ribbon(columns(ymin = "lwr", ymax = "upr"), alpha = 0.2, colour = NA) + ggplot2::geom_line() +
-    gg_series(nlevels(data$series)) + ggplot2::coord_cartesian(ylim = 0:1) +
-    gg_labels(panel, x = panel$labels[1L], y = panel$labels[2L])
 }

@@ -24,33 +24,14 @@ bound_panel <- function(fit) {
   # A first step thousands of nats below would flatten all the others.
   best <- max(data$elbo)
   lowest <- max(min(data$elbo), best - max(10 * (best - stats::median(data$elbo)), 2, 0.02 * abs(best)))
-  panel <- list(
-    data = data, reach = c(lowest, best), xlab = if (learned) "hyperparameter step" else "iteration",
-    ylab = paste(what, "(nats)"),
-    name = paste(what, if (learned) "at each hyperparameter step" else "at each iteration"),
-    note = join_notes(if (!all(data$taken)) "grey: searches from other starts",
-      if (lowest > min(data$elbo)) "the first steps are below the panel")
-  )
-  list(name = panel$name, draw = function(look) draw_bound(panel, look), gg = function() gg_bound(panel))
-}
-
-draw_bound <- function(panel, look) {
-  data <- panel$data
-  open_panel(range(data$at), panel$reach, panel$xlab, panel$ylab, panel$name, panel$note, look, whole = TRUE)
+  name <- paste(what, if (learned) "at each hyperparameter step" else "at each iteration")
+  note <- join_notes(if (!all(data$taken)) "grey: searches from other starts",
+    if (lowest > min(data$elbo)) "the first steps are below the panel")
+  at <- data.frame(x = data$at, y = data$elbo, group = data$start)[order(data$taken), ]
   # the search that was taken on top
-  for (start in unique(data$start[order(data$taken)])) {
-    one <- data[data$start == start, ]
-    draw_steps(one$at, one$elbo, if (one$taken[1L]) look_colours(look, plot_colours[1L]) else "grey60")
-  }
-}
-
-gg_bound <- function(panel) {
-  panel$data$taken <- factor(panel$data$taken, c(TRUE, FALSE))
-  gg(panel$data, "at", "elbo", group = "start", colour = "taken") + ggplot2::geom_line() +
-    ggplot2::geom_point(size = 1) +
-    ggplot2::scale_colour_manual(values = c(plot_colours[1L], "grey60"), guide = "none") +
-    ggplot2::scale_x_continuous(breaks = whole_breaks) + ggplot2::coord_cartesian(ylim = panel$reach) +
-    gg_labels(panel, x = panel$xlab, y = panel$ylab)
+  marks <- step_marks(at, sort(data$taken), plot_colours[1L], "grey60")
+  new_panel(name, data, marks, c(if (learned) "hyperparameter step" else "iteration", paste(what, "(nats)")), note,
+    range(at$x), c(lowest, best), whole = TRUE)
 }
 
 #' The search whose end is the fit
@@ -71,40 +52,18 @@ inner_steps <- function(trace) {
 }
 
 gap_panel <- function(inner) {
-  panel <- list(
-    data = inner, name = "Upper bound on the optimality gap", xlab = "iteration", ylab = "gap (nats)",
-    note = if (length(unique(inner$step)) > 1L) {
-      "within each hyperparameter step: the last in colour, earlier ones in grey"
-    }
-  )
-  list(name = panel$name, draw = function(look) draw_gap(panel, look), gg = function() gg_gap(panel))
+  last <- inner$step == max(inner$step)
+  note <- if (!all(last)) "within each hyperparameter step: the last in colour, earlier ones in grey"
+  at <- data.frame(x = inner$iteration, y = inner$gap, group = inner$step)
+  new_panel("Upper bound on the optimality gap", inner, step_marks(at, last, plot_colours[2L], "grey70"),
+    c("iteration", "gap (nats)"), note, range(at$x), range(at$y), log = "y", whole = TRUE)
 }
 
-draw_gap <- function(panel, look) {
-  data <- panel$data
-  open_panel(range(data$iteration), range(data$gap), panel$xlab, panel$ylab, panel$name, panel$note, look, log = "y",
-    whole = TRUE)
-  own <- look_colours(look, plot_colours[2L])
-  for (step in unique(data$step)) {
-    one <- data[data$step == step, ]
-    draw_steps(one$iteration, one$gap, if (step == max(data$step)) own else "grey70")
-  }
-}
-
-gg_gap <- function(panel) {
-  data <- panel$data
-  data$last <- factor(data$step == max(data$step), c(TRUE, FALSE))
-  gg(data, "iteration", "gap", group = "step", colour = "last") + ggplot2::geom_line() +
-    ggplot2::geom_point(size = 1) + ggplot2::scale_y_log10() + ggplot2::scale_x_continuous(breaks = whole_breaks) +
-    ggplot2::scale_colour_manual(values = c(plot_colours[2L], "grey70"), guide = "none") +
-    gg_labels(panel, x = panel$xlab, y = panel$ylab)
-}
-
-whole_breaks <- function(range) unique(round(pretty(range)))
-
-#' A line through steps, with points where few
+#' Lines through steps, with points that are smaller where a line has many
+#' @param main Which rows are in the colour of the user, others in grey.
 #' @noRd
-draw_steps <- function(x, y, colour) {
-  graphics::lines(x, y, col = colour, lwd = 1.5)
-  graphics::points(x, y, pch = 19, cex = if (length(x) <= 60) 0.7 else 0.35, col = colour)
+step_marks <- function(at, main, colour, grey) {
+  steps <- stats::ave(at$x, at$group, FUN = length)
+  colours <- own_colours(colour, 2L - main, function(own) c(own, grey))
+  list(mark("line", at, colours, lwd = 1.5), mark("points", at, colours, cex = ifelse(steps <= 60, 0.7, 0.35)))
 }

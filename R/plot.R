@@ -214,35 +214,31 @@ plot.galvi <- function(x, which = c("effects", "coefficients", "residuals", "wor
                        exponentiate = FALSE, by = NULL, ndraws = NULL, ask = NULL, main = NULL, xlab = NULL,
                        ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
-  which <- first_choice(which, names(plot_kinds()), "which")
+  which <- first_choice(which, names(plot_kinds), "which")
   check_plot_arguments(which, setdiff(names(match.call()), ""))
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
   panels <- fit_panels(x, which, c(mget(plot_arguments(), environment()), look[c("xlim", "ylim")]))
-  draw_panels(lapply(panels$panels, `[[`, "draw"), look, ask)
+  draw_panels(panels$panels, look, ask)
   invisible(panels$data)
 }
 
-# A kind of plot is its line here and its file. panels(fit, settings) gives list(data: what plot() returns, panels);
-# a panel is list(name, draw: a function of `look`, gg: a function without arguments that gives a ggplot), two
-# drawings of the same numbers. arguments: those of plot() that the kind takes; others given with it are an error.
-plot_kinds <- function() {
-  list(
-    effects = list(
-      panels = effect_panels,
-      arguments = c("terms", "scale", "what", "level", "n", "max_inputs", "too_far", "map")
-    ),
-    coefficients = list(panels = forest_panels, arguments = c("level", "exponentiate")),
-    residuals = list(panels = qq_panels, arguments = c("newdata", "by", "level")),
-    worm = list(panels = worm_panels, arguments = c("newdata", "by", "level")),
-    predictive = list(panels = predictive_panels, arguments = c("newdata", "ndraws", "level")),
-    calibration = list(panels = calibration_panels, arguments = c("newdata", "bins")),
-    survival = list(panels = survival_panels, arguments = c("newdata", "level", "n")),
-    relevance = list(panels = relevance_panels, arguments = NULL),
-    trace = list(panels = trace_panels, arguments = NULL)
-  )
-}
+# A kind of plot is its line here and its file. panels(fit, settings) gives list(data: what plot() returns, panels: from
+# new_panel()); arguments: those of plot() that the kind takes; others given with it are an error.
+plot_kinds <- list(
+  effects = list(
+    panels = effect_panels, arguments = c("terms", "scale", "what", "level", "n", "max_inputs", "too_far", "map")
+  ),
+  coefficients = list(panels = forest_panels, arguments = c("level", "exponentiate")),
+  residuals = list(panels = qq_panels, arguments = c("newdata", "by", "level")),
+  worm = list(panels = worm_panels, arguments = c("newdata", "by", "level")),
+  predictive = list(panels = predictive_panels, arguments = c("newdata", "ndraws", "level")),
+  calibration = list(panels = calibration_panels, arguments = c("newdata", "bins")),
+  survival = list(panels = survival_panels, arguments = c("newdata", "level", "n")),
+  relevance = list(panels = relevance_panels, arguments = NULL),
+  trace = list(panels = trace_panels, arguments = NULL)
+)
 
-plot_arguments <- function() unique(unlist(lapply(plot_kinds(), `[[`, "arguments")))
+plot_arguments <- function() unique(unlist(lapply(plot_kinds, `[[`, "arguments")))
 
 #' @param settings Values of plot_arguments(); and xlim and ylim, where curves and images are computed between them.
 #' @noRd
@@ -260,15 +256,14 @@ fit_panels <- function(fit, which, settings) {
   if (!is.null(settings$newdata) && !is.null(fit$design$wide)) {
     stop_galvi("argument", "Plots of fits of responses() are about the observations: they take no `newdata`.")
   }
-  plot_kinds()[[which]]$panels(fit, settings)
+  plot_kinds[[which]]$panels(fit, settings)
 }
 
 # What a kind does not use is not ignored.
 check_plot_arguments <- function(which, given) {
-  kinds <- plot_kinds()
-  misplaced <- setdiff(intersect(given, plot_arguments()), kinds[[which]]$arguments)
+  misplaced <- setdiff(intersect(given, plot_arguments()), plot_kinds[[which]]$arguments)
   if (!length(misplaced)) return(invisible())
-  takers <- names(Filter(function(kind) misplaced[1L] %in% kind$arguments, kinds))
+  takers <- names(Filter(function(kind) misplaced[1L] %in% kind$arguments, plot_kinds))
   stop_galvi("argument", sprintf(
     "`%s` is for which = %s, not \"%s\".", misplaced[1L], paste0("\"", takers, "\"", collapse = " or "), which
   ))

@@ -420,9 +420,11 @@ test_that("the title of a colour key keeps clear of its numbers", {
   grDevices::dev.control("enable")
   graphics::par(mar = rep(0, 4))
   graphics::plot.new()
-  colours <- list(reach = c(-12345.5, 23456.5), palette = grDevices::hcl.colors(101))
-  open_panel(0:1, 0:1, "x", "y", "title", NULL, list(), right = strip_room(colours), tight = TRUE)
-  colour_key(colours, "linear predictor (log scale)")
+  scale <- list(reach = c(-12345.5, 23456.5), palette = "Viridis", title = "linear predictor (log scale)")
+  panel <- coloured(new_panel("title", NULL, list(), c("x", "y"), xlim = 0:1, ylim = 0:1, scale = scale, tight = TRUE),
+    NULL)
+  open_panel(panel, list())
+  colour_key(panel$scale)
   text <- calls_of(recorded_calls(), "C_text")
   inches <- graphics::par("pin")[1]  # the panel is one unit wide
   ends <- text[[1]][[1]]$x[1] * inches + max(graphics::strwidth(text[[1]][[2]], units = "inches", cex = 0.8))
@@ -569,9 +571,11 @@ test_that("names in a biplot hide neither each other nor the edge of the panel",
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   graphics::plot(NULL, xlim = c(-3, 3), ylim = c(-3, 3), asp = 1, xlab = "", ylab = "")
-  at <- list(units = matrix(rnorm(80), 40), items = rbind(first = c(2, 2), second = c(2.05, 2), third = c(-2, 0)))
-  texts <- factor_texts(at, sprintf("unit number %d", 1:40))
-  expect_true(all(rownames(at$items) %in% texts$text))
+  data <- data.frame(x = c(2, 2.05, -2, rnorm(40)), y = c(2, 2, 0, rnorm(40)), item = rep(c(TRUE, FALSE), c(3, 40)),
+    text = c("first", "second", "third", sprintf("unit number %d", 1:40)))
+  texts <- place_names(data)
+  expect_true(all(data$text[1:3] %in% texts$text))
+  expect_identical(texts$text, data$text[texts$row])
   expect_gt(sum(!texts$item), 10)
   inch <- graphics::par("pin") / diff(graphics::par("usr"))[c(1, 3)]
   half <- cbind(text_width(texts$text, texts$cex), graphics::strheight(texts$text, "inches", cex = texts$cex)) / 2
@@ -585,11 +589,12 @@ test_that("names in a biplot hide neither each other nor the edge of the panel",
 
 test_that("intensities that differ by factors have colours on a logarithmic scale", {
   z <- matrix(c(1e-9, 0.5, 5, 50), 2)
-  colours <- log_sequence_of("Viridis")(z, list())
+  scale <- log_sequence_of(z, "Viridis")
   # a thousandth of the largest and below have the first colour
-  expect_equal(colours$reach, log10(c(0.05, 50)))
-  expect_identical(colour_of(c(1e-9, 0.05, 50), colours), colours$palette[c(1, 1, 101)])
-  expect_equal(10^strip_ticks(colours)$at, c(0.1, 1, 10))
-  expect_null(log_sequence_of("Viridis")(matrix(1:4, 2), list())$log)
-  expect_null(log_sequence_of("Viridis")(matrix(NA_real_, 2, 2), list())$log)
+  expect_equal(scale$reach, log10(c(0.05, 50)))
+  scale$palette <- scale_palette(scale$palette, NULL)
+  expect_identical(colour_of(c(1e-9, 0.05, 50), scale), scale$palette[c(1, 1, 101)])
+  expect_equal(10^strip_ticks(scale)$at, c(0.1, 1, 10))
+  expect_null(log_sequence_of(matrix(1:4, 2), "Viridis")$log)
+  expect_null(log_sequence_of(matrix(NA_real_, 2, 2), "Viridis")$log)
 })
