@@ -139,3 +139,14 @@ test_that("files that the pages for developers and comments name exist", {
   expect_gt(length(in_code), 25L)
   expect_identical(Filter(Negate(exists), c(on_pages, in_code)), character())
 })
+
+test_that("kinds of plots draw nothing themselves", {
+  files <- list.files(file.path(source_tree(), "R"), "^plot", full.names = TRUE)
+  back_ends <- paste0("plot-", c("base", "margins", "ggplot"), ".R")
+  kinds <- files[!basename(files) %in% back_ends]
+  expect_gt(length(kinds), 10L)
+  for (file in kinds) {
+    code <- sub("#.*", "", readLines(file))
+    expect_false(any(grepl("\\b(graphics|ggplot2|grid)::", code, perl = TRUE)), label = basename(file))
+  }
+})
