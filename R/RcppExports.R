@@ -115,6 +115,31 @@ fit_model <- function(model, method, hyper, control, start = NULL, report = NULL
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report, keep)
 }
 
+#' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`) from uniform numbers U, S x m
+#' @return list(x: S x learned; z: S x m; weight: S numbers, not normalised).
+#' @noRd
+hyper_points <- function(posterior, U) {
+    .Call(`_galvi_hyper_points`, posterior, U)
+}
+
+#' Points z of that posterior in units of the axes, not of their sides
+#' @noRd
+stretched_points <- function(posterior) {
+    .Call(`_galvi_stretched_points`, posterior)
+}
+
+#' S points evenly spread over the unit cube of d dimensions
+#' @noRd
+even_points <- function(S, d) {
+    .Call(`_galvi_even_points`, S, d)
+}
+
+#' The points of the central composite design for m hyperparameters
+#' @noRd
+composite_design <- function(m) {
+    .Call(`_galvi_composite_design`, m)
+}
+
 #' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
 #' (S x learned) (internal)
 #' @noRd

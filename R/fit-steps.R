@@ -134,24 +134,19 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
   # the optimiser takes 0 to mean no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
   pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
-  hyper <- if (learn) "optimise" else "fixed"
-  passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
-  on.exit(if (!is.null(passes)) passes$close())
-  began <- proc.time()[["elapsed"]]
   integrate <- isTRUE(model$integrate) && learn
   if (integrate) check_integrable(core$hyper, control$hyper_design)
+  hyper <- if (integrate) "integrate" else if (learn) "optimise" else "fixed"
+  passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
+  on.exit(if (!is.null(passes)) passes$close())
   # fit_model(), wherever the rows are
-  run <- function(core, control, hyper, start, report, pilot = NULL, checked = FALSE) {
-    if (!is.null(control$cluster)) {
-      if (!is.null(passes)) {
-        return(fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report))
-      }
-      return(fit_on_cluster(core, pilot, method, hyper, control, start, report))
+  run <- function(start, report) {
+    if (is.null(control$cluster)) {
+      given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
+      return(fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing))
     }
-    given <- if (is.null(passes)) c(core, if (checked) list(checked = checked_rows(core))) else {
-      streamed_model(core, passes)
-    }
-    fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing)
+    if (is.null(passes)) return(fit_on_cluster(core, pilot, method, hyper, control, start, report))
+    fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report)
   }
   # an error while rows were read is reported as it was, not as an error of the core
   as_read <- function(expr) tryCatch(expr, error = function(e) {
@@ -164,17 +159,8 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
       inform_slow_fit(core)
       start <- if (is.null(passes)) warm_start(start, core)
-      mode <- run(core, control, hyper, start, report, pilot, checked = TRUE)
-      mode <- with_sample(mode, core, passes, control)
-      if (!integrate || !is.null(mode$failure) || mode$out_of_time) return(mode)
-      keep_standing(standing_at(mode))
-      fits <- 0L
-      with_memory(states_size(core), integrate_hyper(mode, core, control$hyper_design, function(values, start) {
-        core$hyper$value <- values
-        fits <<- fits + 1L
-        if (!is.null(report)) report("Integrating over the hyperparameters", fits)
-        with_sample(run(core, settled_control(control, began), "fixed", start, NULL), core, passes, control)
-      }))
+      result <- if (integrate) with_memory(states_size(core), run(start, report)) else run(start, report)
+      with_states_kept(with_sample(result, core, passes, control), core, passes, control)
     }))
   }))
   out <- new_step("galvi_infer", result)
@@ -210,16 +196,19 @@ core_model <- function(model, method) {
   if (needs_thin_centres(core, method)) with_thin_centres(core) else core
 }
 
-# Settings for inference at other hyperparameters: one start, and the remaining time.
-settled_control <- function(control, began) {
-  control$one_start <- TRUE
-  control$max_seconds <- max(0, control$max_seconds - (proc.time()[["elapsed"]] - began))
-  control
-}
-
 # For rows that are not in memory the core returns no marginals: those of the sample are used instead.
 with_sample <- function(result, core, passes, control) {
   if (!is.null(passes)) result[c("mean", "variance")] <- sample_marginals(core, result, control)
+  result
+}
+
+# The states of an integration with what a fit keeps of each.
+with_states_kept <- function(result, core, passes, control) {
+  result$states <- lapply(result$states, function(state) {
+    posterior <- with_sample(state$posterior, core, passes, control)
+    list(weight = state$weight, posterior = Filter(Negate(is.null), posterior[posterior_parts]))
+  })
+  if (!length(result$states)) result$states <- NULL
   result
 }
 
@@ -312,12 +301,6 @@ without_continued <- function(call) {
 
 # Called by the core when an interrupt or an error of R stops it, before fit_formula() is left.
 keep_standing <- function(standing) last_fit$standing <- standing
-
-# The same for a fit whose hyperparameters are still to be integrated over.
-standing_at <- function(result) {
-  start <- if (is.null(result$global)) result[c("lambda", "b")] else result["global"]
-  list(hyper = result$hyper, start = start, method = result$method, trace = result$trace)
-}
 
 #' What galvi_design() returns, from the user's expressions of weights, offset and subset
 #' @noRd

@@ -109,6 +109,12 @@ with_y <- function(fit) {
   fit
 }
 
+# What a fit keeps of a posterior.
+posterior_parts <- c(
+  "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
+  "factorised"
+)
+
 #' Assemble a fit from the model and the result of inference
 #'
 #' @param model From `galvi_model()`. core: the part of it that was passed to `fit_model()`; result: its value.
@@ -135,11 +141,7 @@ new_fit <- function(call, model, core, result) {
       stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
-      posterior = result[c(
-        "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
-        "factorised"
-      )],
-      states = result$states, hyper_posterior = hyper_posterior(result),
+      posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control)
@@ -236,8 +238,7 @@ hyper_table <- function(core, result) {
   status[hyper$learned & reported_bounds(core, result$hyper, result$at_bound)[shown]] <- "at bound"
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
-  posterior <- hyper_posterior(result)
-  quantiles <- hyper_quantiles(posterior, core, result$hyper, c(0.025, 0.5, 0.975))[shown, , drop = FALSE]
+  quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.5, 0.975))[shown, , drop = FALSE]
   estimate <- as.numeric(reported_hyper(core, result$hyper)[shown])
   if (!is.null(result$states)) estimate <- ifelse(is.na(quantiles[, 2L]), estimate, quantiles[, 2L])
   data.frame(
@@ -245,13 +246,6 @@ hyper_table <- function(core, result) {
     estimate = estimate, lwr = quantiles[, 1L], upr = quantiles[, 3L], lower = range(hyper$lower),
     upper = range(hyper$upper), status = as.character(status)
   )
-}
-
-#' The posterior of the hyperparameters, from the integration points or the Hessian; NULL where none is known
-#' @noRd
-hyper_posterior <- function(result) {
-  if (!is.null(result$hyper_posterior)) return(result$hyper_posterior)
-  hyper_shape(result$internal, result$at_bound)
 }
 
 # Their values as users see them.

@@ -58,9 +58,16 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
   model$checked <- checked_rows(model)
   out <- fit_model(model, method, "fixed", one_pass, found["global"], report)
   search <- intersect(
-    c("log_prior", "at_bound", "trace", "cost", "converged", "message", "starts", "internal"), names(found)
+    c("log_prior", "at_bound", "trace", "cost", "converged", "message", "out_of_time", "starts", "hyper_posterior"),
+    names(found)
   )
   out[search] <- found[search]
+  out$states <- lapply(found$states, function(state) {
+    model$hyper$value <- state$posterior$hyper
+    model$checked <- NULL
+    state$posterior <- fit_model(model, method, "fixed", one_pass, state$posterior["global"])
+    state
+  })
   out
 }
 

@@ -97,7 +97,7 @@ nearest_states <- function(z, posterior) {
   n <- nrow(z)
   states <- length(posterior$weight)
   count <- tabulate(sample.int(states, n, TRUE, posterior$weight), states)
-  at <- stretch(posterior$z, posterior)
+  at <- stretched_points(posterior)
   state <- integer(n)
   left <- seq_len(n)
   for (s in order(-rowSums(posterior$z^2), stats::runif(states))) {

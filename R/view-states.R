@@ -1,6 +1,6 @@
 # A fit is a mixture of states: posteriors of the latent vector, each at its own hyperparameters, with weights.
 # With one state, as most fits have it, `fit$states` is NULL and `fit$posterior` is that state. Of several
-# (R/fit-integrate.R) `fit$posterior` is that of the mode, but for the moments `mean`, `variance` and `coefficients`,
+# (src/fit/integrate.h) `fit$posterior` is that of the mode, but for the moments `mean`, `variance` and `coefficients`,
 # which are the mixture's. Every question to a fit passes through the functions here: methods do not ask how many
 # states there are.
 

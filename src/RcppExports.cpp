@@ -227,6 +227,48 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// hyper_points
+Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::NumericMatrix U);
+RcppExport SEXP _galvi_hyper_points(SEXP posteriorSEXP, SEXP USEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type posterior(posteriorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type U(USEXP);
+    rcpp_result_gen = Rcpp::wrap(hyper_points(posterior, U));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stretched_points
+Rcpp::NumericMatrix stretched_points(Rcpp::List posterior);
+RcppExport SEXP _galvi_stretched_points(SEXP posteriorSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type posterior(posteriorSEXP);
+    rcpp_result_gen = Rcpp::wrap(stretched_points(posterior));
+    return rcpp_result_gen;
+END_RCPP
+}
+// even_points
+Rcpp::NumericMatrix even_points(int S, int d);
+RcppExport SEXP _galvi_even_points(SEXP SSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type S(SSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(even_points(S, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// composite_design
+Rcpp::NumericMatrix composite_design(int m);
+RcppExport SEXP _galvi_composite_design(SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(composite_design(m));
+    return rcpp_result_gen;
+END_RCPP
+}
 // natural_hyper
 Rcpp::NumericMatrix natural_hyper(Rcpp::List model, Rcpp::NumericVector values, Rcpp::NumericMatrix X);
 RcppExport SEXP _galvi_natural_hyper(SEXP modelSEXP, SEXP valuesSEXP, SEXP XSEXP) {
@@ -483,6 +525,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_backend_names", (DL_FUNC) &_galvi_backend_names, 0},
     {"_galvi_step_rule_names", (DL_FUNC) &_galvi_step_rule_names, 0},
     {"_galvi_fit_model", (DL_FUNC) &_galvi_fit_model, 7},
+    {"_galvi_hyper_points", (DL_FUNC) &_galvi_hyper_points, 2},
+    {"_galvi_stretched_points", (DL_FUNC) &_galvi_stretched_points, 1},
+    {"_galvi_even_points", (DL_FUNC) &_galvi_even_points, 2},
+    {"_galvi_composite_design", (DL_FUNC) &_galvi_composite_design, 1},
     {"_galvi_natural_hyper", (DL_FUNC) &_galvi_natural_hyper, 3},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},

@@ -8,7 +8,9 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "fit/fit.h"
+#include "fit/integrate.h"
 #include "numeric/backend.h"
+#include "numeric/even_points.h"
 
 namespace {
 
@@ -48,7 +50,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
   Plan plan;
-  plan.learn = hyper == "optimise" && table.learned() > 0;
+  plan.learn = hyper != "fixed" && table.learned() > 0;
+  if (hyper == "integrate") plan.integrate = get<std::string>(control, "hyper_design");
   plan.method = method;
   plan.algorithm = &choose(method, core, table, plan.learn && has(model, "pilot"));
   plan.starts = plan.learn ? std::max(1, get<int>(control, "starts")) : 1;
@@ -72,6 +75,34 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
     throw;
   }
 }
+
+//' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`) from uniform numbers U, S x m
+//' @return list(x: S x learned; z: S x m; weight: S numbers, not normalised).
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::NumericMatrix U) {
+  const HyperPoints points = galvi::hyper_points(hyper_posterior_from_list(posterior), from_r(U));
+  return Rcpp::List::create(Rcpp::_["x"] = to_r(points.x), Rcpp::_["z"] = to_r(points.z),
+                            Rcpp::_["weight"] = to_r(points.weight));
+}
+
+//' Points z of that posterior in units of the axes, not of their sides
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix stretched_points(Rcpp::List posterior) {
+  const HyperPosterior known = hyper_posterior_from_list(posterior);
+  return to_r(known.stretch(known.z));
+}
+
+//' S points evenly spread over the unit cube of d dimensions
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix even_points(int S, int d) { return to_r(galvi::even_points(S, d)); }
+
+//' The points of the central composite design for m hyperparameters
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix composite_design(int m) { return to_r(galvi::composite_design(m)); }
 
 //' All hyperparameters on their natural scale (S x H) where the learned ones are at X on the unconstrained one
 //' (S x learned) (internal)

@@ -88,17 +88,6 @@ Rcpp::List units_to_r(const std::vector<TermUnits>& terms) {
   return out;
 }
 
-Rcpp::List curvature_to_r(const Curvature& curvature) {
-  Rcpp::List out = Rcpp::List::create(
-      Rcpp::_["at"] = positions_to_r(curvature.at), Rcpp::_["value"] = to_r(curvature.value),
-      Rcpp::_["lower"] = to_r(curvature.lower), Rcpp::_["upper"] = to_r(curvature.upper));
-  if (curvature.hessian) {
-    out["which"] = positions_to_r(curvature.which);
-    out["hessian"] = to_r(*curvature.hessian);
-  }
-  return out;
-}
-
 Rcpp::List cost_to_r(const Cost& cost) {
   return Rcpp::List::create(Rcpp::_["flops"] = cost.flops, Rcpp::_["factorisations"] = cost.factorisations,
                             Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
@@ -129,15 +118,57 @@ Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
 
 }  // namespace
 
+Rcpp::List hyper_posterior_to_r(const HyperPosterior& posterior) {
+  Rcpp::List out = Rcpp::List::create(
+      Rcpp::_["at"] = positions_to_r(posterior.at), Rcpp::_["value"] = to_r(posterior.value),
+      Rcpp::_["lower"] = to_r(posterior.lower), Rcpp::_["upper"] = to_r(posterior.upper),
+      Rcpp::_["free"] = positions_to_r(posterior.free), Rcpp::_["axes"] = to_r(posterior.axes),
+      Rcpp::_["flat"] = positions_to_r(posterior.flat));
+  if (posterior.design.empty()) return out;
+  out["below"] = to_r(posterior.below);
+  out["above"] = to_r(posterior.above);
+  out["design"] = posterior.design;
+  out["z"] = to_r(posterior.z);
+  out["weight"] = to_r(posterior.weight);
+  out["log_density"] = to_r(posterior.log_density);
+  out["known"] = Rcpp::List::create(Rcpp::_["z"] = to_r(posterior.known_z), Rcpp::_["fall"] = to_r(posterior.known_fall));
+  out["log_evidence"] = posterior.log_evidence;
+  return out;
+}
+
+HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
+  HyperPosterior out;
+  out.at = positions(field(list, "at"));
+  out.value = get_vector(list, "value");
+  out.lower = get_vector(list, "lower");
+  out.upper = get_vector(list, "upper");
+  out.free = positions(field(list, "free"));
+  out.axes = get_matrix(list, "axes");
+  out.flat = positions(field(list, "flat"));
+  if (!has(list, "design")) return out;
+  out.design = get<std::string>(list, "design");
+  out.below = get_vector(list, "below");
+  out.above = get_vector(list, "above");
+  out.z = get_matrix(list, "z");
+  const Rcpp::List known = get<Rcpp::List>(list, "known");
+  out.known_z = get_matrix(known, "z");
+  out.known_fall = get_vector(known, "fall");
+  return out;
+}
+
 Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, const Algorithm& algorithm,
                     const Trace& trace) {
   const Stationarity& s = result.fit.inference.stationarity;
+  Rcpp::List states;
+  for (const WeightedState& one : result.states)
+    states.push_back(Rcpp::List::create(Rcpp::_["weight"] = one.weight,
+                                        Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state)));
   Rcpp::List out = posterior_to_r(result.fit, result.state);
   out["method"] = algorithm.name;
   out["expectation"] = model.expectation().name();
   out["at_bound"] = Rcpp::wrap(result.at_bound);
   out["trace"] = trace_to_r(trace);
-  out["converged"] = result.converged();
+  out["converged"] = result.converged;
   out["out_of_time"] = result.stop.reason == Stop::time;
   out["message"] = result.message;
   if (result.stop.reason == Stop::rows) out["failure"] = result.stop.failure;
@@ -154,7 +185,8 @@ Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, c
                                        Rcpp::_["converged"] = Rcpp::wrap(result.starts.converged),
                                        Rcpp::_["hyper"] = to_r(result.starts.hyper));
   }
-  if (result.curvature) out["internal"] = curvature_to_r(*result.curvature);
+  if (result.hyper_posterior) out["hyper_posterior"] = hyper_posterior_to_r(*result.hyper_posterior);
+  if (!result.states.empty()) out["states"] = states;
   return out;
 }
 

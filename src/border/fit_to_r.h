@@ -12,6 +12,9 @@ namespace galvi {
 Rcpp::DataFrame trace_to_r(const Trace& trace);
 Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, const Algorithm& algorithm,
                     const Trace& trace);
+/// `fit$hyper_posterior`, and back: what hyper_points() reads of it.
+Rcpp::List hyper_posterior_to_r(const HyperPosterior& posterior);
+HyperPosterior hyper_posterior_from_list(const Rcpp::List& list);
 CheckedRows checked_from_list(const Rcpp::List& list);
 
 /// q in whitened coordinates, exactly, for use with other rows; and back, as a starting point.

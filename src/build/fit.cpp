@@ -3,6 +3,8 @@
 #include "fit/couple.cpp"
 #include "fit/curvature.cpp"
 #include "fit/fit.cpp"
+#include "fit/hyper_posterior.cpp"
+#include "fit/integrate.cpp"
 #include "fit/pilot.cpp"
 #include "fit/scan.cpp"
 #include "fit/state.cpp"

@@ -1,11 +1,12 @@
 #include "fit/fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "fit/integrate.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
-#include "global/row_source.h"
 
 namespace galvi {
 
@@ -71,48 +72,100 @@ void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, con
   if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 }
 
-/// Empty where the time is over first.
-std::optional<Curvature> curvature(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Sites& mode) {
+bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
+
+/// A state at other hyperparameters, from the sites of the mode; empty where there is no posterior.
+std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& table, const Plan& plan,
+                                      const Vector& x, const Sites& mode) {
+  table.set_unconstrained(x);
+  Trace aside(model.context());
+  aside.stage(Stage::silent);
   try {
-    const TimeLimit limit(model.context().monitor);
-    return curvature_at(model, *plan.algorithm, table, plan.curvature, mode, plan.inference);
-  } catch (const OutOfTime&) {
+    model.update(table.values());
+    WeightedState out{0, fit_hyper(model, choose_algorithm(plan.method, model), table, false, mode, plan.inference,
+                                   plan.hyper, aside), {}};
+    if (!std::isfinite(out.fit.inference.posterior.elbo) || !out.fit.inference.message.empty()) return std::nullopt;
+    out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
+    out.fit.inference.posterior.expectations = {};  // not kept
+    return out;
+  } catch (const std::domain_error&) {
     return std::nullopt;
   }
+}
+
+/// The mixture over the points of an integration, whose mode is the result so far.
+void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, FitResult& out) {
+  const Posterior& q = out.fit.inference.posterior;
+  const Sites mode = q.global ? from_here(*q.global) : Sites{q.sites.lambda, q.sites.b};
+  const Vector values = table.values();
+  plan.inference.one_start = true;
+  HyperPosterior posterior = *out.hyper_posterior;
+  std::vector<WeightedState> states;
+  int fits = 0;
+  const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
+    if (point && z.isZero(0)) {
+      states.push_back({0, out.fit, out.state});
+      return 0;
+    }
+    const Vector x = posterior.place(z);
+    if (!posterior.in_range(x)) return std::nullopt;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    model.context().monitor.report({"Integrating over the hyperparameters", ++fits, none, none});
+    table.set_values(values);
+    std::optional<WeightedState> found = state_at(model, table, plan, x, mode);
+    if (!found) return std::nullopt;
+    const double below = out.fit.objective - found->fit.objective;
+    if (point) states.push_back(std::move(*found));
+    return below;
+  };
+  const Cost cost = model.context().cost;
+  integrate(posterior, plan.integrate, out.fit.objective, fall);
+  model.context().cost = cost;
+  table.set_values(values);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i].weight = posterior.weight[i];
+    out.converged = out.converged && has_converged(states[i].fit);
+  }
+  out.states = std::move(states);
+  out.hyper_posterior = std::move(posterior);
 }
 
 }  // namespace
 
 FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& trace) {
-  Context& context = model.context();
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   FitResult out;
   out.starts = {Matrix::Constant(plan.starts, table.size(), none), Vector::Constant(plan.starts, none),
                 std::vector<bool>(plan.starts, false)};
   int which = 0;
-  try {
-    const TimeLimit limit(context.monitor);
+  out.stop = until_stopped(model, [&] {
     if (plan.pilot)
       pilot(model, table, plan);
     else
       scan(model, table, plan, trace);
     search(model, table, plan, out.starts, out.fit, which, trace);
-  } catch (const SourceFailure& failure) {
-    if (!model.source()->reached) throw;
-    out.stop = {Stop::rows, failure.what()};
-  } catch (const OutOfTime&) {
-    out.stop = {Stop::time, ""};
-  }
-  // From here on the result is made from what was found, however late it is.
+  });
+  // The result is made from what was found, however late it is.
   settle(model, table, plan, out.stop, which, out.fit, trace);
   const Posterior& q = out.fit.inference.posterior;
   out.state = state_of(model, q, plan.keep_factor);
   if (plan.checked) out.prediction_error = prediction_error(model, q, out.state.states, *plan.checked);
   for (Index k = 0; k < model.latents(); ++k) out.jitter = std::max(out.jitter, model.solver(k).jitter());
-  out.cost = context.cost;
+  out.cost = model.context().cost;
   out.at_bound = table.at_bound();
+  out.converged = has_converged(out.fit);
+  if (plan.learn && !out.stop) {
+    trace.settle({out.fit.hyper, q.sites, q.elbo});
+    const Stop late = until_stopped(model, [&] {
+      out.hyper_posterior = normal_posterior(
+          curvature_at(model, *plan.algorithm, table, plan.curvature, q.sites, plan.inference), out.at_bound);
+      if (out.hyper_posterior && !plan.integrate.empty()) integrate(model, table, plan, out);
+    });
+    // without intervals a fit is complete, not so without the integration that it was asked for
+    if (late.reason != Stop::time || !plan.integrate.empty()) out.stop = {late.reason, late.failure, true};
+  }
+  out.converged = out.converged && !out.stop;
   out.message = message_of(out.fit, plan.inference, out.stop);
-  if (plan.learn && out.stop.reason == Stop::none) out.curvature = curvature(model, table, plan, q.sites);
   return out;
 }
 

@@ -7,10 +7,11 @@
 //   settle     the best of the searches, or where they were stopped          fit/stop.h
 //   couple     the best Gaussian that joins the classes                      fit/couple.h
 //   curvature  the Hessian at the best hyperparameters                       fit/curvature.h
+//   integrate  weighted states at other hyperparameters                      fit/integrate.h
 #pragma once
 
 #include "fit/choose.h"
-#include "fit/curvature.h"
+#include "fit/hyper_posterior.h"
 #include "fit/state.h"
 #include "fit/stop.h"
 
@@ -27,6 +28,7 @@ struct Plan {
   std::optional<Sites> start;            // where inference starts
   LatentGaussianModel* pilot = nullptr;  // part of the rows
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
+  std::string integrate;                 // the design of points to integrate over; empty for none
   bool keep_factor = false;              // of dense solvers, for quicker predictions
   std::optional<CheckedRows> checked;
 };
@@ -38,18 +40,26 @@ struct Starts {
   std::vector<bool> converged;  // S
 };
 
+/// One of a mixture.
+struct WeightedState {
+  double weight;
+  Fit fit;
+  State state;
+};
+
 struct FitResult {
   Fit fit;
   State state;
+  std::vector<WeightedState> states;  // of an integration, the mode first
   Stop stop;
   std::string message;                  // for users; empty if there is nothing to say
   Starts starts;
   std::vector<bool> at_bound;           // of the table
-  std::optional<Curvature> curvature;
+  std::optional<HyperPosterior> hyper_posterior;
   std::optional<double> prediction_error;  // of the checked rows
   double jitter = 0;                    // the largest that a solver needed
   Cost cost;                            // of the searches
-  bool converged() const { return fit.inference.converged && fit.hyper_converged && stop.reason != Stop::time; }
+  bool converged = false;
 };
 
 /// The model ends at other hyperparameters, the table at the best ones. `trace` has the way, and where it stands

@@ -17,6 +17,19 @@ std::string digits(double x) {
 
 }  // namespace
 
+Stop until_stopped(LatentGaussianModel& model, const std::function<void()>& phases) {
+  try {
+    const TimeLimit limit(model.context().monitor);
+    phases();
+  } catch (const SourceFailure& failure) {
+    if (!model.source()->reached) throw;
+    return {Stop::rows, failure.what()};
+  } catch (const OutOfTime&) {
+    return {Stop::time, ""};
+  }
+  return {};
+}
+
 Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table) {
   const RowSource::Reached& reached = *model.source()->reached;
   table.set_values(reached.hyper);
@@ -45,7 +58,9 @@ Fit fit_of_standing(LatentGaussianModel& model, const Algorithm& algorithm, Hype
 }
 
 std::string message_of(const Fit& fit, const InferenceControl& control, const Stop& stop) {
-  if (stop.reason == Stop::time) return "it stopped after `max_seconds`";
+  if (stop.reason == Stop::time)
+    return std::string("it stopped after `max_seconds`") +
+           (stop.settled ? ", before the hyperparameters were integrated over" : "");
   if (stop.reason == Stop::rows) return "the rows could not be read to the end";
   std::string out;
   if (!fit.inference.converged) {

@@ -2,15 +2,24 @@
 // user's, passes through the core as an exception of the border; then only Trace::standing() is left.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "hyper/optimise.h"
 
 namespace galvi {
 
-/// What ended the searches before they were done.
+/// What ended a fit before it was done.
 struct Stop {
   enum Reason { none, rows, time } reason = none;
-  std::string failure;  // why rows could not be read
+  std::string failure;   // why rows could not be read
+  bool settled = false;  // the searches were done
+  explicit operator bool() const { return reason != none; }
 };
+
+/// Runs `phases` as long as the time lasts and the rows come. What is left is in the table, the trace and the source
+/// of the rows. Throws SourceFailure where no pass over the rows was completed.
+Stop until_stopped(LatentGaussianModel& model, const std::function<void()>& phases);
 
 /// What was found before the rows did not come any more.
 Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table);

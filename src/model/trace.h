@@ -72,6 +72,11 @@ class Trace {
   void at(const Vector& hyper, const Sites& sites, double elbo) {
     if (!trial_ || !(elbo < trial_->elbo)) trial_ = Standing{hyper, sites, elbo};
   }
+  /// The search is over and ended here.
+  void settle(Standing standing) {
+    best_trial_ = std::move(standing);
+    best_of_all_ = std::numeric_limits<double>::infinity();
+  }
   /// The best of the hyperparameters tried; where none has been judged, the highest bound so far.
   const std::optional<Standing>& standing() const { return best_trial_ ? best_trial_ : trial_; }
   /// Records an iteration of inference, reports progress and checks for interrupts.

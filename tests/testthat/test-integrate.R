@@ -52,31 +52,39 @@ test_that("a grid is the exact posterior to four per cent of an sd, a design tha
 })
 
 test_that("what a design is made of", {
+  sphere <- 1.1
   for (m in 3:12) {
-    z <- corners(m)
+    points <- composite_design(m)
+    expect_true(all(points[1, ] == 0))
+    star <- points[nrow(points) - (2 * m - 1):0, ]
+    expect_equal(star, sphere * sqrt(m) * rbind(diag(m), -diag(m)))
+    z <- points[2:(nrow(points) - 2 * m), ] / sphere
     expect_true(all(abs(z) == 1))
     # resolution V: main effects and pairs are orthogonal
     X <- cbind(1, z, do.call(cbind, lapply(seq_len(m - 1), function(i) z[, i] * z[, (i + 1):m])))
     expect_equal(crossprod(X), diag(nrow(z), ncol(X)))
   }
-  expect_identical(vapply(3:10, function(m) nrow(corners(m)), 1L), as.integer(2^c(3, 4, 4, 5, 6, 6, 7, 7)))
+  corners <- vapply(3:10, function(m) nrow(composite_design(m)) - 1L - 2L * m, 1L)
+  expect_identical(corners, as.integer(2^c(3, 4, 4, 5, 6, 6, 7, 7)))
   # the integral and the second moments of a normal are right
   m <- 4
-  sphere_points <- nrow(corners(m)) + 2 * m
-  w <- c(1, rep(sphere_weight(m, sphere_points) * exp(-m * sphere^2 / 2), sphere_points))
-  expect_equal(sum(w[-1] / sum(w)) * m * sphere^2, m)
+  normal <- probe_integrate(m, "ccd", function(z) sum(z^2) / 2)
+  expect_equal(normal$z, composite_design(m))
+  expect_equal(colSums(normal$weight * normal$z^2), rep(1, m))
+  expect_equal(normal$log_evidence, m * log(2 * pi) / 2, tolerance = 1e-3)
 })
 
 test_that("a normal posterior has as many points as a grid says, and its moments", {
   counts <- vapply(1:4, function(m) {
-    points <- grid_points(m, function(z) list(fall = sum(z^2) / 2))
-    z <- do.call(rbind, lapply(points, `[[`, "z"))
+    points <- probe_grid_points(m, function(z) sum(z^2) / 2)
+    z <- points$z
+    expect_equal(points$fall, rowSums(z^2) / 2)
     expect_true(all(z %% 2 == z[, 1] %% 2))
     weight <- exp(-rowSums(z^2) / 2)
     # the sums of a normal over this lattice are its integrals to 0.1 %; what is left out, up to 2 % in four dimensions
     expect_equal(colSums(weight * z^2) / sum(weight), rep(1, m), tolerance = 0.08)
     expect_equal(sum(weight) * 2^(m - 1), (2 * pi)^(m / 2), tolerance = 0.03)
-    length(points)
+    nrow(z)
   }, 1L)
   expect_identical(counts, c(7L, 21L, 59L, 145L))
 })
@@ -85,23 +93,29 @@ test_that("the interpolated density has the values it is from, and a skew densit
   # log of a gamma variable, shape 3, in units of its sd at the mode: log density 3 x - exp(x)
   m <- 2
   shape <- 3
-  fall <- function(z) sum(shape * (exp(z / sqrt(shape)) - 1 - z / sqrt(shape)))
-  visit_at <- function(z) list(fall = fall(z))
-  sides <- side_falls(m, visit_at)
-  posterior <- list(at = 1:2, value = c(0, 0), lower = c(-99, -99), upper = c(99, 99), free = 1:2, axes = diag(2),
-    flat = integer(), below = side_length(sides[1, ]), above = side_length(sides[2, ]), design = "grid")
-  points <- grid_points(m, function(z) visit_at(stretch(t(z), posterior)[1, ]))
-  posterior$z <- do.call(rbind, lapply(points, `[[`, "z"))
-  posterior$known <- known_density(posterior, vapply(points, function(p) p$state$fall, 0), sides)
+  posterior <- probe_integrate(m, "auto", function(z) sum(shape * (exp(z / sqrt(shape)) - 1 - z / sqrt(shape))))
+  expect_identical(posterior$design, "grid")
   at <- posterior$known$z
-  expect_equal(log_density(posterior, at) - log_density(posterior, 0 * at), -posterior$known$fall, tolerance = 1e-8)
+  expect_equal(probe_log_density(posterior, at) - probe_log_density(posterior, 0 * at), -posterior$known$fall,
+    tolerance = 1e-8)
   sample <- hyper_points(posterior, even_points(8192, m))
   probs <- c(0.025, 0.5, 0.975)
   found <- weighted_quantiles(t(sample$x), matrix(sample$weight, m, 8192, byrow = TRUE), probs)
   wanted <- sqrt(shape) * log(qgamma(probs, shape) / shape)
   # in sds, of which the density has about one
   expect_lt(max(abs(sweep(found, 2, wanted))), 0.05)
-  expect_equal(log_volume(posterior), m * (lgamma(shape) + shape - (shape - 0.5) * log(shape)), tolerance = 0.01)
+  expect_equal(posterior$log_evidence, m * (lgamma(shape) + shape - (shape - 0.5) * log(shape)), tolerance = 0.01)
+})
+
+test_that("points without a posterior are left out, and a side of which nothing is known has length one", {
+  fall <- function(z) if (z[1] > 0.5) NA_real_ else sum(z^2) / 2
+  for (design in c("grid", "ccd")) {
+    posterior <- probe_integrate(2, design, fall)
+    expect_true(all(posterior$z[, 1] <= 0.5))
+    expect_true(all(posterior$known$z[, 1] <= 0.5))
+    expect_equal(sum(posterior$weight), 1)
+    expect_identical(posterior$above[1], 1)
+  }
 })
 
 # A mixed model whose states are few: everything is a mixture of what its states say.

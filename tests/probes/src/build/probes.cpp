@@ -1,6 +1,7 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "dual.cpp"
 #include "expectation.cpp"
+#include "integrate.cpp"
 #include "kernel.cpp"
 #include "model.cpp"
 #include "numeric.cpp"
