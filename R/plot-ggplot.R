@@ -101,7 +101,8 @@ gg_size <- function(cex) 1.7 * or_else(cex, 1)
 
 gg_lines <- function(data, mark, panel) {
   group <- if (is.null(data$group)) list() else list(group = "group")
-  geom <- if (isTRUE(mark$step)) ggplot2::geom_step else ggplot2::geom_line
+  # geom_line() would sort the rows, and colours that are set would stay as they were
+  geom <- if (isTRUE(mark$step)) ggplot2::geom_step else ggplot2::geom_path
   gg_layer(geom, mark, panel, c(list(x = "x", y = "y"), group), linewidth = gg_width(mark$lwd),
     linetype = or_else(mark$lty, 1))
 }
