@@ -50,13 +50,14 @@ new_panel <- function(name, data, marks, labels = c("", ""), note = NULL, xlim =
 #' | contours | x, y, value; `at`: their heights |
 #' | polygons | x, y, region, part; value |
 #'
-#' `series` in the data is a factor of the panel's series. A raster has each x with each y, the first x with all of y
-#' last.
+#' `series` in the data is a factor of the panel's series. Images and contours have each x with each y, the x of a row
+#' after each other.
 #' @param colour Instead of those of series: one, or one for each row, or from own_colours().
 #' @param alpha How opaque it is.
 #' @param ... What else a back end has to know: lwd, lty, pch, cex, lend, step (a line), filled and border (points),
 #'   shrinks (points are smaller in a small panel), beyond (points at the edge are drawn whole, those beyond it not at
-#'   all), side and ticksize (a rug), adj (a text), arrow (segments), labcex and labels (contours).
+#'   all), side and ticksize (a rug), adj (a text), arrow (segments), labcex (contours: the size of their labels, none
+#'   without it).
 #' @noRd
 mark <- function(kind, data, colour = NULL, alpha = 1, ...) {
   if (!NROW(data)) return(NULL)

@@ -274,6 +274,8 @@ test_that("scores, loadings, plots, update() and start = are what they say", {
   expect_false(is.unsorted(path$elbo))
   expect_close(path$elbo[2], fit$elbo, 1e-8)
   expect_named(biplot(fit), c("units", "items"))
+  # points alone leave the items their names
+  expect_no_error(biplot(fit, labels = FALSE))
   expect_silent(plot(fit))
   expect_identical(ncol(update(fit, responses(Y) ~ factors(1))$loadings), 1L)
   expect_output(print(fit), "Singular values of the loadings")

@@ -172,3 +172,14 @@ test_that("rows that there is no room for are left out with all their marks, and
   first <- relevance_panel(data.frame(kind = "input", name = letters[1:5], relevance = c(3, 1, 5, 2, 4)), "sd")
   expect_identical(fewer_rows(coloured(first, NULL), 2)$rows$names, c("e", "c"))
 })
+
+test_that("units of a biplot that are too many for names are points, and the items keep theirs", {
+  units <- cbind(sin(1:80), cos(2 * 1:80))
+  items <- rbind(first = c(2, 1), second = c(-1, 2))
+  names <- function(units_names) {
+    panel <- biplot_panel(units, items, units_names, "")
+    Find(function(mark) mark$kind == "names", panel$marks)$data$text
+  }
+  expect_identical(names(NULL), c("first", "second"))
+  expect_identical(names(sprintf("unit %d", 1:80)), c("first", "second", sprintf("unit %d", 1:80)))
+})
