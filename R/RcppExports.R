@@ -108,7 +108,7 @@ step_rule_names <- function() {
 }
 
 #' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
-#' @param keep NULL, or a function that is called with what standing_to_r() gives if an interrupt or an error of R
+#' @param keep NULL, or a function that is called with what best_so_far_to_r() gives if an interrupt or an error of R
 #'   stops the fit.
 #' @noRd
 fit_model <- function(model, method, hyper, control, start = NULL, report = NULL, keep = NULL) {

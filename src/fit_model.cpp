@@ -17,18 +17,23 @@ namespace {
 using namespace galvi;
 
 /// From this fit_model() goes on another time, with `hyper` = "fixed": no number is computed any more.
-Rcpp::List standing_to_r(const Standing& standing, const Algorithm& algorithm, const Trace& trace) {
-  const Sites& sites = standing.sites;
-  Rcpp::List start = sites.lambda.size() > 0
-                         ? Rcpp::List::create(Rcpp::_["lambda"] = to_r(sites.lambda), Rcpp::_["b"] = to_r(sites.b))
-                         : Rcpp::List::create(Rcpp::_["global"] = global_to_r(sites.asking->q));
-  return Rcpp::List::create(Rcpp::_["hyper"] = to_r(standing.hyper), Rcpp::_["start"] = start,
+Rcpp::List best_so_far_to_r(const BestSoFar& best, const Algorithm& algorithm, const Trace& trace) {
+  const auto of_sites = [](const Sites& sites) {
+    return Rcpp::List::create(Rcpp::_["lambda"] = to_r(sites.lambda), Rcpp::_["b"] = to_r(sites.b));
+  };
+  const Rcpp::List start =
+      std::visit(Overloaded{of_sites, [&](const GivenSites& sites) { return of_sites(sites.rows); },
+                            [](const std::shared_ptr<const GlobalPosterior>& q) {
+                              return Rcpp::List::create(Rcpp::_["global"] = global_to_r(*q));
+                            }},
+                 best.start);
+  return Rcpp::List::create(Rcpp::_["hyper"] = to_r(best.hyper), Rcpp::_["start"] = start,
                             Rcpp::_["method"] = algorithm.name, Rcpp::_["trace"] = trace_to_r(trace));
 }
 
 /// Where inference starts, as R gives it; empty where sites belong to other rows.
-std::optional<Sites> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
-  if (has(start, "global")) return Sites{{}, {}, global_from_list(core, start["global"])};
+std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
+  if (has(start, "global")) return start_at(global_from_list(core, start["global"]));
   Sites out{get_matrix(start, "lambda"), get_matrix(start, "b")};
   if (out.lambda.rows() != core.rows() || out.b.rows() != core.rows()) return std::nullopt;
   return out;
@@ -37,7 +42,7 @@ std::optional<Sites> start_from_list(const LatentGaussianModel& core, const Rcpp
 }  // namespace
 
 //' Fit a model described as a list (internal; its fields are documented in R/model-list.R)
-//' @param keep NULL, or a function that is called with what standing_to_r() gives if an interrupt or an error of R
+//' @param keep NULL, or a function that is called with what best_so_far_to_r() gives if an interrupt or an error of R
 //'   stops the fit.
 //' @noRd
 // [[Rcpp::export(rng = false)]]
@@ -68,9 +73,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   try {
     return fit_to_r(core, fit(core, table, plan, trace), *plan.algorithm, trace);
   } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
-    if (!Rf_isNull(keep) && trace.standing() && !core.source()) {
+    if (!Rf_isNull(keep) && trace.best_so_far() && !core.source()) {
       const Rcpp::Function to_r(keep);
-      to_r(standing_to_r(*trace.standing(), *plan.algorithm, trace));
+      to_r(best_so_far_to_r(*trace.best_so_far(), *plan.algorithm, trace));
     }
     throw;
   }

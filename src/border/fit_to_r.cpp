@@ -102,17 +102,18 @@ Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
   out["factor"] = factor_to_r(state.states);
   out["coupled"] = state.coupling ? SEXP(to_r(state.coupling->covariance)) : R_NilValue;
   if (state.coupling) out["factorised"] = latent_to_r(state.states);
-  if (q.global) out["global"] = global_to_r(*q.global);
+  q.visit(Overloaded{[](const SitePosterior&) {},
+                     [&](const SumsPosterior& own) { out["global"] = global_to_r(*own.sites.q); }});
   if (!state.units.empty()) out["units"] = units_to_r(state.units);
-  out["mean"] = to_r(q.mean);
+  out["mean"] = to_r(q->mean);
   out["variance"] = to_r(state.variance);
-  out["alpha"] = to_r(q.alpha);
-  out["lambda"] = to_r(q.sites.lambda);
-  out["b"] = to_r(q.sites.b);
+  out["alpha"] = to_r(q->alpha);
+  out["lambda"] = to_r(q.sites().lambda);
+  out["b"] = to_r(q.sites().b);
   out["extra"] = or_null(state.extra);
   out["hyper"] = to_r(fit.hyper);
-  out["elbo"] = q.elbo;
-  out["log_prior"] = fit.objective - q.elbo;
+  out["elbo"] = q->elbo;
+  out["log_prior"] = fit.objective - q->elbo;
   return out;
 }
 
@@ -203,14 +204,14 @@ Rcpp::List global_to_r(const GlobalPosterior& q) {
   return out;
 }
 
-std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
-  auto out = std::make_shared<Asking>();
+GlobalPosterior global_from_list(const LatentGaussianModel& model, const Rcpp::List& list) {
+  GlobalPosterior out;
   for (Index k = 0; k < model.latents(); ++k) {
     const Rcpp::List part = Rcpp::List(list).at(k);
     auto q = make_latent_posterior(model.context(), *model.predictor(k).prior, get_vector(part, "mean"),
                                    get_matrix(part, "precision"));
     if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
-    out->q.push_back(std::move(*q));
+    out.push_back(std::move(*q));
   }
   return out;
 }

@@ -19,6 +19,6 @@ CheckedRows checked_from_list(const Rcpp::List& list);
 
 /// q in whitened coordinates, exactly, for use with other rows; and back, as a starting point.
 Rcpp::List global_to_r(const GlobalPosterior& q);
-std::shared_ptr<const Asking> global_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
+GlobalPosterior global_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
 
 }  // namespace galvi

@@ -76,9 +76,9 @@ Rcpp::List question_to_r(const LatentGaussianModel& model, const Question& quest
                                       Rcpp::_["gradient"] = question.wanted.gradient);
   if (question.kind == Question::contribution) out["q"] = to_numbers(*question.q);
   if (question.kind == Question::sites) {
-    const Asking& asking = *question.at->asking;
-    out["asking"] = Rcpp::List::create(Rcpp::_["q"] = to_numbers(asking.q), Rcpp::_["hyper"] = to_r(asking.hyper),
-                                       Rcpp::_["order"] = asking.order);
+    const GivenSites& given = *question.given;
+    out["given"] = Rcpp::List::create(Rcpp::_["q"] = to_numbers(*given.q),
+                                      Rcpp::_["hyper"] = to_r(given.hyper), Rcpp::_["order"] = given.order);
   }
   return out;
 }
@@ -94,11 +94,13 @@ std::unique_ptr<QuestionOfMaster> question_from_list(const LatentGaussianModel& 
     question.q = &out->q;
   }
   if (question.kind == Question::sites) {
-    const Rcpp::List asking = list["asking"];
-    out->sites.asking = std::make_shared<const Asking>(
-        Asking{posterior_from_numbers(model, get<std::vector<double>>(asking, "q")), get_vector(asking, "hyper"),
-               get<int>(asking, "order")});
-    question.at = &out->sites;
+    const Rcpp::List given = list["given"];
+    out->given = {std::make_shared<const GlobalPosterior>(
+                      posterior_from_numbers(model, get<std::vector<double>>(given, "q"))),
+                  get_vector(given, "hyper"),
+                  get<int>(given, "order"),
+                  {}};
+    question.given = &out->given;
   }
   return out;
 }

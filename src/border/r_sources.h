@@ -51,7 +51,7 @@ struct QuestionOfMaster {
   Question question;
   Vector hyper;
   GlobalPosterior q;  // what the question refers to
-  Sites sites;
+  GivenSites given;
 };
 std::unique_ptr<QuestionOfMaster> question_from_list(const LatentGaussianModel& model, const Rcpp::List& list);
 /// The source of rows in a model list whose rows are elsewhere (`source`: list(rows, open) or list(rows,

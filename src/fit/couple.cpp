@@ -120,8 +120,8 @@ std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows,
   std::optional<Matrix> precision = inverse_covariance(context, first.covariance);
   if (!precision) return std::nullopt;
   Matrix apart = Matrix::Zero(N, K * K);
-  for (Index k = 0; k < K; ++k) apart.col(k + K * k) = q.variance.col(k);
-  const Sums old = sums_at(context, rows, q.mean, apart);
+  for (Index k = 0; k < K; ++k) apart.col(k + K * k) = q->variance.col(k);
+  const Sums old = sums_at(context, rows, q->mean, apart);
   const Matrix own = *precision - old.curvature;  // of prior and remembered rows
   CoupledPosterior out{factorised, first.covariance};
   for (int step = 0; step < most_steps; ++step) {
@@ -205,7 +205,10 @@ std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q, s
   const Index L = prior.columns();
   if (!prior.finite() || prior.has_extra_variances() || L * K > most) return std::nullopt;
   GlobalModel sums(model);
-  const std::optional<GlobalPosterior> factorised = q.global ? *q.global : sums.posterior_of(q.sites, 1);
+  using Factorised = std::optional<GlobalPosterior>;
+  const Factorised factorised =
+      q.visit(Overloaded{[&](const SitePosterior& own) { return sums.posterior_of(own.sites, 1); },
+                         [](const SumsPosterior& own) { return Factorised(*own.sites.q); }});
   if (!factorised) return std::nullopt;
   std::optional<CoupledPosterior> coupled = coupled_posterior(sums, *factorised);
   if (!coupled) return std::nullopt;

@@ -17,31 +17,32 @@ const Algorithm& quickest(const Algorithm& algorithm, const LatentGaussianModel&
   return own || !model.one_optimum() ? algorithm : choose_algorithm("auto", model);
 }
 
-/// The sites on the other side of the mode, extrapolated to second order: one or two steps of inference
-/// remain.
-Sites opposite(const Sites& mode, const Sites& side) {
-  if (mode.lambda.size() == 0 || mode.asking || side.lambda.size() != mode.lambda.size() ||
-      (mode.lambda.array() <= 0).any())
+/// Where inference starts on the other side of the mode: sites are extrapolated to second order, which leaves one
+/// or two steps of inference.
+Start opposite(const Start& mode, const Start& side) {
+  const Sites *at = std::get_if<Sites>(&mode), *other = sites_in(side);
+  if (!at || !other || at->lambda.size() == 0 || other->lambda.size() != at->lambda.size() ||
+      (at->lambda.array() <= 0).any())
     return mode;
-  return {(2 * mode.lambda - side.lambda).cwiseMax(0.5 * mode.lambda), 2 * mode.b - side.b};
+  return Sites{(2 * at->lambda - other->lambda).cwiseMax(0.5 * at->lambda), 2 * at->b - other->b};
 }
 
 }  // namespace
 
 std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algorithm& algorithm,
-                                        HyperTable& table, const std::vector<Index>& which,
-                                        const Sites& mode, InferenceControl control) {
+                                        HyperTable& table, const std::vector<Index>& which, const Start& mode,
+                                        InferenceControl control) {
   const Algorithm& climber = quickest(algorithm, model);
   control.tol = std::min(control.tol, gap);
   control.one_start = true;
   Trace aside(model.context());
   aside.stage(Stage::silent);
   const Vector x0 = table.unconstrained(), values = table.values();
-  const auto gradient = [&](const Vector& x, const Sites& start, Sites& found) {
+  const auto gradient = [&](const Vector& x, const Start& start, Start& found) {
     table.set_unconstrained(x);
     model.update(table.values());
     const Posterior q = climber.run(model, start, control, aside).posterior;
-    found = q.sites;
+    found = q.start();
     return table.chain(climber.objective_gradient(model, q, table.size()));
   };
   const Index m = static_cast<Index>(which.size());
@@ -53,7 +54,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
       Vector up = x0, down = x0;
       up[which[i]] += step;
       down[which[i]] -= step;
-      Sites found;
+      Start found;
       model.context().monitor.report({"Computing intervals of the hyperparameters", static_cast<int>(i) + 1,
                                       none, none, static_cast<int>(m)});
       Vector change = gradient(up, mode, found);
@@ -69,7 +70,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
 }
 
 Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                       const std::vector<Index>& wanted, const Sites& mode, const InferenceControl& control) {
+                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control) {
   Curvature out{table.learned_positions(), table.unconstrained(), table.lower(), table.upper(), {}, {}};
   for (std::size_t i = 0; i < out.at.size(); ++i)
     if (std::find(wanted.begin(), wanted.end(), out.at[i]) != wanted.end())

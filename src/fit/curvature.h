@@ -19,7 +19,7 @@ struct Curvature {
 
 /// `wanted`: positions in the table. The model moves if there are any among the learned.
 Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                       const std::vector<Index>& wanted, const Sites& mode, const InferenceControl& control);
+                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control);
 
 /// The Hessian of the objective (bound + log prior) in some of the learned hyperparameters on the
 /// unconstrained scale, with the others fixed: central differences of the envelope gradient, two inferences
@@ -29,7 +29,7 @@ Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, H
 /// `which`: positions among the learned. `mode`: sites of the posterior at the table's values. Entries of
 /// about 10 are accurate to 1e-4. Empty where a neighbouring point has no posterior.
 std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algorithm& algorithm,
-                                        HyperTable& table, const std::vector<Index>& which,
-                                        const Sites& mode, InferenceControl control);
+                                        HyperTable& table, const std::vector<Index>& which, const Start& mode,
+                                        InferenceControl control);
 
 }  // namespace galvi

@@ -62,12 +62,12 @@ void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, con
   if (stop.reason == Stop::rows) {
     best = fit_of_rows_so_far(model, table);
   } else if (stop.reason == Stop::time) {
-    best = fit_of_standing(model, *plan.algorithm, table, plan.start, plan.inference, trace);
+    best = fit_of_best_so_far(model, *plan.algorithm, table, plan.start, plan.inference, trace);
   } else if (which != plan.starts - 1) {  // they stand at the last start
     table.set_values(best.hyper);
     model.update(best.hyper);
     trace.search(which + 1);
-    best.inference = plan.algorithm->run(model, best.inference.posterior.sites, plan.inference, trace);
+    best.inference = plan.algorithm->run(model, best.inference.posterior.start(), plan.inference, trace);
   }
   if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 }
@@ -76,7 +76,7 @@ bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper
 
 /// A state at other hyperparameters, from the sites of the mode; empty where there is no posterior.
 std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& table, const Plan& plan,
-                                      const Vector& x, const Sites& mode) {
+                                      const Vector& x, const Start& mode) {
   table.set_unconstrained(x);
   Trace aside(model.context());
   aside.stage(Stage::silent);
@@ -84,9 +84,9 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
     model.update(table.values());
     WeightedState out{0, fit_hyper(model, choose_algorithm(plan.method, model), table, false, mode, plan.inference,
                                    plan.hyper, aside), {}};
-    if (!std::isfinite(out.fit.inference.posterior.elbo) || !out.fit.inference.message.empty()) return std::nullopt;
+    if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty()) return std::nullopt;
     out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
-    out.fit.inference.posterior.expectations = {};  // not kept
+    out.fit.inference.posterior.drop_expectations();  // not kept
     return out;
   } catch (const std::domain_error&) {
     return std::nullopt;
@@ -96,7 +96,8 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
 /// The mixture over the points of an integration, whose mode is the result so far.
 void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, FitResult& out) {
   const Posterior& q = out.fit.inference.posterior;
-  const Sites mode = q.global ? from_here(*q.global) : Sites{q.sites.lambda, q.sites.b};
+  const Start mode = q.visit(Overloaded{[](const SitePosterior& own) { return Start(own.sites); },
+                                        [](const SumsPosterior& own) { return Start(own.sites.q); }});
   const Vector values = table.values();
   plan.inference.one_start = true;
   HyperPosterior posterior = *out.hyper_posterior;
@@ -155,10 +156,10 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   out.at_bound = table.at_bound();
   out.converged = has_converged(out.fit);
   if (plan.learn && !out.stop) {
-    trace.settle({out.fit.hyper, q.sites, q.elbo});
+    trace.settle({out.fit.hyper, q.start(), q->elbo});
     const Stop late = until_stopped(model, [&] {
       out.hyper_posterior = normal_posterior(
-          curvature_at(model, *plan.algorithm, table, plan.curvature, q.sites, plan.inference), out.at_bound);
+          curvature_at(model, *plan.algorithm, table, plan.curvature, q.start(), plan.inference), out.at_bound);
       if (out.hyper_posterior && !plan.integrate.empty()) integrate(model, table, plan, out);
     });
     // without intervals a fit is complete, not so without the integration that it was asked for

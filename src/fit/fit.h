@@ -25,7 +25,7 @@ struct Plan {
   int starts = 1;                        // searches for hyperparameters
   InferenceControl inference;
   HyperControl hyper;
-  std::optional<Sites> start;            // where inference starts
+  std::optional<Start> start;            // where inference starts
   LatentGaussianModel* pilot = nullptr;  // part of the rows
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
   std::string integrate;                 // the design of points to integrate over; empty for none

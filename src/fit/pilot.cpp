@@ -33,7 +33,7 @@ void learn_from_part(LatentGaussianModel& part, const std::string& method, Infer
   }
 }
 
-std::optional<Sites> start_from_part(const LatentGaussianModel& model, LatentGaussianModel& part,
+std::optional<Start> start_from_part(const LatentGaussianModel& model, LatentGaussianModel& part,
                                      const Algorithm& algorithm, InferenceControl control) {
   if (model.one_optimum() || !model.expectation().consistent() || !model.sums_suffice()) return std::nullopt;
   part.update(model.hyper());
@@ -43,8 +43,8 @@ std::optional<Sites> start_from_part(const LatentGaussianModel& model, LatentGau
     const InferenceResult found =
         best_of_starts(part, algorithm, algorithm.run(part, std::nullopt, control, aside), control, aside);
     const double copies = static_cast<double>(model.observations()) / static_cast<double>(part.rows());
-    auto q = GlobalModel(part).posterior_of(found.posterior.sites, copies);
-    if (q) return from_here(std::move(*q));
+    auto q = GlobalModel(part).posterior_of(found.posterior.sites(), copies);
+    if (q) return start_at(std::move(*q));
   } catch (const std::domain_error&) {
   }
   return std::nullopt;

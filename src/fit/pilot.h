@@ -14,7 +14,7 @@ void learn_from_part(LatentGaussianModel& part, const std::string& method, Infer
 /// Where inference from all rows starts if its bound may have several optima: at the best that `part` of the
 /// rows finds from several starts, each row standing for as many as there are. Empty where the bound is known
 /// to have one optimum, or the part has no posterior.
-std::optional<Sites> start_from_part(const LatentGaussianModel& model, LatentGaussianModel& part,
+std::optional<Start> start_from_part(const LatentGaussianModel& model, LatentGaussianModel& part,
                                      const Algorithm& algorithm, InferenceControl control);
 
 }  // namespace galvi

@@ -6,8 +6,9 @@
 
 namespace galvi {
 
-std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                                       std::optional<Sites> start, InferenceControl inference, Trace& trace) {
+std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm,
+                                       HyperTable& table, std::optional<Start> start,
+                                       InferenceControl inference, Trace& trace) {
   constexpr double rough = 1;  // nats; starts that matter differ by more, and the true gap is less
   constexpr double factor = 3;
   constexpr int tries = 3;  // the shortest is a 27th of the start
@@ -32,12 +33,12 @@ std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorit
     trace.attempt();
     try {
       InferenceResult found = algorithm.run(model, start, inference, trace);
-      const double objective = found.posterior.elbo + table.log_prior();
+      const double objective = found.posterior->elbo + table.log_prior();
       trace.judge(objective);
       if (objective > highest) {
         highest = objective;
         best = x;
-        start = std::move(found.posterior.sites);
+        start = found.posterior.start();
       }
       return objective;
     } catch (const std::domain_error&) {  // no posterior here

@@ -11,7 +11,8 @@ namespace galvi {
 /// Hyperparameter::guessed are moved.
 /// The trace has what was tried as steps of the search.
 /// @return where inference at the table's values may start: `start` if nothing was tried or had a posterior
-std::optional<Sites> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                                       std::optional<Sites> start, InferenceControl inference, Trace& trace);
+std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm,
+                                       HyperTable& table, std::optional<Start> start,
+                                       InferenceControl inference, Trace& trace);
 
 }  // namespace galvi

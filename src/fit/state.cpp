@@ -17,7 +17,7 @@ std::vector<TermUnits> units_of(LatentGaussianModel& model, const Posterior& q) 
     for (Index t = 0; t < prior.size(); ++t) {
       if (!prior[t].factors()) continue;
       model.restore(q);
-      out.push_back({prior[t].label(), model.solver(k).unit_moments(t, q.sites.b.col(k))});
+      out.push_back({prior[t].label(), model.solver(k).unit_moments(t, q.sites().b.col(k))});
     }
   }
   return out;
@@ -62,7 +62,7 @@ State state_of(LatentGaussianModel& model, const Posterior& q, bool keep_factor)
   State out;
   out.units = units_of(model, q);
   for (Index k = 0; k < model.latents(); ++k)
-    out.states.push_back(model.solver(k).state(q.site_mean(k), keep_factor));
+    out.states.push_back(model.solver(k).state(q->site_mean(k), keep_factor));
   out.coupling = couple(model, q, out.states);
   out.coefficients = coefficients_of(model, out.coupling ? out.coupling->states : out.states);
   out.variance = model.whole_variance(q);
@@ -81,8 +81,8 @@ double prediction_error(LatentGaussianModel& model, const Posterior& q, const st
     const Vector mean = solver.conditional(states[k], checked.designs.at(model.predictor(k).design), means).mean;
     for (std::size_t i = 0; i < checked.at.size(); ++i) {
       const Index n = checked.at[i];
-      const double fitted = q.centred(n, k) + solver.prior_mean()[n];
-      const double prior_variance = model.prior_variances()(n, k), variance = q.variance(n, k);
+      const double fitted = q->centred(n, k) + solver.prior_mean()[n];
+      const double prior_variance = model.prior_variances()(n, k), variance = q->variance(n, k);
       const double sd = variance > 0 ? std::sqrt(variance) : unit_without_variance * std::sqrt(prior_variance);
       const double difference = std::abs(mean[i] - fitted);
       if (!(difference <= last_digits * std::abs(fitted))) out = std::max(out, difference / sd);

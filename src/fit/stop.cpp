@@ -43,17 +43,17 @@ Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table) {
   return out;
 }
 
-Fit fit_of_standing(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                    const std::optional<Sites>& start, InferenceControl control, Trace& trace) {
-  const std::optional<Standing> standing = trace.standing();
-  if (standing) table.set_values(standing->hyper);
+Fit fit_of_best_so_far(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                       const std::optional<Start>& start, InferenceControl control, Trace& trace) {
+  const std::optional<BestSoFar> best = trace.best_so_far();
+  if (best) table.set_values(best->hyper);
   model.update(table.values());
   control.max_iterations = 1;
   control.one_start = true;
   Fit out;
-  out.inference = algorithm.run(model, standing ? std::optional<Sites>(standing->sites) : start, control, trace);
+  out.inference = algorithm.run(model, best ? std::optional(best->start) : start, control, trace);
   out.hyper = table.values();
-  out.objective = out.inference.posterior.elbo + table.log_prior();
+  out.objective = out.inference.posterior->elbo + table.log_prior();
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Reasons to stop, in words, and the fit that a stopped search leaves. An interrupt, or an error of a function of the
-// user's, passes through the core as an exception of the border; then only Trace::standing() is left.
+// user's, passes through the core as an exception of the border; then only Trace::best_so_far() is left.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ Stop until_stopped(LatentGaussianModel& model, const std::function<void()>& phas
 Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table);
 
 /// Where a search that began at `start` stood when its time was over: one more iteration says what holds there.
-Fit fit_of_standing(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                    const std::optional<Sites>& start, InferenceControl control, Trace& trace);
+Fit fit_of_best_so_far(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                       const std::optional<Start>& start, InferenceControl control, Trace& trace);
 
 /// For users: why the fit has not converged, and what else it should say; empty for nothing.
 std::string message_of(const Fit& fit, const InferenceControl& control, const Stop& stop);

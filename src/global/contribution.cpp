@@ -183,14 +183,14 @@ Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, Ind
   return out;
 }
 
-void write_asked_sites(const LatentGaussianModel& model, const Asking& asking, const RowBlock& rows, Index begin,
-                       Index count, Sites& sites) {
+void write_given_sites(const LatentGaussianModel& model, const GivenSites& given, const RowBlock& rows,
+                       Index begin, Index count, Sites& sites) {
   Context own{model.context().backend, model.context().monitor, 1};
   for_chunks(model, rows, begin, count, [&](const Chunk& chunk) {
     Matrix mean, variance;
-    const Sites asked = chunk.sites(own, model, asking.q, asking.order, mean, variance);
-    sites.lambda.middleRows(chunk.begin, chunk.count) = asked.lambda;
-    sites.b.middleRows(chunk.begin, chunk.count) = asked.b;
+    const Sites own_sites = chunk.sites(own, model, *given.q, given.order, mean, variance);
+    sites.lambda.middleRows(chunk.begin, chunk.count) = own_sites.lambda;
+    sites.b.middleRows(chunk.begin, chunk.count) = own_sites.b;
   });
 }
 

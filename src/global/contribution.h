@@ -65,10 +65,10 @@ Contribution site_sums(const LatentGaussianModel& model, const Sites& sites, Ind
 /// for starting sites: those at the prior, or those of the row alone where one row is very informative.
 Contribution starting_sums(const LatentGaussianModel& model, const RowBlock& rows, Index begin, Index count);
 
-/// Writes the sites that `asking` gives rows begin, .., begin + count - 1 of a block into those rows of
-/// `sites`. The model's hyperparameters must be asking.hyper.
-void write_asked_sites(const LatentGaussianModel& model, const Asking& asking, const RowBlock& rows, Index begin,
-                       Index count, Sites& sites);
+/// Writes the sites that given.q gives rows begin, .., begin + count - 1 of a block into those rows of
+/// `sites`. The model's hyperparameters must be given.hyper.
+void write_given_sites(const LatentGaussianModel& model, const GivenSites& given, const RowBlock& rows,
+                       Index begin, Index count, Sites& sites);
 
 /// d bound / d hyper (natural scale, `hypers` numbers) from a sum over all rows that contains the gradient.
 Vector hyper_gradient(const LatentGaussianModel& model, const Contribution& sums, Index hypers);

@@ -103,17 +103,30 @@ std::optional<GlobalPosterior> GlobalModel::posterior_of(const Sites& sites, dou
   return posterior_of(sum_of_sites(question), factor);
 }
 
-GlobalPoint GlobalModel::start(const std::optional<Sites>& sites, bool joint) {
+std::optional<GlobalPosterior> GlobalModel::posterior_of(const GivenSites& sites) {
   Question question;
+  question.kind = Question::sites;
+  question.at = &sites.rows;
+  question.given = &sites;
+  return posterior_of(sum_of_sites(question), 1);
+}
+
+std::optional<GlobalPosterior> GlobalModel::posterior_at(const Start& start) {
+  const auto finite = [](const Sites& sites) { return sites.b.allFinite() && sites.lambda.allFinite(); };
+  using None = std::optional<GlobalPosterior>;
+  return std::visit(
+      Overloaded{
+          [&](const Sites& sites) { return !source_ && finite(sites) ? posterior_of(sites, 1) : None(); },
+          [&](const GivenSites& sites) { return finite(sites.rows) ? posterior_of(sites) : None(); },
+          [](const std::shared_ptr<const GlobalPosterior>& q) { return None(*q); }},
+      start);
+}
+
+GlobalPoint GlobalModel::start(const std::optional<Start>& start, bool joint) {
   std::optional<GlobalPoint> out;
-  const Asking* asking = sites ? sites->asking.get() : nullptr;
-  if (asking && asking->hyper.size() == 0) {
-    out = at(asking->q, joint);
-  } else if (sites && (asking || !source_) && sites->b.allFinite() && sites->lambda.allFinite()) {
-    // sites keep what they say about the rows when hyperparameters move
-    out = at(posterior_of(*sites, 1), joint);
-  }
+  if (start) out = at(posterior_at(*start), joint);
   if (out) return std::move(*out);
+  Question question;
   question.kind = Question::start;
   const Contribution sums = sum_of_sites(question);
   find_finite_bound(model_.observations(), [&](double factor) {
@@ -166,19 +179,18 @@ Contribution BlockModel::batch_sum(const GlobalPosterior& q, const RowBlock& bat
   return std::move(sum).total();
 }
 
-Sites GlobalModel::sites_of(const GlobalPoint& point) const {
+GivenSites GlobalModel::sites_of(const GlobalPoint& point) const {
   const int order = point.sums.joint.size() > 0 ? 2 : 1;
-  Sites out{{}, {}, std::make_shared<const Asking>(Asking{point.q, model_.hyper(), order})};
+  GivenSites out{std::make_shared<const GlobalPosterior>(point.q), model_.hyper(), order, {}};
   if (source_) return out;
   const Expectations& e = point.rows.expectations;
-  out.lambda = -2 * e.d_variance;
-  out.b = e.d_mean + out.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());
+  out.rows.lambda = -2 * e.d_variance;
+  out.rows.b = e.d_mean + out.rows.lambda.cwiseProduct(point.rows.mean - model_.prior_mean());
   return out;
 }
 
-Posterior GlobalModel::as_posterior(const GlobalPoint& point) {
-  Posterior out;
-  out.global = std::make_shared<const GlobalPosterior>(point.q);
+SumsPosterior GlobalModel::as_posterior(const GlobalPoint& point) {
+  SumsPosterior out;
   out.mean = point.rows.mean;
   out.variance = point.rows.variance;
   out.expectations = point.rows.expectations;
@@ -187,7 +199,7 @@ Posterior GlobalModel::as_posterior(const GlobalPoint& point) {
   out.sites = sites_of(point);
   out.kl = point.kl;
   out.kl_of_mean = point.kl_of_mean;
-  out.elbo = out.merit = point.elbo;
+  out.elbo = point.elbo;
   out.rounding = point.rounding;
   model_.restore(out);
   return out;

@@ -31,8 +31,8 @@ class GlobalModel {
 
   /// The bound at q. Empty where it is not finite. joint: with Newton's matrix for the means.
   std::optional<GlobalPoint> at(std::optional<GlobalPosterior> q, bool joint = false);
-  /// The starting point: the posterior of these sites, or of default ones.
-  GlobalPoint start(const std::optional<Sites>& sites, bool joint = false);
+  /// The starting point: that of `start` if there is one, else the posterior of default sites.
+  GlobalPoint start(const std::optional<Start>& start, bool joint = false);
   GlobalStep step_from(const GlobalPoint& point) const;
   /// The posterior of means m and precisions A = P + G.
   std::optional<GlobalPosterior> posterior(const std::vector<Vector>& mean,
@@ -42,13 +42,14 @@ class GlobalModel {
   /// The same together with the bound and the sums.
   std::optional<GlobalPoint> with_gradient(GlobalPosterior q, Vector& hyper);
   /// The sites after a natural-gradient step from the point (for rows in memory), and q.
-  Sites sites_of(const GlobalPoint& point) const;
+  GivenSites sites_of(const GlobalPoint& point) const;
   /// The point in terms of these sites; the model's solvers are factorised there.
-  Posterior as_posterior(const GlobalPoint& point);
+  SumsPosterior as_posterior(const GlobalPoint& point);
   /// Empty sums of sites, or what is remembered of earlier rows.
   Contribution no_sites() const;
   /// The posterior of `factor` copies of each row with these sites.
   std::optional<GlobalPosterior> posterior_of(const Sites& sites, double factor);
+  std::optional<GlobalPosterior> posterior_of(const GivenSites& sites);
   /// The posterior of sites with these sums W' b and W' Lambda W, times `factor`.
   std::optional<GlobalPosterior> posterior_of(const Contribution& sums, double factor) const;
 
@@ -57,6 +58,8 @@ class GlobalModel {
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
+  /// Empty where the start says nothing here: sites of some rows, when rows are elsewhere, or no finite ones.
+  std::optional<GlobalPosterior> posterior_at(const Start& start);
   /// The sums of sites of the rows and of what is remembered of earlier ones.
   Contribution sum_of_sites(const Question& question);
 

@@ -64,14 +64,14 @@ void add_read_parts(LatentGaussianModel& model, const Question& question, const 
                     const RowBlock& rows, Index first, TreeSum<Contribution>& sum) {
   if (question.kind != Question::sites) return add_parts(model, question, partition, rows, first, sum);
   Sites sites{Matrix(rows.size(), model.latents()), Matrix(rows.size(), model.latents())};
-  const Asking& asking = *question.at->asking;
+  const GivenSites& given = *question.given;
   const Vector now = model.hyper();
-  model.update(asking.hyper);
+  model.update(given.hyper);
   Index end = first;
   while (end < partition.parts() && partition.begin(end) < rows.first + rows.size()) ++end;
   parallel_for(model.context(), end - first, row_flops(model, question) * rows.size(), [&](Index i) {
     const Index begin = partition.begin(first + i), count = partition.begin(first + i + 1) - begin;
-    write_asked_sites(model, asking, rows, begin - rows.first, count, sites);
+    write_given_sites(model, given, rows, begin - rows.first, count, sites);
   });
   model.update(now);
   Question of_sites = question;

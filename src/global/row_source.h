@@ -15,8 +15,9 @@ namespace galvi {
 struct Question {
   enum Kind { contribution, sites, start } kind = contribution;
   const GlobalPosterior* q = nullptr;
-  const Sites* at = nullptr;  // of rows in memory from row `at_first` on, or the posterior that gives them
+  const Sites* at = nullptr;  // of rows in memory from row `at_first` on
   Index at_first = 0;
+  const GivenSites* given = nullptr;  // for rows whose sites are not in memory
   Wanted wanted;
 };
 

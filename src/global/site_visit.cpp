@@ -91,13 +91,13 @@ double SiteVisit::furthest_move(const GlobalPosterior& to) const {
 
 constexpr Index refreshed_rows = 4096;  // at a time
 
-StandingSites::StandingSites(BlockModel& model) : model_(model), sums_(model.no_sites()) {
+KeptSites::KeptSites(BlockModel& model) : model_(model), sums_(model.no_sites()) {
   const Index N = model.model().observations(), K = model.model().latents();
   sites_ = {Matrix::Zero(N, K), Matrix::Zero(N, K)};
   q_ = *model.posterior_of(sums_, 1);
 }
 
-double StandingSites::visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first) {
+double KeptSites::visit(const RowBlock& rows, Index begin, const std::vector<Index>& at, bool first) {
   constexpr int most = 8;
   const Index n = static_cast<Index>(at.size()), K = sites_.b.cols();
   const SiteVisit visit(model_.model(), rows, begin, n, q_, first);
@@ -130,7 +130,7 @@ double StandingSites::visit(const RowBlock& rows, Index begin, const std::vector
   return 0;
 }
 
-void StandingSites::refresh() {
+void KeptSites::refresh() {
   Contribution sums = model_.no_sites();
   model_.for_blocks(refreshed_rows, [&](const RowBlock& rows, Index begin, Index count) {
     sums += site_sums(model_.model(), sites_, 0, rows, begin, count);

@@ -27,9 +27,9 @@ class SiteVisit {
 };
 
 /// The sites of all rows, their sums, and the posterior that follows from them. Starts without sites.
-class StandingSites {
+class KeptSites {
  public:
-  explicit StandingSites(BlockModel& model);
+  explicit KeptSites(BlockModel& model);
   const GlobalPosterior& posterior() const { return q_; }
   /// Rows begin, .., begin + count - 1 of a block, whose numbers are `at`, replace their sites by the new
   /// ones, as far as none of their means moves further than 1 + 2 sd. first: as in SiteVisit. Returns the

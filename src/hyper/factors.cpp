@@ -63,7 +63,7 @@ class Passes {
       if (moved[i]) moved_.push_back(table.learned_positions()[i]);
   }
 
-  Alternation run(const std::optional<Sites>& start);
+  Alternation run(const std::optional<Start>& start);
 
  private:
   /// One step of q at the table's values; false if there is no posterior.
@@ -86,12 +86,12 @@ class Passes {
   Trace& trace_;
   const ItemSteps steps_;
   std::vector<Index> moved_;  // positions in the table
-  Posterior current_;
+  SitePosterior current_;
 };
 
 bool Passes::infer(const EtaSites& sites) {
   model_.update(table_.values());
-  current_ = Posterior();
+  current_ = SitePosterior();
   try {
     auto next = model_.at_sites(sites.about(model_.prior_mean()), 2);
     if (!next) return false;
@@ -116,7 +116,7 @@ void Passes::settle() {
   control.tol = std::max(control.tol, rough);
   control.one_start = true;
   Trace aside(model_.context());
-  current_ = algorithm_.run(model_, kept.about(model_.prior_mean()), control, aside).posterior;
+  current_ = algorithm_.run(model_, kept.about(model_.prior_mean()), control, aside).posterior.of_sites();
   model_.expect(current_.mean, current_.variance, 2, current_.expectations);
 }
 
@@ -127,7 +127,7 @@ double Passes::gain_of_q() const {
                 0.5 * d.cwiseProduct(current_.variance).squaredNorm());
 }
 
-Alternation Passes::run(const std::optional<Sites>& start) {
+Alternation Passes::run(const std::optional<Start>& start) {
   constexpr std::size_t memory = 7;
   constexpr int passes_per_iteration = 10, patience = 20;
   Anderson anderson(memory);
@@ -136,7 +136,7 @@ Alternation Passes::run(const std::optional<Sites>& start) {
     InferenceControl control = inference_;
     control.tol = 1e-3;
     Trace aside(model_.context());
-    current_ = algorithm_.run(model_, start, control, aside).posterior;
+    current_ = algorithm_.run(model_, start, control, aside).posterior.of_sites();
     model_.expect(current_.mean, current_.variance, 2, current_.expectations);
   }
   std::vector<double> reached{objective()};
@@ -159,7 +159,7 @@ Alternation Passes::run(const std::optional<Sites>& start) {
     const Vector plain = table_.values();
     const EtaSites sites{-2 * at.e.d_variance, at.e.d_mean, at.mean};
 
-    const Posterior kept = current_;
+    const SitePosterior kept = current_;
     // on the natural scale, where variances that go to zero do so at a steady rate; units are those of the
     // bound's curvature
     const Index number = static_cast<Index>(moved_.size());
@@ -244,7 +244,7 @@ Index factors_to_alternate(LatentGaussianModel& model, const Algorithm& algorith
 }
 
 Alternation alternate(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
-                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const std::optional<Start>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
   Alternation out = Passes(model, algorithm, table, term, inference, control, trace).run(start);
   turn_to_principal_axes(model, table);
@@ -274,8 +274,8 @@ std::vector<Vector> random_starts(const FactorsTerm& term, const HyperTable& tab
 
 }  // namespace
 
-FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
-                            const std::optional<Sites>& start, const InferenceControl& inference,
+FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                            Index term, const std::optional<Start>& start, const InferenceControl& inference,
                             const HyperControl& control, Trace& trace) {
   constexpr double cheap = 2e6;  // approximate flops of a pass
   const FactorsTerm& factors = *(*model.predictor(0).prior)[term].factors();
@@ -306,7 +306,7 @@ FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorit
     out.note = several_optima(bounds);
   }
   table.set_values(values);
-  out.sites = best.posterior.sites;
+  out.start = best.posterior.sites;
   out.converged = best.converged;
 
   std::vector<Index> rest;
@@ -327,18 +327,18 @@ FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorit
     for (Index i = 0; i < number; ++i) all[rest[i]] = x[i];
     table.set_unconstrained(all);
     try {
-      Alternation found = alternate(model, algorithm, table, term, out.sites, inference, control, trace);
+      Alternation found = alternate(model, algorithm, table, term, out.start, inference, control, trace);
       model.update(table.values());
       InferenceControl exact = inference;
       exact.one_start = true;
       Trace aside(model.context());
       const Posterior q = algorithm.run(model, found.posterior.sites, exact, aside).posterior;
       gradient = -among(table.chain(algorithm.objective_gradient(model, q, table.size())));
-      const double value = q.elbo + table.log_prior();
+      const double value = q->elbo + table.log_prior();
       if (value > highest) {
         highest = value;
         values = table.values();
-        out.sites = q.sites;
+        out.start = q.start();
         out.converged = found.converged;
       }
       return -value;

@@ -21,7 +21,7 @@ FactorStart factor_start(Context& context, const TermRows& rows, const Vector& e
 Index factors_to_alternate(LatentGaussianModel& model, const Algorithm& algorithm, const HyperTable& table);
 
 struct Alternation {
-  Posterior posterior;
+  SitePosterior posterior;
   double objective;  // bound + log prior
   bool converged;
 };
@@ -35,18 +35,18 @@ struct Alternation {
 /// pass, so the bound never falls. At the end the factors are rotated to their principal axes, the largest
 /// loading of each positive.
 Alternation alternate(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
-                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const std::optional<Start>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace);
 
 /// The same within a search for the hyperparameters that it does not learn: L-BFGS over their profile. Where
 /// passes are cheap, random starting points are tried as well; `note` says if they do not agree.
 struct FactorSearch {
-  std::optional<Sites> sites;
+  std::optional<Start> start;
   bool converged;
   std::string note;
 };
-FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
-                            const std::optional<Sites>& start, const InferenceControl& inference,
+FactorSearch search_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                            Index term, const std::optional<Start>& start, const InferenceControl& inference,
                             const HyperControl& control, Trace& trace);
 
 /// Rotates the factors of every term whose loadings are all learned to their principal axes.

@@ -23,7 +23,7 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
   lower << Vector::Constant(size, -1e10), table.lower() / unit;
   upper << Vector::Constant(size, 1e10), table.upper() / unit;
 
-  JointResult out{start.sites, false, -std::numeric_limits<double>::infinity()};
+  JointResult out{start.start(), false, -std::numeric_limits<double>::infinity()};
   Vector slope;  // of minus the objective at the best point
   const Objective objective = [&](const Vector& at, Vector& gradient) {
     table.set_unconstrained(unit * at.tail(hypers));
@@ -46,10 +46,10 @@ JointResult optimise_jointly(LatentGaussianModel& model, HyperTable& table, cons
     if (better) {
       out.objective = objective;
       slope = gradient;
-      out.sites = numbers->sites();
+      out.start = numbers->start();
     }
     trace.attempt();
-    if (better) trace.at(table.values(), out.sites, bound);
+    if (better) trace.at(table.values(), out.start, bound);
     trace.add(bound, std::numeric_limits<double>::quiet_NaN());
     trace.judge(objective);
     return -objective;

@@ -7,7 +7,7 @@
 namespace galvi {
 
 struct JointResult {
-  Sites sites;
+  Start start;
   bool converged;
   double objective;  // bound + log prior
 };

@@ -43,13 +43,13 @@ class TableMover final : public HyperMover {
 }  // namespace
 
 // The rows' sites are kept; q's own numbers lose their meaning when the points are reordered.
-Sites learn_by_minibatches(BlockModel model, const Algorithm& algorithm, HyperTable& table,
+Start learn_by_minibatches(BlockModel model, const Algorithm& algorithm, HyperTable& table,
                            const InferenceControl& control, Trace& trace) {
   TableMover hyper(table, control.stochastic);
   const GlobalPosterior q = algorithm.learn(model, hyper, control, trace);
   if (const auto point = model.model().source() ? std::nullopt : model.at(q)) return model.sites_of(*point);
   const Matrix none = Matrix::Zero(model.model().rows(), model.model().latents());
-  return {none, none};
+  return Sites{none, none};
 }
 
 }  // namespace galvi

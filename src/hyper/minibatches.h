@@ -6,8 +6,8 @@
 
 namespace galvi {
 
-/// Moves the table as Algorithm::learn does, by adam. The last inference starts from the sites that it returns.
-Sites learn_by_minibatches(BlockModel model, const Algorithm& algorithm, HyperTable& table,
+/// Moves the table as Algorithm::learn does, by adam. The last inference starts where it returns.
+Start learn_by_minibatches(BlockModel model, const Algorithm& algorithm, HyperTable& table,
                            const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

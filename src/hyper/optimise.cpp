@@ -30,20 +30,20 @@ class Profile {
         trace_(trace),
         loosest_(std::max(loosest, control.tol)) {}
 
-  InferenceResult infer(const std::optional<Sites>& start, double tol) {
+  InferenceResult infer(const std::optional<Start>& start, double tol) {
     model_.update(table_.values());
     InferenceControl control = control_;
     control.tol = tol;
     return algorithm_.run(model_, start, control, trace_);
   }
-  InferenceResult infer(const std::optional<Sites>& start) { return infer(start, control_.tol); }
+  InferenceResult infer(const std::optional<Start>& start) { return infer(start, control_.tol); }
 
   double operator()(const Vector& x, Vector& gradient) {
     table_.set_unconstrained(x);
     trace_.attempt();
     InferenceResult result;
     try {
-      result = infer(sites_, tolerance());
+      result = infer(start_, tolerance());
       gradient = -table_.chain(slope(result.posterior));
     } catch (const std::domain_error&) {
       trace_.judge(-std::numeric_limits<double>::infinity());
@@ -51,11 +51,11 @@ class Profile {
       gradient.setZero(x.size());
       return std::numeric_limits<double>::infinity();
     }
-    const double objective = result.posterior.elbo + table_.log_prior();
+    const double objective = result.posterior->elbo + table_.log_prior();
     trace_.judge(objective);
     if (objective > best_) {
       best_ = objective;
-      sites_ = result.posterior.sites;
+      start_ = result.posterior.start();
       gradient_ = gradient;
     }
     return -objective;
@@ -65,9 +65,9 @@ class Profile {
     return algorithm_.objective_gradient(model_, posterior, table_.size());
   }
 
-  const std::optional<Sites>& sites() const { return sites_; }
+  const std::optional<Start>& start() const { return start_; }
   const Vector& best_gradient() const { return gradient_; }
-  void warm(const Sites& sites) { sites_ = sites; }
+  void warm(const Start& start) { start_ = start; }
 
  private:
   /// The error of the envelope gradient grows as the square root of the gap that inference leaves. Far from
@@ -83,21 +83,21 @@ class Profile {
   InferenceControl control_;
   Trace& trace_;
   double loosest_;
-  std::optional<Sites> sites_;
+  std::optional<Start> start_;
   Vector gradient_;
   double best_ = -std::numeric_limits<double>::infinity();
 };
 
 /// The result of a search beside the table's values: where the last inference may start.
 struct Search {
-  std::optional<Sites> sites;
+  std::optional<Start> start;
   bool converged;
   std::string note = {};  // a message for users
 };
 
 /// A search over the bound at its optimal q.
 Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const std::optional<Start>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
   constexpr Index many = 50;
   if (control.method->differences && table.learned() > many)
@@ -136,13 +136,13 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // less than the last.
   const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(result.value);
   const double least = std::sqrt(8 * rounding * static_cast<double>(model.observations()));
-  return {profile.sites(), result.converged || projected.cwiseAbs().maxCoeff() <=
+  return {profile.start(), result.converged || projected.cwiseAbs().maxCoeff() <=
                                                    std::max(20 * search.gradient_tolerance, least)};
 }
 
 /// A search over q and hyperparameters together.
 Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                      const std::optional<Sites>& start, const InferenceControl& inference,
+                      const std::optional<Start>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
   if (algorithm.gradient)
     throw std::domain_error("joint = TRUE climbs the bound of Gaussian posteriors, which is not what \"" +
@@ -162,9 +162,9 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   Search out{start, false};
   double best = -std::numeric_limits<double>::infinity();
   for (double gain = control.tol + 1; left > 0 && gain > control.tol; left -= run) {
-    const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(out.sites);
+    const InferenceResult q = Profile(model, algorithm, table, frozen, trace).infer(out.start);
     const JointResult joint = optimise_jointly(model, table, q.posterior, control, std::min(run, left), trace);
-    out = {joint.sites, joint.converged};
+    out = {joint.start, joint.converged};
     gain = joint.objective - best;
     best = joint.objective;
   }
@@ -232,10 +232,10 @@ Search search_by_algorithm(LatentGaussianModel& model, const Algorithm& algorith
 }
 
 Search by_factors(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, Index term,
-                  const std::optional<Sites>& start, const InferenceControl& inference, const HyperControl& control,
-                  Trace& trace) {
+                  const std::optional<Start>& start, const InferenceControl& inference,
+                  const HyperControl& control, Trace& trace) {
   FactorSearch found = search_factors(model, algorithm, table, term, start, inference, control, trace);
-  return {std::move(found.sites), found.converged, std::move(found.note)};
+  return {std::move(found.start), found.converged, std::move(found.note)};
 }
 
 }  // namespace
@@ -255,7 +255,7 @@ const HyperMethod& find_hyper_method(const std::string& name) {
 }
 
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
-              const std::optional<Sites>& start, const InferenceControl& inference,
+              const std::optional<Start>& start, const InferenceControl& inference,
               const HyperControl& control, Trace& trace) {
   Fit out;
   std::string note;
@@ -278,14 +278,14 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
                                                                              inference, control, trace);
     if (!algorithm.learn && factors < 0) {
       Profile limits(model, algorithm, table, inference, trace);
-      if (search.sites) limits.warm(*search.sites);
+      if (search.start) limits.warm(*search.start);
       if (settle_at_limits(limits, table, control))
-        search = search_profile(model, algorithm, table, limits.sites(), inference, control, trace);
+        search = search_profile(model, algorithm, table, limits.start(), inference, control, trace);
     }
     out.hyper_converged = search.converged;
     if (factors < 0) turn_to_principal_axes(model, table);
     trace.stage(Stage::inference);
-    out.inference = profile.infer(search.sites);
+    out.inference = profile.infer(search.start);
     note = search.note;
     if (!out.hyper_converged)
       out.hyper_message =
@@ -299,7 +299,7 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
   const Stationarity& left = out.inference.stationarity;
   if (left.measure() <= std::min(left.rounding, trusted)) out.inference.converged = true;
   out.hyper = table.values();
-  out.objective = out.inference.posterior.elbo + table.log_prior();
+  out.objective = out.inference.posterior->elbo + table.log_prior();
   return out;
 }
 

@@ -39,7 +39,7 @@ struct Fit {
 /// with the envelope gradient, each inference starting from the sites (lambda, b) of the last. The table ends
 /// at the result, with the model's solvers factorised at its posterior.
 Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table, bool optimise,
-              const std::optional<Sites>& start, const InferenceControl& inference,
+              const std::optional<Start>& start, const InferenceControl& inference,
               const HyperControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -15,7 +15,7 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 
 class OfSites final : public PosteriorNumbers {
  public:
-  OfSites(LatentGaussianModel& model, const Posterior& start, Index hypers)
+  OfSites(LatentGaussianModel& model, const SitePosterior& start, Index hypers)
       : model_(model), hypers_(hypers), coordinates_(start, model.lambda_floor()), sites_(start.sites) {}
 
   Vector origin() const override { return coordinates_.origin(); }
@@ -27,7 +27,7 @@ class OfSites final : public PosteriorNumbers {
     sites_ = q->sites;
     return q->elbo;
   }
-  Sites sites() const override { return sites_; }
+  Start start() const override { return sites_; }
 
  private:
   LatentGaussianModel& model_;
@@ -50,7 +50,7 @@ class OfLatents final : public PosteriorNumbers {
     last_ = std::move(*point);
     return last_.elbo;
   }
-  Sites sites() const override { return model_.sites_of(last_); }
+  Start start() const override { return model_.sites_of(last_); }
 
  private:
   GlobalModel model_;
@@ -62,8 +62,10 @@ class OfLatents final : public PosteriorNumbers {
 
 std::unique_ptr<PosteriorNumbers> numbers_around(LatentGaussianModel& model, const Posterior& start,
                                                  Index hypers) {
-  if (start.global) return std::make_unique<OfLatents>(model, *start.global);
-  return std::make_unique<OfSites>(model, start, hypers);
+  using Numbers = std::unique_ptr<PosteriorNumbers>;
+  return start.visit(Overloaded{
+      [&](const SitePosterior& q) -> Numbers { return std::make_unique<OfSites>(model, q, hypers); },
+      [&](const SumsPosterior& q) -> Numbers { return std::make_unique<OfLatents>(model, *q.sites.q); }});
 }
 
 }  // namespace galvi

@@ -14,8 +14,8 @@ class PosteriorNumbers {
   /// The bound at the model's current hyperparameters, and its gradients: in the numbers, and on the natural
   /// scale in the whole table. Minus infinity where there is no posterior.
   virtual double bound(const Vector& x, VectorRef gradient, Vector& hyper_gradient) = 0;
-  /// Sites of the q that bound() saw last, or of q one natural-gradient step further.
-  virtual Sites sites() const = 0;
+  /// The q that bound() saw last, or one natural-gradient step further.
+  virtual Start start() const = 0;
 };
 
 /// Around a posterior at which the model's solvers are factorised: mean and factor of the whitened latent

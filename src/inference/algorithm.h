@@ -31,8 +31,7 @@ struct InferenceControl {
   bool cold = false;  // opper_archambeau, cholesky_gradient, dual: without galvi's start and scaling
 };
 
-struct InferenceResult {
-  Posterior posterior;
+struct Outcome {
   Stationarity stationarity;
   bool converged = false;
   int iterations = 0;
@@ -41,16 +40,30 @@ struct InferenceResult {
   std::string note;     // a message to users about a valid result
 };
 
+/// P: the kind of posterior that an algorithm ends in.
+template <class P>
+struct ResultOf : Outcome {
+  P posterior;
+
+  ResultOf() = default;
+  template <class Q>
+  ResultOf(ResultOf<Q> other)
+      : Outcome(static_cast<Outcome&&>(other)), posterior(std::move(other.posterior)) {}
+};
+using SiteResult = ResultOf<SitePosterior>;
+using SumsResult = ResultOf<SumsPosterior>;
+using InferenceResult = ResultOf<Posterior>;
+
 // Three kinds of algorithms, by what they need of the rows:
 /// all rows at once, in memory;
-using RowsAlgorithm = InferenceResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                          const InferenceControl& control, Trace& trace);
+using RowsAlgorithm = SiteResult (*)(LatentGaussianModel& model, const std::optional<Sites>& start,
+                                     const InferenceControl& control, Trace& trace);
 /// sums over rows, wherever they are;
-using SumsAlgorithm = InferenceResult (*)(GlobalModel model, const std::optional<Sites>& start,
-                                          const InferenceControl& control, Trace& trace);
+using SumsAlgorithm = SumsResult (*)(GlobalModel model, const std::optional<Start>& start,
+                                     const InferenceControl& control, Trace& trace);
 /// block after block of rows, with two numbers kept for each row.
-using BlocksAlgorithm = InferenceResult (*)(BlockModel model, const std::optional<Sites>& start,
-                                            const InferenceControl& control, Trace& trace);
+using BlocksAlgorithm = SumsResult (*)(BlockModel model, const std::optional<Start>& start,
+                                       const InferenceControl& control, Trace& trace);
 
 struct Kinds {
   RowsAlgorithm rows = nullptr;
@@ -99,7 +112,7 @@ struct Algorithm {
   /// A description in one sentence, for galvi_methods().
   std::string description;
   /// objective_gradient() where the objective is not the bound of q.
-  Vector (*gradient)(LatentGaussianModel& model, const Posterior& posterior, Index hypers) = nullptr;
+  Vector (*gradient)(LatentGaussianModel& model, const SitePosterior& posterior, Index hypers) = nullptr;
   /// The expectation that "auto" chooses.
   std::string expectation = "auto";
   AlgorithmFacts facts = {};
@@ -107,7 +120,7 @@ struct Algorithm {
   GlobalPosterior (*learn)(BlockModel& model, HyperMover& hyper, const InferenceControl& control,
                            Trace& trace) = nullptr;
 
-  InferenceResult run(LatentGaussianModel& model, const std::optional<Sites>& start,
+  InferenceResult run(LatentGaussianModel& model, const std::optional<Start>& start,
                       const InferenceControl& control, Trace& trace) const;
   /// d objective / d hyper (natural scale) at the result of run().
   Vector objective_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers) const;

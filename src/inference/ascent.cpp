@@ -15,7 +15,7 @@ struct SiteMeans {
 
 // With D the K x K blocks d^2E/dm^2 and f' = f + V d, d the change of b at the current lambda, alpha = b + d
 // - lambda f' must equal dE/dm + D V d:   (I - (D + Lambda) V) d = dE/dm - alpha.
-SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
+SiteMeans newton_means(LatentGaussianModel& model, const SitePosterior& posterior) {
   constexpr double tolerance = 1e-3;
   constexpr int products = 30;
   using Map = Eigen::Map<const Matrix>;
@@ -40,7 +40,7 @@ SiteMeans newton_means(LatentGaussianModel& model, const Posterior& posterior) {
 }
 
 // Moves towards the mean V b by a step that is halved until the bound does not fall. True if it moved.
-bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) {
+bool move_mean(LatentGaussianModel& model, const Matrix& b, SitePosterior& current) {
   const Matrix way = b - current.sites.b;
   for (double step = 1; step > 1e-6; step *= 0.5) {
     auto next = model.move_mean(current, current.sites.b + step * way, 2);
@@ -55,7 +55,7 @@ bool move_mean(LatentGaussianModel& model, const Matrix& b, Posterior& current) 
 }  // namespace
 
 bool natural_step(LatentGaussianModel& model, const Sites& target, double& step, int order,
-                  Posterior& current) {
+                  SitePosterior& current) {
   constexpr double smallest = 1e-6;
   for (; step >= smallest; step *= 0.5) {
     const Sites sites{(1 - step) * current.sites.lambda + step * target.lambda,
@@ -70,12 +70,12 @@ bool natural_step(LatentGaussianModel& model, const Sites& target, double& step,
   return false;
 }
 
-bool mean_step(LatentGaussianModel& model, Posterior& current) {
+bool mean_step(LatentGaussianModel& model, SitePosterior& current) {
   return move_mean(model, current.expectations.d_mean + current.sites.lambda.cwiseProduct(current.centred),
                    current);
 }
 
-bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
+bool settle_mean(LatentGaussianModel& model, double tol, SitePosterior& current) {
   constexpr int most = 30;
   bool moved = false;
   for (int i = 0; i < most; ++i) {
@@ -89,7 +89,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, Posterior& current) {
   return moved;
 }
 
-Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
+Sites newton_target(LatentGaussianModel& model, const SitePosterior& posterior) {
   const SiteMeans means = newton_means(model, posterior);
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
@@ -97,19 +97,18 @@ Sites newton_target(LatentGaussianModel& model, const Posterior& posterior) {
   return target;
 }
 
-bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace,
-              InferenceResult& out) {
+bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace, SiteResult& out) {
   out.stationarity = model.stationarity(out.posterior);
   trace.add(model.hyper(), out.posterior, out.stationarity.gap());
   out.converged = out.stationarity.measure() <= control.tol;
   return out.converged || out.iterations == control.max_iterations;
 }
 
-InferenceResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
-                      const InferenceControl& control, Trace& trace, const Climb& how) {
+SiteResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
+                 const InferenceControl& control, Trace& trace, const Climb& how) {
   const Index N = model.rows(), K = model.latents(), size = N * K;
   const int order = how.joint ? 2 : 1;
-  InferenceResult out;
+  SiteResult out;
   out.posterior = initial_posterior(model, start, order);
   Anderson anderson(how.memory);
   Vector x(2 * size), residual(2 * size), scale(2 * size);

@@ -20,7 +20,7 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 /// The free-form q of all latents.
 class FactorClimber {
  public:
-  FactorClimber(LatentGaussianModel& model, const Posterior& start) : model_(model) {
+  FactorClimber(LatentGaussianModel& model, const SitePosterior& start) : model_(model) {
     for (Index k = 0; k < model.latents(); ++k)
       parts_.emplace_back(model.context(), model.solver(k), start.sites.lambda.col(k), start.sites.b.col(k));
   }
@@ -106,9 +106,9 @@ constexpr int warming_steps = 3;
 
 }  // namespace
 
-InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                  const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
+SiteResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace) {
+  SiteResult out;
   const Matrix zero = Matrix::Zero(model.rows(), model.latents());
   out.posterior = initial_posterior(model, control.cold && !start ? Sites{zero, zero} : start, 1);
   if (!control.cold) {
@@ -191,16 +191,16 @@ InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optiona
   return out;
 }
 
-InferenceResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
-                                          const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
+SumsResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Start>& start,
+                                     const InferenceControl& control, Trace& trace) {
+  SumsResult out;
   const bool cold = control.cold && !start;
   const Matrix zero = Matrix::Zero(cold ? model.model().rows() : 0, model.model().latents());
-  GlobalPoint best = model.start(cold ? Sites{zero, zero} : start);
+  GlobalPoint best = model.start(cold ? Start(Sites{zero, zero}) : start);
   const auto judge = [&] {
     out.stationarity = model.step_from(best).stationarity;
     out.converged = out.stationarity.measure() <= control.tol;
-    trace.at(model.model().hyper(), from_here(best.q), best.elbo);
+    trace.at(model.model().hyper(), start_at(best.q), best.elbo);
     trace.add(best.elbo, out.stationarity.gap());
   };
   for (int i = 0; i < warming_steps && !control.cold; ++i) {

@@ -12,11 +12,11 @@ namespace galvi {
 /// With control.cold it starts at the prior and moves in (u, S). Otherwise it starts after a few
 /// natural-gradient steps, and now and then changes to the units of the current q. Memory: K (2 N L +
 /// O(L^2)).
-InferenceResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                  const InferenceControl& control, Trace& trace);
+SiteResult cholesky_gradient(LatentGaussianModel& model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace);
 
 /// The same where sums over rows suffice: q itself is the result.
-InferenceResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Sites>& start,
-                                          const InferenceControl& control, Trace& trace);
+SumsResult cholesky_gradient_by_sums(GlobalModel model, const std::optional<Start>& start,
+                                     const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

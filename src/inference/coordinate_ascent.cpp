@@ -18,7 +18,7 @@ class RowProblem {
  public:
   explicit RowProblem(const LatentGaussianModel& model) : model_(model), scratch_(model.latents()) {}
 
-  void begin(const Posterior& current, Index n, Index k, double cavity, double extra) {
+  void begin(const SitePosterior& current, Index n, Index k, double cavity, double extra) {
     scratch_.gather(current.mean, current.variance, n);
     n_ = n;
     k_ = k;
@@ -92,7 +92,7 @@ double solve_site(RowProblem& problem, double cavity, double lambda) {
 }
 
 // 000, Algorithm 1, step 2(a).
-Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
+Matrix sweep(LatentGaussianModel& model, const SitePosterior& current) {
   Matrix lambda = current.sites.lambda;
   RowProblem problem(model);
   for (Index k = 0; k < model.latents(); ++k) {
@@ -110,24 +110,24 @@ Matrix sweep(LatentGaussianModel& model, const Posterior& current) {
 }
 
 // A natural-gradient step, which raises the bound whatever its curvature. True if it moved.
-bool ascend(LatentGaussianModel& model, Posterior& current) {
+bool ascend(LatentGaussianModel& model, SitePosterior& current) {
   double step = 1;
   return natural_step(model, model.natural_target(current), step, 2, current);
 }
 
 }  // namespace
 
-InferenceResult coordinate_ascent(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                  const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
+SiteResult coordinate_ascent(LatentGaussianModel& model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace) {
+  SiteResult out;
   out.posterior = initial_posterior(model, start, 2);
-  Posterior& current = out.posterior;
+  SitePosterior& current = out.posterior;
   // Step 1 sets V to Sigma and m to mu; starting from sites of the data saves one or two sweeps.
   if (!start) ascend(model, current);
   settle_mean(model, control.tol, current);
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
-    const Posterior before = current;
+    const SitePosterior before = current;
     // one factorisation per sweep, so that the rounding errors of N updates do not accumulate
     if (auto next = model.at_covariance(sweep(model, current), current, 2)) {
       current = std::move(*next);

@@ -11,19 +11,19 @@ class Coordinates {
   /// The numbers of the posterior it was made from.
   virtual Vector origin() const = 0;
   /// The posterior of other numbers; empty if there is none.
-  virtual std::optional<Posterior> at(LatentGaussianModel& model, const Vector& x) const = 0;
+  virtual std::optional<SitePosterior> at(LatentGaussianModel& model, const Vector& x) const = 0;
   /// The gradient of the bound at the posterior at which the solvers are factorised.
-  virtual Vector gradient(LatentGaussianModel& model, const Posterior& q) const = 0;
+  virtual Vector gradient(LatentGaussianModel& model, const SitePosterior& q) const = 0;
 };
 
 /// (alpha, lambda), lambda >= 0: gradients Sigma (g - alpha) and -(V o V)(lambda / 2 + g_v)   (000 eq. 9 and
 /// 10).
 class RawCoordinates final : public Coordinates {
  public:
-  explicit RawCoordinates(const Posterior& start);
+  explicit RawCoordinates(const SitePosterior& start);
   Vector origin() const override { return origin_; }
-  std::optional<Posterior> at(LatentGaussianModel& model, const Vector& x) const override;
-  Vector gradient(LatentGaussianModel& model, const Posterior& q) const override;
+  std::optional<SitePosterior> at(LatentGaussianModel& model, const Vector& x) const override;
+  Vector gradient(LatentGaussianModel& model, const SitePosterior& q) const override;
 
  private:
   Vector origin_;
@@ -33,10 +33,10 @@ class RawCoordinates final : public Coordinates {
 /// of lambda moves the mean too: dm = -V diag(d lambda) m.
 class NaturalCoordinates final : public Coordinates {
  public:
-  NaturalCoordinates(const Posterior& start, const Matrix& lambda_floor);
+  NaturalCoordinates(const SitePosterior& start, const Matrix& lambda_floor);
   Vector origin() const override { return Vector::Zero(2 * b_.size()); }
-  std::optional<Posterior> at(LatentGaussianModel& model, const Vector& x) const override;
-  Vector gradient(LatentGaussianModel& model, const Posterior& q) const override;
+  std::optional<SitePosterior> at(LatentGaussianModel& model, const Vector& x) const override;
+  Vector gradient(LatentGaussianModel& model, const SitePosterior& q) const override;
 
  private:
   const Matrix b_, log_lambda_, scale_b_, scale_log_;

@@ -28,7 +28,7 @@ class Search {
         variances_(!plain && model.all(&Solver::cheap_products)),
         memory_(variances_ ? 0 : 10) {}
 
-  std::optional<DualPoint> start(const Posterior& posterior) {
+  std::optional<DualPoint> start(const SitePosterior& posterior) {
     return problem_.at(problem_.start(posterior));
   }
 
@@ -121,10 +121,10 @@ class Search {
 
 }  // namespace
 
-InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
-                     const InferenceControl& control, Trace& trace) {
+SiteResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
+                const InferenceControl& control, Trace& trace) {
   constexpr int patience = 5, approaches = 5;
-  InferenceResult out;
+  SiteResult out;
   out.posterior = initial_posterior(model, start, 1);
   double gap = infinity;
   Search search(model, control.cold);
@@ -144,7 +144,7 @@ InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& sta
   }
   double last = infinity, of_dual = 0;
   for (int idle = 0; current && idle < patience;) {
-    const std::optional<Posterior>& here = current->posterior;
+    const std::optional<SitePosterior>& here = current->posterior;
     const bool best = here && here->elbo >= out.posterior.elbo;
     if (best) out.posterior = *here;
     // the best bound so far against the dual, which only decreases

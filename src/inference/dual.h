@@ -13,8 +13,8 @@ namespace galvi {
 /// with that are cheap too, steps are Newton's. Entries that would leave the domain are stopped individually,
 /// and do not shorten the whole step. With control.cold it is the paper's search: L-BFGS from a multiple of
 /// the identity, eq. 26 on the whole step.
-InferenceResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
-                     const InferenceControl& control, Trace& trace);
+SiteResult dual(LatentGaussianModel& model, const std::optional<Sites>& start,
+                const InferenceControl& control, Trace& trace);
 
 /// Refuses models without strong duality, or with a domain whose boundaries the search does not handle.
 std::string dual_refuses(const LatentGaussianModel& model);

@@ -44,7 +44,7 @@ DualProblem::DualProblem(LatentGaussianModel& model) : model_(model), sums_(mode
   prior_ = model.prior_variances() - extra_;
 }
 
-Matrix DualProblem::start(const Posterior& posterior) const {
+Matrix DualProblem::start(const SitePosterior& posterior) const {
   constexpr double inside = 1e-10;
   const Index N = lower_.rows(), K = lower_.cols();
   const Expectations& e = posterior.expectations;

@@ -17,7 +17,7 @@ struct DualPoint {
   Matrix curvature;  // the Hessian of sum f* is diag(curvature), and 1 1' / rest within each row
   Vector rest;       // N
   Matrix variance;
-  std::optional<Posterior> posterior;  // of (alpha, lambda); empty where its bound has overflown
+  std::optional<SitePosterior> posterior;  // of (alpha, lambda); empty where its bound has overflown
   double gap;                          // D less that bound; infinite without it
 };
 
@@ -29,7 +29,7 @@ class DualProblem {
   explicit DualProblem(LatentGaussianModel& model);
 
   /// The sites that dE/dm and dE/dv of a posterior ask for, moved inside the domain.
-  Matrix start(const Posterior& posterior) const;
+  Matrix start(const SitePosterior& posterior) const;
   /// Empty where x is not inside or numbers overflow. The solvers end factorised there.
   std::optional<DualPoint> at(const Matrix& x);
 

@@ -22,7 +22,7 @@ struct Cavities {
   Vector extra;     // c: variance of eta given f
 };
 
-Cavities cavities_of(const LatentGaussianModel& model, const Posterior& q) {
+Cavities cavities_of(const LatentGaussianModel& model, const SitePosterior& q) {
   const Vector& c = model.solver(0).extra_variances();
   Cavities out;
   out.extra = c.size() > 0 ? c : Vector::Zero(model.rows());
@@ -58,7 +58,7 @@ struct Update {
 };
 
 // Empty where a cavity is not a Gaussian, or so far from its row that the likelihood is zero.
-std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) {
+std::optional<Update> update_of(LatentGaussianModel& model, const SitePosterior& q) {
   const Index N = model.rows();
   const Cavities cavities = cavities_of(model, q);
   if (!(cavities.variance.minCoeff() > 0) || !cavities.variance.allFinite()) return std::nullopt;
@@ -89,14 +89,14 @@ std::optional<Update> update_of(LatentGaussianModel& model, const Posterior& q) 
 }
 
 // The size of the update of q in the natural gradient's norm.
-double distance_to(const LatentGaussianModel& model, const Posterior& q, const Sites& target) {
+double distance_to(const LatentGaussianModel& model, const SitePosterior& q, const Sites& target) {
   const Vector d = target.lambda - q.sites.lambda;
   const Vector r = target.b - q.sites.b - d.cwiseProduct(q.centred);
   return std::sqrt(std::max(0.0, model.solver(0).distance(r, d).squared_norm));
 }
 
 struct Point {
-  Posterior q;
+  SitePosterior q;
   Update update;
 };
 
@@ -106,7 +106,7 @@ std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
   Solver& solver = model.solver(0);
   if (!sites.lambda.allFinite() || !sites.b.allFinite() || !solver.factorise_for(sites.lambda, sites.b))
     return std::nullopt;
-  Posterior q;
+  SitePosterior q;
   q.sites = sites;
   const SiteMean site_mean = solver.posterior_mean(sites.b);
   q.alpha = site_mean.alpha;
@@ -136,15 +136,15 @@ std::optional<Point> first_point(LatentGaussianModel& model, const std::optional
 
 }  // namespace
 
-InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start,
-                   const InferenceControl& control, Trace& trace) {
+SiteResult ep(LatentGaussianModel& model, const std::optional<Sites>& start, const InferenceControl& control,
+              Trace& trace) {
   constexpr double least_step = 1e-3;
   auto current = first_point(model, start);
   if (!current)
     throw std::domain_error(
         "method = \"ep\": without one of the rows its linear predictor has no proper distribution (the cavity is "
         "improper): give flat priors a finite sd, or use method = \"fixed_point\"");
-  InferenceResult out;
+  SiteResult out;
   out.stop = "where every further step would leave a row without a cavity";
   double step = 1, before = infinity;
   for (;;) {
@@ -173,7 +173,7 @@ InferenceResult ep(LatentGaussianModel& model, const std::optional<Sites>& start
   return out;
 }
 
-Vector ep_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {
+Vector ep_gradient(LatentGaussianModel& model, const SitePosterior& q, Index hypers) {
   Vector out = Vector::Zero(hypers);
   const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, lambda = q.sites.lambda;
   const Vector d_variance = -0.5 * lambda;

@@ -6,11 +6,11 @@
 
 namespace galvi {
 
-InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const InferenceControl&,
-                      Trace& trace) {
+SiteResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const InferenceControl&,
+                 Trace& trace) {
   const Index N = model.rows(), K = model.latents();
-  InferenceResult out;
-  Posterior& q = out.posterior;
+  SiteResult out;
+  SitePosterior& q = out.posterior;
   q.sites.lambda.resize(N, K);
   q.sites.b.resize(N, K);
   q.alpha.resize(N, K);

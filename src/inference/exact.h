@@ -6,7 +6,7 @@ namespace galvi {
 
 /// Gaussian likelihood: the posterior is Gaussian and the bound is the log evidence, log N(y | prior mean, C
 /// + noise). Zero noise (interpolation) is allowed where the solver stores C.
-InferenceResult exact(LatentGaussianModel& model, const std::optional<Sites>& start,
-                      const InferenceControl& control, Trace& trace);
+SiteResult exact(LatentGaussianModel& model, const std::optional<Sites>& start,
+                 const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -13,7 +13,7 @@ namespace {
 // V <- T(V) = (Sigma^-1 + W' diag(gamma) W)^-1 with gamma = -2 dE/dv (004, eq. 6 and 8) for fixed m; the step
 // in gamma is shortened until the bound does not fall. Where gamma is negative and no step along it raises
 // the bound, it is set to zero (004, section 3.1).
-bool covariance_step(LatentGaussianModel& model, Posterior& current) {
+bool covariance_step(LatentGaussianModel& model, SitePosterior& current) {
   const Matrix gamma = -2.0 * current.expectations.d_variance;
   std::vector<Matrix> targets{gamma};
   if (gamma.minCoeff() < 0) targets.push_back(gamma.cwiseMax(0.0));
@@ -33,15 +33,15 @@ bool covariance_step(LatentGaussianModel& model, Posterior& current) {
 
 }  // namespace
 
-InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
-                            const InferenceControl& control, Trace& trace) {
+SiteResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
+                       const InferenceControl& control, Trace& trace) {
   // Coefficients that all rows share make the plain iteration slow.
   const bool full = model.full() && model.null_dimension() == 0;
   const bool joint = moves_means_together(model);
   const bool plain =
       full && model.latents() == 1 && (model.expectation().exact() || !model.expectation().consistent());
   if (!plain) return climb(model, start, control, trace, {joint});
-  InferenceResult out;
+  SiteResult out;
   out.posterior = initial_posterior(model, start, 2);
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
@@ -52,18 +52,18 @@ InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Site
   return out;
 }
 
-InferenceResult fixed_point_by_sums(GlobalModel model, const std::optional<Sites>& start,
-                                    const InferenceControl& control, Trace& trace) {
+SumsResult fixed_point_by_sums(GlobalModel model, const std::optional<Start>& start,
+                               const InferenceControl& control, Trace& trace) {
   const bool joint = moves_means_together(model.model());
   return global_climb(model, model.start(start, joint), control, trace, joint);
 }
 
-InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                  const InferenceControl& control, Trace& trace) {
+SiteResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace) {
   constexpr int inner_iterations = 20;
-  InferenceResult out;
+  SiteResult out;
   out.posterior = initial_posterior(model, start, 2);
-  Posterior& current = out.posterior;
+  SitePosterior& current = out.posterior;
   while (!finished(model, control, trace, out)) {
     ++out.iterations;
     const double before = current.merit;

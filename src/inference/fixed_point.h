@@ -8,16 +8,16 @@ namespace galvi {
 /// 8), in turn. A step that would lower the bound is shortened. Where the solver keeps a latent vector, K > 1
 /// or the expectation is a bound, m and V move together (the natural-gradient form of the same step, section
 /// 3.2; newton_target()) with Anderson acceleration.
-InferenceResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
-                            const InferenceControl& control, Trace& trace);
+SiteResult fixed_point(LatentGaussianModel& model, const std::optional<Sites>& start,
+                       const InferenceControl& control, Trace& trace);
 
 /// The natural-gradient form where sums over rows suffice.
-InferenceResult fixed_point_by_sums(GlobalModel model, const std::optional<Sites>& start,
-                                    const InferenceControl& control, Trace& trace);
+SumsResult fixed_point_by_sums(GlobalModel model, const std::optional<Start>& start,
+                               const InferenceControl& control, Trace& trace);
 
 /// FPb of Sheth and Khardon (004, section 4): m to convergence by Newton's method, then V to convergence by
 /// V <- T(V), in turn, with the same safeguard.
-InferenceResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                  const InferenceControl& control, Trace& trace);
+SiteResult fixed_point_batch(LatentGaussianModel& model, const std::optional<Sites>& start,
+                             const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -132,11 +132,11 @@ std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const Glob
   return out;
 }
 
-InferenceResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control,
-                             Trace& trace, bool joint) {
+SumsResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control, Trace& trace,
+                        bool joint) {
   constexpr double smallest = 1e-6;
   constexpr double slow = 0.25;  // relative to the last step's norm: many rows make steps faster
-  InferenceResult out;
+  SumsResult out;
   Acceleration acceleration(point.q);
   double reached = point.elbo, step = 1, before = 0;
   bool accelerated = false;
@@ -147,7 +147,7 @@ InferenceResult global_climb(GlobalModel model, GlobalPoint point, const Inferen
   for (;;) {
     const GlobalStep way = model.step_from(point);
     out.stationarity = way.stationarity;
-    trace.at(model.model().hyper(), from_here(point.q), point.elbo);
+    trace.at(model.model().hyper(), start_at(point.q), point.elbo);
     trace.add(point.elbo, out.stationarity.gap());
     out.converged = out.stationarity.measure() <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;

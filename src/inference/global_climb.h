@@ -14,7 +14,7 @@ std::optional<GlobalPosterior> natural_step(const GlobalModel& model, const Glob
 /// Climbs to the optimum from a point whose sums are known. joint: Newton's step for the means of all
 /// predictors together instead of the natural gradient, for classes that compete and for bounds whose
 /// curvature differs from W' Lambda W.
-InferenceResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control,
-                             Trace& trace, bool joint);
+SumsResult global_climb(GlobalModel model, GlobalPoint point, const InferenceControl& control, Trace& trace,
+                        bool joint);
 
 }  // namespace galvi

@@ -19,14 +19,15 @@ Index block_rows(const BlockModel& model) {
 
 }  // namespace
 
-InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
-                            const InferenceControl& control, Trace& trace) {
+SumsResult incremental(BlockModel model, const std::optional<Start>& start, const InferenceControl& control,
+                       Trace& trace) {
   constexpr int least = 2, most = 20;
   const LatentGaussianModel& core = model.model();
   const bool joint = moves_means_together(core);
-  if (start && (start->asking || start->b.size() > 0))
+  const Sites* sites = start ? std::get_if<Sites>(&*start) : nullptr;
+  if (start && !(sites && sites->b.size() == 0))  // sites of no rows say nothing
     return global_climb(model, model.start(start, joint), control, trace, joint);
-  StandingSites standing(model);
+  KeptSites kept(model);
   int sweeps = 0;
   bool shortened = true;
   for (; sweeps < std::min(control.max_iterations, shortened ? most : least); ++sweeps) {
@@ -35,16 +36,16 @@ InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
       core.context().monitor.poll();
       std::vector<Index> at(count);
       std::iota(at.begin(), at.end(), rows.first + begin);
-      if (standing.visit(rows, begin, at, sweeps == 0) < 1) shortened = true;
+      if (kept.visit(rows, begin, at, sweeps == 0) < 1) shortened = true;
     });
     ++core.context().cost.sweeps;
   }
   InferenceControl rest = control;
   rest.max_iterations -= sweeps;
   std::optional<GlobalPoint> point;
-  if (!shortened) point = model.at(standing.posterior(), joint);
+  if (!shortened) point = model.at(kept.posterior(), joint);
   if (!point) point = model.start(std::nullopt, joint);
-  InferenceResult out = global_climb(model, std::move(*point), rest, trace, joint);
+  SumsResult out = global_climb(model, std::move(*point), rest, trace, joint);
   out.iterations += sweeps;
   return out;
 }

@@ -9,7 +9,7 @@ namespace galvi {
 /// 2021). There is no step size: a step is shortened only where it would move a mean of the block further
 /// than 1 + 2 sd. Two numbers are kept for each row and latent. After two sweeps, or as soon as no step needs
 /// shortening, full passes follow (global_climb()) and certify the result.
-InferenceResult incremental(BlockModel model, const std::optional<Sites>& start,
-                            const InferenceControl& control, Trace& trace);
+SumsResult incremental(BlockModel model, const std::optional<Start>& start, const InferenceControl& control,
+                       Trace& trace);
 
 }  // namespace galvi

@@ -8,7 +8,7 @@ namespace galvi {
 /// the curvature there. It is the fixed point of the Taylor expectation, and the "bound" reported is the
 /// approximation of the log evidence: log p(y, eta) at the mode - log|Sigma A| / 2 + the Gaussian's
 /// constants.
-InferenceResult laplace(LatentGaussianModel& model, const std::optional<Sites>& start,
-                        const InferenceControl& control, Trace& trace);
+SiteResult laplace(LatentGaussianModel& model, const std::optional<Sites>& start,
+                   const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

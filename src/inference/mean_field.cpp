@@ -166,9 +166,9 @@ class TruncatedClimber {
 
 }  // namespace
 
-InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites>& start,
-                           const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
+SiteResult mean_field(LatentGaussianModel& model, const std::optional<Sites>& start,
+                      const InferenceControl& control, Trace& trace) {
+  SiteResult out;
   TruncatedClimber climber(model);
   Vector m = Vector::Zero(model.rows());
   if (start && start->b.allFinite()) m = model.solver(0).posterior_mean(start->b.col(0)).mean;
@@ -176,7 +176,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
   for (;;) {
     const double gap = climber.gap(current);
     out.stationarity = {gap, std::sqrt(2 * gap), climber.rounding(current)};
-    trace.at(model.hyper(), {climber.lambda(), current.b}, current.bound);
+    trace.at(model.hyper(), Sites{climber.lambda(), current.b}, current.bound);
     trace.add(current.bound, out.stationarity.gap());
     out.converged = gap <= control.tol;
     if (out.converged || out.iterations == control.max_iterations) break;
@@ -190,7 +190,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
     }
     if (!moved) break;
   }
-  Posterior& q = out.posterior;
+  SitePosterior& q = out.posterior;
   q.sites = {climber.lambda(), current.b};
   q.alpha = current.sites.alpha;
   q.centred = current.sites.mean;
@@ -207,7 +207,7 @@ InferenceResult mean_field(LatentGaussianModel& model, const std::optional<Sites
 //   d bound = [alpha' dC alpha - tr((I - Lambda V) Lambda dC) + tr((I - Lambda V) D (I - V Lambda) dC)] / 2
 //             - lambda' dc / 2.
 // Fixed sites give dV = (I - V Lambda) dC (I - Lambda V), hence the two derivatives in v that follow.
-Vector mean_field_gradient(LatentGaussianModel& model, const Posterior& q, Index hypers) {
+Vector mean_field_gradient(LatentGaussianModel& model, const SitePosterior& q, Index hypers) {
   const Vector b = q.sites.b, alpha = q.alpha, mean = q.centred, lambda = q.sites.lambda;
   const Vector& c = model.solver(0).extra_variances();
   Vector variance = q.variance;

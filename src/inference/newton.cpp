@@ -73,7 +73,7 @@ class FrozenModel {
     double norm = 0;
   };
 
-  FrozenModel(LatentGaussianModel& model, const Posterior& at)
+  FrozenModel(LatentGaussianModel& model, const SitePosterior& at)
       : model_(model),
         N_(model.rows()),
         K_(model.latents()),
@@ -191,7 +191,7 @@ std::optional<FrozenModel::Point> search(const FrozenModel& frozen, const Frozen
 
 /// Moves (alpha, x), and the mean = C alpha, towards the frozen model's solution. False if it got less than
 /// halfway, measured by the residual.
-bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const Posterior& current,
+bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const SitePosterior& current,
                   Matrix& alpha, Matrix& mean, Matrix& x) {
   const Index N = model.rows(), K = model.latents();
   auto point = frozen.at(current.alpha, x, current.centred);
@@ -231,7 +231,7 @@ bool solve_frozen(LatentGaussianModel& model, const FrozenModel& frozen, const P
   return point->norm < 0.5 * start;
 }
 
-bool fallback_step(LatentGaussianModel& model, Sites target, bool positive, Posterior& current) {
+bool fallback_step(LatentGaussianModel& model, Sites target, bool positive, SitePosterior& current) {
   if (positive) target.lambda = target.lambda.cwiseMax(0.0);
   double step = 1;
   return natural_step(model, target, step, 1, current);
@@ -239,12 +239,12 @@ bool fallback_step(LatentGaussianModel& model, Sites target, bool positive, Post
 
 }  // namespace
 
-InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
-                       const InferenceControl& control, Trace& trace) {
+SiteResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
+                  const InferenceControl& control, Trace& trace) {
   const bool positive = model.likelihood().concave_in_each();
   const bool bends = !model.expectation().exact();
-  InferenceResult out;
-  Posterior& current = out.posterior;
+  SiteResult out;
+  SitePosterior& current = out.posterior;
   current = initial_posterior(model, start, 1);
   if (positive && current.sites.lambda.minCoeff() < 0)
     current = initial_posterior(model, Sites{current.sites.lambda.cwiseMax(0.0), current.sites.b}, 1);

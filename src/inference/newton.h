@@ -17,7 +17,7 @@ namespace galvi {
 /// each product with V o V is a pass over the rows: there it is for small models.
 ///
 /// Needs a solver with cheap products and a log-concave likelihood (lambda > 0).
-InferenceResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
-                       const InferenceControl& control, Trace& trace);
+SiteResult newton(LatentGaussianModel& model, const std::optional<Sites>& start,
+                  const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -14,9 +14,9 @@ namespace galvi {
 namespace {
 
 // From a cold start in (alpha, lambda), by a line search in them.
-InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& start,
-                     const InferenceControl& control, Trace& trace) {
-  InferenceResult out;
+SiteResult cold(LatentGaussianModel& model, const std::optional<Sites>& start,
+                const InferenceControl& control, Trace& trace) {
+  SiteResult out;
   out.posterior = initial_posterior(model, start, 1);
   const RawCoordinates coordinates(out.posterior);
   const Objective objective = [&](const Vector& x, Vector& gradient) {
@@ -52,7 +52,7 @@ InferenceResult cold(LatentGaussianModel& model, const std::optional<Sites>& sta
 
 // Minus the bound's gradient in (b, lambda), and minus the natural gradient, the inverse Fisher information
 // times the gradient, which points to the target.
-Vector slope_at(LatentGaussianModel& model, const Posterior& q) {
+Vector slope_at(LatentGaussianModel& model, const SitePosterior& q) {
   const Expectations& e = q.expectations;
   const Matrix d_b = model.product(&Solver::apply_covariance, e.d_mean - q.alpha);
   const Matrix d_lambda =
@@ -66,8 +66,8 @@ Vector slope_at(LatentGaussianModel& model, const Posterior& q) {
 
 }  // namespace
 
-InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                 const InferenceControl& control, Trace& trace) {
+SiteResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
+                            const InferenceControl& control, Trace& trace) {
   if (control.cold) return cold(model, start, control, trace);
   constexpr int pairs = 30;
   const Index N = model.rows(), K = model.latents(), half = 2 * N * K;
@@ -80,8 +80,8 @@ InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional
   };
   const LinearMap natural = [&](const Vector& x) { return padded(x.tail(half)); };
 
-  InferenceResult out;
-  Posterior& q = out.posterior;
+  SiteResult out;
+  SitePosterior& q = out.posterior;
   q = initial_posterior(model, start, 1);
   LbfgsMemory memory(pairs);
   Vector slope = slope_at(model, q);

@@ -9,7 +9,7 @@ namespace galvi {
 /// With control.cold the variables are (alpha, lambda) as in 000, from a cold start: gradients Sigma (g -
 /// alpha) and -(V o V)(lambda / 2 + g_v). Otherwise they are (b, lambda), and L-BFGS starts from the inverse
 /// Fisher information as its curvature, which turns gradients into natural gradients without a matrix.
-InferenceResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
-                                 const InferenceControl& control, Trace& trace);
+SiteResult opper_archambeau(LatentGaussianModel& model, const std::optional<Sites>& start,
+                            const InferenceControl& control, Trace& trace);
 
 }  // namespace galvi

@@ -189,7 +189,7 @@ const std::vector<Algorithm>& algorithms() {
   return table;
 }
 
-InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<Sites>& start,
+InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<Start>& start,
                                const InferenceControl& control, Trace& trace) const {
   if (!model.has_all_rows() && !kinds.sums && !kinds.blocks)
     throw std::domain_error("method \"" + name +
@@ -201,13 +201,16 @@ InferenceResult Algorithm::run(LatentGaussianModel& model, const std::optional<S
     if (kinds.blocks) return kinds.blocks(BlockModel(model), start, control, trace);
     if (kinds.sums) return kinds.sums(GlobalModel(model), start, control, trace);
   }
-  return kinds.rows(model, start, control, trace);
+  const Sites* sites = start ? sites_in(*start) : nullptr;
+  return kinds.rows(model, sites ? std::optional(*sites) : std::nullopt, control, trace);
 }
 
 Vector Algorithm::objective_gradient(LatentGaussianModel& model, const Posterior& posterior, Index hypers) const {
-  if (gradient) return gradient(model, posterior, hypers);
-  if (posterior.global) return GlobalModel(model).gradient(*posterior.global);
-  return model.gradient(posterior, hypers, true);
+  return posterior.visit(
+      Overloaded{[&](const SitePosterior& q) {
+                   return gradient ? gradient(model, q, hypers) : model.gradient(q, hypers, true);
+                 },
+                 [&](const SumsPosterior& q) { return GlobalModel(model).gradient(*q.sites.q); }});
 }
 
 std::string automatic_expectation(const std::string& method) {

@@ -28,7 +28,7 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
   if (control.one_start || model.one_optimum() || !model.expectation().consistent() || !model.has_all_rows())
     return first;
 
-  std::vector<double> bounds{first.posterior.elbo};
+  std::vector<double> bounds{first.posterior->elbo};
   InferenceResult best = first;
   for (const Sites& sites : other_starts(model)) {
     Trace aside(model.context());
@@ -38,11 +38,11 @@ InferenceResult best_of_starts(LatentGaussianModel& model, const Algorithm& algo
     } catch (const std::domain_error&) {
       continue;  // no posterior here
     }
-    if (other.converged) bounds.push_back(other.posterior.elbo);
-    if (other.posterior.elbo > best.posterior.elbo + agreement) best = std::move(other);
+    if (other.converged) bounds.push_back(other.posterior->elbo);
+    if (other.posterior->elbo > best.posterior->elbo + agreement) best = std::move(other);
   }
-  if (best.posterior.elbo > first.posterior.elbo)
-    best = algorithm.run(model, best.posterior.sites, control, trace);
+  if (best.posterior->elbo > first.posterior->elbo)
+    best = algorithm.run(model, best.posterior.start(), control, trace);
   else
     model.restore(best.posterior);
   const std::string note = several_optima(bounds);

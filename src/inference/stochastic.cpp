@@ -135,18 +135,18 @@ class AnchoredMover final : public NaturalMover {
 class RememberingMover final : public Mover {
  public:
   RememberingMover(BlockModel& model, bool learns)
-      : standing_(model), seen_(model.model().observations(), false), learns_(learns) {}
+      : kept_(model), seen_(model.model().observations(), false), learns_(learns) {}
   void begin_pass() override {
-    if (learns_ && passes_++ > 0) standing_.refresh();
+    if (learns_ && passes_++ > 0) kept_.refresh();
   }
-  const GlobalPosterior& posterior() const override { return standing_.posterior(); }
+  const GlobalPosterior& posterior() const override { return kept_.posterior(); }
   void step(const Batch& batch, const Contribution&, int, double) override {
-    if (standing_.visit(batch.rows, 0, batch.at, !seen_[batch.at[0]]) == 0) return;
+    if (kept_.visit(batch.rows, 0, batch.at, !seen_[batch.at[0]]) == 0) return;
     for (const Index n : batch.at) seen_[n] = true;
   }
 
  private:
-  StandingSites standing_;
+  KeptSites kept_;
   std::vector<bool> seen_;
   bool learns_;
   int passes_ = 0;
@@ -317,7 +317,7 @@ GlobalPosterior run(BlockModel& model, HyperMover* hyper, const InferenceControl
         core.context().cost.rows += static_cast<double>(rows.size());
         if (std::isfinite(bound) && windows.add(bound)) {
           trace.attempt();  // windows differ by chance: the last one represents all
-          trace.at(core.hyper(), from_here(mover->posterior()), windows.mean());
+          trace.at(core.hyper(), start_at(mover->posterior()), windows.mean());
           trace.add(windows.mean(), std::numeric_limits<double>::quiet_NaN());
           if (!schedule.known() && windows.settled()) schedule.decay_from(t);
         }
@@ -342,10 +342,10 @@ std::vector<std::string> step_rules() {
   return out;
 }
 
-InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
-                           Trace& trace) {
+SumsResult stochastic(BlockModel model, const std::optional<Start>& start, const InferenceControl& control,
+                      Trace& trace) {
   if (start) return incremental(model, start, control, trace);
-  const Sites near = from_here(run(model, nullptr, control, trace));
+  const Start near = start_at(run(model, nullptr, control, trace));
   return incremental(model, near, control, trace);
 }
 

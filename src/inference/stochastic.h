@@ -11,8 +11,8 @@ namespace galvi {
 ///   sag        the rows of the minibatch replace their own sites (what Izmailov's svi-SAG remembers)
 ///   svrg       natural, with the noise of the minibatch at an anchor taken off
 /// Then incremental sweeps and full passes end at the optimum, with its certificate.
-InferenceResult stochastic(BlockModel model, const std::optional<Sites>& start, const InferenceControl& control,
-                           Trace& trace);
+SumsResult stochastic(BlockModel model, const std::optional<Start>& start, const InferenceControl& control,
+                      Trace& trace);
 
 /// Minibatches that move hyperparameters (inducing points among them) and q in turn.
 GlobalPosterior learn_stochastically(BlockModel& model, HyperMover& hyper, const InferenceControl& control,

@@ -127,12 +127,12 @@ Vector LatentGaussianModel::marginal_variances(Index k) const {
 }
 
 Matrix LatentGaussianModel::whole_variance(const Posterior& posterior) const {
-  Matrix out = posterior.variance;
+  Matrix out = posterior->variance;
   if (averaged_) out.col(0) += averaged_->spread();
   return out;
 }
 
-std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int order) {
+std::optional<SitePosterior> LatentGaussianModel::finish(SitePosterior posterior, int order) {
   posterior.mean = prior_mean_ + posterior.centred;
   if (!std::isfinite(posterior.kl) || !posterior.mean.allFinite() || !posterior.variance.allFinite() ||
       posterior.variance.minCoeff() < 0)
@@ -150,12 +150,12 @@ std::optional<Posterior> LatentGaussianModel::finish(Posterior posterior, int or
   return posterior;
 }
 
-void LatentGaussianModel::add_covariance(Index k, Posterior& posterior) const {
+void LatentGaussianModel::add_covariance(Index k, SitePosterior& posterior) const {
   posterior.variance.col(k) = marginal_variances(k);
   posterior.kl += solver(k).covariance_kl();
 }
 
-void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, Posterior& posterior) const {
+void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, SitePosterior& posterior) const {
   posterior.alpha.col(k) = site_mean.alpha;
   posterior.centred.col(k) = site_mean.mean;
   const double kl = site_mean.kl();
@@ -168,7 +168,7 @@ void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, Posterior
 // argument. Quadrature is good to eleven or twelve digits in practice (1e-9 is what it guarantees). The
 // solvers estimate their own rounding errors. Two ways of computing the bound differ by less than this
 // estimate.
-double LatentGaussianModel::rounding(const Posterior& posterior) const {
+double LatentGaussianModel::rounding(const SitePosterior& posterior) const {
   constexpr double digits = 4 * epsilon, of_expectations = 1e-11;
   const Expectations& e = posterior.expectations;
   double out = e.value.cwiseAbs().sum() + posterior.kl +
@@ -182,15 +182,15 @@ double LatentGaussianModel::rounding(const Posterior& posterior) const {
 
 // A Kullback-Leibler divergence is never negative, so no bound exceeds the largest log density. A posterior
 // that violates this has lost its digits, as happens where the precision is nearly singular.
-bool LatentGaussianModel::is_possible(const Posterior& posterior) const {
+bool LatentGaussianModel::is_possible(const SitePosterior& posterior) const {
   const double allowed = -std::min(posterior.rounding, 1e-6 * (1 + std::abs(posterior.merit)));
   return posterior.kl_of_mean >= allowed &&
          (null_dimension() > 0 || posterior.kl - posterior.kl_of_mean >= allowed);
 }
 
-std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
+std::optional<SitePosterior> LatentGaussianModel::at_sites(const Sites& sites, int order) {
   if (!sites.b.allFinite() || !factorise(sites.lambda, &sites.b)) return std::nullopt;
-  Posterior out = blank();
+  SitePosterior out = blank();
   out.sites = sites;
   for (Index k = 0; k < latents(); ++k) {
     set_mean(k, solver(k).posterior_mean(sites.b.col(k)), out);
@@ -200,19 +200,20 @@ std::optional<Posterior> LatentGaussianModel::at_sites(const Sites& sites, int o
 }
 
 // V (alpha + lambda C alpha) = C alpha
-std::optional<Posterior> LatentGaussianModel::at_covariance(const Matrix& lambda, const Posterior& current,
-                                                            int order) {
+std::optional<SitePosterior> LatentGaussianModel::at_covariance(const Matrix& lambda,
+                                                                const SitePosterior& current, int order) {
   if (!factorise(lambda)) return std::nullopt;
-  Posterior out = current;
+  SitePosterior out = current;
   out.sites = {lambda, current.alpha + lambda.cwiseProduct(current.centred)};
   out.kl = out.kl_of_mean;
   for (Index k = 0; k < latents(); ++k) add_covariance(k, out);
   return finish(std::move(out), order);
 }
 
-std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, const Matrix& alpha, int order) {
+std::optional<SitePosterior> LatentGaussianModel::at_alpha(const Matrix& lambda, const Matrix& alpha,
+                                                           int order) {
   if (!alpha.allFinite() || !factorise(lambda)) return std::nullopt;
-  Posterior out = blank();
+  SitePosterior out = blank();
   const Matrix centred = product(&Solver::apply_prior, alpha);
   out.sites = {lambda, alpha + lambda.cwiseProduct(centred)};
   for (Index k = 0; k < latents(); ++k) {
@@ -226,10 +227,10 @@ std::optional<Posterior> LatentGaussianModel::at_alpha(const Matrix& lambda, con
   return finish(std::move(out), order);
 }
 
-std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current, const Matrix& b,
-                                                        int order) {
+std::optional<SitePosterior> LatentGaussianModel::move_mean(const SitePosterior& current, const Matrix& b,
+                                                            int order) {
   if (!b.allFinite()) return std::nullopt;
-  Posterior out = current;
+  SitePosterior out = current;
   out.sites.b = b;
   out.kl -= out.kl_of_mean;
   out.kl_of_mean = out.rounding_of_mean = 0;
@@ -237,30 +238,30 @@ std::optional<Posterior> LatentGaussianModel::move_mean(const Posterior& current
   return finish(std::move(out), order);
 }
 
-Posterior LatentGaussianModel::blank() const {
-  Posterior out;
+SitePosterior LatentGaussianModel::blank() const {
+  SitePosterior out;
   for (Matrix* part : {&out.alpha, &out.centred, &out.variance}) part->resize(rows(), latents());
   return out;
 }
 
-void LatentGaussianModel::restore(const Posterior& posterior) {
-  if (posterior.global) {
-    factorised_.resize(0, 0);
-    for (Index k = 0; k < latents(); ++k) solver(k).global_form()->adopt((*posterior.global)[k]);
-    return;
-  }
+void LatentGaussianModel::restore(const SumsPosterior& posterior) {
+  factorised_.resize(0, 0);
+  for (Index k = 0; k < latents(); ++k) solver(k).global_form()->adopt((*posterior.sites.q)[k]);
+}
+
+void LatentGaussianModel::restore(const SitePosterior& posterior) {
   if (factorised_.size() > 0 && factorised_ == posterior.sites.lambda) return;
   factorise(posterior.sites.lambda);
 }
 
-Sites LatentGaussianModel::natural_target(const Posterior& posterior) const {
+Sites LatentGaussianModel::natural_target(const SitePosterior& posterior) const {
   Sites target;
   target.lambda = -2.0 * posterior.expectations.d_variance;
   target.b = posterior.expectations.d_mean + target.lambda.cwiseProduct(posterior.centred);
   return target;
 }
 
-Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
+Stationarity LatentGaussianModel::stationarity(const SitePosterior& posterior) {
   Stationarity out{std::numeric_limits<double>::quiet_NaN(), 0};
   const Matrix r = posterior.expectations.d_mean - posterior.alpha;
   const Matrix d = posterior.sites.lambda + 2 * posterior.expectations.d_variance;
@@ -277,7 +278,7 @@ Stationarity LatentGaussianModel::stationarity(const Posterior& posterior) {
   return out;
 }
 
-Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, bool optimal) {
+Vector LatentGaussianModel::gradient(const SitePosterior& posterior, Index hypers, bool optimal) {
   Vector out = Vector::Zero(hypers);
   const Expectations& e = posterior.expectations;
   // d value / dm where d_mean is something else; q is then not a stationary point of the bound.
@@ -305,7 +306,7 @@ Vector LatentGaussianModel::gradient(const Posterior& posterior, Index hypers, b
 }
 
 // The bound is the sum of l + v l'' / 2, and the mode moves by V dl'/dc.
-Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Vector& slope) const {
+Vector LatentGaussianModel::slope_in_spread(const SitePosterior& posterior, const Vector& slope) const {
   constexpr Index block_rows = 64;
   constexpr double row_work = 1e4;  // flops, roughly
   const Vector along = solver(0).apply_covariance(slope);
@@ -320,7 +321,8 @@ Vector LatentGaussianModel::slope_in_spread(const Posterior& posterior, const Ve
 
 // The mode m moves with a likelihood's parameter, dm = V d(l'(m)) / d hyper, and the bound with it by u' dm:
 // the derivative of d l / d hyper along V u, by finite differences of fourth order.
-Vector LatentGaussianModel::gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers) {
+Vector LatentGaussianModel::gradient_through_mean(const SitePosterior& posterior, const Matrix& u,
+                                                  Index hypers) {
   const Vector direction = solver(0).apply_covariance(u.col(0));
   const double largest = direction.cwiseAbs().maxCoeff();
   Vector out = Vector::Zero(hypers);

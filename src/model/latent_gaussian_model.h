@@ -100,23 +100,27 @@ class LatentGaussianModel {
   /// E log p at any marginals of eta.
   void expect(const Matrix& mean, const Matrix& variance, int order, Expectations& out);
   /// The posterior of these sites. Empty if there is none or its bound is not finite.
-  std::optional<Posterior> at_sites(const Sites& sites, int order);
+  std::optional<SitePosterior> at_sites(const Sites& sites, int order);
   /// The posterior with the covariance of these lambda and the mean of `current`.
-  std::optional<Posterior> at_covariance(const Matrix& lambda, const Posterior& current, int order);
+  std::optional<SitePosterior> at_covariance(const Matrix& lambda, const SitePosterior& current, int order);
   /// The posterior of (alpha, lambda), with the mean C alpha of f, for algorithms that move alpha. Under a
   /// wide prior alpha determines the mean poorly.
-  std::optional<Posterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
+  std::optional<SitePosterior> at_alpha(const Matrix& lambda, const Matrix& alpha, int order);
   /// The posterior with the covariance of `current`, at which the solvers are factorised, and the mean V b.
-  std::optional<Posterior> move_mean(const Posterior& current, const Matrix& b, int order);
+  std::optional<SitePosterior> move_mean(const SitePosterior& current, const Matrix& b, int order);
   /// Factorises the solvers at this posterior again.
-  void restore(const Posterior& posterior);
+  void restore(const SitePosterior& posterior);
+  void restore(const SumsPosterior& posterior);
+  void restore(const Posterior& posterior) {
+    posterior.visit([this](const auto& q) { restore(q); });
+  }
 
   /// The sites after a natural-gradient step of size one: lambda = -2 dE/dv, b = dE/dm + lambda f.
-  Sites natural_target(const Posterior& posterior) const;
+  Sites natural_target(const SitePosterior& posterior) const;
   /// The distance to the optimum of the posterior at which the solvers are factorised.
-  Stationarity stationarity(const Posterior& posterior);
+  Stationarity stationarity(const SitePosterior& posterior);
   /// d bound / d hyper (natural scale) at that posterior. `optimal`: q is the best for these hyperparameters.
-  Vector gradient(const Posterior& posterior, Index hypers, bool optimal);
+  Vector gradient(const SitePosterior& posterior, Index hypers, bool optimal);
 
  private:
   /// b: of sites whose mean will be needed, or null.
@@ -124,16 +128,16 @@ class LatentGaussianModel {
   /// For latent k at the solvers' factorisation.
   Vector marginal_variances(Index k) const;
   /// d bound / dc of an averaged likelihood; slope = d value / dm - dE/dm.
-  Vector slope_in_spread(const Posterior& posterior, const Vector& slope) const;
+  Vector slope_in_spread(const SitePosterior& posterior, const Vector& slope) const;
   /// An empty posterior of the right size; then the parts of latent k, its covariance at the solvers'
   /// factorisation, and what follows from all of them.
-  Posterior blank() const;
-  void set_mean(Index k, const SiteMean& site_mean, Posterior& posterior) const;
-  void add_covariance(Index k, Posterior& posterior) const;
-  std::optional<Posterior> finish(Posterior posterior, int order);
-  double rounding(const Posterior& posterior) const;
-  bool is_possible(const Posterior& posterior) const;
-  Vector gradient_through_mean(const Posterior& posterior, const Matrix& u, Index hypers);
+  SitePosterior blank() const;
+  void set_mean(Index k, const SiteMean& site_mean, SitePosterior& posterior) const;
+  void add_covariance(Index k, SitePosterior& posterior) const;
+  std::optional<SitePosterior> finish(SitePosterior posterior, int order);
+  double rounding(const SitePosterior& posterior) const;
+  bool is_possible(const SitePosterior& posterior) const;
+  Vector gradient_through_mean(const SitePosterior& posterior, const Matrix& u, Index hypers);
 
   Context& context_;
   RowBlock rows_;

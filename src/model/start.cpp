@@ -126,14 +126,12 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
   return sites;
 }
 
-Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order) {
-  if (start) {
-    Sites warm{start->lambda, start->b};
-    if (auto posterior = model.at_sites(warm, order)) return std::move(*posterior);
-  }
+SitePosterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order) {
+  if (start)
+    if (auto posterior = model.at_sites(*start, order)) return std::move(*posterior);
   const Sites own =
       starting_sites(model.context(), model, model.data(), model.prior_mean(), model.prior_variances());
-  std::optional<Posterior> out;
+  std::optional<SitePosterior> out;
   find_finite_bound(model.observations(), [&](double factor) {
     out = model.at_sites({factor * own.lambda, factor * own.b}, order);
     return out ? out->elbo : no_bound;

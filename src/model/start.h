@@ -27,6 +27,6 @@ void find_finite_bound(Index rows, const std::function<double(double factor)>& a
 
 /// The posterior of the given start, or of starting_sites(); shrunk towards the prior until its bound is
 /// finite.
-Posterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order);
+SitePosterior initial_posterior(LatentGaussianModel& model, const std::optional<Sites>& start, int order);
 
 }  // namespace galvi

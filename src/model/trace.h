@@ -27,10 +27,10 @@ struct TraceRow {
 /// `silent`: whoever runs the inference reports progress itself.
 enum class Stage { inference, learning, silent };
 
-/// The state of a search, from which a stopped fit is made.
-struct Standing {
+/// How far a search has come: from here a stopped fit is made.
+struct BestSoFar {
   Vector hyper;
-  Sites sites;
+  Start start;
   double elbo;
 };
 
@@ -69,18 +69,18 @@ class Trace {
       rows_[i].step = better ? step_ : TraceRow::no_step;
   }
   /// The q that the next call of add() records, at these hyperparameters.
-  void at(const Vector& hyper, const Sites& sites, double elbo) {
-    if (!trial_ || !(elbo < trial_->elbo)) trial_ = Standing{hyper, sites, elbo};
+  void at(const Vector& hyper, const Start& start, double elbo) {
+    if (!trial_ || !(elbo < trial_->elbo)) trial_ = BestSoFar{hyper, start, elbo};
   }
   /// The search is over and ended here.
-  void settle(Standing standing) {
-    best_trial_ = std::move(standing);
+  void settle(BestSoFar best) {
+    best_trial_ = std::move(best);
     best_of_all_ = std::numeric_limits<double>::infinity();
   }
   /// The best of the hyperparameters tried; where none has been judged, the highest bound so far.
-  const std::optional<Standing>& standing() const { return best_trial_ ? best_trial_ : trial_; }
+  const std::optional<BestSoFar>& best_so_far() const { return best_trial_ ? best_trial_ : trial_; }
   /// Records an iteration of inference, reports progress and checks for interrupts.
-  void add(const Vector& hyper, const Posterior& q, double gap) {
+  void add(const Vector& hyper, const SitePosterior& q, double gap) {
     at(hyper, q.sites, q.elbo);
     add(q.elbo, gap);
   }
@@ -104,7 +104,7 @@ class Trace {
   Stage stage_ = Stage::inference;
   int search_ = 1, step_ = TraceRow::no_step;
   double best_ = -std::numeric_limits<double>::infinity(), best_of_all_ = best_;
-  std::optional<Standing> trial_, best_trial_;
+  std::optional<BestSoFar> trial_, best_trial_;
   std::size_t attempted_ = 0;
   std::vector<TraceRow> rows_;
 };

@@ -63,8 +63,8 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
     const Rcpp::List s(sites.get());
     auto found = core.at_sites({get_matrix(s, "lambda"), get_matrix(s, "b")}, 1);
     if (!found) return Rcpp::List::create(Rcpp::_["elbo"] = R_NegInf);
+    stationarity = core.stationarity(*found);
     q = std::move(*found);
-    stationarity = core.stationarity(q);
   } else {
     Trace trace(context);
     InferenceResult result =
@@ -74,11 +74,11 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
   }
   const Algorithm& algorithm = choose_algorithm(method, core);
   const Vector gradient = sites.isNull() ? algorithm.objective_gradient(core, q, table.size())
-                                         : core.gradient(q, table.size(), false);
-  return Rcpp::List::create(Rcpp::_["elbo"] = q.elbo, Rcpp::_["log_prior"] = table.log_prior(),
+                                         : core.gradient(q.of_sites(), table.size(), false);
+  return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["log_prior"] = table.log_prior(),
                             Rcpp::_["gradient"] = to_r(gradient),
                             Rcpp::_["unconstrained_gradient"] = to_r(table.chain(gradient)),
-                            Rcpp::_["lambda"] = to_r(q.sites.lambda), Rcpp::_["b"] = to_r(q.sites.b),
+                            Rcpp::_["lambda"] = to_r(q.sites().lambda), Rcpp::_["b"] = to_r(q.sites().b),
                             Rcpp::_["gap"] = stationarity.certificate, Rcpp::_["norm"] = stationarity.norm);
 }
 
