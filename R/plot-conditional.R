@@ -97,15 +97,7 @@ conditional_panels_of <- function(fit, inputs, names, settings) {
   many <- n_latents(fit) > 1L || isTRUE(has_classes(fit)) && settings$scale == "response" || is_ordinal(fit)
   within <- if (!many && length(groups)) groups[1L]
   apart <- groups[setdiff(names(groups), names(within))]
-  cells <- expand.grid(lapply(apart, function(group) seq_along(group$values)))
-  lapply(seq_len(max(1L, nrow(cells))), function(cell) {
-    held <- Map(function(group, i) {
-      group$values <- group$values[i]
-      group$labels <- group$labels[i]
-      group
-    }, apart, unlist(cells[cell, ]))
-    conditional_panel(fit, inputs, names, along, within, held, settings)
-  })
+  each_held(apart, function(held) conditional_panel(fit, inputs, names, along, within, held, settings))
 }
 
 conditional_panel <- function(fit, inputs, names, along, within, held, settings) {

@@ -27,12 +27,18 @@ curve_drafts <- function(fit, spec, variable, settings, split = NULL) {
   many <- n_latents(fit) > 1L || is_ordinal(fit) || has_classes(fit) && settings$scale == "response"
   within <- if (!many && length(splits)) splits[[1L]]
   apart <- if (is.null(within)) splits else splits[-1L]
-  cells <- expand.grid(lapply(apart, function(split) seq_along(split$values)))
+  each_held(apart, function(held) curve_draft(fit, spec, variable, settings, within, held))
+}
+
+#' f of each combination of one value of every split, which a panel holds; where there is none, f of none
+#' @noRd
+each_held <- function(splits, f) {
+  cells <- expand.grid(lapply(splits, function(split) seq_along(split$values)))
   lapply(seq_len(max(1L, nrow(cells))), function(cell) {
-    held <- Map(function(split, i) {
-      list(name = split$name, variable = split$variable, values = split$values[i], labels = split$labels[i])
-    }, apart, unlist(cells[cell, ]))
-    curve_draft(fit, spec, variable, settings, within, held)
+    f(Map(function(split, i) {
+      split[c("values", "labels")] <- list(split$values[i], split$labels[i])
+      split
+    }, splits, unlist(cells[cell, ])))
   })
 }
 
