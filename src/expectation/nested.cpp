@@ -7,6 +7,7 @@
 #include "expectation/composed.h"
 #include "expectation/plane_forms.h"
 #include "expectation/quadrature.h"
+#include "expectation/row_scratch.h"
 #include "likelihood/distributional.h"
 #include "quadrature/derivative_rule.h"
 #include "quadrature/gaussian_rule.h"
@@ -29,23 +30,25 @@ const ByRow& exact_of_one(const Likelihood& likelihood) {
   return by_nodes;
 }
 
-void add_latent(const PointExpectation& e, Index k, RowExpectation& out) {
-  out.value += e.value;
-  out.d_m[k] += e.d_m;
-  out.d_v[k] += e.d_v;
-  out.d_mm[3 * k] += e.d_mm;
-  out.d_mv[3 * k] += e.d_mv;
-  out.d_vv[3 * k] += e.d_vv;
-}
+/// Some of a row's latent values: those from `first` on but for `skipped`, -1 for none.
+struct Places {
+  Index first, skipped = -1;
+  Index operator()(Index k) const { return first + k + (skipped >= 0 && first + k >= skipped ? 1 : 0); }
+};
 
-PointExpectation expectation_of_one(const Likelihood& likelihood, const Datum& datum, double mean,
-                                    double variance, int order) {
-  PointExpectation out{};
-  RowExpectation row{0.0, &out.d_m, &out.d_v, &out.d_mm, &out.d_mv, &out.d_vv};
-  const Expectation& expectation = exact_of_one(likelihood);
-  expectation.evaluate_row(likelihood, datum, &mean, &variance, order, row);
-  out.value = row.value;
-  return out;
+// out += part, whose latent values are these `count` of out's K
+void add_at(const RowExpectation& part, Index count, Places at, Index K, RowExpectation& out) {
+  out.value += part.value;
+  for (Index l = 0; l < count; ++l) {
+    out.d_m[at(l)] += part.d_m[l];
+    out.d_v[at(l)] += part.d_v[l];
+    for (Index k = 0; k < count; ++k) {
+      const Index from = k + count * l, to = at(k) + K * at(l);
+      out.d_mm[to] += part.d_mm[from];
+      out.d_mv[to] += part.d_mv[from];
+      out.d_vv[to] += part.d_vv[from];
+    }
+  }
 }
 
 const SampledMean& mean_of_sigmoid() {
@@ -126,50 +129,90 @@ void add_narrow(ShiftedSigmoid& sigmoid, const GaussianRule& rule, Index o, int 
   }
 }
 
-/// `value(u)`: the mean over the other latent value i = 1 - o, and its derivatives there.
+/// The mean over eta_o, by values at the rule's nodes, of the expectation over the K - 1 others.
+/// value_at(u, part): adds that expectation at eta_o = u.
 template <class Value>
-void add_by_values(const DerivativeRule& rule, Value value_at, Index o, int order, RowExpectation& out) {
-  const Index i = 1 - o;
-  PointExpectation first{};
+void add_by_values(const DerivativeRule& rule, Value value_at, Index o, Index K, int order, RowExpectation& out) {
+  const Index inner = K - 1;
+  const Places at{0, o};
+  RowScratch first(inner), here(inner);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
-    const PointExpectation e = value_at(rule.nodes()[j]);
     if (j == 0) {
-      first = e;
-      add_latent(e, i, out);
+      first.fill(0.0);
+      value_at(rule.nodes()[j], first.row);
+      add_at(first.row, inner, at, K, out);
       continue;
     }
+    here.fill(0.0);
+    value_at(rule.nodes()[j], here.row);
+    const RowExpectation &e = here.row, &start = first.row;
     const double w0 = rule.weight(0, j), w1 = rule.weight(1, j), w2 = rule.weight(2, j);
-    const double value = e.value - first.value, d_m = e.d_m - first.d_m, d_v = e.d_v - first.d_v;
+    const double value = e.value - start.value;
     out.value += w0 * value;
     out.d_m[o] += w1 * value;
     out.d_v[o] += 0.5 * w2 * value;
-    out.d_m[i] += w0 * d_m;
-    out.d_v[i] += w0 * d_v;
-    if (order < 2) continue;
-    out.d_mm[3 * o] += w2 * value;
-    out.d_mm[1] += w1 * d_m;
-    out.d_mm[2] += w1 * d_m;
-    out.d_mm[3 * i] += w0 * (e.d_mm - first.d_mm);
-    out.d_mv[3 * o] += 0.5 * rule.weight(3, j) * value;
-    out.d_mv[o + 2 * i] += w1 * d_v;
-    out.d_mv[i + 2 * o] += 0.5 * w2 * d_m;
-    out.d_mv[3 * i] += w0 * (e.d_mv - first.d_mv);
-    out.d_vv[3 * o] += 0.25 * rule.weight(4, j) * value;
-    out.d_vv[1] += 0.5 * w2 * d_v;
-    out.d_vv[2] += 0.5 * w2 * d_v;
-    out.d_vv[3 * i] += w0 * (e.d_vv - first.d_vv);
+    if (order > 1) {
+      out.d_mm[o + K * o] += w2 * value;
+      out.d_mv[o + K * o] += 0.5 * rule.weight(3, j) * value;
+      out.d_vv[o + K * o] += 0.25 * rule.weight(4, j) * value;
+    }
+    for (Index l = 0; l < inner; ++l) {
+      const Index i = at(l);
+      const double d_m = e.d_m[l] - start.d_m[l], d_v = e.d_v[l] - start.d_v[l];
+      out.d_m[i] += w0 * d_m;
+      out.d_v[i] += w0 * d_v;
+      if (order < 2) continue;
+      out.d_mm[o + K * i] += w1 * d_m;
+      out.d_mm[i + K * o] += w1 * d_m;
+      out.d_mv[o + K * i] += w1 * d_v;
+      out.d_mv[i + K * o] += 0.5 * w2 * d_m;
+      out.d_vv[o + K * i] += 0.5 * w2 * d_v;
+      out.d_vv[i + K * o] += 0.5 * w2 * d_v;
+      for (Index k = 0; k < inner; ++k) {
+        const Index from = k + inner * l, to = at(k) + K * i;
+        out.d_mm[to] += w0 * (e.d_mm[from] - start.d_mm[from]);
+        out.d_mv[to] += w0 * (e.d_mv[from] - start.d_mv[from]);
+        out.d_vv[to] += w0 * (e.d_vv[from] - start.d_vv[from]);
+      }
+    }
   }
+}
+
+// The latent values but eta_o.   in: K
+std::vector<double> others(const double* in, Index o, Index K) {
+  std::vector<double> out;
+  for (Index k = 0; k < K; ++k)
+    if (k != o) out.push_back(in[k]);
+  return out;
 }
 
 }  // namespace
 
+void Nested::evaluate_part(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
+                           int order, RowExpectation& out) const {
+  if (part.latents() == 1)
+    exact_of_one(part).evaluate_row(part, datum, mean, variance, order, out);
+  else
+    evaluate_row(part, datum, mean, variance, order, out);
+}
+
 void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                           const double* variance, int order, RowExpectation& out) const {
   const Distributional& form = *likelihood.distributional();
+  const Index K = likelihood.latents();
   const auto add_part = [&](const Split::Part& part) {
-    const Index k = part.latent;
-    if (part.likelihood)
-      add_latent(expectation_of_one(*part.likelihood, part.datum, mean[k], variance[k], order), k, out);
+    if (!part.likelihood) return;
+    const Index count = part.likelihood->latents(), first = part.first;
+    if (count == 1) {
+      PointExpectation e{};
+      RowExpectation one{0.0, &e.d_m, &e.d_v, &e.d_mm, &e.d_mv, &e.d_vv};
+      evaluate_part(*part.likelihood, part.datum, mean + first, variance + first, order, one);
+      return add_at(one, 1, {first}, K, out);
+    }
+    RowScratch own(count);
+    own.fill(0.0);
+    evaluate_part(*part.likelihood, part.datum, mean + first, variance + first, order, own.row);
+    add_at(own.row, count, {first}, K, out);
   };
   if (form.row_has_closed_form(datum)) return form.add_closed_form(datum, mean, variance, out);
   if (const auto split = form.split(datum)) {
@@ -180,10 +223,11 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   if (const auto student = form.student_scale(datum)) return expect(*student, mean, variance, order).add_to(order, out);
   if (const auto size = form.mean_over_size(datum)) return expect(*size, mean, variance, order).add_to(order, out);
   const Nesting nesting = form.nesting(datum, mean, variance);
-  const Index o = nesting.outer, i = 1 - o;
+  const Index o = nesting.outer;
   add_part(nesting.beside);
-  thread_local DerivativeRule rule;
+  DerivativeRule rule;
   if (nesting.sigmoid_weight != 0.0) {
+    const Index i = 1 - o;
     ShiftedSigmoid sigmoid(form, datum, nesting.sigmoid_weight, mean[i], variance[i], order);
     if (GaussianRule::narrow(variance[o], nesting.smoothness)) {
       thread_local GaussianRule hermite;
@@ -192,24 +236,30 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
     }
     rule.place(mean[o], variance[o], nesting.smoothness);
     double s[5];
-    return add_by_values(rule, [&](double u) { return sigmoid.at(u, s); }, o, order, out);
+    return add_by_values(rule, [&](double u, RowExpectation& at) { at.add(sigmoid.at(u, s)); }, o, K, order, out);
   }
   rule.place(mean[o], variance[o], nesting.smoothness);
-  const auto value_at = [&](double u) {
-    return expectation_of_one(*form.inner(datum, u), datum, mean[i], variance[i], order);
+  const std::vector<double> m = others(mean, o, K), v = others(variance, o, K);
+  const auto value_at = [&](double u, RowExpectation& at) {
+    evaluate_part(*form.inner(datum, u), datum, m.data(), v.data(), order, at);
   };
-  add_by_values(rule, value_at, o, order, out);
+  add_by_values(rule, value_at, o, K, order, out);
+}
+
+void Nested::add_part_gradient(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
+                               double weight, VectorRef gradient) const {
+  if (!part.has_hyper()) return;
+  const ByRow& expectation = part.latents() == 1 ? exact_of_one(part) : *this;
+  expectation.add_row_gradient(part, datum, mean, variance, weight, gradient);
 }
 
 void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance, double weight, VectorRef gradient) const {
   const Distributional& form = *likelihood.distributional();
-  const auto add = [&](const Likelihood& one, const Datum& part, Index k, double share) {
-    if (one.has_hyper())
-      exact_of_one(one).add_row_gradient(one, part, mean + k, variance + k, share, gradient);
-  };
+  const Index K = likelihood.latents();
   const auto add_part = [&](const Split::Part& part) {
-    if (part.likelihood) add(*part.likelihood, part.datum, part.latent, weight);
+    if (part.likelihood)
+      add_part_gradient(*part.likelihood, part.datum, mean + part.first, variance + part.first, weight, gradient);
   };
   if (const auto split = form.split(datum)) {
     for (const Split::Part& part : split->parts) add_part(part);
@@ -220,19 +270,19 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
     return;
   }
   const Nesting nesting = form.nesting(datum, mean, variance);
-  const Index o = nesting.outer, i = 1 - o;
+  const Index o = nesting.outer;
   add_part(nesting.beside);
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   rule.place(mean[o], variance[o], nesting.smoothness);
+  const std::vector<double> m = others(mean, o, K), v = others(variance, o, K);
   std::optional<ShiftedSigmoid> sigmoid;
-  if (nesting.sigmoid_weight != 0.0)
-    sigmoid.emplace(form, datum, nesting.sigmoid_weight, mean[i], variance[i], 1);
+  if (nesting.sigmoid_weight != 0.0) sigmoid.emplace(form, datum, nesting.sigmoid_weight, m[0], v[0], 1);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     const double u = rule.nodes()[j], share = weight * rule.weights()[j];
     if (sigmoid)
       sigmoid->add_gradient(u, share, gradient);
     else
-      add(*form.inner(datum, u), datum, i, share);
+      add_part_gradient(*form.inner(datum, u), datum, m.data(), v.data(), share, gradient);
   }
 }
 

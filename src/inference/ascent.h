@@ -25,7 +25,7 @@ bool settle_mean(LatentGaussianModel& model, double tol, SitePosterior& current)
 /// a bound differs from lambda, and natural_target() is a slow fixed-point iteration.
 Sites newton_target(LatentGaussianModel& model, const SitePosterior& posterior);
 
-/// Whether newton_target() is the better target: where classes or two predictors compete for one response,
+/// Whether newton_target() is the better target: where classes or predictors compete for one response,
 /// and with bounds, whose lambda is not the curvature in the mean.
 inline bool moves_means_together(const LatentGaussianModel& model) {
   return model.likelihood().compete() || !model.expectation().exact();

@@ -122,10 +122,10 @@ class BetaBinomialKnownPrecision final : public BetaBinomialResponse {
 };
 
 /// The same with log precision eta_2.
-class BetaBinomialLogPrecision final : public SecondParameter {
+class BetaBinomialLogPrecision final : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<BetaBinomialKnownPrecision>(second);
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<BetaBinomialKnownPrecision>(last);
   }
   std::optional<Shares> shares(const Datum& datum) const override {
     Shares form;
@@ -135,7 +135,7 @@ class BetaBinomialLogPrecision final : public SecondParameter {
     form.second = LogGammaPart::rising(1.0, datum.size - datum.y);
     return form;
   }
-  double second_of(const Datum&, double, double) const override { return 2.0; }
+  double last_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is size mu (1 - mu) (1 + (size - 1) / (1 + exp(eta_2))).
   NoiseForm noise_form() const override { return NoiseForm::share; }
   bool log_concave() const override { return false; }

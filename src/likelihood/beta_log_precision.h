@@ -15,10 +15,10 @@ class BetaKnownPrecision final : public BetaResponse {
 };
 
 /// y ~ beta with mean 1 / (1 + exp(-eta_1)) and precision exp(eta_2).
-class BetaLogPrecision final : public SecondParameter {
+class BetaLogPrecision final : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<BetaKnownPrecision>(second);
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<BetaKnownPrecision>(last);
   }
   // With a = mu precision, b = (1 - mu) precision and S the remainder of Stirling's formula for log Gamma:
   // log p = -precision KL + log(a b / (2 pi precision)) / 2 - log y (1 - y) + S(precision) - S(a) - S(b)
@@ -31,7 +31,7 @@ class BetaLogPrecision final : public SecondParameter {
     form.first = form.second = LogGammaPart::stirling(-1.0);
     return form;
   }
-  double second_of(const Datum&, double, double) const override { return 2.0; }
+  double last_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is mu (1 - mu) / (1 + exp(eta_2)).
   NoiseForm noise_form() const override { return NoiseForm::share; }
   bool log_concave() const override { return false; }

@@ -66,7 +66,7 @@ class CensoredNormalLogSd : public LogParameter<Base> {
     return std::make_unique<NormalBounds>(low, high, positive_exp(outer));
   }
   // A bound does not tell how far beyond it the response is.
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     if (datum.censored()) return std::numeric_limits<double>::quiet_NaN();
     return std::log(std::hypot(this->prototype_.scaled(datum.y) - mean, std::sqrt(variance)));
   }

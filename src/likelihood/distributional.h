@@ -1,4 +1,4 @@
-// Responses with a second linear predictor, for another parameter of their distribution.
+// Responses with several linear predictors: eta_1, and one for each other parameter that is predicted.
 #pragma once
 
 #include <algorithm>
@@ -12,57 +12,59 @@
 
 namespace galvi {
 
-/// log p of one datum as a sum of functions of one latent value each: log densities of these data under these
-/// likelihoods (K = 1); null where there are fewer parts.
+/// log p of one datum as a sum of functions of some latent values each: log densities of these data under these
+/// likelihoods; null where there are fewer parts.
 struct Split {
   struct Part {
     const Likelihood* likelihood = nullptr;
     Datum datum{0.0, 1.0};
-    Index latent = 0;
+    Index first = 0;  // of its latent values, which are neighbours
   };
   std::array<Part, 3> parts;
 };
 
-/// E log p of one datum as the mean over eta_outer of a mean over the other latent value, which is a function
+/// E log p of one datum as the mean over eta_outer of a mean over the other latent values, which is a function
 /// of eta_outer of this smoothness.
 struct Nesting {
   Index outer;
   Smoothness smoothness;
-  Split::Part beside{};  // a term of the other latent value alone, not part of that mean
+  // For K = 2, with one latent value eta_inner inside:
+  Split::Part beside{};  // a term of eta_inner alone, not part of that mean
   /// If that mean is this times the mean of log sigmoid(eta_inner + s(eta_outer)), s(x) >= 0; else 0.
   double sigmoid_weight = 0.0;
 };
 
-/// Y is 0 with probability 1 / (1 + exp(-eta_2)). Otherwise it follows this likelihood of eta_1 (K = 1) or,
-/// if `positive`, this likelihood given that it is not 0.
+/// Y is 0 with probability 1 / (1 + exp(-eta_K)). Otherwise it follows this likelihood of the other latent values.
 struct ZeroMixture {
-  const Likelihood* base;
-  bool positive;
+  const Likelihood* rest;
+  bool truncated;  // at 0, by the sum of the other probabilities
 };
 
-class SecondParameter;
+class PredictedParameter;
 
-/// exp(eta_2) as a parameter, kept a positive finite number at every node of quadrature.
-inline double positive_exp(double second) { return std::exp(std::min(std::max(second, -700.0), 700.0)); }
+/// exp(eta_k) as a parameter, kept a positive finite number at every node of quadrature.
+inline double positive_exp(double eta) { return std::exp(std::min(std::max(eta, -700.0), 700.0)); }
 
-/// A likelihood of eta = (eta_1, eta_2).
+/// A likelihood of eta = (eta_1, .., eta_K), the linear predictors of K parameters.
 class Distributional : public Likelihood {
  public:
-  Index latents() const final { return 2; }
+  Index latents() const override { return 2; }
+  Index last() const { return latents() - 1; }
   const Distributional* distributional() const final { return this; }
 
   // For expectations that have no closed form.
   /// Whether this datum has one.
   virtual bool row_has_closed_form(const Datum&) const { return false; }
   virtual std::optional<Split> split(const Datum&) const { return std::nullopt; }
+  // For K = 2:
   virtual std::optional<Shares> shares(const Datum&) const { return std::nullopt; }
   virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
   virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
-  /// For a datum that has none of these forms.   mean, variance: of both latents
+  /// For a datum that has none of these forms.   mean, variance: K
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();
   }
-  /// Its log p given eta_outer, K = 1, with the current hyperparameters.
+  /// Its log p given eta_outer, a function of the K - 1 others, with the current hyperparameters.
   virtual std::unique_ptr<Likelihood> inner(const Datum&, double /*outer*/) const { refuse(); }
   /// s and its derivatives, s^(k), k = 0..4, where the nesting has a sigmoid_weight; such a datum has no
   /// inner().
@@ -73,18 +75,18 @@ class Distributional : public Likelihood {
   }
 
   // For inference.
-  /// Either latent value may account for a response, so that a change of one is compensated by the other.
+  /// Several latent values may account for a response, so that a change of one is compensated by another.
   bool compete() const override { return false; }
-  /// Approximately the eta_2 that fits this datum best if eta_1 ~ N(mean, variance); not finite if there is
+  /// Approximately the eta_K that fits this datum best if eta_1 ~ N(mean, variance); not finite if there is
   /// none.
-  virtual double second_of(const Datum& datum, double mean, double variance) const = 0;
-  /// Approximately the likelihood of eta_1 for a known eta_2; K = 1.
-  virtual std::shared_ptr<const Likelihood> first_given(double second) const = 0;
+  virtual double last_of(const Datum& datum, double mean, double variance) const = 0;
+  /// Approximately the likelihood of the others for a known eta_K.
+  virtual std::shared_ptr<const Likelihood> others_given(double last) const = 0;
 
   // For predictions.
   /// One of the following.
   virtual std::optional<ZeroMixture> zero_mixture() const { return std::nullopt; }
-  virtual const SecondParameter* second_parameter() const { return nullptr; }
+  virtual const PredictedParameter* predicted_parameter() const { return nullptr; }
 
   // Functions of one latent value.
   void derivatives(const Datum&, double, double[5]) const final { refuse(); }
@@ -93,39 +95,39 @@ class Distributional : public Likelihood {
 
  protected:
   [[noreturn]] static void refuse() {
-    throw std::logic_error("a likelihood with two linear predictors was evaluated at the value of one");
+    throw std::logic_error("a likelihood with several linear predictors was evaluated at the value of one");
   }
 };
 
-/// eta_2 is a parameter of the distribution: given eta_2, it is a likelihood of eta_1 alone.
-class SecondParameter : public Distributional {
+/// eta_K is a parameter of the distribution: given eta_K, it is a likelihood of the other latent values.
+class PredictedParameter : public Distributional {
  public:
-  const SecondParameter* second_parameter() const final { return this; }
-  /// That likelihood, K = 1.
-  virtual std::unique_ptr<Likelihood> given(double second) const = 0;
-  /// How Var[y | eta] depends on eta_2 = s: linearly in exp(2 s), in exp(s), in exp(-s) or in 1 / (1 +
-  /// exp(s)). no_mean: E[y | eta] depends on eta_2 too, and grows so fast that it has no mean under a
-  /// Gaussian.
-  enum class NoiseForm { square, direct, inverse, share, no_mean };
+  const PredictedParameter* predicted_parameter() const final { return this; }
+  /// That likelihood, of K - 1 latent values.
+  virtual std::unique_ptr<Likelihood> given(double last) const = 0;
+  /// How Var[y | eta] depends on eta_K = s: linearly in exp(2 s), in exp(s), in exp(-s) or in 1 / (1 +
+  /// exp(s)). no_mean: E[y | eta] depends on eta_K too, and grows so fast that it has no mean under a
+  /// Gaussian. general: E[y | eta] or Var[y | eta] depends on it in another way.
+  enum class NoiseForm { square, direct, inverse, share, no_mean, general };
   virtual NoiseForm noise_form() const = 0;
-  /// How near to the real line P(Y <= y | eta_2) and p(y | eta_2) have singularities, or are large, under
+  /// How near to the real line P(Y <= y | eta_K) and p(y | eta_K) have singularities, or are large, under
   /// eta_1 ~ N(mean, .).
   virtual double width(double /*mean*/) const { return 0.75; }
 
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }
-  std::shared_ptr<const Likelihood> first_given(double second) const override { return given(second); }
+  std::shared_ptr<const Likelihood> others_given(double last) const override { return given(last); }
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return given(eta[1])->log_density(datum, eta);
+    return given(eta[last()])->log_density(datum, eta);
   }
   double conditional_mean(double size, const double* eta) const override {
-    return given(eta[1])->conditional_mean(size, eta);
+    return given(eta[last()])->conditional_mean(size, eta);
   }
   double conditional_variance(double size, const double* eta) const override {
-    return given(eta[1])->conditional_variance(size, eta);
+    return given(eta[last()])->conditional_variance(size, eta);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
-    return given(eta[1])->conditional_cdf(datum, eta);
+    return given(eta[last()])->conditional_cdf(datum, eta);
   }
   bool discrete() const override { return given(0.0)->discrete(); }
   Support support(double size) const override { return given(0.0)->support(size); }

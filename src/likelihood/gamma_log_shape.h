@@ -15,10 +15,10 @@ class GammaKnownShape final : public GammaResponse {
 };
 
 /// y ~ Gamma with mean exp(eta_1) and shape size exp(eta_2). Concave in eta_1 and in eta_2, not in both together.
-class GammaLogShape final : public SecondParameter {
+class GammaLogShape final : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<GammaKnownShape>(positive_exp(second));
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<GammaKnownShape>(positive_exp(last));
   }
   // The expectation over eta_1 is a closed form; Stirling's error of the shape has poles at a distance of pi.
   Nesting nesting(const Datum& datum, const double*, const double*) const override {
@@ -26,7 +26,7 @@ class GammaLogShape final : public SecondParameter {
   }
   // Var[log y | eta] is about 1 / shape. From a tiny shape on, where log p is linear in eta_2, steps are
   // short.
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -2.0;
     const double log_shape = -2.0 * std::log(std::hypot(std::log(datum.y) - mean, std::sqrt(variance)));
     return std::max(least, log_shape) - std::log(datum.size);

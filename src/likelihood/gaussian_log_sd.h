@@ -64,12 +64,12 @@ class GaussianKnownSd final : public IdentityLink {
 /// y ~ N(eta_1, exp(2 s)), s = eta_2 - log(size) / 2:
 ///   log p(y | eta) = -log(2 pi) / 2 - s - (y - eta_1)^2 exp(-2 s) / 2.
 /// Concave in eta_1 and in eta_2, not in both together.
-class GaussianLogSd final : public SecondParameter {
+class GaussianLogSd final : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<GaussianKnownSd>(second);
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<GaussianKnownSd>(last);
   }
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance))) + 0.5 * std::log(datum.size);
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }

@@ -24,7 +24,7 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
   // Var[log y | eta] is about y / shape. If it were large, the mean of exp(-2 eta_1) would be huge.
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -1.0;
     const double log_y = std::log(datum.y);
     const double log_shape = -2.0 * std::log(std::hypot(log_y - mean, std::sqrt(variance)));

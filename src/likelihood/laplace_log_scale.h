@@ -22,7 +22,7 @@ class LaplaceLogScale final : public LogParameter<Laplace> {
     form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }

@@ -254,8 +254,8 @@ class Likelihood {
   }
 
   // What kind of response it is.
-  /// Two latents are two linear predictors (likelihood/distributional.h); null elsewhere, where several are
-  /// those of classes.
+  /// Several latents are linear predictors of as many parameters (likelihood/distributional.h); null elsewhere,
+  /// where several are those of classes.
   virtual const Distributional* distributional() const { return nullptr; }
   /// The density is a function that takes many rows at once (likelihood/custom.h); else null.
   virtual const Custom* custom() const { return nullptr; }

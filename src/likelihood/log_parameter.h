@@ -11,12 +11,12 @@ namespace galvi {
 /// Base, of eta_1, whose parameter is exp(sign eta_2): it is made of a specification that does not name it and
 /// told its value by set().
 template <class Base, int sign = 1>
-class LogParameter : public SecondParameter {
+class LogParameter : public PredictedParameter {
  public:
   explicit LogParameter(const LikelihoodSpec& spec) : prototype_(spec, PositiveParameter()) {}
-  std::unique_ptr<Likelihood> given(double second) const override {
+  std::unique_ptr<Likelihood> given(double last) const override {
     auto out = std::make_unique<Base>(prototype_);
-    out->set(positive_exp(sign * second));
+    out->set(positive_exp(sign * last));
     return out;
   }
   bool log_concave() const override { return false; }

@@ -13,7 +13,7 @@ class LoglogisticLogShape final : public LogParameter<Loglogistic> {
 
   // The poles, x = i pi and that of an interval, are at a distance of pi / 2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {1.4, 1.0}}; }
-  double second_of(const Datum&, double, double) const override { return 0.0; }
+  double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] is infinite wherever the shape is 1 or less.
   NoiseForm noise_form() const override { return NoiseForm::no_mean; }
 };

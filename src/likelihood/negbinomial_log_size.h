@@ -16,15 +16,15 @@ class NegativeBinomialKnownSize final : public NegativeBinomialResponse {
 
 /// y ~ negative binomial with mean exp(eta_1) and size exp(eta_2). Concave in eta_1, not in eta_2: the larger
 /// eta_2, the flatter, as the limit is Poisson's distribution.
-class NegativeBinomialLogSize final : public SecondParameter {
+class NegativeBinomialLogSize final : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<NegativeBinomialKnownSize>(second);
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<NegativeBinomialKnownSize>(last);
   }
   std::optional<MeanOverSize> mean_over_size(const Datum& datum) const override {
     return MeanOverSize{-log_factorial(datum.y), datum.y, LogGammaPart::rising(1.0, datum.y)};
   }
-  double second_of(const Datum&, double, double) const override { return 0.0; }
+  double last_of(const Datum&, double, double) const override { return 0.0; }
   NoiseForm noise_form() const override { return NoiseForm::inverse; }
   bool log_concave() const override { return false; }
 };

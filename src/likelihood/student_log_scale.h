@@ -1,4 +1,4 @@
-// A response with heavy tails whose log scale has a linear predictor of its own.
+// A response with heavy tails whose log scale, and log degrees of freedom, have linear predictors of their own.
 #pragma once
 
 #include "likelihood/distributional.h"
@@ -12,30 +12,50 @@ class StudentKnownScale final : public StudentResponse {
 };
 
 /// y = eta_1 + exp(eta_2) T, T of Student's t with df degrees of freedom. Concave in eta_2, not in eta_1.
-class StudentLogScale final : public SecondParameter {
+class StudentLogScale final : public PredictedParameter {
  public:
   explicit StudentLogScale(const LikelihoodSpec& spec) : parameter_(spec, "df") {}
+  explicit StudentLogScale(double df) { set_df(df); }
   void update(const ConstVectorRef& hyper) override {
-    df_ = parameter_.read(hyper);
-    constant_ = StudentResponse::constant_of(df_);
+    set_df(parameter_.read(hyper));
     constant_slope_ = StudentResponse::constant_slope_in_df(df_);
   }
-  std::unique_ptr<Likelihood> given(double second) const override {
-    return std::make_unique<StudentKnownScale>(df_, positive_exp(second));
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<StudentKnownScale>(df_, positive_exp(last));
   }
   std::optional<StudentScale> student_scale(const Datum& datum) const override {
     return StudentScale{datum.y, df_, constant_, constant_slope_, parameter_.position()};
   }
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }
   bool log_concave() const override { return false; }
-  bool has_hyper() const override { return true; }
+  bool has_hyper() const override { return parameter_.in_table(); }
 
  private:
+  void set_df(double df) {
+    df_ = df;
+    constant_ = StudentResponse::constant_of(df);
+  }
   PositiveParameter parameter_;
   double df_ = 4.0, constant_ = 0.0, constant_slope_ = 0.0;
+};
+
+/// The same with df = exp(eta_3).
+class StudentLogScaleLogDf final : public PredictedParameter {
+ public:
+  Index latents() const override { return 3; }
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<StudentLogScale>(positive_exp(last));
+  }
+  // The constant has poles where df is -1, -3, ..; log(1 + x^2 / df) is singular at df = -x^2.
+  Nesting nesting(const Datum&, const double*, const double*) const override { return {2, {2.6, 1.0}}; }
+  // A single response says nothing of tails.
+  double last_of(const Datum&, double, double) const override { return std::log(10.0); }
+  // Var[y | eta] = exp(2 eta_2) df / (df - 2), infinite where df <= 2
+  NoiseForm noise_form() const override { return NoiseForm::general; }
+  bool log_concave() const override { return false; }
 };
 
 }  // namespace galvi

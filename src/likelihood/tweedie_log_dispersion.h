@@ -21,7 +21,7 @@ class TweedieLogDispersion final : public LogParameter<Tweedie> {
     return {1, {datum.y > 0.0 ? 0.9 * pi * (prototype_.power() - 1.0) : infinity, 1.0, std::log(datum.size)}};
   }
   // Var[log y | eta] is about dispersion / y^(2 - power); a zero says little of it.
-  double second_of(const Datum& datum, double mean, double variance) const override {
+  double last_of(const Datum& datum, double mean, double variance) const override {
     constexpr double most = 1.0;
     if (!(datum.y > 0.0)) return std::numeric_limits<double>::quiet_NaN();
     const double log_y = std::log(datum.y), spread = std::log(std::hypot(log_y - mean, std::sqrt(variance)));

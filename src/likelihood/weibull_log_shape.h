@@ -31,7 +31,7 @@ class WeibullLogShape final : public LogParameter<Weibull> {
     const double excess = mean[0] + farthest * std::sqrt(variance[0]) - log_two_pi;
     return {1, {std::min(1.4, 0.9 * std::atan2(0.5 * pi, std::max(excess, 0.0))), 1.0}};
   }
-  double second_of(const Datum&, double, double) const override { return 0.0; }
+  double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] = unit exp(-eta_1 / k) Gamma(1 + 1 / k)
   NoiseForm noise_form() const override { return NoiseForm::no_mean; }
   // exp(-exp(z)), z = eta_1 + k log(y / unit), rises where z is about 0 and there dz / d eta_2 = z - eta_1.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
-#include "likelihood/likelihood.h"
+#include "likelihood/distributional.h"
 
 namespace galvi {
 
@@ -13,11 +15,11 @@ namespace galvi {
 /// it is not a log density.
 class ZeroTruncation final : public Likelihood {
  public:
-  explicit ZeroTruncation(const Likelihood& base) : base_(base) {}
+  explicit ZeroTruncation(std::shared_ptr<const Likelihood> base) : base_(std::move(base)) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
     return first_term_suffices(datum, *eta) ? first_term(datum, *eta)
-                                            : value(-base_.log_density({0.0, datum.size}, eta));
+                                            : value(-base_->log_density({0.0, datum.size}, eta));
   }
   // With q = exp(-L) / (1 - exp(-L)) the derivatives of log(1 - exp(-L)) in L are q, -q (1 + q),
   // q (1 + q) (1 + 2 q), -q (1 + q) (1 + 6 q + 6 q^2).
@@ -29,7 +31,7 @@ class ZeroTruncation final : public Likelihood {
       return;
     }
     double zero[5];
-    base_.derivatives({0.0, datum.size}, eta, zero);
+    base_->derivatives({0.0, datum.size}, eta, zero);
     const double L = -zero[0], L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
     if (L > nothing_left) return;
     out[0] = value(L);
@@ -46,18 +48,18 @@ class ZeroTruncation final : public Likelihood {
   Smoothness smoothness() const override { return {1.57, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
     const double first = 1.84 - std::log(datum.size), last = 3.79 - std::log(datum.size);
-    const Smoothness own = base_.smoothness(datum);
+    const Smoothness own = base_->smoothness(datum);
     const double bend = std::isfinite(own.width) ? own.centre : last;
     const double low = std::min(bend, first), high = std::min(std::max(bend, first), last);
     return {smoothness().width, 0.0, 0.5 * (low + high), 0.5 * (high - low)};
   }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const Datum none{0.0, datum.size};
-    const double L = -base_.log_density(none, eta);
+    const double L = -base_->log_density(none, eta);
     if (!first_term_suffices(datum, *eta) && L <= nothing_left)
-      base_.add_gradient(none, eta, weight / std::expm1(L), gradient);
+      base_->add_gradient(none, eta, weight / std::expm1(L), gradient);
   }
-  bool has_hyper() const override { return base_.has_hyper(); }
+  bool has_hyper() const override { return base_->has_hyper(); }
   bool log_concave() const override { return false; }
 
   double starting_eta(const Datum&) const override { return 0.0; }
@@ -77,68 +79,94 @@ class ZeroTruncation final : public Likelihood {
   bool first_term_suffices(const Datum& datum, double eta) const {
     constexpr double far_left = -30.0;
     if (eta > far_left) return false;
-    const Smoothness own = base_.smoothness(datum);
+    const Smoothness own = base_->smoothness(datum);
     const double bend = std::isfinite(own.width) ? std::min(own.centre, 0.0) : 0.0;
     return eta < far_left + bend - std::max(0.0, std::log(datum.size));
   }
-  const Likelihood& base_;
+  std::shared_ptr<const Likelihood> base_;
 };
 
 /// p(y | eta) / (1 - exp(-L)) of counts y = 1, 2, .. under that base.
 class ZeroTruncated final : public Likelihood {
  public:
-  explicit ZeroTruncated(const Likelihood& base) : base_(base), truncation_(base) {}
-  /// What log p differs in from the base's.
-  const ZeroTruncation& truncation() const { return truncation_; }
+  /// `natural`: eta is the natural parameter of the base's family, and that of the truncated one.
+  explicit ZeroTruncated(std::shared_ptr<const Likelihood> base, bool natural = false)
+      : base_(std::move(base)), truncation_(base_), natural_(natural) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return base_.log_density(datum, eta) + truncation_.log_density(datum, eta);
+    return base_->log_density(datum, eta) + truncation_.log_density(datum, eta);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     double more[5];
-    base_.derivatives(datum, eta, out);
+    base_->derivatives(datum, eta, out);
     truncation_.derivatives(datum, eta, more);
     for (int k = 0; k < 5; ++k) out[k] += more[k];
     if (log_concave()) out[2] = std::min(out[2], 0.0);  // rounding may be all that is left
   }
   Smoothness smoothness() const override { return {truncation_.smoothness().width, 2.0}; }
-  /// As a family whose natural parameter is eta. With a learned size it is none, and where that is below 1 log p
-  /// is convex somewhere.
-  bool log_concave() const override { return !base_.has_hyper(); }
-  double starting_eta(const Datum& datum) const override { return base_.starting_eta(datum); }
+  /// A negative binomial's log p is convex somewhere where its size is below 1.
+  bool log_concave() const override { return natural_; }
+  double starting_eta(const Datum& datum) const override { return base_->starting_eta(datum); }
 
   // Where 1 - exp(-L) underflows, y is 1.
   double conditional_mean(double size, const double* eta) const override {
     const double p = positive(size, *eta);
-    return p > 0.0 ? base_.conditional_mean(size, eta) / p : 1.0;
+    return p > 0.0 ? base_->conditional_mean(size, eta) / p : 1.0;
   }
   double conditional_variance(double size, const double* eta) const override {
-    const double p = positive(size, *eta), mean = base_.conditional_mean(size, eta);
+    const double p = positive(size, *eta), mean = base_->conditional_mean(size, eta);
     if (p == 0.0) return 0.0;
-    return base_.conditional_variance(size, eta) / p - zero(size, *eta) * (mean / p) * (mean / p);
+    return base_->conditional_variance(size, eta) / p - zero(size, *eta) * (mean / p) * (mean / p);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 1.0) return 0.0;
     const double p = positive(datum.size, *eta);
-    return p > 0.0 ? 1.0 - (1.0 - base_.conditional_cdf(datum, eta)) / p : 1.0;
+    return p > 0.0 ? 1.0 - (1.0 - base_->conditional_cdf(datum, eta)) / p : 1.0;
   }
   bool discrete() const override { return true; }
-  Support support(double size) const override { return {1.0, base_.support(size).high}; }
+  Support support(double size) const override { return {1.0, base_->support(size).high}; }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    base_.add_gradient(datum, eta, weight, gradient);
+    base_->add_gradient(datum, eta, weight, gradient);
     truncation_.add_gradient(datum, eta, weight, gradient);
   }
-  bool has_hyper() const override { return base_.has_hyper(); }
+  bool has_hyper() const override { return base_->has_hyper(); }
 
  private:
-  double zero(double size, double eta) const { return std::exp(base_.log_density({0.0, size}, &eta)); }
+  double zero(double size, double eta) const { return std::exp(base_->log_density({0.0, size}, &eta)); }
   double positive(double size, double eta) const {
     return std::exp(-truncation_.log_density({1.0, size}, &eta));
   }
 
-  const Likelihood& base_;
+  std::shared_ptr<const Likelihood> base_;
   ZeroTruncation truncation_;
+  bool natural_;
+};
+
+/// The same, Of = ZeroTruncation or ZeroTruncated, of a base whose last parameter has a linear predictor.
+template <class Of>
+class ZeroTruncatedGiven final : public PredictedParameter {
+ public:
+  explicit ZeroTruncatedGiven(std::shared_ptr<const PredictedParameter> base) : base_(std::move(base)) {}
+  Index latents() const override { return base_->latents(); }
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<Of>(std::shared_ptr<const Likelihood>(base_->given(last)));
+  }
+  // Singular where L = 2 pi i k. The angle of a negative binomial's L grows no faster than the imaginary part of its
+  // log size.
+  Nesting nesting(const Datum&, const double*, const double*) const override {
+    return {last(), {1.57, 0.0, 0.0, infinity}};
+  }
+  double last_of(const Datum& datum, double mean, double variance) const override {
+    return base_->last_of(datum, mean, variance);
+  }
+  NoiseForm noise_form() const override { return NoiseForm::general; }
+  double width(double mean) const override { return base_->width(mean); }
+  bool log_concave() const override { return false; }
+  bool has_hyper() const override { return base_->has_hyper(); }
+
+ private:
+  std::shared_ptr<const PredictedParameter> base_;
 };
 
 }  // namespace galvi

@@ -1,4 +1,4 @@
-// Responses with zeros of their own: a second linear predictor for their probability.
+// Responses with zeros of their own: a last linear predictor for their probability.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,16 @@
 
 namespace galvi {
 
-/// A base with K = 1 for eta_1, and P = 1 / (1 + exp(-eta_2)), the probability of a zero of another kind.
+/// A base for all latent values but the last, and P = 1 / (1 + exp(-eta_K)), the probability of a zero of another
+/// kind.   base: of one latent value, or a PredictedParameter
 class WithZeros : public Distributional {
  public:
   explicit WithZeros(std::unique_ptr<Likelihood> base) : base_(std::move(base)) {}
+  Index latents() const final { return base_->latents() + 1; }
   void update(const ConstVectorRef& hyper) final { base_->update(hyper); }
   bool has_hyper() const final { return base_->has_hyper(); }
-  double second_of(const Datum& datum, double, double) const final { return datum.y == 0.0 ? 0.0 : -1.0; }
-  std::shared_ptr<const Likelihood> first_given(double) const final { return base_; }
+  double last_of(const Datum& datum, double, double) const final { return datum.y == 0.0 ? 0.0 : -1.0; }
+  std::shared_ptr<const Likelihood> others_given(double) const final { return base_; }
   bool discrete() const final { return base_->discrete(); }
   Support support(double size) const final { return {0.0, base_->support(size).high}; }
 
@@ -35,16 +37,22 @@ class WithZeros : public Distributional {
   }
 
  protected:
-  /// What responses come from that are no zeros of the other kind.
+  /// The distribution of all responses but zeros of that kind.
   virtual const Likelihood& rest() const = 0;
   const Likelihood& base() const { return *base_; }
-  static double log_zero_share(const double* eta) { return log_sigmoid().value(eta[1]); }
-  static double log_rest_share(const double* eta) { return log_sigmoid().value(-eta[1]); }
-  static Split::Part no_zero() { return {&gate(), {0.0, 1.0}, 1}; }
-  static Split::Part a_zero() { return {&gate(), {1.0, 1.0}, 1}; }
+  const std::shared_ptr<Likelihood>& shared_base() const { return base_; }
+  /// The base as one whose last parameter is predicted; null where it has one latent value.
+  const PredictedParameter* predicted_base() const {
+    const Distributional* form = base_->distributional();
+    return form ? form->predicted_parameter() : nullptr;
+  }
+  double log_zero_share(const double* eta) const { return log_sigmoid().value(eta[last()]); }
+  double log_rest_share(const double* eta) const { return log_sigmoid().value(-eta[last()]); }
+  Split::Part no_zero() const { return {&gate(), {0.0, 1.0}, last()}; }
+  Split::Part a_zero() const { return {&gate(), {1.0, 1.0}, last()}; }
 
  private:
-  static double rest_share(const double* eta) { return std::exp(log_rest_share(eta)); }
+  double rest_share(const double* eta) const { return std::exp(log_rest_share(eta)); }
   static const Likelihood& gate() {
     static const BinomialLogit likelihood;
     return likelihood;
@@ -52,7 +60,7 @@ class WithZeros : public Distributional {
   std::shared_ptr<Likelihood> base_;
 };
 
-/// Zeros of both kinds: log p(0 | eta) as below, log p(y | eta) = log(1 - P) + log p(y | eta_1) of the base.
+/// Zeros of both kinds: log p(0 | eta) as below, log p(y | eta) = log(1 - P) + log p(y) of the base.
 class ZeroInflated final : public WithZeros {
  public:
   using WithZeros::WithZeros;
@@ -67,17 +75,21 @@ class ZeroInflated final : public WithZeros {
     if (datum.y == 0.0) return std::nullopt;
     return Split{{Split::Part{&base(), datum, 0}, no_zero()}};
   }
-  // With L(eta_1) = -log p(0 | eta_1) of the base, f = log sigmoid,
-  //   log p(0 | eta) = log(P + (1 - P) exp(-L)) = f(eta_2) - f(eta_2 + L).
-  // The mean of the second term over eta_2 is a function of L that bends where L = -eta_2, with singularities
-  // at -eta_2 +- i pi. The width is safe for any base, as the angle of L grows no faster than the imaginary part
-  // of eta_1. Where the Gaussian is wide, a closer look saves nodes.
+  // With L = -log p(0) of the base, f = log sigmoid,
+  //   log p(0 | eta) = log(P + (1 - P) exp(-L)) = f(eta_K) - f(eta_K + L).
+  // The mean of the second term over eta_K is a function of L that bends where L = -eta_K, with singularities
+  // at -eta_K +- i pi. The width is safe for any base, as the angle of L grows no faster than the imaginary part
+  // of eta_1, nor than that of a negative binomial's log size. Where the Gaussian is wide, a closer look saves nodes.
   Nesting nesting(const Datum& zero, const double* mean, const double* variance) const override {
     constexpr double narrow = 0.03;
-    const Bend bend(mean[1], variance[1]);
+    const Bend bend(mean[last()], variance[last()]);
     Smoothness smoothness{bend.angle(bend.high), 0.0, 0.0, infinity};
+    if (const PredictedParameter* form = predicted_base()) return {form->last(), smoothness};
     if (std::sqrt(variance[0]) > narrow * smoothness.width) smoothness = smoothness_of(zero, bend);
     return {0, smoothness, a_zero(), -1.0};
+  }
+  std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override {
+    return std::make_unique<ZeroInflated>(predicted_base()->given(outer));
   }
   void shift(const Datum& zero, double outer, double out[5]) const override {
     base().derivatives(zero, outer, out);
@@ -164,34 +176,38 @@ class ZeroInflated final : public WithZeros {
   }
 };
 
-/// Zeros of that kind alone: log p(0 | eta) = log P, log p(y | eta) = log(1 - P) + log p(y | eta_1, y > 0) of
-/// the base.
+/// Zeros of that kind alone: log p(0 | eta) = log P, log p(y | eta) = log(1 - P) + log p(y | y > 0) of the base.
 class Hurdle final : public WithZeros {
  public:
-  explicit Hurdle(std::unique_ptr<Likelihood> base) : WithZeros(std::move(base)), truncated_(this->base()) {}
+  explicit Hurdle(std::unique_ptr<Likelihood> base) : WithZeros(std::move(base)) {
+    if (!this->base().discrete()) return;  // a continuous base has no zeros
+    if (predicted_base()) {
+      const auto own = std::static_pointer_cast<const PredictedParameter>(shared_base());
+      truncation_ = std::make_unique<ZeroTruncatedGiven<ZeroTruncation>>(own);
+      truncated_ = std::make_unique<ZeroTruncatedGiven<ZeroTruncated>>(own);
+    } else {
+      truncation_ = std::make_unique<ZeroTruncation>(shared_base());
+      truncated_ = std::make_unique<ZeroTruncated>(shared_base(), !this->base().has_hyper());
+    }
+  }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return datum.y > 0.0 ? log_rest_share(eta) + rest().log_density(datum, eta) : log_zero_share(eta);
   }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return Split{{a_zero()}};
-    if (!base().discrete()) return Split{{Split::Part{&base(), datum, 0}, no_zero()}};
-    const Split::Part truncation{&truncated_.truncation(), datum, 0};
-    return Split{{Split::Part{&base(), datum, 0}, truncation, no_zero()}};
+    return Split{{Split::Part{&base(), datum, 0}, Split::Part{truncation_.get(), datum, 0}, no_zero()}};
   }
-  std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&base(), true}; }
-  bool separable() const override { return true; }
+  std::optional<ZeroMixture> zero_mixture() const override { return ZeroMixture{&rest(), truncated_ != nullptr}; }
+  bool separable() const override { return base().latents() == 1; }
   bool log_concave() const override { return rest().log_concave(); }
 
  protected:
-  // A continuous base has no zeros.
-  const Likelihood& rest() const override {
-    if (base().discrete()) return truncated_;
-    return base();
-  }
+  const Likelihood& rest() const override { return truncated_ ? *truncated_ : base(); }
 
  private:
-  ZeroTruncated truncated_;
+  // What a truncation at 0 adds to log p of the base, and the truncated base; null where the base has no zeros.
+  std::unique_ptr<Likelihood> truncation_, truncated_;
 };
 
 }  // namespace galvi

@@ -27,16 +27,22 @@ Site expand_at_datum(const Likelihood& likelihood, const Datum& datum, double we
   return {lambda, weight * l[1] + lambda * (eta - prior_mean)};
 }
 
-// The sites of a distributional likelihood with eta_2 at these values, and with eta_1 where each row alone
-// puts it, with the uncertainty that leaves.   second: N
+// The likelihood of eta_1 alone where the others are known.   eta: row n holds all K
+std::shared_ptr<const Likelihood> first_given(const Distributional& likelihood, const Matrix& eta, Index n) {
+  auto given = likelihood.others_given(eta(n, likelihood.last()));
+  while (const Distributional* form = given->distributional()) given = form->others_given(eta(n, form->last()));
+  return given;
+}
+
+// The sites of a distributional likelihood with the other predictors at these values, and with eta_1 where each
+// row alone puts it, with the uncertainty that leaves.   mean: N x K, its first column is not used
 Sites sites_given(Context& context, const LatentGaussianModel& model, const Data& data,
-                  const Matrix& prior_mean, const Vector& second) {
+                  const Matrix& prior_mean, Matrix mean) {
   const Likelihood& likelihood = model.likelihood();
-  const Index N = second.size();
-  Matrix mean(N, 2), variance = Matrix::Zero(N, 2);
-  mean.col(1) = second;
+  const Index N = mean.rows();
+  Matrix variance = Matrix::Zero(N, mean.cols());
   for (Index n = 0; n < N; ++n) {
-    const auto given = likelihood.distributional()->first_given(second[n]);
+    const auto given = first_given(*likelihood.distributional(), mean, n);
     double l[5];
     mean(n, 0) = given->starting_eta(data[n]);
     // a zero that carries no information about eta_1
@@ -55,14 +61,19 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
   return {lambda, e.d_mean + lambda.cwiseProduct(mean - prior_mean)};
 }
 
-// The eta_2 that fits each row if eta_1 is known no better than in the prior: all variation is noise.   N
-Vector noisy_second(const Distributional& likelihood, const Data& data, const Matrix& prior_mean,
+// The other predictors that fit each row if eta_1 is known no better than in the prior, the last one first: all
+// variation is noise.   N x K
+Matrix noisy_others(const Distributional& likelihood, const Data& data, const Matrix& prior_mean,
                     const Matrix& prior_variance) {
-  Vector out = prior_mean.col(1);
-  for (Index n = 0; n < out.size(); ++n) {
-    const double own =
-        likelihood.second_of(data[n], prior_mean(n, 0), std::min(prior_variance(n, 0), widest_marginal));
-    if (std::isfinite(own)) out[n] = own;
+  Matrix out = prior_mean;
+  for (Index n = 0; n < out.rows(); ++n) {
+    std::shared_ptr<const Likelihood> given;  // the other predictors after this one
+    for (const Distributional* form = &likelihood; form; form = given->distributional()) {
+      const double own = form->last_of(data[n], prior_mean(n, 0), std::min(prior_variance(n, 0), widest_marginal));
+      if (std::isfinite(own)) out(n, form->last()) = own;
+      if (form->last() == 1) break;
+      given = form->others_given(out(n, form->last()));
+    }
   }
   return out;
 }
@@ -71,9 +82,9 @@ Vector noisy_second(const Distributional& likelihood, const Data& data, const Ma
 
 std::vector<Sites> other_starts(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
-  // starting_sites() treat responses as noise; with eta_2 at its prior mean they may be signal
+  // starting_sites() treat responses as noise; with the other predictors at their prior means they may be signal
   if (model.likelihood().distributional())
-    return {sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean().col(1))};
+    return {sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean())};
   Sites start{Matrix::Zero(N, K), Matrix::Zero(N, K)};
   if (K > 1) return {start};
   for (Index n = 0; n < N; ++n) {
@@ -93,7 +104,7 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
   const Likelihood& likelihood = model.likelihood();
   if (const Distributional* form = likelihood.distributional())
     return sites_given(context, model, data, prior_mean,
-                       noisy_second(*form, data, prior_mean, prior_variance));
+                       noisy_others(*form, data, prior_mean, prior_variance));
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever a single
   // row says.
   const bool narrow = model.observations() > 2 * model.latent_dimension();

@@ -16,8 +16,9 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
                      const Matrix& prior_mean, const Matrix& prior_variance);
 
 /// Other starting points, for bounds with several optima: every observation fitted as closely as possible,
-/// and with a hundredth of its weight, which gives a smoother fit. With two linear predictors, where
-/// starting_sites() treat responses as noise, the second predictor at its prior mean; with classes the prior.
+/// and with a hundredth of its weight, which gives a smoother fit. With several linear predictors, where
+/// starting_sites() treat responses as noise, the others than the first at their prior means; with classes the
+/// prior.
 std::vector<Sites> other_starts(LatentGaussianModel& model);
 
 /// Calls attempt(factor), which returns the bound, for multiples of starting sites until it is finite; from a

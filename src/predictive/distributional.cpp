@@ -1,4 +1,4 @@
-// Predictions of a response with two linear predictors: predictions given the second, averaged over it.
+// Predictions of a response with several linear predictors: predictions given the last, averaged over it.
 #include "likelihood/distributional.h"
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 
 #include "function/normal.h"
 #include "likelihood/binomial_logit.h"
-#include "likelihood/zero_truncated.h"
 #include "predictive/predictive.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
@@ -14,42 +13,42 @@
 namespace galvi {
 namespace {
 
-/// L(eta_2) - (eta_2 - mean)^2 / (2 variance), L = log_quantity(likelihood given eta_2).
+/// L(eta_K) - (eta_K - mean)^2 / (2 variance), L = log_quantity(likelihood given eta_K).
 template <class LogQuantity>
-class OverSecond final : public LogIntegrand {
+class OverLast final : public LogIntegrand {
  public:
-  OverSecond(const SecondParameter& likelihood, double mean, double variance, LogQuantity log_quantity)
+  OverLast(const PredictedParameter& likelihood, double mean, double variance, LogQuantity log_quantity)
       : likelihood_(likelihood), mean_(mean), variance_(variance), log_quantity_(log_quantity) {}
-  double value(double second) const override {
-    const double value = L(second) - 0.5 * (second - mean_) * (second - mean_) / variance_;
+  double value(double last) const override {
+    const double value = L(last) - 0.5 * (last - mean_) * (last - mean_) / variance_;
     return value < infinity ? value : -infinity;  // an overflow is not a peak
   }
-  // The scale of L is about 1, as eta_2 is the logarithm or the logit of a parameter. Where L is -infinity
+  // The scale of L is about 1, as eta_K is the logarithm or the logit of a parameter. Where L is -infinity
   // only the Gaussian has a slope.
-  double slope(double second, double& curvature) const override {
+  double slope(double last, double& curvature) const override {
     constexpr double step = 1e-2;
-    const double below = L(second - step), at = L(second), above = L(second + step);
-    const double change = above - below, bend = above - 2.0 * at + below, towards_mean = (mean_ - second) / variance_;
+    const double below = L(last - step), at = L(last), above = L(last + step);
+    const double change = above - below, bend = above - 2.0 * at + below, towards_mean = (mean_ - last) / variance_;
     const bool known = std::isfinite(change) && std::isfinite(bend);
     curvature = 1.0 / variance_ - (known ? bend / (step * step) : 0.0);
     return towards_mean + (known ? change / (2.0 * step) : 0.0);
   }
 
  private:
-  double L(double second) const { return log_quantity_(*likelihood_.given(second)); }
+  double L(double last) const { return log_quantity_(*likelihood_.given(last)); }
 
-  const SecondParameter& likelihood_;
+  const PredictedParameter& likelihood_;
   double mean_, variance_;
   LogQuantity log_quantity_;
 };
 
 constexpr double negligible_log = 37.0;
 constexpr double smallest_plain = 0.01;  // largest tail that needs its own integral for relative accuracy
-constexpr double usual_distance = 3.0;  // of the eta_2 that fits a datum from the Gaussian's mean, in sds
+constexpr double usual_distance = 3.0;  // of the eta_K that fits a datum from the Gaussian's mean, in sds
 
 // The steeper the Gaussian is where the integrand is highest, the larger is the curvature of the log
-// integrand: as that of exp(slope eta_2) exp(-exp(eta_2)).
-double step_over_second(double variance, double other_from_mean, double width) {
+// integrand: as that of exp(slope eta_K) exp(-exp(eta_K)).
+double step_over_last(double variance, double other_from_mean, double width) {
   const double beyond = std::fabs(other_from_mean) - usual_distance * std::sqrt(variance);
   const double slope = std::max(0.0, beyond) / variance;
   return trapezium_step(1.0 / (1.0 / variance + 2.0 * slope), width);
@@ -58,10 +57,10 @@ double step_over_second(double variance, double other_from_mean, double width) {
 /// log int exp(h) by the trapezium sum over mean + i step, from where both maxima lie outwards until terms
 /// are negligible; nothing if that takes more nodes than panels adapted to h.
 template <class Integrand>
-std::optional<double> log_sum_over_second(const Integrand& h, double mean, double variance, double other,
+std::optional<double> log_sum_over_last(const Integrand& h, double mean, double variance, double other,
                                           double width) {
   constexpr double most_nodes = 200;
-  const double step = step_over_second(variance, other - mean, width), away = std::round((other - mean) / step);
+  const double step = step_over_last(variance, other - mean, width), away = std::round((other - mean) / step);
   if (!(std::fabs(away) < most_nodes)) return std::nullopt;
   const int low = static_cast<int>(std::min(0.0, away)), high = static_cast<int>(std::max(0.0, away));
   double top = -infinity, sum = 0.0;
@@ -85,36 +84,36 @@ std::optional<double> log_sum_over_second(const Integrand& h, double mean, doubl
   return top + std::log(sum * step);
 }
 
-/// log E exp(log_quantity) over eta_2. The integrand may have two maxima: one near the Gaussian's mean, one
-/// where eta_2 fits the datum.
+/// log E exp(log_quantity) over eta_K. The integrand may have two maxima: one near the Gaussian's mean, one
+/// where eta_K fits the datum.
 template <class LogQuantity>
-double log_mean_over_second(const SecondParameter& likelihood, const Datum& datum, const double* mean,
-                            const double* variance, LogQuantity log_quantity) {
-  if (variance[1] == 0.0) return log_quantity(*likelihood.given(mean[1]));
-  const double sd = std::sqrt(variance[1]), best = likelihood.second_of(datum, mean[0], variance[0]);
-  const double other = std::isfinite(best) ? best : mean[1], scale = std::log(sd) + log_sqrt_2pi;
-  const OverSecond<LogQuantity> h(likelihood, mean[1], variance[1], log_quantity);
-  const double width = likelihood.width(*mean);
-  if (const auto log_mass = log_sum_over_second(h, mean[1], variance[1], other, width)) return *log_mass - scale;
-  thread_local LogIntegral integral;
-  integral.two_peaks(h, mean[1], other, sd);
+double log_mean_over_last(const PredictedParameter& likelihood, const Datum& datum, const double* mean,
+                          const double* variance, LogQuantity log_quantity) {
+  const double m = mean[likelihood.last()], v = variance[likelihood.last()];
+  if (v == 0.0) return log_quantity(*likelihood.given(m));
+  const double sd = std::sqrt(v), best = likelihood.last_of(datum, mean[0], variance[0]);
+  const double other = std::isfinite(best) ? best : m, scale = std::log(sd) + log_sqrt_2pi;
+  const OverLast<LogQuantity> h(likelihood, m, v, log_quantity);
+  if (const auto log_mass = log_sum_over_last(h, m, v, other, likelihood.width(*mean))) return *log_mass - scale;
+  LogIntegral integral;
+  integral.two_peaks(h, m, other, sd);
   return integral.log_mass() - scale;
 }
 
-/// Both tails as means over eta_2, accurate to about 1e-11, on a lattice that ends where the Gaussian is
+/// Both tails as means over eta_K, accurate to about 1e-11, on a lattice that ends where the Gaussian is
 /// negligible. Nothing if one of them is so small that it needs its own integral, or if there would be many
 /// nodes.
-std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum& datum, const double* mean,
+std::optional<Tails> plain_tails(const PredictedParameter& likelihood, const Datum& datum, const double* mean,
                                  const double* variance) {
   constexpr double reach = 6.8, most_nodes = 200;
-  const double sd = std::sqrt(variance[1]);
-  const double step = trapezium_step(variance[1], likelihood.width(*mean));
+  const double m = mean[likelihood.last()], v = variance[likelihood.last()], sd = std::sqrt(v);
+  const double step = trapezium_step(v, likelihood.width(*mean));
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step));
   double lower = 0.0, weights = 0.0;
   for (int j = -last; j <= last; ++j) {
     const double z = j * step / sd, weight = std::exp(-0.5 * z * z);
-    lower += weight * predictive_tails(*likelihood.given(mean[1] + j * step), datum, *mean, *variance).lower;
+    lower += weight * predictive_tails(*likelihood.given(m + j * step), datum, mean, variance).lower;
     weights += weight;
   }
   lower /= weights;
@@ -122,9 +121,18 @@ std::optional<Tails> plain_tails(const SecondParameter& likelihood, const Datum&
   return Tails{lower, 1.0 - lower};
 }
 
-/// The eta_2 at which Var[y | eta] is its mean over eta_2.
-double second_of_variance(const SecondParameter& form, double mean, double variance) {
-  using NoiseForm = SecondParameter::NoiseForm;
+/// The mean over eta_K of quantity(likelihood given eta_K), which grows no faster than exp(|eta_K|).
+template <class Quantity>
+double mean_over_last(const PredictedParameter& likelihood, const double* mean, const double* variance,
+                      Quantity quantity) {
+  GaussianRule rule;
+  rule.place(mean[likelihood.last()], variance[likelihood.last()], {likelihood.width(*mean), 1.0});
+  return rule.mean_of([&](double last) { return quantity(*likelihood.given(last)); });
+}
+
+/// The eta_K at which Var[y | eta] is its mean over eta_K, where E[y | eta] does not depend on eta_K.
+double last_of_variance(const PredictedParameter& form, double mean, double variance) {
+  using NoiseForm = PredictedParameter::NoiseForm;
   switch (form.noise_form()) {
     case NoiseForm::square:
       return mean + variance;
@@ -134,6 +142,7 @@ double second_of_variance(const SecondParameter& form, double mean, double varia
       return mean - 0.5 * variance;
     case NoiseForm::share:
     case NoiseForm::no_mean:
+    case NoiseForm::general:
       break;
   }
   const BinomialLogit share;
@@ -141,18 +150,17 @@ double second_of_variance(const SecondParameter& form, double mean, double varia
 }
 
 /// The distribution of a zero-inflated or hurdle response. As the posterior factorises it is a mixture of
-/// zeros, with the mean of P as their share, and the base's prediction.
+/// zeros, with the mean of P as their share, and the prediction of the rest.   mean, variance: K, which must outlive it
 class ZeroPrediction {
  public:
   ZeroPrediction(const ZeroMixture& mixture, const double* mean, const double* variance)
-      : truncated_(*mixture.base),
-        rest_(mixture.positive && mixture.base->discrete() ? truncated_ : *mixture.base),
-        mean_(*mean),
-        variance_(*variance),
-        log_zero_(predictive_log_mean(gate(), mean[1], variance[1], 1.0)),
-        log_share_(predictive_log_mean(gate(), mean[1], variance[1], -1.0)),
-        share_variance_(predictive_mean_variance(gate(), 1.0, mean[1], variance[1])) {}
-  ZeroPrediction(const ZeroPrediction&) = delete;
+      : rest_(*mixture.rest),
+        truncated_(mixture.truncated),
+        mean_(mean),
+        variance_(variance),
+        log_zero_(log_mean_of_gate(1.0)),
+        log_share_(log_mean_of_gate(-1.0)),
+        share_variance_(predictive_mean_variance(gate(), 1.0, mean_[last()], variance_[last()])) {}
 
   double mean(double size) const { return share() * rest_mean(size); }
   // Var(Q M) = (E Q)^2 Var M + Var Q E M^2 for independent Q and M
@@ -165,8 +173,7 @@ class ZeroPrediction {
     return share() * (predictive_variance(rest_, size, mean_, variance_) + zero() * centre * centre);
   }
   double log_mean(double sign) const {
-    const double own = truncated_in_use() ? std::log(rest_mean(1.0))
-                                          : predictive_log_mean(rest_, mean_, variance_, 1.0);
+    const double own = truncated_ ? std::log(rest_mean(1.0)) : predictive_log_mean(rest_, mean_, variance_, 1.0);
     return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
   }
   double log_density(const Datum& datum) const {
@@ -192,7 +199,10 @@ class ZeroPrediction {
     static const BinomialLogit likelihood;
     return likelihood;
   }
-  bool truncated_in_use() const { return &rest_ == &truncated_; }
+  Index last() const { return rest_.latents(); }
+  double log_mean_of_gate(double sign) const {
+    return predictive_log_mean(gate(), mean_[last()], variance_[last()], sign);
+  }
   double zero() const { return std::exp(log_zero_); }
   double share() const { return std::exp(log_share_); }
   double rest_mean(double size) const { return predictive_mean(rest_, size, mean_, variance_); }
@@ -200,9 +210,10 @@ class ZeroPrediction {
     return predictive_log_density(rest_, datum, mean_, variance_);
   }
 
-  ZeroTruncated truncated_;
   const Likelihood& rest_;
-  double mean_, variance_, log_zero_, log_share_, share_variance_;
+  bool truncated_;
+  const double *mean_, *variance_;
+  double log_zero_, log_share_, share_variance_;
 };
 
 std::optional<ZeroPrediction> zero_prediction(const Likelihood& likelihood, const double* mean,
@@ -213,14 +224,27 @@ std::optional<ZeroPrediction> zero_prediction(const Likelihood& likelihood, cons
   return std::optional<ZeroPrediction>(std::in_place, *mixture, mean, variance);
 }
 
-const SecondParameter* second_parameter(const Likelihood& likelihood) {
+const PredictedParameter* predicted_parameter(const Likelihood& likelihood) {
   const Distributional* form = likelihood.distributional();
-  return form ? form->second_parameter() : nullptr;
+  return form ? form->predicted_parameter() : nullptr;
 }
 
-// E[y | eta] grows too fast in eta_2 to have a mean.
-bool has_no_mean(const SecondParameter* form, const double* variance) {
-  return form && form->noise_form() == SecondParameter::NoiseForm::no_mean && variance[1] > 0.0;
+using NoiseForm = PredictedParameter::NoiseForm;
+
+// E[y | eta] grows too fast in eta_K to have a mean.
+bool has_no_mean(const PredictedParameter& form, const double* variance) {
+  return form.noise_form() == NoiseForm::no_mean && variance[form.last()] > 0.0;
+}
+
+// Var E[y | eta] over eta_K: the variance, given it, of what `mean_given` is the mean.
+template <class MeanGiven>
+double variance_over_last(const PredictedParameter& form, const double* mean, const double* variance,
+                          MeanGiven mean_given) {
+  const double centre = mean_over_last(form, mean, variance, mean_given);
+  return mean_over_last(form, mean, variance, [&](const Likelihood& given) {
+    const double off = mean_given(given) - centre;
+    return off * off;
+  });
 }
 
 }  // namespace
@@ -228,45 +252,62 @@ bool has_no_mean(const SecondParameter* form, const double* variance) {
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(size);
-  const SecondParameter* form = second_parameter(likelihood);
-  if (has_no_mean(form, variance)) return infinity;
-  return predictive_mean(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
+  const PredictedParameter* form = predicted_parameter(likelihood);
+  if (!form) return predictive_mean(likelihood, size, *mean, *variance);
+  if (has_no_mean(*form, variance)) return infinity;
+  if (form->noise_form() != NoiseForm::general)
+    return predictive_mean(*form->given(mean[form->last()]), size, mean, variance);
+  return mean_over_last(*form, mean, variance, [&](const Likelihood& given) {
+    return predictive_mean(given, size, mean, variance);
+  });
 }
 
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
-  const SecondParameter* form = second_parameter(likelihood);
-  if (has_no_mean(form, variance)) return infinity;
-  return predictive_log_mean(form ? *form->given(mean[1]) : likelihood, *mean, *variance, sign);
+  const PredictedParameter* form = predicted_parameter(likelihood);
+  if (!form) return predictive_log_mean(likelihood, *mean, *variance, sign);
+  if (has_no_mean(*form, variance)) return infinity;
+  if (form->noise_form() == NoiseForm::general) return std::log(predictive_mean(likelihood, 1.0, mean, variance));
+  return predictive_log_mean(*form->given(mean[form->last()]), mean, variance, sign);
 }
 
 double predictive_mean_variance(const Likelihood& likelihood, double size, const double* mean,
                                 const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(size);
-  const SecondParameter* form = second_parameter(likelihood);
-  if (has_no_mean(form, variance)) return infinity;
-  return predictive_mean_variance(form ? *form->given(mean[1]) : likelihood, size, *mean, *variance);
+  const PredictedParameter* form = predicted_parameter(likelihood);
+  if (!form) return predictive_mean_variance(likelihood, size, *mean, *variance);
+  if (has_no_mean(*form, variance)) return infinity;
+  if (form->noise_form() != NoiseForm::general)
+    return predictive_mean_variance(*form->given(mean[form->last()]), size, mean, variance);
+  const auto inside = [&](const Likelihood& given) { return predictive_mean_variance(given, size, mean, variance); };
+  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, size, mean, variance); };
+  return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
 
 double predictive_variance(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(size);
-  const SecondParameter* form = second_parameter(likelihood);
+  const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, size, *mean, *variance);
-  if (has_no_mean(form, variance)) return infinity;
-  const double second = second_of_variance(*form, mean[1], variance[1]);
-  return predictive_variance(*form->given(second), size, *mean, *variance);
+  if (has_no_mean(*form, variance)) return infinity;
+  if (form->noise_form() != NoiseForm::general) {
+    const double last = last_of_variance(*form, mean[form->last()], variance[form->last()]);
+    return predictive_variance(*form->given(last), size, mean, variance);
+  }
+  const auto inside = [&](const Likelihood& given) { return predictive_variance(given, size, mean, variance); };
+  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, size, mean, variance); };
+  return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
   if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
-  const SecondParameter* form = second_parameter(likelihood);
+  const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
-  return log_mean_over_second(*form, datum, mean, variance, [&](const Likelihood& given) {
-    return predictive_log_density(given, datum, *mean, *variance);
+  return log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
+    return predictive_log_density(given, datum, mean, variance);
   });
 }
 
@@ -275,33 +316,33 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->tails(datum);
-  const SecondParameter* form = second_parameter(likelihood);
+  const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_tails(likelihood, datum, *mean, *variance);
-  const Tails middle = predictive_tails(*form->given(mean[1]), datum, *mean, *variance);
+  const Tails middle = predictive_tails(*form->given(mean[form->last()]), datum, mean, variance);
   const Support support = likelihood.support(datum.size);
-  if (variance[1] == 0.0 || datum.y >= support.high || datum.y < support.low) return middle;
+  if (variance[form->last()] == 0.0 || datum.y >= support.high || datum.y < support.low) return middle;
   if (std::min(middle.lower, middle.upper) > smallest_plain) {
     if (const auto tails = plain_tails(*form, datum, mean, variance)) return *tails;
   }
   const bool left = middle.lower < middle.upper;
   const double log_part =
-      log_mean_over_second(*form, datum, mean, variance, [&](const Likelihood& given) {
-        const Tails tails = predictive_tails(given, datum, *mean, *variance);
+      log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
+        const Tails tails = predictive_tails(given, datum, mean, variance);
         return std::log(left ? tails.lower : tails.upper);
       });
   const double part = std::min(1.0, std::exp(log_part));
   return left ? Tails{part, 1.0 - part} : Tails{1.0 - part, part};
 }
 
-FewSeconds::FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance)
-    : mean_(*mean), variance_(*variance) {
+FewNodes::FewNodes(const PredictedParameter& likelihood, const double* mean, const double* variance)
+    : mean_(mean), variance_(variance) {
   GaussianRule rule;
-  rule.place(mean[1], variance[1], {infinity, 0.0});
+  rule.place(mean[likelihood.last()], variance[likelihood.last()], {infinity, 0.0});
   weights_ = rule.weights();
-  for (const double second : rule.nodes()) given_.push_back(likelihood.given(second));
+  for (const double last : rule.nodes()) given_.push_back(likelihood.given(last));
 }
 
-Tails FewSeconds::tails(const Datum& datum) const {
+Tails FewNodes::tails(const Datum& datum) const {
   Tails sum{0.0, 0.0};
   for (std::size_t j = 0; j < given_.size(); ++j) {
     const Tails at_node = predictive_tails(*given_[j], datum, mean_, variance_);

@@ -20,7 +20,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double 
 double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
                            double probability);
 
-/// The same for a likelihood with one latent value or with two linear predictors, under independent eta_k ~
+/// The same for a likelihood with one latent value or with several linear predictors, under independent eta_k ~
 /// N(mean_k, variance_k).   mean, variance: K
 double predictive_mean(const Likelihood& likelihood, double size, const double* mean, const double* variance);
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
@@ -35,15 +35,16 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
                        const double* variance);
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
-class SecondParameter;
-/// An approximate distribution of a response with a second parameter: eta_2 at seven Gauss-Hermite nodes.
-class FewSeconds {
+class PredictedParameter;
+/// An approximate distribution of a response whose last parameter is predicted: eta_K at seven Gauss-Hermite
+/// nodes.   mean, variance: K, which must outlive it
+class FewNodes {
  public:
-  FewSeconds(const SecondParameter& likelihood, const double* mean, const double* variance);
+  FewNodes(const PredictedParameter& likelihood, const double* mean, const double* variance);
   Tails tails(const Datum& datum) const;
 
  private:
-  double mean_, variance_;
+  const double *mean_, *variance_;
   std::vector<double> weights_;
   std::vector<std::unique_ptr<Likelihood>> given_;
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "function/normal.h"
 #include "likelihood/distributional.h"
@@ -14,7 +15,7 @@
 namespace galvi {
 namespace {
 
-constexpr double most_of_few = 10.0;     // largest variance of eta_2 for which few nodes suffice
+constexpr double most_of_few = 10.0;     // largest variance of eta_K for which few nodes suffice
 constexpr double share_of_noise = 1e-4;  // its error, in sds of the response
 
 /// The rank of a double among all doubles, so that bisection of ranks takes at most 64 steps.
@@ -211,20 +212,22 @@ double predictive_quantile(const Likelihood& likelihood, double size, const doub
     return predictive_quantile(likelihood, size, *mean, *variance, probability);
   check_probability(probability);
   if (const auto zeros = zero_mixture_quantile(likelihood, size, mean, variance, probability)) return *zeros;
-  const double eta[] = {eta_at(probability, mean[0], variance[0]), mean[1]};
+  std::vector<double> eta(mean, mean + likelihood.latents());
+  eta[0] = eta_at(probability, mean[0], variance[0]);
   const auto exact = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
-  const SecondParameter* form = likelihood.distributional()->second_parameter();
-  if (!form || variance[1] > most_of_few) return search_from(likelihood, size, eta, probability, exact);
+  const PredictedParameter* form = likelihood.distributional()->predicted_parameter();
+  if (!form || variance[form->last()] > most_of_few)
+    return search_from(likelihood, size, eta.data(), probability, exact);
   // An approximate distribution leaves a few steps to the exact one.
-  const FewSeconds few(*form, mean, variance);
+  const FewNodes few(*form, mean, variance);
   const auto roughly = [&](double y) { return few.tails({y, size}); };
   if (end_of_support(likelihood, size, probability, roughly)) {
     const auto end = end_of_support(likelihood, size, probability, exact);
-    return end ? *end : search_from(likelihood, size, eta, probability, exact);
+    return end ? *end : search_from(likelihood, size, eta.data(), probability, exact);
   }
-  const double rough = search_from(likelihood, size, eta, probability, roughly);
-  if (!std::isfinite(rough)) return search_from(likelihood, size, eta, probability, exact);
-  const double noise = std::sqrt(likelihood.conditional_variance(size, eta));
+  const double rough = search_from(likelihood, size, eta.data(), probability, roughly);
+  if (!std::isfinite(rough)) return search_from(likelihood, size, eta.data(), probability, exact);
+  const double noise = std::sqrt(likelihood.conditional_variance(size, eta.data()));
   return search_near(likelihood, size, rough, likelihood.discrete() ? 1.0 : share_of_noise * noise, probability, exact);
 }
 

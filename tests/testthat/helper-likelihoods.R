@@ -67,6 +67,14 @@ of_negbinomial_size <- function(y, a, b, size, h) {
   log_rising(y, b + 0 * a) - lfactorial(y) - y * softplus(b - a) - exp(b) * softplus(a - b)
 }
 
+# The same zeros with a predicted parameter of the rest: f(y, a, b, c, size, h), c that of the zeros.
+zero_inflated_of_two <- function(log_f) {
+  function(y, a, b, c, size, h) zero_inflated_reference(function(y, a, size, h) log_f(y, a, b, size, h))(y, a, c, size, h)
+}
+hurdle_of_two <- function(log_f, discrete = TRUE) {
+  function(y, a, b, c, size, h) hurdle_reference(function(y, a, size, h) log_f(y, a, b, size, h), discrete)(y, a, c, size, h)
+}
+
 # ---- how responses are drawn ----
 
 draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)) - 1
@@ -84,8 +92,8 @@ draw_cell <- function(eta, thresholds, g) {
 # anything. parameters, constants: by the names that C++ asks for. latents: where there are several latent values.
 # response: eight responses as a user has them, of a family whose default link this is (api_response()).
 # log_density: log p(y | eta) by R's own functions, f(y, eta, trials, parameters ..) with one latent value, where `trials`
-# also divides the dispersion if there is one; f(y, a, b, size, h), h the parameters, with two linear predictors. Those
-# of classes have tests of their own.
+# also divides the dispersion if there is one; f(y, a, b, size, h), h the parameters, with two linear predictors,
+# f(y, a, b, c, size, h) with three. Those of classes have tests of their own.
 # draw(eta, h): random responses given eta (a matrix with several latent values), with the parameters `drawn_with`.
 likelihood_twin <- function(y, size = rep(1, length(y)), parameters = list(), constants = NULL, latents = NULL,
                             response = NULL, log_density = NULL, drawn_with = NULL, ordered = NULL, draw) {
@@ -122,6 +130,11 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), h)
     }
+  ),
+  student_log_scale_log_df = likelihood_twin(
+    y = c(0.1, -0.35, 4), latents = 3L,
+    log_density = function(y, a, b, c, size, h) dt((y - a) / exp(b), exp(c), log = TRUE) - b,
+    draw = function(eta, h) eta[, 1] + exp(eta[, 2]) * rt(nrow(eta), 2 * exp(eta[, 3]))
   ),
   laplace_log_scale = likelihood_twin(
     y = c(0.1, -0.35, 4), latents = 2L,
@@ -282,6 +295,31 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       rlnorm(nrow(eta), eta[, 1], h) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
     }
+  ),
+  zero_inflated_negbinomial_log_size = likelihood_twin(
+    y = c(0, 1, 7), latents = 3L, log_density = zero_inflated_of_two(of_negbinomial_size),
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
+    }
+  ),
+  hurdle_negbinomial_log_size = likelihood_twin(
+    y = c(0, 1, 7), latents = 3L, log_density = hurdle_of_two(of_negbinomial_size),
+    draw = function(eta, h) {
+      none <- dnbinom(0, exp(eta[, 2]), mu = exp(eta[, 1]))
+      qnbinom(runif(nrow(eta), none, 1), exp(eta[, 2]), mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
+    }
+  ),
+  hurdle_gamma_log_shape = likelihood_twin(
+    y = c(0, 0.4, 7), latents = 3L,
+    log_density = hurdle_of_two(function(y, a, b, size, h) dgamma(y, exp(b), exp(b - a), log = TRUE), FALSE),
+    draw = function(eta, h) {
+      pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - eta[, 1])), 1e-12) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
+    }
+  ),
+  hurdle_lognormal_log_sigma = likelihood_twin(
+    y = c(0, 0.4, 7), latents = 3L,
+    log_density = hurdle_of_two(function(y, a, b, size, h) dlnorm(y, a, exp(b), log = TRUE), FALSE),
+    draw = function(eta, h) rlnorm(nrow(eta), eta[, 1], exp(eta[, 2])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
   ),
   binomial_logit = likelihood_twin(
     y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
@@ -500,6 +538,8 @@ densities_of <- function(latents) {
 }
 reference_log_density <- densities_of(1)
 two_predictor_densities <- densities_of(2)
+three_predictor_densities <- densities_of(3)
+predictor_densities <- c(two_predictor_densities, three_predictor_densities)
 
 latents_of <- function(type) max(1, likelihood_cases[[type]]$latents)
 

@@ -49,7 +49,7 @@ random_any_model <- function(choices) {
   choice <- choices[sample(nrow(choices), 1), ]
   n <- sample(8:60, 1)
   # a log sd whose prior sd is ten is a response without noise, or all noise, in every row
-  widest <- if (choice$type %in% names(two_predictor_densities)) 0 else 3.5
+  widest <- if (choice$type %in% names(predictor_densities)) 0 else 3.5
   prior <- random_any_prior(n, latents_of(choice$type), variance = 10^runif(1, -2, widest))
   weights <- if (runif(1) < 0.4) sample(c(0, 0.5, 1, 2), n, replace = TRUE)
   likelihood_model(choice$type, n = n, expectation = choice$expectation, weights = weights, prior = prior)

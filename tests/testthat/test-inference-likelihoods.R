@@ -10,7 +10,7 @@ test_that("where a bound has one optimum all methods meet there; elsewhere they 
   seed <- 0
   for (type in names(likelihood_cases)) {
     for (expectation in setdiff(served_expectations(type), "taylor")) {
-      nested <- type %in% names(two_predictor_densities) && type != "gaussian_log_sd"
+      nested <- type %in% names(predictor_densities) && type != "gaussian_log_sd"
       for (kind in if (nested) "columns" else c("gp", "sum", "columns")) {
         seed <- seed + 1
         for_seeds(seed, function(seed) {
