@@ -307,11 +307,14 @@ magnitude_error <- function(x, least = 1e-100, most = 1e100) {
     format(size, digits = 3L))
 }
 
-#' Prefixes of the names of the second predictor's terms and hyperparameters, and of its coefficients
+#' Prefixes of the names of a parameter's terms and hyperparameters, and of its coefficients
 #' @noRd
-second_prefix <- function(name) paste0(name, ".")
+parameter_prefix <- function(name) paste0(name, ".")
 
 coefficient_prefix <- function(name) paste0(name, "_")
+
+# "mu, shape and zi"
+and_words <- function(x) sub(", ([^,]+)$", " and \\1", paste(x, collapse = ", "))
 
 or_else <- function(x, default) if (is.null(x)) default else x
 

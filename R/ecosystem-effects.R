@@ -68,10 +68,10 @@ grid_frame <- function(view, grid) {
   frame
 }
 
-# Which of two predictors; what has several classes is not for these packages.
+# Which predictor; what has several classes is not for these packages.
 predictor_for <- function(fit, dpar, what) {
   predictor <- or_else(check_dpar(fit, dpar), 1L)
-  if (n_latents(fit) == 1L || is_distributional(fit)) return(predictor_view(fit, predictor))
+  if (!is_several(fit)) return(predictor_view(fit, predictor))
   stop_galvi("argument", sprintf(paste(
     "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"prob\") or",
     "marginaleffects::avg_predictions()."
@@ -116,9 +116,6 @@ grid_terms <- function(view) {
   computed <- as.list(or_else(attr(known, "predvars"), attr(known, "variables")))[-1L]
   structure(terms, predvars = as.call(c(quote(list), computed[at])))
 }
-
-# Does a view show the predictor of the response?
-of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
 #' The rows of the data that the fit used, with these columns: of the model frame if it has them, else of the data
 #' where the call finds them
@@ -265,7 +262,7 @@ get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = 
 #' column names where there is one
 #' @noRd
 expected_draws <- function(fit, target, type, ndraws) {
-  first <- is_distributional(fit)
+  first <- n_predictors(fit) > 1L
   names <- if (type != "link") {
     if (has_classes(fit)) response_levels(fit)
   } else if (!first) {

@@ -1,26 +1,26 @@
 # Package insight, by which parameters, performance, modelsummary, sjPlot and marginaleffects read a model: its
 # formulas, coefficients and their Gaussian posterior. marginaleffects hands its own arguments to get_parameters().
 
-# Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, that of a second parameter
-# under the name that insight has for it.
+# Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, those of other parameters
+# under the names that insight has for them.
 #' @exportS3Method insight::find_formula
 find_formula.galvi <- function(x, ...) {
-  views <- lapply(seq_along(predictor_specs(x$design)), function(k) predictor_view(x, k))
+  views <- predictors(x)
   formulas <- lapply(views, visible_formula)
   response <- x$design$formula[[2L]]
   formulas[[1L]] <- stats::as.formula(call("~", response, formulas[[1L]][[2L]]), environment(x$formula))
-  names(formulas) <- c("conditional", second_component(x))
+  names(formulas) <- c("conditional", insight_components(x))
   random <- lapply(views, random_formulas)
-  names(random) <- c("random", if (is_distributional(x)) paste0(second_component(x), "_random"))
+  names(random) <- c("random", sprintf("%s_random", insight_components(x)))
   formulas <- c(formulas, Filter(length, random))
   structure(formulas, class = c("insight_formula", "list"))
 }
 
-# What a second parameter's predictor is called.
-second_component <- function(fit) {
-  name <- fit$design$second$name
-  if (is.null(name)) return(NULL)
-  if (name %in% c("zi", "hu")) "zero_inflated" else if (name == "sigma") "sigma" else "dispersion"
+# What the predictors of other parameters than the response's are called.
+insight_components <- function(fit) {
+  names <- names(fit$design$others)
+  known <- c(zi = "zero_inflated", hu = "zero_inflated", sigma = "sigma", nu = "nu")[names]
+  as.character(ifelse(is.na(known), "dispersion", known))
 }
 
 #' Right-hand side of a predictor without its groups
@@ -67,9 +67,8 @@ parameter_table <- function(fit, component = "all") {
   # marginaleffects differentiates functions of the coefficients
   means <- or_else(unname(attr(fit, "changed_coefficients")), coefficient_means(fit))
   table <- data.frame(Parameter = as.character(rownames(V)), Estimate = means)
-  if (is_distributional(fit)) {
-    second <- startsWith(table$Parameter, coefficient_prefix(fit$design$second$name))
-    table$Component <- ifelse(second, second_component(fit), "conditional")
+  if (n_predictors(fit) > 1L) {
+    table$Component <- c("conditional", insight_components(fit))[predictor_of_name(fit, table$Parameter)]
     if (!identical(component, "all")) table <- table[table$Component %in% component, ]
   } else if (n_latents(fit) > 1L) {
     table$Response <- rep(latent_names(fit), each = nrow(table) / n_latents(fit))
@@ -138,7 +137,7 @@ get_loglikelihood.galvi <- function(x, ...) {
 model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
   effects <- check_choice(effects, c("all", "fixed", "random"), "effects")
   # classes have a table each, which share the groups' standard deviations
-  groups <- any(of_random_effects(model)) && (n_latents(model) == 1L || is_distributional(model))
+  groups <- any(of_random_effects(model)) && !is_several(model)
   if (effects == "random" && !groups) {
     stop_galvi("argument", paste(
       "`effects = \"random\"` needs random effects, such as (1 | g), and one linear predictor: VarCorr() shows what",
@@ -165,9 +164,7 @@ group_parameters <- function(fit, ci) {
   bare <- lapply(table[c("var1", "var2")], function(x) gsub("[()]", "", x))
   pair <- sprintf("Cor (%s~%s)", bare$var1, bare$var2)
   name <- ifelse(is.na(table$var2), sprintf("SD (%s)", bare$var1), pair)
-  component <- rep("conditional", nrow(table))
-  second <- which(startsWith(as.character(table$var1), coefficient_prefix(fit$design$second$name)))
-  component[second] <- second_component(fit)
+  component <- c("conditional", insight_components(fit))[predictor_of_name(fit, table$var1)]
   data.frame(
     Parameter = ifelse(residual, "SD (Observations)", name), Coefficient = table$sdcor, SE = NA_real_, CI = level,
     CI_low = table$lwr, CI_high = table$upr, Component = component, Effects = "random", Group = table$grp

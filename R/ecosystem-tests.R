@@ -6,7 +6,7 @@
 #' needed by galvi.
 #'
 #' @section Means, contrasts and tests:
-#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for a second
+#' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for another
 #'   linear predictor. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded, `gp()` terms
 #'   and fields are evaluated at the values of the reference grid. For ordered responses the means are on the latent
 #'   scale, where only differences have a meaning. Constants in a formula, such as `k` in `ns(x, knots = k)`, are named
@@ -118,7 +118,7 @@ coefci.galvi <- function(x, ...) {
 
 # A vector of coefficients, also of a distributional parameter.
 check_one_predictor <- function(fit, what) {
-  if (n_latents(fit) == 1L || is_distributional(fit)) return(invisible())
+  if (!is_several(fit)) return(invisible())
   stop_galvi("argument", sprintf(
     "%s is for one vector of coefficients; those of this fit are a matrix. Use confint() or generics::tidy().", what
   ))

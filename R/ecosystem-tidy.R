@@ -74,7 +74,7 @@ tidy.galvi <- function(x, effects = NULL, conf.int = FALSE, conf.level = 0.95, e
   if (exponentiate) table <- exponentiate_fixed(table)
   several <- !all(effects == "fixed")
   needed <- c(
-    effect = has_groups(x), component = is_distributional(x), group = several, level = "ran_vals" %in% effects,
+    effect = has_groups(x), component = n_predictors(x) > 1L, group = several, level = "ran_vals" %in% effects,
     y.level = is_several(x), response = inherits(x, "galvi_wide"), term = TRUE, estimate = TRUE, std.error = TRUE,
     conf.low = conf.int, conf.high = conf.int
   )
@@ -96,9 +96,6 @@ default_effects <- function(fit) {
 }
 
 has_groups <- function(fit) any(which_can(unlist(predictor_specs(fit$design), recursive = FALSE), "grouped"))
-
-# Classes with a linear predictor each.
-is_several <- function(fit) n_latents(fit) > 1L && !is_distributional(fit)
 
 check_effects <- function(effects) {
   if (!is.character(effects) || !length(effects)) check_choice(effects, tidy_effects, "effects")
@@ -139,9 +136,7 @@ tidy_fixed <- function(fit, level) {
 #' Which linear predictor coefficients belong to, by their names
 #' @noRd
 component_of <- function(fit, names) {
-  second <- fit$design$second$name
-  if (is.null(second)) return("cond")
-  ifelse(startsWith(as.character(names), coefficient_prefix(second)), second, "cond")
+  c("cond", names(fit$design$others))[predictor_of_name(fit, names)]
 }
 
 #' Intercepts and slopes of each column of responses(); learned as points they have no standard deviation
@@ -168,8 +163,6 @@ tidy_hyper <- function(fit, level) {
   own <- paste0(".", hyper$parameter)
   owner <- ifelse(endsWith(hyper$name, own), substr(hyper$name, 1L, nchar(hyper$name) - nchar(own)), hyper$term)
   as_sd <- function(x) ifelse(residual, sqrt(pmax(x, 0)), x)
-  second <- fit$design$second$name
-  later <- if (is.null(second)) rep(FALSE, nrow(hyper)) else startsWith(hyper$name, paste0(second, "."))
   rbind(
     if (length(groups)) tidy_rows(
       "ran_pars", ifelse(is.na(groups$var2), paste0("sd__", groups$var1),
@@ -180,7 +173,7 @@ tidy_hyper <- function(fit, level) {
     tidy_rows(
       "ran_pars", ifelse(residual, "sd__Observation", hyper$parameter), as_sd(hyper$estimate), NA_real_, level,
       cbind(as_sd(hyper$lwr), as_sd(hyper$upr)), group = ifelse(residual, "Residual", owner),
-      component = ifelse(later, second, "cond")
+      component = c("cond", names(fit$design$others))[predictor_of_name(fit, hyper$name, parameter_prefix)]
     )
   )
 }

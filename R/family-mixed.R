@@ -134,7 +134,7 @@ stop_several_predictors <- function(family, column = NULL) {
   stop_galvi("family", sprintf(
     "factors() needs families with one linear predictor: %s%s has several%s.", the_family(family),
     if (is.null(column)) "" else sprintf(" of the column `%s`", column),
-    if (isTRUE(family_type(family)$second$always)) {
+    if (length(always_predicted(family))) {
       "; for counts with many zeros use negbinomial()"
     } else " (one for each class)"
   ))

@@ -47,15 +47,16 @@ check_in_order <- function(parameter, value, name) {
 #' The family's part of the model: the likelihood as the core reads it. Its parameters are added to the registry.
 #'
 #' @param held Are all hyperparameters fixed? Then those that were not given are fixed at their defaults.
-#' @param second Does the family's second parameter have a linear predictor?
+#' @param predicted Names of the parameters that have linear predictors, beside that of the response.
 #' @noRd
-family_likelihood <- function(family, response, registry, held = FALSE, second = FALSE) {
+family_likelihood <- function(family, response, registry, held = FALSE, predicted = character()) {
   if (is_mixed(family)) return(mixed_likelihood(family, response, registry, held))
   type <- family_type(family)
-  if (second) {
-    type$links[] <- type$second$likelihood
-    type$censored[] <- type$second$censored
-    type$parameters[type$second$replaces] <- NULL
+  if (length(predicted)) {
+    key <- paste(predicted, collapse = " ")
+    type$links[] <- type$with_predictors[key]
+    type$censored[] <- type$censored_with[key]
+    type$parameters[unlist(lapply(type$dpars[predicted], `[[`, "replaces"))] <- NULL
   }
   links <- if (is.null(response$survival)) type$links else type$censored
   hyper <- lapply(stats::setNames(nm = names(type$parameters)), function(name) {

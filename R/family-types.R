@@ -5,53 +5,55 @@
 # An entry with what it does not mention.
 complete_family <- function(entry) {
   defaults <- list(
-    parameters = list(), options = list(), latents = function(levels, family) NULL,
+    parameters = list(), dpars = list(), with_predictors = character(), censored_with = character(), options = list(),
+    latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
-    intercept = function(family) TRUE, robust = FALSE, no_second = character(),
+    intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
     volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
     censored = character(), times = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
 
-# A parameter that may have a linear predictor: its name, its link, the core's likelihood then, the likelihood of
-# survival objects (NULL if there is none) and the number that it replaces. always: is there no such number, so that
-# without a formula it has an intercept? per_weight: as in positive().
-second_parameter <- function(name, link, likelihood, replaces = character(), always = FALSE, censored = NULL,
-                             per_weight = 0) {
-  list(
-    name = name, link = link, likelihood = likelihood, replaces = replaces, always = always, censored = censored,
-    per_weight = per_weight
-  )
+# A parameter that may have a linear predictor: its link and the number that it replaces. always: is there no such
+# number, so that without a formula it has an intercept? per_weight: as in positive().
+parameter <- function(link, replaces = character(), always = FALSE, per_weight = 0) {
+  list(link = link, replaces = replaces, always = always, per_weight = per_weight)
 }
 
 # Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
 zero_families <- function() {
+  # predicted: how likelihoods end if the base's parameter has a linear predictor
   bases <- list(
     poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
     negbinomial = list(
       link = "log", response = count_response, example = c(0, 1, 1),
-      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape"))
+      parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape")),
+      dpars = list(shape = parameter("log", "size")), predicted = "log_size"
     ),
     binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
     Gamma = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
-      parameters = list(shape = positive(positive_part(shape_start))), point = 0
+      parameters = list(shape = positive(positive_part(shape_start))), point = 0,
+      dpars = list(shape = parameter("log", "shape")), predicted = "log_shape"
     ),
     lognormal = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
-      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0
+      parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0,
+      dpars = list(sigma = parameter("log", "sigma")), predicted = "log_sigma"
     )
   )
-  entry <- function(kind, parameter) {
+  entry <- function(kind, name) {
     function(base) {
       own <- bases[[base]]
       likelihood <- paste(kind, tolower(base), sep = "_")
-      c(
-        list(links = stats::setNames(likelihood, own$link), second = second_parameter(
-          parameter, "logit", likelihood, always = TRUE
-        )), own[setdiff(names(own), "link")]
+      both <- paste(c(names(own$dpars), name), collapse = " ")
+      own$with_predictors <- c(
+        stats::setNames(likelihood, name),
+        if (length(own$predicted)) stats::setNames(paste(likelihood, own$predicted, sep = "_"), both)
       )
+      own$dpars <- c(own$dpars, stats::setNames(list(parameter("logit", always = TRUE)), name))
+      c(list(links = stats::setNames(likelihood, own$link)), own[setdiff(names(own), c("link", "predicted"))])
     }
   }
   inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
@@ -73,8 +75,10 @@ zero_families <- function() {
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # refused: links that base R has, and why they are refused.
-# second: the parameter that may have a linear predictor, see second_parameter(). no_second: parameters that cannot have
-# one although users may expect it, and why.
+# dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
+# values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set;
+# censored_with: that of survival objects. no_predictor: parameters that cannot have one although users may expect it,
+# and why.
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
@@ -85,9 +89,8 @@ family_types <- lapply(c(list(
       variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
     ),
     sigma = function(parameters) sqrt(parameters$variance),
-    second = second_parameter(
-      "sigma", "log", "gaussian_log_sd", "variance", censored = "censored_gaussian_log_sd", per_weight = 0.5
-    ),
+    dpars = list(sigma = parameter("log", "variance", per_weight = 0.5)),
+    with_predictors = c(sigma = "gaussian_log_sd"), censored_with = c(sigma = "censored_gaussian_log_sd"),
     censored = c(identity = "censored_gaussian")
   ),
   student = list(
@@ -97,14 +100,16 @@ family_types <- lapply(c(list(
       scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
     ),
     robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
-    second = second_parameter("sigma", "log", "student_log_scale", "scale")
+    dpars = list(sigma = parameter("log", "scale"), nu = parameter("log", "df")),
+    with_predictors = c(sigma = "student_log_scale", `sigma nu` = "student_log_scale_log_df")
   ),
   laplace = list(
     links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
     parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE,
       location = "median",
     sigma = function(parameters) parameters$scale,
-    second = second_parameter("sigma", "log", "laplace_log_scale", "scale")
+    dpars = list(sigma = parameter("log", "scale")),
+    with_predictors = c(sigma = "laplace_log_scale")
   ),
   asymmetric_laplace = list(
     links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
@@ -121,26 +126,30 @@ family_types <- lapply(c(list(
   negbinomial = list(
     links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
     parameters = list(size = positive(size_start, default = 1, also = "shape")),
-    second = second_parameter("shape", "log", "negbinomial_log_size", "size")
+    dpars = list(shape = parameter("log", "size")),
+    with_predictors = c(shape = "negbinomial_log_size")
   ),
   Gamma = list(
     links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
     parameters = list(shape = positive(shape_start, per_weight = -1)),
     refused = c(inverse = "its mean could turn negative"),
-    second = second_parameter("shape", "log", "gamma_log_shape", "shape", per_weight = -1)
+    dpars = list(shape = parameter("log", "shape", per_weight = -1)),
+    with_predictors = c(shape = "gamma_log_shape")
   ),
   inverse.gaussian = list(
     links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
     parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
     refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
-    second = second_parameter("phi", "log", "inverse_gaussian_log_shape", "dispersion", per_weight = -1)
+    dpars = list(phi = parameter("log", "dispersion", per_weight = -1)),
+    with_predictors = c(phi = "inverse_gaussian_log_shape")
   ),
   tweedie = list(
     links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
     parameters = list(dispersion = positive(tweedie_start, also = "phi", per_weight = 1)),
     options = list(power = check_power),
     constants = function(levels, family) family$options["power"], point = 0,
-    second = second_parameter("phi", "log", "tweedie_log_dispersion", "dispersion", per_weight = 1)
+    dpars = list(phi = parameter("log", "dispersion", per_weight = 1)),
+    with_predictors = c(phi = "tweedie_log_dispersion")
   ),
   exponential = list(
     links = c(log = "exponential"), censored = c(log = "exponential"), response = positive_response,
@@ -149,7 +158,7 @@ family_types <- lapply(c(list(
   weibull = list(
     links = c(log = "weibull"), censored = c(log = "weibull"), response = positive_response,
     example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
-    no_second = c(shape = paste(
+    no_predictor = c(shape = paste(
       "in its accelerated form the evidence bound would not exist, because the mean of exp(-shape eta) is infinite",
       "when the logarithm of the shape is Gaussian. Use the proportional-hazards form, weibull(form = \"ph\")"
     ))
@@ -158,28 +167,33 @@ family_types <- lapply(c(list(
     links = c(log = "weibull_ph"), censored = c(log = "weibull_ph"), response = positive_response,
     example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
     options = list(reference = check_reference), response_constants = hazard_constants,
-    second = second_parameter("shape", "log", "weibull_ph_log_shape", "shape", censored = "weibull_ph_log_shape")
+    dpars = list(shape = parameter("log", "shape")),
+    with_predictors = c(shape = "weibull_ph_log_shape"), censored_with = c(shape = "weibull_ph_log_shape")
   ),
   loglogistic = list(
     links = c(log = "loglogistic"), censored = c(log = "loglogistic"), response = positive_response,
     example = c(1, 2, 1), parameters = list(shape = positive(loglogistic_start, default = 2)), times = TRUE,
-    second = second_parameter("shape", "log", "loglogistic_log_shape", "shape", censored = "loglogistic_log_shape")
+    dpars = list(shape = parameter("log", "shape")),
+    with_predictors = c(shape = "loglogistic_log_shape"), censored_with = c(shape = "loglogistic_log_shape")
   ),
   lognormal = list(
     links = c(log = "lognormal"), censored = c(log = "lognormal"), response = positive_response,
     example = c(1, 2, 1), parameters = list(sigma = positive(log_spread_start, default = 1, sd = TRUE)), times = TRUE,
     sigma = function(parameters) parameters$sigma,
-    second = second_parameter("sigma", "log", "lognormal_log_sigma", "sigma", censored = "lognormal_log_sigma")
+    dpars = list(sigma = parameter("log", "sigma")),
+    with_predictors = c(sigma = "lognormal_log_sigma"), censored_with = c(sigma = "lognormal_log_sigma")
   ),
   beta_family = list(
     links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
     parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
-    second = second_parameter("phi", "log", "beta_log_precision", "precision")
+    dpars = list(phi = parameter("log", "precision")),
+    with_predictors = c(phi = "beta_log_precision")
   ),
   beta_binomial = list(
     links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
     parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
-    second = second_parameter("phi", "log", "beta_binomial_log_precision", "precision")
+    dpars = list(phi = parameter("log", "precision")),
+    with_predictors = c(phi = "beta_binomial_log_precision")
   ),
   stochastic_volatility = list(
     links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
@@ -201,6 +215,9 @@ family_types <- lapply(c(list(
   )
 ), zero_families()), complete_family)
 
+# The parameters that have a linear predictor whether or not there is a formula.
+always_predicted <- function(family) names(Filter(function(dpar) dpar$always, family_type(family)$dpars))
+
 # Names of the functions that make families.
 family_words <- c(
   setdiff(grep("^(zero_inflated|hurdle)_", names(family_types), invert = TRUE, value = TRUE), "weibull_ph"),
@@ -211,7 +228,7 @@ family_words <- c(
 family_type <- function(family) UseMethod("family_type")
 #' @export
 family_type.default <- function(family) {
-  # the parameter of a second predictor has a family of its own, with no facts
+  # a parameter with a predictor has a family of its own, with no facts
   if (is.null(family_types[[family$family]])) complete_family(list()) else family_types[[family$family]]
 }
 
@@ -317,7 +334,11 @@ zero_family <- function(kind, base) {
 
 #' A row of core_facts$likelihood for the fit's likelihood
 #' @noRd
-facts_of <- function(fit) facts_of_family(fit$family, fit$model)
+facts_of <- function(fit) {
+  # a predictor alone, whose parameter has the place of the response
+  if (!is.null(fit$parameter)) return(list(classes = 0L, discrete = FALSE, separable = TRUE))
+  facts_of_family(fit$family, fit$model)
+}
 
 facts_of_family <- function(family, model) UseMethod("facts_of_family")
 #' @export
@@ -334,10 +355,10 @@ family_parameter <- function(fit, name) fit$posterior$hyper[fit$model$likelihood
 #' @noRd
 family_label <- function(fit) {
   if (is_mixed(fit$family)) return(mixed_label(fit$family))
-  second <- fit$design$second
-  links <- if (is.null(second)) paste(fit$family$link, "link") else {
-    sprintf("%s link, %s: %s link", fit$family$link, second$name, second$link)
-  }
+  others <- fit$design$others
+  links <- c(
+    paste(fit$family$link, "link"), sprintf("%s: %s link", names(others), vapply(others, `[[`, "", "link"))
+  )
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))

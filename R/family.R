@@ -127,7 +127,8 @@
 #'   values; or [fixed()] of these.
 #' @param refcat The reference level, whose linear predictor is 0; NULL for the first level; NA (the default) for none.
 #' @return An object of classes `galvi_family` and `family`: a list with elements `family`, `link`, `linkfun`, `linkinv`
-#'   and `mu.eta` as in [stats::family()], `parameters` (those given) and `options`.
+#'   and `mu.eta` as in [stats::family()], `parameters` (those given), `options` and `dpars`, the names of the parameters
+#'   that may have a linear predictor, see [distributional].
 #' @section Errors:
 #' `galvi_error_family` for an unknown family, link or parameter or an invalid value. [galvi()] signals
 #' `galvi_error_response` where the response does not fit the family.
@@ -174,12 +175,13 @@ galvi_family <- function(family, ..., link = NULL) {
 # A family of ours by name, from its constructor.
 own_family <- function(name, ..., link = NULL) set_parameters(family_by_name(name, link, "family"), list(...))
 
-new_family <- function(family, link, parameters = list(), options = list(), class = character()) {
+# dpars: the parameters that may have a linear predictor.
+new_family <- function(family, link, parameters = list(), options = list(), dpars = "mu", class = character()) {
   structure(
     c(
       list(family = family, link = link),
       stats::make.link(link)[c("linkfun", "linkinv", "mu.eta")],
-      list(parameters = parameters, options = options)
+      list(parameters = parameters, options = options, dpars = dpars)
     ),
     class = c(class, "galvi_family", "family")
   )
@@ -286,7 +288,9 @@ family_by_name <- function(name, link, arg) {
   if (is.null(link)) link <- links[1L]
   if (!is.character(link) || length(link) != 1L || !link %in% links) refuse_link(name, link, links)
   options <- lapply(types[[name]]$options, function(check) check(NA))
-  new_family(name, link, options = if (length(options)) options else list())
+  new_family(
+    name, link, options = if (length(options)) options else list(), dpars = c("mu", names(types[[name]]$dpars))
+  )
 }
 
 refuse_link <- function(name, link, links) {

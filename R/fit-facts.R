@@ -47,7 +47,7 @@ threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], 
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
 #' @noRd
 latent_names <- function(fit) {
-  if (is_distributional(fit)) return(predictor_names(fit))
+  if (n_predictors(fit) > 1L) return(predictor_names(fit))
   k <- n_latents(fit)
   if (k == 1L) return(NULL)
   names <- fit$design$response$latents

@@ -4,15 +4,14 @@
 #' The notes of a fit; an empty list where there is nothing to say
 #' @noRd
 find_notes <- function(fit) {
-  views <- if (is_distributional(fit)) lapply(seq_len(2L), function(k) predictor_view(fit, k)) else list(fit)
-  dependent <- unlist(lapply(views, dependent_columns), recursive = FALSE)
+  dependent <- unlist(lapply(predictors(fit), dependent_columns), recursive = FALSE)
   weight <- prior_weight(fit)
   # one note for each coefficient
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
   c(
     dependent, prior_notes(fit, weight),
-    unlist(lapply(c(fit$design$specs, fit$design$second$specs), group_notes, fit = fit), recursive = FALSE)
+    unlist(lapply(all_specs(fit$design), group_notes, fit = fit), recursive = FALSE)
   )
 }
 
@@ -71,9 +70,7 @@ coefficient_rows <- function(view, columns) {
 #'   over that of its prior.
 #' @noRd
 prior_weight <- function(fit) {
-  if (is_distributional(fit)) {
-    return(do.call(Map, c(list(c), lapply(seq_len(2L), function(k) prior_weight(predictor_view(fit, k))))))
-  }
+  if (n_predictors(fit) > 1L) return(do.call(Map, c(list(c), lapply(predictors(fit), prior_weight))))
   spec <- fixed_spec(fit$design$specs)
   none <- list(
     coefficient = character(), open = logical(), moved = numeric(), typed = numeric(), narrow = numeric()
@@ -174,23 +171,23 @@ default_notes <- function(fit, weight, narrow, moved) {
       ), quote_names(weight$coefficient[moved]), format(max(weight$moved[moved]), digits = 2L),
       narrower_prior(fit, weight$coefficient[moved])), weight$coefficient[moved],
       # a weakly determined zero part or scale is easily overlooked
-      said = is_distributional(fit) || max(weight$moved[moved]) > 1)
+      said = n_predictors(fit) > 1L || max(weight$moved[moved]) > 1)
     }
   )
 }
 
 # normal(0, 1), in the list of the predictor that the coefficients belong to
 narrower_prior <- function(fit, coefficients) {
-  second <- fit$design$second$name
-  if (is.null(second)) return("normal(0, 1)")
-  of_second <- startsWith(coefficients, coefficient_prefix(second))
-  if (all(of_second)) sprintf("list(%s = list(default = normal(0, 1)))", second) else "list(default = normal(0, 1))"
+  if (n_predictors(fit) == 1L) return("normal(0, 1)")
+  owner <- unique(predictor_of_name(fit, coefficients))
+  if (length(owner) > 1L || owner == 1L) return("list(default = normal(0, 1))")
+  sprintf("list(%s = list(default = normal(0, 1)))", predictor_names(fit)[owner])
 }
 
 #' Which classes are separated, in words; NULL if none are
 #' @noRd
 separation <- function(fit) {
-  if (is_distributional(fit) || !has_rows(fit) || !is_discrete(fit)) return(NULL)
+  if (n_predictors(fit) > 1L || !has_rows(fit) || !is_discrete(fit)) return(NULL)
   model <- fit$model
   used <- model$weights > 0
   counts <- link_has(fit$family, "rates")
@@ -240,7 +237,7 @@ group_notes <- function(spec, fit) {
 # Is the noise added to eta, with a learned standard deviation that all rows share?
 has_free_scale <- function(fit) {
   at <- unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
-  link_has(fit$family, "same_units") && !is_distributional(fit) && any(fit$model$hyper$learned[at])
+  link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[at])
 }
 
 # ---- printing ----

@@ -107,7 +107,7 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
   frame <- environment()
   prior <- as_prior_list(check_evaluates(
     typed_argument("prior", typed_prior_words(), frame), "prior", "prior", prior_names(), prior_hint
-  ), design$parts$second$name)
+  ), names(design$parts$others))
   start <- check_evaluates(start, "start")
   hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
   held <- hyper == "fixed"

@@ -170,9 +170,7 @@ weigh_draws <- function(fit, bound, draws) {
 #' One function per latent that turns standard normal draws into draws of eta - m; for NULL it returns how many it needs
 #' @noRd
 latent_roots <- function(fit) {
-  if (is_distributional(fit)) {
-    return(unlist(lapply(1:2, function(k) latent_roots(predictor_view(fit, k))), recursive = FALSE))
-  }
+  if (n_predictors(fit) > 1L) return(unlist(lapply(predictors(fit), latent_roots), recursive = FALSE))
   as_root <- function(A) {
     force(A)
     function(e) if (is.null(e)) ncol(A) else A %*% e

@@ -66,7 +66,7 @@
 coef.galvi <- function(object, complete = TRUE, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
   check_flag(complete, "complete")
-  if (is_distributional(object)) return(unlist(by_predictor(object, coef.galvi, prefix_names)))
+  if (n_predictors(object) > 1L) return(unlist(by_predictor(object, coef.galvi)))
   mean <- fixed_coefficients(object)$mean
   if (ncol(mean) == 1L) mean[, 1L] else t(mean)
 }
@@ -106,8 +106,7 @@ effect_names <- function(labels, specs) {
 #' the posterior covariances of every level
 #' @noRd
 group_effects <- function(fit) {
-  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
-  out <- unlist(lapply(views, function(view) {
+  out <- unlist(lapply(predictors(fit), function(view) {
     check_one_latent(view, "ranef(condVar = TRUE)")
     specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
     lapply(stats::setNames(specs, vapply(specs, effect_group, "")), group_frame, fit = view,
@@ -135,9 +134,7 @@ group_frame <- function(spec, fit, prefix) {
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
 #' @noRd
 random_effects <- function(fit) {
-  if (is_distributional(fit)) {
-    return(c(random_effects(predictor_view(fit, 1L)), random_effects(predictor_view(fit, 2L))))
-  }
+  if (n_predictors(fit) > 1L) return(unlist(lapply(predictors(fit), random_effects), recursive = FALSE))
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {
     if (is_field(spec)) return(c(term_posterior(spec, fit), list(spec = spec)))
@@ -181,7 +178,7 @@ effects_frame <- function(effects) {
 #' Posterior means in the order of vcov()
 #' @noRd
 coefficient_means <- function(fit) {
-  if (is_distributional(fit)) return(unname(coef.galvi(fit)))
+  if (n_predictors(fit) > 1L) return(unname(coef.galvi(fit)))
   as.vector(fixed_coefficients(fit)$mean)
 }
 
@@ -233,7 +230,7 @@ vcov.galvi <- function(object, complete = TRUE, ...) {
   if (!is.null(object$states)) {
     return(mixture_covariance(by_state(object, coefficient_means), by_state(object, vcov.galvi), state_weights(object)))
   }
-  if (is_distributional(object)) return(block_diagonal(by_predictor(object, vcov.galvi, prefix_names)))
+  if (n_predictors(object) > 1L) return(block_diagonal(by_predictor(object, vcov.galvi)))
   coefficients <- fixed_coefficients(object)
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
   q <- nrow(coefficients$mean)

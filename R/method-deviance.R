@@ -88,8 +88,8 @@ unit_deviances <- function() {
 #' A parameter of the family: its estimate, or its posterior mean in each row if it has a linear predictor
 #' @noRd
 deviance_parameter <- function(fit, name, mean) {
-  if (name %in% family_type(fit$family)$second$replaces && is_distributional(fit)) return(mean$second)
-  family_parameter(fit, name)
+  replaced <- vapply(family_type(fit$family)$dpars[names(fit$design$others)], function(dpar) name %in% dpar$replaces, NA)
+  if (any(replaced)) mean$others[, which(replaced)] else family_parameter(fit, name)
 }
 
 #' The logit of the mean mu that maximises the density of y. It solves logit(y) = digamma(mu precision) -

@@ -9,7 +9,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
   transform <- check_flag(transform, "transform")
   k <- check_dpar(object, dpar)
   if (is.null(k)) k <- 1L
-  own <- if (is_distributional(object)) k else seq_len(n_latents(object))
+  own <- if (is_several(object)) seq_len(n_latents(object)) else k
   if (transform && length(own) > 1L) {
     stop_galvi("argument", "`transform = TRUE` is for one linear predictor; posterior_epred() has class probabilities.")
   }
@@ -27,7 +27,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 #' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
-  if (identical(check_dpar(object, dpar), 2L)) {
+  if (or_else(check_dpar(object, dpar), 1L) > 1L) {
     return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
   }
   classes <- has_classes(object)

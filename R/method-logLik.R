@@ -172,7 +172,7 @@ anova.galvi <- function(object, ...) {
     se_diff = vapply(difference, standard_error_of_sum, 0, weights = object$model$weights), row.names = names(fits)
   )
   formulas <- vapply(fits, function(fit) {
-    paste(vapply(c(fit$formula, fit$design$second$formula), deparse_one, ""), collapse = "; ")
+    paste(vapply(all_formulas(fit), deparse_one, ""), collapse = "; ")
   }, "")
   structure(
     table, class = c("anova", "data.frame"),

@@ -105,7 +105,7 @@ state_cavities <- function(fit) {
   # 1 - leverage is a difference of numbers of size 1: below this it has no digits
   proper <- is.finite(leverage) & leverage < 1 - 1e-10
   variance <- ifelse(proper, inner / (1 - leverage), NA_real_)
-  apart <- n_latents(fit) == 1L || is_distributional(fit)
+  apart <- !is_several(fit)
   shift <- if (apart) share * q$alpha * variance else coupled_shift(fit, share, variance)
   list(
     mean = q$mean - shift, variance = variance + extra_variance(fit), leverage = apply(leverage, 1L, max),
@@ -263,7 +263,7 @@ kfold.galvi <- function(x, ...) {
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   check_has_rows(x, "the WAIC needs them all")
-  if (n_latents(x) > 1L && !is_distributional(x)) {
+  if (is_several(x)) {
     stop_galvi("argument", sprintf(
       "waic() is for responses with one probability per linear predictor; this fit has %d per observation. Use loo().",
       n_latents(x)

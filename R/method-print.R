@@ -56,7 +56,7 @@ print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 #' @noRd
 print_model <- function(x, digits) {
   check_whole(digits, "digits", upper = 22)
-  print_call(x$call, x$formula, x$second)
+  print_call(x$call, x$formulas)
   cat("Family: ", x$family, "\n", sep = "")
   what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
   cat("\nFixed effects", what, "\n", sep = "")
@@ -73,7 +73,7 @@ print_model <- function(x, digits) {
 #' The call as it was written; data that do.call() put into it are named, not shown. The formula too, where the
 #' call has only its name.
 #' @noRd
-print_call <- function(call, formula, second) {
+print_call <- function(call, formulas) {
   written <- call
   for (i in seq_along(call)[-1L]) {
     value <- call[[i]]
@@ -84,7 +84,7 @@ print_call <- function(call, formula, second) {
   text <- gsub("`", "", deparse(written, width.cutoff = 0.8 * getOption("width")), fixed = TRUE)
   cat("Call:  ", paste(text, collapse = "\n  "), "\n", sep = "")
   if (is.call(call$formula)) return(invisible())
-  for (f in c(formula, second)) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
+  for (f in formulas) print_wrapped(paste("Formula:", deparse_one(f)), 4L)
 }
 
 #' Notes and warnings, printed last
@@ -110,11 +110,11 @@ narrow_note <- function(fit) {
     ))
   }
   if (!ignores_dependence(fit)) return(NULL)
-  if (is_distributional(fit)) {
+  if (n_predictors(fit) > 1L) {
     return(sprintf(paste(
-      "The approximation treats the two predictors as independent: posterior standard deviations and intervals",
+      "The approximation treats the %s predictors as independent: posterior standard deviations and intervals",
       "may be too small, and covariances between coefficients of %s are zero."
-    ), paste(predictor_names(fit), collapse = " and ")))
+    ), c("two", "three")[n_predictors(fit) - 1L], and_words(predictor_names(fit))))
   }
   paste(
     "The posterior standard deviations and intervals of these coefficients are too small, and their",
@@ -196,7 +196,7 @@ print_thresholds <- function(table, digits) {
 #' Which hyperparameters are those of random effects?
 #' @noRd
 of_random_effects <- function(fit) {
-  specs <- c(fit$design$specs, fit$design$second$specs)
+  specs <- all_specs(fit$design)
   fit$hyper$term %in% vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
 }
 

@@ -146,14 +146,16 @@ deviance_residuals <- function(fit, target) {
   mean <- list(mu = response_moment(fit, marginals, "mean"))
   warn_overflow(fit, target, mean$mu)
   for (what in units$logs) mean[[what]] <- response_moment(fit, marginals, what)
-  if (is_distributional(fit)) mean$second <- second_means(fit, marginals)
+  if (n_predictors(fit) > 1L) mean$others <- parameter_means(fit, marginals)
   sign(y - mean$mu) * sqrt(pmax(units$deviance(y, mean, weights * target$size), 0))
 }
 
-#' Posterior means of a second parameter with a log link, one for each row
+#' Posterior means of the other parameters, which have log links here: a column for each
 #' @noRd
-second_means <- function(fit, marginals) {
-  average_states(marginal_states(fit, marginals), function(state) exp(state$mean[, 2L] + state$variance[, 2L] / 2))
+parameter_means <- function(fit, marginals) {
+  average_states(marginal_states(fit, marginals), function(state) {
+    exp(state$mean[, -1L, drop = FALSE] + state$variance[, -1L, drop = FALSE] / 2)
+  })
 }
 
 #' Of counts of classes: a column for each class, of its share less its probability, or in units of the count's

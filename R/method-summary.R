@@ -11,7 +11,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
   }
   structure(
     list(
-      call = object$call, formula = object$formula, second = object$design$second$formula,
+      call = object$call, formulas = all_formulas(object),
       family = family_label(object),
       nobs = nobs.galvi(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,

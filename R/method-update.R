@@ -127,7 +127,7 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   refuse_dots(list(...), sigma.galvi, "sigma()")
   check_flag(use.fallback, "use.fallback")
   # it differs from row to row: predict(dpar = "sigma")
-  if (identical(object$design$second$name, "sigma")) return(NA_real_)
+  if ("sigma" %in% names(object$design$others)) return(NA_real_)
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }
@@ -146,8 +146,8 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
       stop_galvi("formula", "The fit was made from `x` and `y`, so it has no formula to update.")
     }
     changed <- stats::update(object$formula, formula.)
-    second <- object$design$second$formula
-    call$formula <- if (is.null(second)) changed else call("list", changed, second)
+    others <- lapply(unname(object$design$others), `[[`, "formula")
+    call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed
   }
   extras <- match.call(expand.dots = FALSE)$...
   for (name in names(extras)) call[[name]] <- extras[[name]]

@@ -56,8 +56,7 @@ random_covariances <- function(fit, sigma = 1, level = 0.95) {
 #' @return A list with attributes sc and useSc, as VarCorr.galvi() describes it.
 #' @noRd
 covariance_blocks <- function(fit, hyper, sigma = 1) {
-  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
-  blocks <- unlist(lapply(views, function(view) {
+  blocks <- unlist(lapply(predictors(fit), function(view) {
     specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
     unlist(lapply(specs, group_covariances, hyper = hyper, parameter = view$parameter), recursive = FALSE)
   }), recursive = FALSE)

@@ -14,15 +14,15 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
     family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response),
     counted = counts_rows(args$weights)
   )
-  latents <- if (is.null(parts$second)) {
-    family_type(family)$latents(response$levels, family)
+  latents <- if (length(parts$others)) {
+    c("mu", names(parts$others))
   } else {
-    c("mu", parts$second$name)
+    family_type(family)$latents(response$levels, family)
   }
   with_memory(latents_size(nrow(frame), length(latents), family), NULL)
   new_step("galvi_design", list(
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
-    weights = response$weights, offset = frame_offset(frame, latents, !is.null(parts$second)),
+    weights = response$weights, offset = frame_offset(frame, latents),
     levels = response$levels,
     latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
     shares = response$shares,
@@ -30,17 +30,14 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
   ))
 }
 
-# In the second formula the parameter has the place of the response; the response itself is in neither right side.
+# In other formulas the parameter has the place of the response; the response itself is in no right side.
 parse_formulas <- function(formulas, data, family, elsewhere) {
   parts <- parse_formula(formulas[[1L]], data, elsewhere)
-  formula <- second_formula(formulas, family)
-  if (is.null(formula)) return(parts)
-  parts$second <- parse_formula(formula, data, c(elsewhere, all.vars(parts$response)))
-  parts$second$name <- as.character(formula[[2L]])
-  prefix <- second_prefix(parts$second$name)
-  parts$second$specs <- lapply(parts$second$specs, function(spec) {
-    spec$label <- paste0(prefix, spec$label)
-    spec
+  parts$others <- lapply(parameter_formulas(formulas, family), function(formula) {
+    own <- parse_formula(formula, data, c(elsewhere, all.vars(parts$response)))
+    prefix <- parameter_prefix(as.character(formula[[2L]]))
+    own$specs <- lapply(own$specs, function(spec) replace(spec, "label", paste0(prefix, spec$label)))
+    own
   })
   parts
 }
@@ -87,14 +84,14 @@ check_design <- function(design) {
 
 #' What is needed to turn new data into rows of the model: the frame's terms, factor levels, each term's spec. Its size
 #' does not depend on N.
-#' @param built,second From build_terms(), for the predictor of the response and that of a second parameter, or NULL.
+#' @param built From build_terms(), for each predictor.
 #' @noRd
-row_design <- function(design, built, second = NULL) {
+row_design <- function(design, built) {
   parts <- design$parts
   out <- c(list(
     formula = parts$formula, columns = parts$columns, frame_terms = attr(design$data, "terms"),
     xlevels = known_levels(design$data, parts)
-  ), own_design(parts, built), list(
+  ), own_design(parts, built[[1L]]), list(
     offset = design$args$offset, weights = design$args$weights, family = design$family,
     K = max(1L, length(design$latents)), response = list(
       name = variable_name(parts$response), levels = design$levels, latents = design$latents,
@@ -102,12 +99,10 @@ row_design <- function(design, built, second = NULL) {
     )
   ))
   if (!is.null(design$wide)) out$wide <- design$wide
-  if (is.null(second)) return(out)
-  link <- family_type(design$family)$second$link
-  out$second <- c(
-    list(name = parts$second$name, formula = parts$second$formula, link = link),
-    own_design(parts$second, second)
-  )
+  links <- lapply(family_type(design$family)$dpars[names(parts$others)], `[[`, "link")
+  out$others <- Map(function(part, link, built) {
+    c(list(formula = part$formula, link = link), own_design(part, built))
+  }, parts$others, links, built[-1L])
   out
 }
 
@@ -134,9 +129,8 @@ without_response <- function(terms) {
   drop_first <- function(x) if (is.null(x)) NULL else x[-2L]
   attr(terms, "variables") <- drop_first(attr(terms, "variables"))
   attr(terms, "predvars") <- drop_first(attr(terms, "predvars"))
-  for (of in c("offset", "second_offset")) {
-    attr(terms, of) <- if (length(attr(terms, of))) attr(terms, of) - 1L
-  }
+  attr(terms, "offset") <- if (length(attr(terms, "offset"))) attr(terms, "offset") - 1L
+  attr(terms, "other_offsets") <- lapply(attr(terms, "other_offsets"), `-`, 1L)
   attr(terms, "dataClasses") <- attr(terms, "dataClasses")[-1L]
   attr(terms, "response") <- 0L
   terms[[2L]] <- NULL

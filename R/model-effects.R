@@ -83,15 +83,14 @@ with_unread <- function(frame, kept) {
 
 drop_variables <- function(terms, names) {
   variables <- vapply(as.list(attr(terms, "variables"))[-1L], variable_name, "")
-  offsets <- unlist(attributes(terms)[c("offset", "second_offset")])
+  offsets <- unlist(attributes(terms)[c("offset", "other_offsets")])
   keep <- which(!variables %in% names | seq_along(variables) %in% offsets)
   if (length(keep) == length(variables)) return(terms)
   for (of in c("variables", "predvars")) {
     if (!is.null(attr(terms, of))) attr(terms, of) <- attr(terms, of)[c(1L, keep + 1L)]
   }
-  for (of in c("offset", "second_offset")) {
-    if (length(attr(terms, of))) attr(terms, of) <- match(attr(terms, of), keep)
-  }
+  if (length(attr(terms, "offset"))) attr(terms, "offset") <- match(attr(terms, "offset"), keep)
+  attr(terms, "other_offsets") <- lapply(attr(terms, "other_offsets"), match, keep)
   attr(terms, "dataClasses") <- attr(terms, "dataClasses")[intersect(names(attr(terms, "dataClasses")),
     c(variables[keep], "(weights)", "(offset)"))]
   terms

@@ -49,18 +49,19 @@ bar_call <- function(effects, group) {
 }
 
 # ~ z -> list(y ~ x, zi ~ z)
-with_second_formula <- function(call, value, name, family) {
+with_parameter_formula <- function(call, value, name, family) {
   known <- family_in_call(call)
-  if (is.null(name)) name <- if (is.null(known)) "sigma" else family_type(known)$second$name
-  if (is.null(name)) name <- "sigma"
+  if (is.null(name)) name <- c(if (!is.null(known)) setdiff(known$dpars, c("mu", always_predicted(known))), "sigma")[1L]
   right <- if (head_name(value) == "~") value[[length(value)]] else quote(x)
-  # ~ 0 is no such part, and there is room for one
-  if (identical(right, 0) || head_name(formula_of_call(call)) == "list") return(call)
-  first <- first_formula(call)
-  if (!is.null(first)) {
-    call <- with_formula(call, call("list", first, call("~", as.name(name), right)))
+  # ~ 0 is no such part
+  if (identical(right, 0)) return(call)
+  written <- formula_of_call(call)
+  formulas <- if (head_name(written) == "list") as.list(written)[-1L] else list(first_formula(call))
+  has_own <- vapply(formulas[-1L], function(f) length(f) == 3L && identical(f[[2L]], as.name(name)), NA)
+  if (!is.null(formulas[[1L]]) && !any(has_own)) {
+    call <- with_formula(call, as.call(c(quote(list), formulas, call("~", as.name(name), right))))
   }
-  if (!is.null(family) && !(is.list(known) && identical(family_type(known)$second$name, name))) {
+  if (!is.null(family) && !(is.list(known) && name %in% known$dpars)) {
     base <- if (!is.null(known) && known$family %in% c("poisson", "negbinomial", "binomial")) call[["family"]] else NULL
     call$family <- if (is.null(base)) family else as.call(list(family[[1L]], base))
   }
@@ -204,7 +205,7 @@ check_variance_function <- function(call) {
   call$weights <- NULL
   stop_galvi("argument", sprintf(
     "`weights = %s` is a variance function of nlme: here sigma has a formula of its own, of its logarithm. Write %s.",
-    deparse_one(weights), call_text(with_own_terms(with_second_formula(call, call("~", right), "sigma", NULL)))
+    deparse_one(weights), call_text(with_own_terms(with_parameter_formula(call, call("~", right), "sigma", NULL)))
   ))
 }
 
@@ -223,12 +224,10 @@ typed_family_words <- function() {
 foreign_arguments <- local({
   drop <- function(say) list(to = function(call, value) call, say = say)
   prior <- function(say, to) list(to = to, say = say)
-  second <- function(name = NULL, family = NULL) {
+  predicted <- function(name = NULL, family = NULL) {
     list(
-      to = function(call, value) with_second_formula(call, value, name, family),
-      say = function(call, value) if (head_name(formula_of_call(call)) == "list") {
-        "A model has one formula beside that of the response: which of them matters most?"
-      } else if (!identical(value, quote(~0))) "A second parameter has a formula of its own, in a list."
+      to = function(call, value) with_parameter_formula(call, value, name, family),
+      say = function(call, value) if (!identical(value, quote(~0))) "Each parameter has a formula of its own, in a list."
     )
   }
   sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
@@ -259,10 +258,10 @@ foreign_arguments <- local({
       contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
-      ziformula = second("zi", quote(zero_inflated())), dispformula = second(),
-      sigma.formula = second("sigma"), sigma.fo = second("sigma"), nu.formula = second("nu"), nu.fo = second("nu"),
-      phi.formula = second("phi"), zi = second("zi", quote(zero_inflated())), hu = second("hu", quote(hurdle())),
-      sigma = second("sigma"), scale = second(), shape = second("shape"), phi = second("phi"),
+      ziformula = predicted("zi", quote(zero_inflated())), dispformula = predicted(),
+      sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"), nu.fo = predicted("nu"),
+      phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())), hu = predicted("hu", quote(hurdle())),
+      sigma = predicted("sigma"), scale = predicted(), shape = predicted("shape"), phi = predicted("phi"),
       nominal = drop("The effects are the same at all thresholds (proportional odds)."),
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),

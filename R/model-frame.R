@@ -3,9 +3,8 @@
 # One frame with all variables: response, fixed effects, terms and offsets, and the arguments weights and offset as in
 # model.frame(). Variables are added unchanged, because terms() would read x^2 or x1:x2 in a gp() as formula algebra.
 frame_terms <- function(parsed) {
-  fixed <- unlist(lapply(list(parsed$fixed, parsed$second$fixed), function(terms) {
-    as.list(attr(terms, "variables"))[-1L]
-  }))
+  parts <- predictor_parts(parsed)
+  fixed <- unlist(lapply(parts, function(part) as.list(attr(part$fixed, "variables"))[-1L]))
   inputs <- unlist(lapply(all_specs(parsed), `[[`, "variables"), recursive = FALSE)
   variables <- c(list(parsed$response), fixed, inputs)
   names <- vapply(variables, variable_name, "")
@@ -13,13 +12,12 @@ frame_terms <- function(parsed) {
     stop_galvi("formula", sprintf("The response `%s` is also on the right side of the formula.", names[1L]))
   }
   variables <- variables[!duplicated(names)]
+  offsets <- lapply(parts, `[[`, "offsets")
+  owner <- rep(seq_along(parts), lengths(offsets))
+  at <- lapply(seq_along(parts), function(k) length(variables) + which(owner == k))
   structure(
-    parsed$formula,
-    variables = as.call(c(quote(list), variables, parsed$offsets, parsed$second$offsets)),
-    offset = if (length(parsed$offsets)) length(variables) + seq_along(parsed$offsets),
-    second_offset = if (length(parsed$second$offsets)) {
-      length(variables) + length(parsed$offsets) + seq_along(parsed$second$offsets)
-    },
+    parsed$formula, variables = as.call(c(quote(list), variables, unlist(offsets, recursive = FALSE))),
+    offset = if (length(at[[1L]])) at[[1L]], other_offsets = at[-1L],
     all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
   )
 }
@@ -31,15 +29,22 @@ step_factors <- function(parsed) {
   setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
 }
 
-# The terms of both predictors.
-all_specs <- function(parsed) c(parsed$specs, parsed$second$specs)
+#' What belongs to each predictor, of parsed formulas or of a fit's design; the first is the response's
+#' @noRd
+predictor_parts <- function(x) c(list(x), x$others)
+
+# The terms of all predictors.
+all_specs <- function(x) unlist(predictor_specs(x), recursive = FALSE)
+
+# The terms of each linear predictor.
+predictor_specs <- function(x) lapply(unname(predictor_parts(x)), `[[`, "specs")
 
 input_names <- function(specs) {
   vapply(unlist(lapply(specs, `[[`, "inputs")), variable_name, "")
 }
 
 fixed_names <- function(parsed) {
-  variables <- lapply(list(parsed$fixed, parsed$second$fixed), attr, "variables")
+  variables <- lapply(predictor_parts(parsed), function(part) attr(part$fixed, "variables"))
   vapply(unlist(lapply(variables, function(v) as.list(v)[-1L])), variable_name, "")
 }
 
@@ -235,13 +240,18 @@ check_not_text <- function(expr, arg) {
 }
 
 # The sum of all offsets, N x K. An offset of one column is added to every latent value. latents: their names, NULL for
-# one. With two linear predictors each has its own offsets, and the argument `offset` belongs to that of the response.
-frame_offset <- function(frame, latents = NULL, distributional = FALSE) {
-  if (distributional) {
+# one. With predictors of other parameters each has its own offsets, and the argument `offset` belongs to that of the
+# response.
+frame_offset <- function(frame, latents = NULL) {
+  others <- attr(attr(frame, "terms"), "other_offsets")
+  if (length(others)) {
+    attr(attr(frame, "terms"), "other_offsets") <- list()
     own <- frame
-    attr(attr(own, "terms"), "offset") <- attr(attr(frame, "terms"), "second_offset")
     own[["(offset)"]] <- NULL
-    return(cbind(frame_offset(frame), frame_offset(own)))
+    return(do.call(cbind, c(list(frame_offset(frame)), lapply(others, function(at) {
+      attr(attr(own, "terms"), "offset") <- at
+      frame_offset(own)
+    }))))
   }
   k <- max(1L, length(latents))
   total <- matrix(0, nrow(frame), k)

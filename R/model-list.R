@@ -205,11 +205,11 @@ even_rows <- function(design) {
 # Named by term: the points in the data's units, a matrix with a column per input, or a data frame where
 # inputs are factors. NULL without any.
 fitted_points <- function(design, model, values) {
-  all <- c(prior_terms(model), if (!is.null(design$second)) prior_terms(model, 2L))
+  all <- unlist(lapply(seq_along(predictor_parts(design)), function(k) prior_terms(model, k)), recursive = FALSE)
   terms <- Filter(function(term) !is.null(term$inducing), all)
   if (!length(terms)) return(NULL)
   labels <- vapply(terms, `[[`, "", "label")
-  specs <- c(design$specs, design$second$specs)
+  specs <- all_specs(design)
   specs <- specs[match(labels, vapply(specs, `[[`, "", "label"))]
   stats::setNames(Map(function(spec, term) {
     at <- term$inducing

@@ -54,7 +54,7 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   }, specs, kept, known), specs, all_kept, known)
   out <- list(
     rows = rows, offset = or_else(design$level, 0) + as_newdata_error(
-      frame_offset(frame, design$response$latents, !is.null(design$second))
+      frame_offset(frame, design$response$latents)
     ),
     frame = frame,
     omitted = missing, n = nrow(newdata)
@@ -78,11 +78,6 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     out$size <- unit_if_zero(weights)
   }
   out
-}
-
-# The terms of each linear predictor.
-predictor_specs <- function(design) {
-  c(list(design$specs), if (!is.null(design$second)) list(design$second$specs))
 }
 
 as_new_data <- function(newdata) {
@@ -130,11 +125,11 @@ check_new_columns <- function(design, terms, newdata) {
 
 # Variables that only random effects of groups use.
 group_columns <- function(design) {
-  specs <- unlist(predictor_specs(design), recursive = FALSE)
+  specs <- all_specs(design)
   grouped <- which_can(specs, "grouped")
   used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, list(spec$by)), all.vars)))
-  fixed <- unlist(lapply(list(design$terms, design$second$terms), function(terms) {
-    if (!is.null(terms)) all.vars(attr(terms, "variables"))
+  fixed <- unlist(lapply(predictor_parts(design), function(part) {
+    if (!is.null(part$terms)) all.vars(attr(part$terms, "variables"))
   }))
   setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
 }

@@ -1,5 +1,5 @@
-# Two linear predictors: one of the response, and one of a second parameter of its distribution. The second parameter
-# has its own formula, and methods see its predictor as a fit with one predictor.
+# Linear predictors of a response: "mu", that of its mean or location, and those of other parameters of its distribution,
+# each with its own formula. Methods see each as a fit that has no other.
 
 # ---- formulas ----
 
@@ -43,72 +43,107 @@ check_formula <- function(formula) {
 
 is_formulas <- function(x) inherits(x, c("formula", "brmsformula")) || is.list(x) && !is.data.frame(x)
 
-#' The formula of the second parameter: the user's, or an intercept if the family needs one; NULL for a single predictor
+#' The formulas of other parameters, by name: the user's, and intercepts where the family needs more predictors
 #' @noRd
-second_formula <- function(formulas, family) {
-  second <- family_type(family)$second
-  rest <- formulas[-1L]
-  for (f in rest) check_left_side(f, second, family)
-  if (length(rest) > 1L) {
-    stop_galvi("formula", sprintf("`formula` has `%s` twice: give one formula for each parameter.", deparse_one(rest[[1L]][[2L]])))
+parameter_formulas <- function(formulas, family) {
+  type <- family_type(family)
+  given <- formulas[-1L]
+  for (f in given) check_left_side(f, family)
+  names(given) <- vapply(given, function(f) as.character(f[[2L]]), "")
+  if (anyDuplicated(names(given))) {
+    stop_galvi("formula", sprintf(
+      "`formula` has `%s` twice: give one formula for each parameter.", names(given)[anyDuplicated(names(given))]
+    ))
   }
-  if (length(rest)) {
-    replaced <- intersect(second$replaces, names(family$parameters))
+  predicted <- predicted_parameters(family, names(given))
+  for (name in predicted) {
+    replaced <- intersect(type$dpars[[name]]$replaces, names(family$parameters))
     if (length(replaced)) {
       stop_galvi("family", sprintf(
         "`%s` of the %s family is given as a number and `%s` by a formula: give only one of them.", replaced,
-        family$family, second$name
+        family$family, name
       ))
     }
-    return(rest[[1L]])
   }
-  if (!isTRUE(second$always)) return(NULL)
-  stats::as.formula(call("~", as.name(second$name), 1), env = environment(formulas[[1L]]))
+  lapply(stats::setNames(nm = predicted), function(name) {
+    if (name %in% names(given)) return(given[[name]])
+    stats::as.formula(call("~", as.name(name), 1), env = environment(formulas[[1L]]))
+  })
 }
 
-check_left_side <- function(formula, second, family) {
+# The smallest set of parameters, in their order, that includes these and with which the core has a likelihood.
+predicted_parameters <- function(family, names) {
+  wanted <- union(names, always_predicted(family))
+  if (!length(wanted)) return(character())
+  sets <- strsplit(names(family_type(family)$with_predictors), " ", fixed = TRUE)
+  enough <- Filter(function(set) all(wanted %in% set), sets)
+  enough[[which.min(lengths(enough))]]
+}
+
+check_left_side <- function(formula, family) {
+  type <- family_type(family)
   if (length(formula) != 3L || !is.symbol(formula[[2L]])) {
     stop_galvi("formula", sprintf(
       "`formula`: in a list every formula after the first must name a parameter on its left side%s, not %s.",
-      if (is.null(second)) "" else sprintf(", as in %s ~ x", second$name), deparse_one(formula)
+      if (length(type$dpars)) sprintf(", as in %s ~ x", names(type$dpars)[1L]) else "", deparse_one(formula)
     ))
   }
   name <- as.character(formula[[2L]])
-  if (identical(name, second$name)) return(invisible())
-  why <- family_type(family)$no_second[name]
+  if (name %in% names(type$dpars)) return(invisible())
+  why <- type$no_predictor[name]
   if (length(why) && !is.na(why)) {
     stop_galvi("formula", sprintf("`formula`: %s has no linear predictor of `%s`: %s.", the_family(family), name, why))
   }
   stop_galvi("formula", sprintf(
-    "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name,
-    known_parameters(second, family), if (name %in% c("zi", "hu")) {
+    "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name, known_parameters(type),
+    if (name %in% c("zi", "hu")) {
       sprintf(" Use %s for that.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
     } else ""
   ))
 }
 
 # The parameters of a family that a formula, or a number, can set, in words.
-known_parameters <- function(second, family) {
-  numbers <- setdiff(names(family_type(family)$parameters), second$replaces)
+known_parameters <- function(type) {
+  numbers <- setdiff(names(type$parameters), unlist(lapply(type$dpars, `[[`, "replaces")))
   held <- if (length(numbers)) sprintf("; %s %s given to the family as a number", quote_names(numbers),
     if (length(numbers) > 1L) "are" else "is")
-  paste0(if (is.null(second)) "it has only that of the response" else sprintf("it has one of `%s`", second$name), held)
+  paste0(if (length(type$dpars)) {
+    sprintf("it has one of %s", and_words(sprintf("`%s`", names(type$dpars))))
+  } else "it has only that of the response", held)
 }
 
 # ---- the fit ----
 
-is_distributional <- function(fit) !is.null(fit$design$second)
+n_predictors <- function(fit) 1L + length(fit$design$others)
+
+# Classes with a linear predictor each.
+is_several <- function(fit) n_latents(fit) > 1L && n_predictors(fit) == 1L
 
 #' Names of the predictors that `dpar` may take: "mu" is that of the response
 #' @noRd
-predictor_names <- function(fit) c("mu", fit$design$second$name)
+predictor_names <- function(fit) c("mu", names(fit$design$others))
+
+all_formulas <- function(fit) c(list(fit$formula), lapply(unname(fit$design$others), `[[`, "formula"))
+
+#' Which predictor coefficients, or terms with `prefix = parameter_prefix`, belong to by their names
+#' @noRd
+predictor_of_name <- function(fit, names, prefix = coefficient_prefix) {
+  at <- rep(1L, length(names))
+  for (k in seq_along(fit$design$others)) {
+    at[startsWith(as.character(names), prefix(names(fit$design$others)[k]))] <- k + 1L
+  }
+  at
+}
+
+# Does a view show the predictor of the response?
+of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
 #' The position of the predictor that `dpar` names; NULL for a single predictor
 #' @noRd
 check_dpar <- function(fit, dpar) {
   if (is.null(dpar)) return(NULL)
   names <- predictor_names(fit)
-  if (is_distributional(fit)) return(match(check_choice(dpar, names, "dpar"), names))
+  if (length(names) > 1L) return(match(check_choice(dpar, names, "dpar"), names))
   if (identical(dpar, "mu")) return(NULL)
   stop_galvi("argument", sprintf(
     "`dpar` must be a parameter with a linear predictor, not %s: this fit has only that of the response.",
@@ -116,37 +151,36 @@ check_dpar <- function(fit, dpar) {
   ))
 }
 
+#' The predictors of a fit, each as predictor_view() shows it
+#' @noRd
+predictors <- function(fit) lapply(seq_len(n_predictors(fit)), predictor_view, fit = fit)
+
 #' One linear predictor of a fit as a fit with K = 1, with its own terms, coefficients and rows. Its parameter takes the
-#' place of the response: moments of a positive parameter are computed like those of the mean of a count, moments of a
-#' probability like those of a binary response.
+#' place of the response: `family` has the parameter's link, and moments are those of the inverse link.
 #' @noRd
 predictor_view <- function(fit, k) {
-  if (!is_distributional(fit)) return(fit)
-  second <- fit$design$second
+  if (n_predictors(fit) == 1L) return(fit)
   view <- fit
   predictor <- predictor_of(fit$model, k)
+  view$model$designs <- fit$model$designs[predictor$design]
   predictor[c("design", "latents")] <- list(1L, 1L)
-  view$model$designs <- fit$model$designs[predictor_of(fit$model, k)$design]
   view$model$predictors <- list(predictor)
   view$model$offset <- fit$model$offset[, k, drop = FALSE]
   # its parameter has no dispersion
   view$model$size <- trials_of(fit, fit$model)
+  view$model["likelihood"] <- list(NULL)
   view$posterior <- posterior_view(fit$posterior, k)
   if (!is.null(fit$states)) view$states <- lapply(fit$states, function(state) {
     state$posterior <- posterior_view(state$posterior, k)
     state
   })
-  if (k == 2L) {
-    own <- c("terms", "assign", "contrasts", "specs", "labels")
-    view$design[own] <- second[own]
-    view$family <- new_family(second$name, second$link)
-  }
   view$parameter <- predictor_names(fit)[k]
-  view$model$likelihood <- list(
-    type = c(identity = "", log = "poisson", logit = "binomial_logit")[[view$family$link]], hyper = list(),
-    constants = list()
-  )
-  view$design["second"] <- list(NULL)
+  if (k > 1L) {
+    own <- c("terms", "assign", "contrasts", "specs", "labels")
+    view$design[own] <- fit$design$others[[k - 1L]][own]
+    view$family <- new_family(view$parameter, fit$design$others[[k - 1L]]$link)
+  }
+  view$design$others <- list()
   view$design$response["latents"] <- list(NULL)
   view
 }
@@ -169,10 +203,9 @@ posterior_view <- function(posterior, k) {
   posterior
 }
 
-#' f() of each predictor; the names of the second have its prefix
+#' f() of each predictor; names in those of other parameters have their prefix
 #' @noRd
-by_predictor <- function(fit, f, rename) {
-  if (!is_distributional(fit)) return(list(f(fit)))
-  prefix <- coefficient_prefix(fit$design$second$name)
-  list(f(predictor_view(fit, 1L)), rename(f(predictor_view(fit, 2L)), prefix))
+by_predictor <- function(fit, f) {
+  prefix <- c("", vapply(names(fit$design$others), coefficient_prefix, ""))
+  Map(function(view, prefix) prefix_names(f(view), prefix), predictors(fit), unname(prefix))
 }

@@ -2,13 +2,14 @@
 # Entries of hyperparameters go to the table while it is built (R/base-hyper-priors.R).
 
 # NULL, normal(), a list or a table of another package -> a named list whose entries are priors, numbers, NULL or lists
-# of these. second: the parameter with a predictor of its own, whose priors are such a list under its name.
-as_prior_list <- function(prior, second = NULL) {
+# of these. others: the parameters with predictors of their own, whose priors are such lists under their names.
+as_prior_list <- function(prior, others = NULL) {
   prior <- own_prior(prior)
-  if (!is.null(second) && is.list(prior) && !is_value(prior) && second %in% names(prior)) {
-    own <- as_second_list(prior[[second]], second)
-    rest <- prior[names(prior) != second]
-    return(c(if (length(rest)) as_prior_list(rest), stats::setNames(list(own), second)))
+  given <- if (is.list(prior) && !is_value(prior)) intersect(others, names(prior))
+  if (length(given)) {
+    own <- Map(as_parameter_list, prior[given], given)
+    rest <- prior[!names(prior) %in% given]
+    return(c(if (length(rest)) as_prior_list(rest), own))
   }
   if (is.null(prior)) return(list())
   if (is_normal(prior)) return(list(default = prior))
@@ -34,7 +35,7 @@ prior_example <- function() {
   "list(intercept = normal(0, 10), x = normal(0, 1), default = normal(0, 2), sd = half_normal(1))"
 }
 
-as_second_list <- function(prior, name) {
+as_parameter_list <- function(prior, name) {
   prior <- own_prior(prior, name)
   if (is_value(prior) && !is_normal(prior) || is.numeric(prior)) {
     stop_galvi("prior", sprintf(paste(
@@ -65,7 +66,7 @@ own_entry <- function(entry, shown) {
 
 #' Sorts the entries for one predictor
 #'
-#' @param specs The parsed terms, with their labels. prefix: that of a second predictor's labels.
+#' @param specs The parsed terms, with their labels. prefix: that of another parameter's labels.
 #' @return list(coefficients: of these and of the predictor's constant; groups: sd and cor as the terms (x | g) read
 #'   them; hyper: a list of list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all;
 #' key:
@@ -187,7 +188,7 @@ stop_unknown_list <- function(name, specs, prefix) {
     } else " It has fixed effects only.")
   } else {
     sprintf(paste(
-      "`prior$%s` is a list, as the priors of a second linear predictor are, and `%s` has none in this model: give it",
+      "`prior$%s` is a list, as the priors of another linear predictor are, and `%s` has none in this model: give it",
       "one by a list of formulas, as in list(y ~ x, %s ~ x), or write one prior without list().%s"
     ), name, name, name, if (length(written)) sprintf(" Its terms are %s.", quote_names(written)) else "")
   })

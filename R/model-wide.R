@@ -97,7 +97,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   families <- wide_families(family, items)
   each <- if (is.null(families$part)) list(families$family) else families$family$parts
   for (j in seq_along(each)) {
-    if (isTRUE(family_type(each[[j]])$second$always)) stop_several_predictors(each[[j]], names(each)[j])
+    if (length(always_predicted(each[[j]]))) stop_several_predictors(each[[j]], names(each)[j])
   }
   weights <- entry_values(weight_numbers(args$weights), data, env, c(n, length(items)), "weights")
   read <- read_columns(Y, families, at, cells, weights, units, counted = counts_rows(args$weights))

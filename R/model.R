@@ -8,55 +8,54 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
-  second_name <- parts$second$name
-  sorted <- list(sort_priors(prior[setdiff(names(prior), second_name)], parts$specs))
-  if (!is.null(second_name)) {
-    sorted[[2L]] <- sort_priors(prior[[second_name]], parts$second$specs, second_prefix(second_name))
-  }
-  specs <- c(parts$specs, parts$second$specs)
+  others <- names(parts$others)
+  sorted <- c(list(sort_priors(prior[setdiff(names(prior), others)], parts$specs)), lapply(others, function(name) {
+    sort_priors(prior[[name]], parts$others[[name]]$specs, parameter_prefix(name))
+  }))
+  specs <- all_specs(parts)
   typed <- new_typed(
     unlist(lapply(sorted, `[[`, "hyper"), recursive = FALSE),
     stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
   )
   registry <- new_registry(typed)
   shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter", "threads")])
-  factors <- factor_specs(c(parts$specs, parts$second$specs))
-  if (!is.null(second_name) && length(factors)) {
+  factors <- factor_specs(specs)
+  if (length(others) && length(factors)) {
     stop_galvi("formula", sprintf(
-      "`%s` is for families with one linear predictor; this model has a second one, of %s.", factors[[1L]]$label,
-      second_name
+      "`%s` is for families with one linear predictor; this model has another one, of %s.", factors[[1L]]$label,
+      others[1L]
     ))
   }
-  built <- build_terms(parts, design, c(model_context(design, registry), shared, sorted_context(sorted[[1L]])))
-  second <- if (!is.null(second_name)) {
-    build_terms(parts$second, design, c(
-      parameter_context(second_name, design, registry), shared, sorted_context(sorted[[2L]])
-    ))
-  }
-  likelihood <- family_likelihood(design$family, design, registry, held, !is.null(second))
+  contexts <- c(list(model_context(design, registry)), lapply(others, parameter_context, design, registry))
+  built <- Map(function(part, context, sorted) {
+    build_terms(part, design, c(context, shared, sorted_context(sorted)))
+  }, unname(predictor_parts(parts)), contexts, sorted)
+  likelihood <- family_likelihood(design$family, design, registry, held, others)
   table <- registry$table()
-  check_all_priors(sorted, list(built, second), typed)
+  check_all_priors(sorted, built, typed)
   level <- numeric(length(table$value))
-  level[likelihood$hyper$thresholds] <- start_level(start, built$fixed$spec$coding)
-  axes <- term_axes(lapply(c(built$terms, second$terms), `[[`, "term"))
+  level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)
+  terms <- lapply(built, `[[`, "terms")
+  axes <- term_axes(lapply(unlist(terms, recursive = FALSE), `[[`, "term"))
   if (treatment == "integrate") {
     bare <- table$prior
     table <- proper_priors(table)
     added <- which(!mapply(identical, bare, table$prior))
   }
   model <- new_model_list(
-    design, design$offset, designs = c(list(built$rows), if (!is.null(second)) list(second$rows)),
-    predictors = if (is.null(second)) {
-      class_predictors(built$terms, ncol(design$offset))
+    design, design$offset, designs = lapply(built, `[[`, "rows"),
+    predictors = if (length(others)) {
+      unlist(lapply(seq_along(terms), function(k) {
+        lapply(class_predictors(terms[[k]], 1L), replace, c("design", "latents"), list(k, k))
+      }), recursive = FALSE)
     } else {
-      c(class_predictors(built$terms, 1L), lapply(class_predictors(second$terms, 1L), replace,
-        c("design", "latents"), list(2L, 2L)))
+      class_predictors(terms[[1L]], ncol(design$offset))
     },
     likelihood = likelihood, hyper = apply_start(table, start, level, axes), expectation = expectation,
     pieces = control$pieces
   )
-  model <- start_unknown_factors(model, built$specs)
-  priors <- structure(c(built$priors, second$priors), class = "galvi_priors")
+  model <- start_unknown_factors(model, built[[1L]]$specs)
+  priors <- structure(unlist(lapply(built, `[[`, "priors"), recursive = FALSE), class = "galvi_priors")
   check_proper(priors, model, design)
   # those of effects on other axes are no priors of what is printed
   added <- if (treatment == "integrate") setdiff(added, unlist(lapply(axes, `[`, c("sd", "cor"))))
@@ -64,7 +63,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   priors <- structure(c(unclass(priors), typed$record()), class = "galvi_priors")
   new_step("galvi_model", c(model, list(
     formula = design$formula, family = design$family, prior = priors, data = design$data,
-    design = row_design(design, built, second), control = control
+    design = row_design(design, built), control = control
   )))
 }
 
@@ -149,7 +148,7 @@ model_context <- function(design, registry) {
   list(
     registry = registry, weights = weights, default_variance = spread^2,
     centre = typical_predictor(design, weights), spread = spread,
-    latents = if (length(design$latents) > 1L && is.null(design$parts$second)) design$latents,
+    latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
     intercept = type$intercept(design$family)
   )
 }
@@ -172,12 +171,12 @@ typical_predictor <- function(design, weights) {
   if (is.finite(mean) && mean > 0) log(mean) else 0
 }
 
-# The same for a second parameter. Its link is never the identity, so its scale is 1; the logarithm of a standard
+# The same for another parameter. Its link is never the identity, so its scale is 1; the logarithm of a standard
 # deviation of y is centred at that of y's scale.
 parameter_context <- function(name, design, registry) {
   weights <- rows_counted(design)
   in_units <- name == "sigma" && link_has(design$family, "same_units")
-  per_weight <- family_type(design$family)$second$per_weight
+  per_weight <- family_type(design$family)$dpars[[name]]$per_weight
   list(
     registry = registry, weights = weights, default_variance = 1,
     centre = (if (in_units) log(model_context(design, registry)$spread) else 0) +

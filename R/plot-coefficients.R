@@ -6,7 +6,7 @@ most_coefficients <- 40L
 #' Panels of each linear predictor's coefficients but the intercepts
 #' @noRd
 forest_panels <- function(fit, settings) {
-  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  views <- predictors(fit)
   panels <- unlist(lapply(views, forest_of_view, settings), recursive = FALSE)
   if (!length(panels)) {
     stop_galvi("argument", paste(

@@ -122,7 +122,7 @@ conditional_panel <- function(fit, inputs, names, along, within, held, settings)
   # what is left out of the panel's name stands in a second panel's
   name <- paste(names, collapse = ":")
   values <- vapply(seq_along(held), function(i) paste(names(held)[i], "=", held[[i]]$labels), "")
-  name <- paste(c(paste0(if (is_second(fit)) second_prefix(fit$parameter), name), values), collapse = ", ")
+  name <- paste(c(paste0(if (!of_response(fit)) parameter_prefix(fit$parameter), name), values), collapse = ", ")
   as <- if (!curve) levels_panel else if (of_classes) class_panel else curve_panel
   draft <- list(
     data = data, points = points, rug = get_variable(inputs$values, along$variable), key = names(within), as = as,
@@ -136,7 +136,6 @@ conditional_panel <- function(fit, inputs, names, along, within, held, settings)
   effect_panel(draft, fit)
 }
 
-is_second <- function(fit) !is.null(fit$parameter) && fit$parameter != "mu"
 
 #' Values of the other variables on which a predictor depends, a list by name
 #' @noRd
@@ -219,7 +218,7 @@ conditional_points <- function(fit, inputs, along, within, held, settings, other
 has_mean_of_one <- function(fit) {
   if (is.null(fit$parameter)) return(TRUE)
   kind <- family_type(fit$family)
-  !is_second(fit) && !isTRUE(kind$second$always) && !kind$times && !is_volatility(fit)
+  of_response(fit) && !length(always_predicted(fit$family)) && !kind$times && !is_volatility(fit)
 }
 
 #' Which of some values is nearest; of levels, which is equal

@@ -3,13 +3,13 @@
 #' @return list(data: a named list with a data frame per panel, panels)
 #' @noRd
 effect_panels <- function(fit, settings) {
-  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  views <- predictors(fit)
   inputs <- data_inputs(fit)
   wanted <- wanted_panels(views, inputs, settings$terms)
   panels <- Map(function(view, wanted) {
-    if (is_distributional(fit) && link_has(view$family, "same_units")) settings$scale <- "link"
+    if (length(views) > 1L && link_has(view$family, "same_units")) settings$scale <- "link"
     own <- settings
-    if (is_distributional(fit) && settings$scale == "auto") own$scale <- "link"
+    if (length(views) > 1L && settings$scale == "auto") own$scale <- "link"
     terms <- lapply(view$design$specs[wanted$specs], function(spec) term_panels(spec, view, own))
     c(conditional_panels(view, inputs, wanted$effects, settings), unlist(terms, recursive = FALSE))
   }, views, wanted)
@@ -50,7 +50,7 @@ wanted_of <- function(view, inputs, own, label) {
   if (label == fixed_label) return(list(effects = own$effects))
   specs <- which(own$labels == label & seq_along(own$labels) %in% own$specs)
   if (length(specs)) return(list(specs = specs))
-  if (is_second(view)) label <- sub(paste0("^", second_prefix(view$parameter)), "", label)
+  if (!of_response(view)) label <- sub(paste0("^", parameter_prefix(view$parameter)), "", label)
   effects <- named_effects(label, inputs, own$effects)
   mine <- names(kept_others(view, inputs, character()))
   known <- input_variables(inputs)

@@ -36,7 +36,7 @@ is_positive <- function(fit) !link_has(fit$family, "same_units")
 #' One row whose variables are typical
 #' @noRd
 typical_target <- function(fit) {
-  views <- if (is_distributional(fit)) lapply(1:2, function(k) predictor_view(fit, k)) else list(fit)
+  views <- predictors(fit)
   rows <- do.call(c, lapply(views, function(view) frame_rows(view$design, typical_frame(view, 1L))))
   list(n = 1L, size = 1, names = "1", marginals = latent_at(fit, rows, 1L))
 }

@@ -222,7 +222,7 @@ fixed_prior_columns <- function(priors, spec, registry) {
     learned <- is_value(sd) && !is_fixed(sd)
     owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
     owner <- sub("^\\(Intercept\\)$", "intercept", owner)
-    if (!is.null(spec$parameter)) owner <- paste0(second_prefix(spec$parameter), owner)
+    if (!is.null(spec$parameter)) owner <- paste0(parameter_prefix(spec$parameter), owner)
     if (!is.null(seen[[owner]])) {
       position[j] <- seen[[owner]]
       next

@@ -14,7 +14,7 @@ data_inputs <- function(fit) {
   env <- environment(terms)
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- as.list(or_else(attr(terms, "predvars"), attr(terms, "variables")))[-1L]
-  left_out <- unlist(attributes(terms)[c("response", "offset", "second_offset")])
+  left_out <- unlist(attributes(terms)[c("response", "offset", "other_offsets")])
   names(variables) <- vapply(variables, variable_name, "")
   known <- c(unclass(fit$data)[intersect(names(variables)[-left_out], names(fit$data))], attr(fit$data, "inner"))
   rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
@@ -82,13 +82,11 @@ kept_value <- function(fit, inputs, name) {
   x <- inputs$values[[name]]
   if (is.matrix(x)) return(t(colMeans(x)))
   if (is.factor(x)) return(factor(levels(x)[1L], levels(x), ordered = is.ordered(x)))
-  fields <- input_names(Filter(has_levels, all_design_specs(fit)))
+  fields <- input_names(Filter(has_levels, all_specs(fit$design)))
   if (name %in% fields) return(if (is_continuous(x)) sort(x)[ceiling(length(x) / 2)] else x[1L])
   if (!is_continuous(x) || makes_levels(inputs, name)) return(sort(x)[1L])
   alike(mean(as.numeric(x)), range(x))
 }
-
-all_design_specs <- function(fit) c(fit$design$specs, fit$design$second$specs)
 
 #' n rows of all variables at the values that they keep, but for those in `at`, a list of values by name
 #' @noRd

@@ -33,7 +33,7 @@ typed_unit <- function(fit, target) {
 quantile_limits <- function(fit, target, marginals, p, level) {
   tails <- c(tails(level)[1L], 0.5, tails(level)[2L])
   if (target$n == 0L) return(matrix(numeric(), 0L, 3L))
-  if (is_distributional(fit)) return(quantile_limits_of_both(fit, target, marginals, p, tails))
+  if (n_predictors(fit) > 1L) return(quantile_limits_of_all(fit, target, marginals, p, tails))
   quantile <- function(fit, eta) {
     response_moment(fit, certain(eta), "quantile", size = target$size, probability = p)
   }
@@ -69,8 +69,8 @@ predict_tail <- function(tail, fit, target, options) {
   probability <- matrix(as.numeric(unlist(columns)), target$n, length(names), dimnames = list(NULL, names))
   if (options$interval == "none") return(list(fit = probability))
   check_one_latent(fit, "`interval = \"credible\"`")
-  if (is_distributional(fit)) {
-    known <- tail_limits_of_both(fit, tail, target, marginals, options)
+  if (n_predictors(fit) > 1L) {
+    known <- tail_limits_of_all(fit, tail, target, marginals, options)
     limit <- function(j) as.vector(known[[j]])
   } else {
     limits <- lapply(options$at, function(y) {
@@ -141,6 +141,7 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 #' @param at Which rows.
 #' @noRd
 state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts) {
+  if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[at, ], state$variance[at, ], what))
   n <- length(at)
   as_galvi_error(predict_response(
     fit$model$likelihood, state$hyper,

@@ -94,7 +94,7 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
   known <- lapply(seq_along(specs), function(k) {
     names <- lapply(specs[[k]], names_of_term)
     if (k == own) return(names)
-    prefix <- if (k == 1L) "mu_" else coefficient_prefix(fit$design$second$name)
+    prefix <- if (k == 1L) "mu_" else coefficient_prefix(predictor_names(fit)[k])
     lapply(names, function(x) paste0(prefix, x))
   })
   terms <- check_term_names(terms, unlist(known), "terms")

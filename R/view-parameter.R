@@ -1,4 +1,4 @@
-# Predictions of the second parameter, on its own scale.
+# Predictions of a parameter with a linear predictor, on its own scale, and credible limits where a response has several.
 
 #' Posterior mean, sd and credible limits of the parameter; the inverse link is increasing
 #' @noRd
@@ -13,22 +13,38 @@ predict_parameter <- function(view, target, options) {
   result
 }
 
+#' Mean or variance of a parameter whose link is N(mean, variance): of a number, a log-normal variable or a probability,
+#' whose moments are those of the probability of a success
+#' @param what `"mean"` or `"mean_variance"`.
+#' @noRd
+parameter_moment <- function(link, mean, variance, what) {
+  wanted <- match(what, c("mean", "mean_variance"))
+  switch(link,
+    identity = list(mean, variance)[[wanted]],
+    log = list(exp(mean + variance / 2), exp(2 * mean + variance) * expm1(variance))[[wanted]],
+    logit = as_galvi_error(predict_response(
+      list(type = "binomial_logit", hyper = list(), constants = list()), numeric(), rep(1, length(mean)),
+      numeric(length(mean)), cbind(mean), cbind(variance), what, 0.5
+    ))
+  )
+}
+
 #' Credible limits of E[y | eta]
 #'
-#' If it does not depend on the second predictor, it increases with the first. With excess zeros it is a product, whose
-#' distribution function is a mean over the predictor of the zeros. For times it depends on both predictors.
+#' If it depends on the first predictor alone, it increases with it. With excess zeros it is a product, whose
+#' distribution function is a mean over the predictor of the zeros. For times, and where the base of excess zeros has
+#' another predictor, it depends on all.
 #' @noRd
-limits_of_both <- function(fit, marginals, level) {
-  at <- function(view, eta, second) {
-    response_moment(view, list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L)), "mean")
+limits_of_all <- function(fit, marginals, level) {
+  at <- function(view, eta, others) response_moment(view, known_predictors(eta, others), "mean")
+  zeros <- length(always_predicted(fit$family)) > 0L
+  if (family_type(fit$family)$times || zeros && n_predictors(fit) > 2L) {
+    log_mean <- function(view, row, eta, others) log(at(view, eta, others))
+    return(exp(limits_over_all(fit, marginals, log_mean, tails(level))))
   }
-  if (family_type(fit$family)$times) {
-    log_mean <- function(view, row, eta, second) log(at(view, eta, second))
-    return(exp(limits_over_both(fit, marginals, log_mean, tails(level))))
-  }
-  if (!isTRUE(family_type(fit$family)$second$always)) {
-    second <- marginals$mean[, 2L]
-    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, second)))
+  if (!zeros) {
+    others <- marginals$mean[, -1L, drop = FALSE]
+    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, others)))
   }
   nodes <- seq(-6, 6, by = 0.2)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
@@ -41,7 +57,7 @@ limits_of_both <- function(fit, marginals, level) {
       # for each share, the first predictor at which log(mean) + share is `log_value`, by interpolation on the grid
       grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
       # beyond the largest and the smallest number a limit is infinite or 0 anyway
-      log_mean <- log(at(at_hyper(fit, state$hyper), grid, rep(-1e3, length(grid))))
+      log_mean <- log(at(at_hyper(fit, state$hyper), grid, matrix(-1e3, length(grid))))
       log_mean <- pmax(-1e3, pmin(replace(log_mean, is.na(log_mean), Inf), 1e3))
       cdf <- function(log_value) {
         eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
@@ -60,47 +76,53 @@ limits_of_both <- function(fit, marginals, level) {
   t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
 }
 
+# Marginals of predictors that are known. others: a matrix with a column for each but the first.
+known_predictors <- function(eta, others) {
+  mean <- cbind(eta, others, deparse.level = 0)
+  list(mean = mean, variance = 0 * mean)
+}
+
 #' Credible limits of P(Y > t | eta), or of P(Y <= t | eta): two N* x T matrices
 #' @noRd
-tail_limits_of_both <- function(fit, tail, target, marginals, options) {
+tail_limits_of_all <- function(fit, tail, target, marginals, options) {
   if (target$n == 0L) return(rep(list(matrix(numeric(), 0L, length(options$at))), 2L))
   columns <- lapply(options$at, function(t) {
-    log_odds <- function(view, row, eta, second) {
-      given <- list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
+    log_odds <- function(view, row, eta, others) {
+      given <- known_predictors(eta, others)
       part <- function(what) {
         y <- rep(in_trials(fit, target, t)[row], length(eta))
         log(response_moment(view, given, what, rep(target$size[row], length(eta)), y))
       }
       if (tail == "upper") part("upper") - part("cdf") else part("cdf") - part("upper")
     }
-    if (target$n) stats::plogis(limits_over_both(fit, marginals, log_odds, tails(options$level))) else matrix(0, 0L, 2L)
+    if (target$n) stats::plogis(limits_over_all(fit, marginals, log_odds, tails(options$level))) else matrix(0, 0L, 2L)
   })
   lapply(1:2, function(side) matrix(vapply(columns, function(x) x[, side], numeric(target$n)), target$n))
 }
 
-#' Quantiles of the posterior of the response's p-quantile given both predictors
+#' Quantiles of the posterior of the response's p-quantile given all predictors
 #'
-#' Of a continuous response it is a function of both. Of a discrete one it is at most y where P(Y <= y | eta) is at
+#' Of a continuous response it is a function of all. Of a discrete one it is at most y where P(Y <= y | eta) is at
 #' least p.
 #' @return N* x length(tails).
 #' @noRd
-quantile_limits_of_both <- function(fit, target, marginals, p, tails) {
-  given <- function(eta, second) list(mean = cbind(eta, second), variance = matrix(0, length(eta), 2L))
+quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
   size <- function(row, eta) rep(target$size[row], length(eta))
   if (!is_discrete(fit)) {
     to <- if (family_type(fit$family)$times) log else identity
     from <- if (family_type(fit$family)$times) exp else identity
-    return(from(limits_over_both(fit, marginals, function(view, row, eta, second) {
-      to(response_moment(view, given(eta, second), "quantile", size(row, eta), probability = p))
+    return(from(limits_over_all(fit, marginals, function(view, row, eta, others) {
+      to(response_moment(view, known_predictors(eta, others), "quantile", size(row, eta), probability = p))
     }, tails)))
   }
   t(vapply(seq_len(target$n), function(row) {
     at_most <- function(y) {
-      log_odds <- function(view, row, eta, second) {
-        part <- function(what) log(response_moment(view, given(eta, second), what, size(row, eta), rep(y, length(eta))))
+      log_odds <- function(view, row, eta, others) {
+        known <- known_predictors(eta, others)
+        part <- function(what) log(response_moment(view, known, what, size(row, eta), rep(y, length(eta))))
         part("cdf") - part("upper")
       }
-      1 - distribution_over_both(fit, marginals, log_odds, row)$below(stats::qlogis(p))
+      1 - distribution_over_all(fit, marginals, log_odds, row)$below(stats::qlogis(p))
     }
     vapply(tails, function(tail) least_count(function(y) at_most(y) >= tail), 0)
   }, numeric(length(tails))))
@@ -123,14 +145,14 @@ least_count <- function(holds) {
   upper
 }
 
-#' Quantiles of a function of both predictors that is monotone in the first
+#' Quantiles of a function of all predictors that is monotone in the first
 #'
-#' @param value As in distribution_over_both().
+#' @param value As in distribution_over_all().
 #' @return N* x length(tails).
 #' @noRd
-limits_over_both <- function(fit, marginals, value, tails) {
+limits_over_all <- function(fit, marginals, value, tails) {
   of_row <- function(n) {
-    known <- distribution_over_both(fit, marginals, value, n)
+    known <- distribution_over_all(fit, marginals, value, n)
     finite <- known$finite
     vapply(tails, function(p) {
       if (known$below(finite[2L]) < p) return(Inf)
@@ -142,23 +164,27 @@ limits_over_both <- function(fit, marginals, value, tails) {
   matrix(as.numeric(vapply(rows, of_row, numeric(length(tails)))), length(rows), length(tails), byrow = TRUE)
 }
 
-#' The distribution of a function of both predictors that is monotone in the first, in one row
+#' The distribution of a function of all predictors that is monotone in the first, in one row
 #'
-#' It is that for a fixed second predictor, averaged over the second predictor. The function is interpolated on a grid
-#' of the first.
-#' @param value function(fit, row, eta, second), with the fit at a state's hyperparameters, on a scale on which it is
-#'   nearly linear in eta.
+#' It is that for fixed other predictors, averaged over these. The function is interpolated on a grid of the first.
+#' @param value function(fit, row, eta, others), with the fit at a state's hyperparameters, on a scale on which it is
+#'   nearly linear in eta. others: a matrix with a column for each but the first.
 #' @return list(below: the distribution function; finite: range of its finite values)
 #' @noRd
-distribution_over_both <- function(fit, marginals, value, row) {
+distribution_over_all <- function(fit, marginals, value, row) {
   z <- seq(-7, 7, by = 0.35)
-  nodes <- seq(-6, 6, by = 0.25)
-  weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
+  others <- n_predictors(fit) - 1L
+  # a trapezium sum over a Gaussian has an error of exp(-2 pi^2 / step^2)
+  axis <- if (others == 1L) seq(-6, 6, by = 0.25) else seq(-5.25, 5.25, by = 0.75)
+  nodes <- as.matrix(expand.grid(rep(list(axis), others)))
+  weights <- apply(stats::dnorm(nodes), 1L, prod)
+  weights <- weights / sum(weights)
   parts <- lapply(marginal_states(fit, marginals), function(state) {
     m <- state$mean[row, ]
     sd <- sqrt(state$variance[row, ])
-    V <- matrix(value(at_hyper(fit, state$hyper), row, rep(m[1L] + sd[1L] * z, length(nodes)),
-      rep(m[2L] + sd[2L] * nodes, each = length(z))), length(z))
+    at <- rep(m[-1L], each = nrow(nodes)) + rep(sd[-1L], each = nrow(nodes)) * nodes
+    V <- matrix(value(at_hyper(fit, state$hyper), row, rep(m[1L] + sd[1L] * z, nrow(nodes)),
+      at[rep(seq_len(nrow(nodes)), each = length(z)), , drop = FALSE]), length(z))
     list(
       below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0),
       weight = rep_len(state$weight, row)[row]

@@ -1,7 +1,7 @@
 # type = "response": the mean of a new response, its standard deviation and limits.
 
 predict_response_mean <- function(fit, target, options) {
-  if (identical(options$predictor, 2L)) {
+  if (or_else(options$predictor, 1L) > 1L) {
     if (options$interval == "prediction") {
       stop_galvi("argument", paste(
         "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\"."
@@ -44,8 +44,8 @@ response_mean <- function(fit, marginals) {
 warn_overflow <- function(fit, target, mean, sd = NULL) {
   if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(
     "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
-    the_family(fit$family), if (is_distributional(fit)) {
-      sprintf("with a linear predictor of `%s`", fit$design$second$name)
+    the_family(fit$family), if (n_predictors(fit) > 1L) {
+      sprintf("with a linear predictor of %s", quote_names(names(fit$design$others)))
     } else {
       sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
     }
@@ -63,10 +63,9 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
 #' @noRd
 has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
-  # a second parameter, if there is one, is uncertain
-  given <- if (is_distributional(fit)) list(mean = cbind(0, 0), variance = cbind(0, 1)) else {
-    list(mean = matrix(0), variance = matrix(0))
-  }
+  # other parameters that are predicted are uncertain
+  others <- n_predictors(fit) - 1L
+  given <- list(mean = matrix(0, 1L, 1L + others), variance = rbind(c(0, rep(1, others))))
   is.infinite(response_moment(fit, given, "mean"))
 }
 
@@ -116,7 +115,7 @@ response_sd <- function(fit, marginals) {
 #' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
 #' @noRd
 response_limits <- function(fit, marginals, level) {
-  if (is_distributional(fit)) return(limits_of_both(fit, marginals, level))
+  if (n_predictors(fit) > 1L) return(limits_of_all(fit, marginals, level))
   limits_of(fit, marginals, level, response_given)
 }
 
@@ -129,7 +128,7 @@ response_given <- function(fit, eta) {
 # type = "link": the linear predictor, its limits and joint covariance.
 
 predict_link <- function(fit, target, options) {
-  if (is_distributional(fit)) return(of_predictor(predict_link, fit, target, options))
+  if (n_predictors(fit) > 1L) return(of_predictor(predict_link, fit, target, options))
   marginals <- latent_marginals(fit, target)
   sd <- sqrt(marginals$variance)
   mean <- marginals$mean

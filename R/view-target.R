@@ -185,7 +185,7 @@ is_omitting <- function(na.action) {
 
 check_one_latent <- function(fit, what) {
   k <- n_latents(fit)
-  if (k == 1L || is_distributional(fit)) return(invisible())
+  if (!is_several(fit)) return(invisible())
   stop_galvi("argument", sprintf(paste(
     "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"link\", se.fit =",
     "TRUE): their posteriors are Gaussian."

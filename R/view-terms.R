@@ -5,7 +5,7 @@
 #' latent.
 #' @noRd
 predict_terms <- function(fit, target, options) {
-  if (is_distributional(fit)) return(of_predictor(predict_terms, fit, target, options))
+  if (n_predictors(fit) > 1L) return(of_predictor(predict_terms, fit, target, options))
   terms <- term_contributions(fit, target)
   shape <- function(x) {
     if (dim(x)[3L] > 1L) return(x)

@@ -364,7 +364,7 @@ test_that("with a known second predictor it is the family with that number", {
     expect_close(predict(two, d[1:3, ], type = "quantile"), predict(one, d[1:3, ], type = "quantile"), 1e-3)
     expect_close(predict(two, d[1:3, ], type = "density"), predict(one, d[1:3, ], type = "density"), tol$optimum)
     expect_close(predict(two, dpar = case[[2]]), rep(exp(case[[5]]), n), 1e-6)
-    expect_false(any(paste0(two$family$family, ".", family_type(two$family)$second$replaces) %in% two$hyper$name))
+    expect_false(any(paste0(two$family$family, ".", family_type(two$family)$dpars[[1L]]$replaces) %in% two$hyper$name))
   }
 })
 
@@ -574,7 +574,7 @@ test_that("formulas that do not fit the family say so", {
   }
   error(list(y ~ x, shape ~ x), gaussian(), "no linear predictor of `shape`; it has one of `sigma`")
   error(list(y ~ x, ~x), gaussian(), "must name a parameter on its left side, as in sigma ~ x")
-  error(list(y ~ x, df ~ x), student(), "no linear predictor of `df`; it has one of `sigma`; `df` is given to the fam")
+  error(list(y ~ x, df ~ x), student(), "no linear predictor of `df`; it has one of `sigma` and `nu`")
   error(list(exp(y) ~ x, shape ~ x), weibull(), "infinite when.*weibull[(]form = .ph")
   error(list(count ~ x, zi ~ x), poisson(), "zero_inflated[(][)]")
   error(list(count ~ x, hu ~ x), poisson(), "hurdle[(][)]")

@@ -76,9 +76,8 @@ test_that("weights divide the dispersion in the exponential dispersion families,
   for (name in names(family_types)) {
     family <- as_galvi_family(family_for(name))
     expect_identical(weights_divide(family), name %in% dividing)
-    second <- family_type(family)$second
-    if (!is.null(second)) {
-      expect_identical(fact(likelihood_facts(), second$likelihood, "divides_dispersion"), name %in% dividing)
+    for (likelihood in family_type(family)$with_predictors) {
+      expect_identical(fact(likelihood_facts(), likelihood, "divides_dispersion"), name %in% dividing)
     }
     # the likelihoods of Surv() responses
     expect_false(length(family_type(family)$censored) > 0L && weights_divide(family, survival = TRUE))
@@ -160,7 +159,7 @@ test_that("with a predictor of the dispersion, weights of another unit move its 
   for (name in dividing) {
     d <- divided_data(name)
     family <- as_galvi_family(family_for(name))
-    second <- stats::as.formula(paste(family_type(family)$second$name, "~ z"))
+    second <- stats::as.formula(paste(family$dpars[2L], "~ z"))
     one <- galvi(list(y ~ x, second), d, family, weights = w)
     two <- galvi(list(y ~ x, second), d, family, weights = c * w)
     moved <- c(0, 0, shifts[[name]] * log(1e4), 0)
