@@ -37,7 +37,7 @@
 #' | `"(1 + x \| g)" = list(sd = list(x = pc(1)), cor = lkj(2))` | those of one term, by effect |
 #' | `"gp(x)" = list(lengthscale = log_normal(0, 1), sd = half_normal(3))` | hyperparameters of a term |
 #' | `sigma = half_normal(3)` | a parameter of the family: `sigma`, `scale`, `shape`, `size`, `precision`, `phi`, .. |
-#' | `zi = list(intercept = normal(0, 2), sd = half_normal(1))` | all of these for a second linear predictor |
+#' | `zi = list(intercept = normal(0, 2), sd = half_normal(1))` | all of these for another linear predictor |
 #'
 #' Names of hyperparameters are those of `fit$hyper`, of which `gp(x).lengthscale` is a name too; those in brackets,
 #' such as `lengthscale[x1]`, may be left to stand for all. Where the table has a variance, `sd` (and `sigma` of

@@ -90,12 +90,12 @@ as_table <- function(table) {
 }
 
 default_effects <- function(fit) {
-  specs <- unlist(predictor_specs(fit$design), recursive = FALSE)
+  specs <- all_specs(fit$design)
   fixed <- all(vapply(specs, function(spec) spec$type == fixed_label, NA)) && !is_ordinal(fit)
   c("fixed", if (!fixed) "ran_pars")
 }
 
-has_groups <- function(fit) any(which_can(unlist(predictor_specs(fit$design), recursive = FALSE), "grouped"))
+has_groups <- function(fit) any(which_can(all_specs(fit$design), "grouped"))
 
 check_effects <- function(effects) {
   if (!is.character(effects) || !length(effects)) check_choice(effects, tidy_effects, "effects")

@@ -1,18 +1,20 @@
 # Help pages about several families at once; their table is in ?galvi_family.
 
-#' Distributional regression: a linear predictor for a second parameter
+#' Distributional regression: linear predictors for other parameters than the mean
 #'
-#' A list of formulas gives a second parameter of a family, such as the standard deviation of a gaussian response or
-#' the probability of an excess zero, a linear predictor of its own.
+#' A list of formulas gives parameters of a family, such as the standard deviation of a gaussian response or the
+#' probability of an excess zero, linear predictors of their own.
 #'
-#' The first formula has the response and its terms. The left side of the second names the parameter:
+#' The first formula has the response and its terms. The left sides of the others name parameters:
 #' `galvi(list(y ~ x + gp(z), sigma ~ gp(z)), data)`. Each has its own terms, kernels and priors. Objects of
-#' `brms::bf()` are accepted.
+#' `brms::bf()` are accepted. `family$dpars` has the names of all parameters that may have a linear predictor; `mu` is
+#' that of the response.
 #'
 #' | family | parameter | link |
 #' |:--|:--|:--|
 #' | `gaussian` | `sigma`, the standard deviation | log |
-#' | `student`, `laplace` | `sigma`, the scale | log |
+#' | `student` | `sigma`, the scale; `nu`, the degrees of freedom | log |
+#' | `laplace` | `sigma`, the scale | log |
 #' | `lognormal` | `sigma`, the standard deviation of log(y) | log |
 #' | `negbinomial` | `shape`, the size | log |
 #' | `Gamma`, `loglogistic`, `weibull(form = "ph")` | `shape` | log |
@@ -21,23 +23,26 @@
 #' | `beta_family`, `beta_binomial` | `phi`, the precision | log |
 #' | `zero_inflated` | `zi`, the probability of an excess zero | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
+#' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `Gamma` and `lognormal` | log |
 #'
-#' Without a formula the parameter is one estimated number; `zi` and `hu` then have an intercept. `gaussian`,
-#' `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored responses with two linear predictors.
+#' Without a formula a parameter is one estimated number; `zi` and `hu` then have an intercept, as has `sigma` of
+#' `student` if `nu` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
+#' responses with two linear predictors.
 #'
-#' Names of coefficients of the second linear predictor begin with `sigma_`, as in brms, and names of its terms and
+#' Names of coefficients of such a linear predictor begin with `sigma_`, as in brms, and names of its terms and
 #' hyperparameters with `sigma.` (with the name of the parameter in place of `sigma`). Its priors are a list under
 #' that name: `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`. The default priors are
 #' those of a log or logit link, see [galvi()]. The argument `offset` of `galvi()` belongs to the response; an
-#' `offset()` in a formula belongs to that formula. `predict(fit, dpar = "sigma")` predicts the second parameter.
+#' `offset()` in a formula belongs to that formula. `predict(fit, dpar = "sigma")` predicts the parameter.
 #'
-#' The approximate posterior treats the two linear predictors as independent. The bound may have several maxima, except
+#' The approximate posterior treats the linear predictors as independent. The bound may have several maxima, except
 #' for hurdle models of `poisson`, `binomial`, `Gamma` and `lognormal`, whose two parts are separate models.
 #'
 #' The mean of a new response is infinite where `sigma` of `lognormal` or `shape` of `loglogistic` or
 #' `weibull(form = "ph")` has a linear predictor, because its logarithm has a Gaussian posterior, which does not exclude
 #' any value. `predict()` then returns `Inf` with a warning. Quantiles, survival probabilities and credible intervals of
-#' the mean given both linear predictors are finite.
+#' the mean given all linear predictors are finite. In the same way the variance of a `student` response is infinite
+#' where `nu` has a linear predictor.
 #'
 #' @references
 #' Rigby, R. A. and Stasinopoulos, D. M. (2005). Generalized additive models for location, scale and shape. *Journal of
@@ -56,6 +61,11 @@
 #' # overdispersion that depends on the tension
 #' fit <- galvi(list(breaks ~ wool + tension, shape ~ tension), data = warpbreaks,
 #'   family = negbinomial())
+#' coef(fit)
+#'
+#' # excess zeros and overdispersion, each with predictors of its own
+#' fit <- galvi(list(count ~ spray, shape ~ spray, zi ~ 1), data = InsectSprays,
+#'   family = zero_inflated(negbinomial()))
 #' coef(fit)
 #'
 #' # zero-inflated counts: the probability of an excess zero is one number

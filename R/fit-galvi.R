@@ -42,7 +42,7 @@
 #' `prior`, are always those of galvi. Terms and arguments of other packages, such as `s(x)` or `ziformula = ~ z`, are
 #' errors that show the call as it is written here.
 #'
-#' A list of formulas gives a second parameter of the family its own linear predictor, see [distributional]:
+#' A list of formulas gives other parameters of the family linear predictors of their own, see [distributional]:
 #' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
 #'
 #' @section Weights:
@@ -83,7 +83,7 @@
 #' called `"gmrf(g).constant"` and by default have the prior of the intercept. The same list has priors of
 #' hyperparameters, as in
 #' `prior = list(sd = half_normal(1), sigma = half_normal(3), "gp(x)" = list(lengthscale = log_normal(0, 1)))`,
-#' see [priors]. Priors of a second linear predictor are a list under its name:
+#' see [priors]. Priors of another linear predictor are a list under its name:
 #' `prior = list(intercept = normal(0, 5), sigma = list(default = normal(0, 1)))`.
 #'
 #' `fit$prior` records the priors in use; of a joint default prior it has the margin of each coefficient. Multi-class
@@ -93,7 +93,7 @@
 #' @param x A formula, a list of formulas, or the inputs: a numeric matrix or a data frame with one row per observation.
 #'   A data frame followed by a formula, as in `d |> galvi(y ~ gp(x))`, is used as `data`.
 #' @param formula A formula with the response and the terms, such as `y ~ x1 + gp(x2, x3)`, or a list of formulas for a
-#'   family with a second linear predictor.
+#'   family with several linear predictors.
 #' @param data A data frame, or rows that are not in memory, such as a database table: anything that [row_source()]
 #'   accepts. Variables that `data` does not contain are looked up in the environment of the formula.
 #' @param y The response, where `x` is a matrix or data frame of inputs: a vector or factor with one value per row of

@@ -5,7 +5,7 @@
 #' [predict()][predict.galvi] or [VarCorr()][VarCorr.galvi].
 #'
 #' N is the number of observations used and K the number of linear predictors: 1, except for multi-class families and
-#' models with a second linear predictor.
+#' models with several linear predictors.
 #'
 #' @section Elements for users:
 #' \describe{
@@ -161,7 +161,7 @@ new_fit <- function(call, model, core, result) {
   if (length(lost)) warn_lost_digits(lost, fit$call)
   if (!is.null(factors)) warn_large_loadings(fit)
   warn_of_density(fit)
-  for (spec in unlist(predictor_specs(fit$design), recursive = FALSE)) say_of_term(spec, fit)
+  for (spec in all_specs(fit$design)) say_of_term(spec, fit)
   fit
 }
 
@@ -189,7 +189,7 @@ lost_digits <- function(result) {
 #' The meshes of terms, named by term; NULL if there are none
 #' @noRd
 fitted_meshes <- function(design) {
-  specs <- Filter(function(spec) !is.null(spec$mesh), unlist(predictor_specs(design), recursive = FALSE))
+  specs <- Filter(function(spec) !is.null(spec$mesh), all_specs(design))
   if (!length(specs)) return(NULL)
   stats::setNames(lapply(specs, `[[`, "mesh"), vapply(specs, `[[`, "", "label"))
 }

@@ -11,7 +11,7 @@
 #' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.
 #'
 #' @section Two linear predictors:
-#' The coefficients of a second linear predictor have its name as prefix, as in `sigma_(Intercept)`. The posterior
+#' The coefficients of other linear predictors have their names as prefix, as in `sigma_(Intercept)`. The posterior
 #' treats the predictors as independent, so covariances between them are zero.
 #'
 #' @section Several classes:

@@ -63,8 +63,8 @@ unit_deviances <- function() {
       function(y, mean, w) 2 * w * abs(y - mean$mu) / deviance_parameter(fit, "scale", mean)
     }),
     student = entry(function(fit) {
-      df <- family_parameter(fit, "df")
       function(y, mean, w) {
+        df <- deviance_parameter(fit, "df", mean)
         w * (df + 1) * log1p(((y - mean$mu) / deviance_parameter(fit, "scale", mean))^2 / df)
       }
     }),

@@ -37,7 +37,7 @@
 #' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the intercept
 #' too is left out unless it is named. The offset is always included. The names are those of the columns of
 #' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or as
-#' `iid(g)`, and terms of a second linear predictor as `sigma_x`.
+#' `iid(g)`, and terms of another linear predictor as `sigma_x`.
 #'
 #' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.

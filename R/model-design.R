@@ -2,6 +2,10 @@
 
 design_of_data <- function(formulas, data, family, args, na.action) {
   parts <- parse_formulas(formulas, data, family, elsewhere = unlist(lapply(args, all.vars)))
+  design_of_parts(parts, formulas, data, family, args, na.action)
+}
+
+design_of_parts <- function(parts, formulas, data, family, args, na.action) {
   frame <- model_frame(frame_terms(parts), data, args, na.action)
   # the mesh of a quadrature scheme
   attr(frame, "mesh") <- attr(data, "mesh")

@@ -32,7 +32,12 @@ parse_formula <- function(formula, data, elsewhere = character()) {
     ))
   }
   check_foreign_formula(formula)
-  parts <- sort_summands(summands(formula[[3L]]), env)
+  sorted_formula(formula, sort_summands(summands(formula[[3L]]), env), data, elsewhere)
+}
+
+# The same from sorted summands, as sort_summands() returns them.
+sorted_formula <- function(formula, parts, data, elsewhere = character()) {
+  env <- environment(formula)
   named <- list(
     response = all.vars(formula[[2L]]), elsewhere = c(elsewhere, unlist(lapply(parts$offsets, all.vars))),
     terms = unlist(lapply(parts$specs, spec_names)),

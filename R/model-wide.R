@@ -106,9 +106,11 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   frame[[wide_names[["response"]]]] <- read$y
   if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
   used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
-  long <- long_formula(parts, env)
   # the columns have been read and are numbers now
-  design <- design_of_data(list(long), frame, as_galvi_family("gaussian"), Filter(Negate(is.null), used), na.action)
+  design <- design_of_parts(
+    long_parts(parts, formula, frame), list(formula), frame, as_galvi_family("gaussian"),
+    Filter(Negate(is.null), used), na.action
+  )
   left <- attr(design$data, "na.action")
   keep <- if (length(left)) -as.integer(left) else seq_along(cells)
   design[c("y", "size", "weights")] <- lapply(read[c("y", "size", "weights")], `[`, keep)
@@ -140,10 +142,6 @@ wide_parts <- function(formula) {
   arguments <- match_term(call, factors)
   columns <- if (is.null(arguments$columns)) "points" else check_evaluates(eval(arguments$columns, env), "columns")
   sorted <- sort_summands(pieces[!own], env)
-  terms <- Filter(function(piece) {
-    bar <- head_name(piece$expr) == "(" && head_name(piece$expr[[2L]]) %in% c("|", "||")
-    bar || head_name(piece$expr) %in% term_words
-  }, pieces[!own])
   if (length(factor_specs(sorted$specs))) {
     stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))
   }
@@ -156,28 +154,29 @@ wide_parts <- function(formula) {
   }
   list(
     d = arguments$d, columns = check_choice(columns, c("points", "random"), "columns"), loadings = arguments$loadings,
-    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), terms = lapply(terms, `[[`, "expr"),
-    offsets = sorted$offsets, specs = sorted$specs
+    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), offsets = sorted$offsets,
+    specs = sorted$specs
   )
 }
 
-# .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
-long_formula <- function(parts, env) {
-  term <- call("rr", call("|", as.name(wide_names[["item"]]), as.name(wide_names[["unit"]])))
-  term$d <- if (is.null(parts$d)) 2 else parts$d
+#' What parse_formulas() would return of .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
+#' @noRd
+long_parts <- function(parts, formula, frame) {
+  env <- environment(formula)
+  item <- as.name(wide_names[["item"]])
+  term <- call("rr", call("|", item, as.name(wide_names[["unit"]])), d = or_else(parts$d, 2))
   term$loadings <- parts$loadings
   labels <- attr(parts$fixed, "term.labels")
   intercept <- attr(parts$fixed, "intercept") == 1L
-  own <- list(0)
+  fixed <- list(0)
   if (parts$columns == "points") {
     if (intercept || length(labels)) term$columns <- stats::formula(parts$fixed)
   } else {
-    item <- as.name(wide_names[["item"]])
-    slopes <- lapply(labels, function(label) call(":", item, str2lang(label)))
-    own <- c(own, if (intercept) list(item), slopes)
+    fixed <- c(fixed, if (intercept) list(item), lapply(labels, function(label) call(":", item, str2lang(label))))
   }
-  stats::as.formula(call("~", as.name(wide_names[["response"]]), Reduce(function(a, b) call("+", a, b),
-    c(own, list(term), parts$terms))), env = env)
+  long <- stats::as.formula(call("~", as.name(wide_names[["response"]]), formula[[3L]]), env = env)
+  factors <- sort_summands(list(list(expr = term, sign = 1)), env)$specs
+  sorted_formula(long, list(fixed = fixed, offsets = list(), specs = c(factors, parts$specs)), frame, wide_names)
 }
 
 # responses(Y) -> list(columns: a data frame, name)

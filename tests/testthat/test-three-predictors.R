@@ -79,3 +79,167 @@ test_that("without variance, and with next to none, the expectation of three is 
     }
   }
 })
+
+test_that("predictions of three are mixtures over the plane and the third", {
+  m <- c(0.6, 0.3, -0.4)
+  v <- c(0.3, 0.2, 0.4)
+  z <- seq(-7, 7, by = 0.5)
+  w <- 0.5 * dnorm(z)
+  grid <- expand.grid(a = m[1] + sqrt(v[1]) * z, b = m[2] + sqrt(v[2]) * z, c = m[3] + sqrt(v[3]) * z)
+  mass <- as.vector(outer(outer(w, w), w))
+  gate <- plogis(-grid$c)
+  size <- exp(grid$b)
+  none <- dnbinom(0, size, mu = exp(grid$a))
+  moments <- list(
+    zero_inflated_negbinomial_log_size = list(
+      mean = gate * exp(grid$a), square = gate * (exp(grid$a) + exp(2 * grid$a) * (1 + 1 / size)),
+      cdf = function(y) 1 - gate * pnbinom(y, size, mu = exp(grid$a), lower.tail = FALSE)
+    ),
+    hurdle_negbinomial_log_size = list(
+      mean = gate * exp(grid$a) / (1 - none),
+      square = gate * (exp(grid$a) + exp(2 * grid$a) * (1 + 1 / size)) / (1 - none),
+      cdf = function(y) 1 - gate * pnbinom(y, size, mu = exp(grid$a), lower.tail = FALSE) / (1 - none)
+    ),
+    hurdle_gamma_log_shape = list(
+      mean = gate * exp(grid$a), square = gate * exp(2 * grid$a) * (1 + 1 / size),
+      cdf = function(y) 1 - gate * pgamma(y, size, size / exp(grid$a), lower.tail = FALSE)
+    )
+  )
+  for (type in names(moments)) {
+    at <- function(what, y = 2, p = 0.5) {
+      predict_response(likelihood_spec(type), numeric(), 1, y, rbind(m), rbind(v), what, p)
+    }
+    known <- moments[[type]]
+    mean <- sum(mass * known$mean)
+    expect_close(at("mean"), mean, 1e-8)
+    expect_close(at("mean_variance"), sum(mass * known$mean^2) - mean^2, 1e-8)
+    expect_close(at("variance"), sum(mass * known$square) - mean^2, 1e-8)
+    for (y in c(0, 2)) {
+      density <- exp(mapply(function(a, b, c) three_predictor_densities[[type]](y, a, b, c, 1), grid$a, grid$b, grid$c))
+      expect_close(at("log_density", y), log(sum(mass * density)), 1e-8)
+      expect_close(at("cdf", y), sum(mass * known$cdf(y)), 1e-8)
+    }
+    q <- at("quantile", p = 0.9)
+    expect_true(at("cdf", q) >= 0.9 - 1e-9 && at("cdf", q - if (grepl("nbin|negbin", type)) 1 else 1e-6) < 0.9)
+  }
+})
+
+test_that("a student's tails are those over the log scale, averaged over the degrees of freedom", {
+  m <- c(0.2, -0.3, 1.5)
+  v <- c(0.3, 0.2, 0.3)
+  z <- seq(-7, 7, by = 0.25)
+  at <- function(what, y) predict_response(
+    likelihood_spec("student_log_scale_log_df"), numeric(), 1, y, rbind(m), rbind(v), what, 0.5
+  )
+  given <- function(what, y, df) predict_response(
+    likelihood_spec("student_log_scale"), df, 1, y, rbind(m[1:2]), rbind(v[1:2]), what, 0.5
+  )
+  for (y in c(0.5, -3, 30)) {
+    over <- function(what) sum(0.25 * dnorm(z) * vapply(z, function(z) {
+      x <- given(what, y, exp(m[3] + sqrt(v[3]) * z))
+      if (what == "log_density") exp(x) else x
+    }, 0))
+    expect_close(exp(at("log_density", y)), over("log_density"), tol$expectation)
+    expect_close(c(at("cdf", y), at("upper", y)), c(over("cdf"), over("upper")), tol$expectation)
+  }
+  expect_close(at("mean", 0), m[1])
+  expect_close(at("mean_variance", 0), v[1])
+  # df <= 2 is possible
+  expect_identical(at("variance", 0), Inf)
+})
+
+# ---- what users see ----
+
+three_data <- function(n = 400) {
+  set.seed(8)
+  d <- data.frame(x = rnorm(n), w = rnorm(n), g = gl(20, n / 20))
+  mu <- exp(1.2 + 0.5 * d$x + rnorm(20, 0, 0.4)[d$g])
+  d$count <- rnbinom(n, size = exp(0.8 + 0.6 * d$w), mu = mu) * rbinom(n, 1, plogis(1.2 + 0.8 * d$x))
+  d$y <- d$x + exp(-0.5 + 0.4 * d$w) * rt(n, 5)
+  d
+}
+
+test_that("zi and shape have formulas of their own, in any order, and priors, names and predictions of their own", {
+  d <- three_data()
+  fit <- galvi(list(count ~ x + (1 | g), zi ~ x, shape ~ w), d, zero_inflated(negbinomial()))
+  expect_identical(fit$family$dpars, c("mu", "shape", "zi"))
+  names <- c("(Intercept)", "x", "shape_(Intercept)", "shape_w", "zi_(Intercept)", "zi_x")
+  expect_named(coef(fit), names)
+  truth <- c(1.2, 0.5, 0.8, 0.6, -1.2, -0.8)
+  expect_lt(max(abs(coef(fit) - truth) / sqrt(diag(vcov(fit)))), 3)
+  expect_equal(rownames(confint(fit)), names)
+  for (k in c("shape", "zi")) {
+    at <- predict(fit, d[1:4, ], dpar = k, se.fit = TRUE)
+    link <- predict(fit, d[1:4, ], dpar = k, type = "link", se.fit = TRUE)
+    n <- (if (k == "shape") rnorm else rnorm)(4e5)
+    draw <- link$fit[1] + link$se.fit[1] * n
+    expect_close(at$fit[1], mean(if (k == "shape") exp(draw) else plogis(draw)), 5e-3)
+  }
+  # the mean is that of the counts that are no extra zeros, times their share
+  mu <- predict(fit, d[1:4, ], type = "link", dpar = "mu", se.fit = TRUE)
+  expect_close(predict(fit, d[1:4, ]), exp(mu$fit + mu$se.fit^2 / 2) * (1 - predict(fit, d[1:4, ], dpar = "zi")))
+  limits <- predict(fit, d[1:2, ], interval = "credible")
+  draws <- rstantools::posterior_epred(fit, d[1:2, ], ndraws = 4000)
+  expect_close(limits[, -1], t(apply(draws, 2, quantile, c(0.025, 0.975))), 0.1)
+  expect_identical(dim(rstantools::posterior_linpred(fit, dpar = "shape", ndraws = 3)), c(3L, nrow(d)))
+  tight <- galvi(list(count ~ x + (1 | g), zi ~ x, shape ~ w), d, zero_inflated(negbinomial()),
+                 prior = list(shape = list(w = normal(0, 1e-4)), zi = list(default = normal(0, 1e-4))))
+  expect_close(coef(tight)[c("shape_w", "zi_x")], c(0, 0), 1e-3)
+  changed <- update(fit, . ~ . - x)
+  expect_identical(names(coef(changed)), names[-2])
+  expect_output(print(fit), "shape: log link, zi: logit link")
+  expect_output(print(fit), "covariances between coefficients of mu, shape and zi")
+})
+
+test_that("nu needs sigma, which is an intercept without a formula; a number beside a formula is an error", {
+  d <- three_data()
+  fit <- galvi(list(y ~ x, nu ~ 1), d, student())
+  expect_named(coef(fit), c("(Intercept)", "x", "sigma_(Intercept)", "nu_(Intercept)"))
+  both <- galvi(list(y ~ x, nu ~ 1, sigma ~ w), d, student())
+  expect_lt(abs(coef(both)[["sigma_w"]] - 0.4), 3 * sqrt(vcov(both)["sigma_w", "sigma_w"]))
+  # with hardly any uncertainty of nu it is the model with that number
+  known <- galvi(list(y ~ x, sigma ~ w), d, student(df = fixed(6)))
+  same <- galvi(list(y ~ x, sigma ~ w, nu ~ 1), d, student(), prior = list(nu = list(intercept = normal(log(6), 1e-6))))
+  expect_close(same$elbo, known$elbo, 1e-6)
+  expect_close(coef(same)[1:4], coef(known), 1e-5)
+  expect_error(galvi(list(y ~ x, nu ~ 1), d, student(df = 5)), "`df`.*`nu`", class = "galvi_error_family")
+  expect_error(galvi(list(y ~ x, nu ~ 1), d, student(scale = 2)), "`scale`.*`sigma`", class = "galvi_error_family")
+})
+
+test_that("the words of other packages become one call", {
+  d <- three_data(40)
+  expect_error(galvi(count ~ x, d, family = negbinomial(), ziformula = ~w, dispformula = ~x),
+               "list(count ~ x, zi ~ w, shape ~ x)", fixed = TRUE, class = "galvi_error_argument")
+  expect_error(galvi(count ~ x, d, family = negbinomial(), dispformula = ~x, ziformula = ~w),
+               "zero_inflated(negbinomial())", fixed = TRUE, class = "galvi_error_argument")
+})
+
+test_that("every method that serves two predictors finds the optimum of three", {
+  set.seed(5)
+  d <- three_data(60)
+  X <- cbind(1, d$x)
+  terms <- function(at) list(terms = list(columns_term(X, at)), hyper = numeric())
+  hyper <- c(a = 2, b = 1, c = 1, d = 1, e = 1, f = 1)
+  for (type in c("zero_inflated_negbinomial_log_size", "student_log_scale_log_df")) {
+    y <- if (type == "student_log_scale_log_df") d$y else d$count
+    models <- lapply(1:3, function(k) new_model(y, list(columns_term(X, 2 * k - 1:0)), hyper, type))
+    model <- models[[1]]
+    for (k in 2:3) {
+      models[[k]]$predictors[[1]][c("design", "latents")] <- list(k, k)
+      model$designs <- c(model$designs, models[[k]]$designs)
+      model$predictors <- c(model$predictors, models[[k]]$predictors)
+    }
+    model$offset <- matrix(0, length(y), 3)
+    model <- check_model(model)
+    methods <- applicable_methods(model)
+    expect_true(all(c("fixed_point", "natural_gradient", "newton") %in% methods))
+    fits <- lapply(methods, function(method) fit_at(model, method))
+    best <- max(vapply(fits, `[[`, 0, "elbo"))
+    for (i in seq_along(fits)) {
+      expect_true(fits[[i]]$converged, label = paste(type, methods[i]))
+      expect_lte(best - fits[[i]]$elbo, 1e-6 * (1 + abs(best)), label = paste(type, methods[i]))
+    }
+    h <- model$hyper$value
+    expect_close(bound_at(model, h)$gradient * h, log_gradient(model), tol$gradient)
+  }
+})
