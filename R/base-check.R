@@ -313,6 +313,14 @@ parameter_prefix <- function(name) paste0(name, ".")
 
 coefficient_prefix <- function(name) paste0(name, "_")
 
+#' The names of a vector, or of both sides of a matrix, with a prefix
+#' @noRd
+prefix_names <- function(x, prefix) {
+  if (is.matrix(x)) dimnames(x) <- lapply(dimnames(x), function(n) if (length(n)) paste0(prefix, n))
+  else if (length(x)) names(x) <- paste0(prefix, names(x))
+  x
+}
+
 # "mu, shape and zi"
 and_words <- function(x) sub(", ([^,]+)$", " and \\1", paste(x, collapse = ", "))
 

@@ -182,12 +182,6 @@ coefficient_means <- function(fit) {
   as.vector(fixed_coefficients(fit)$mean)
 }
 
-prefix_names <- function(x, prefix) {
-  if (is.matrix(x)) dimnames(x) <- lapply(dimnames(x), function(n) if (length(n)) paste0(prefix, n))
-  else if (length(x)) names(x) <- paste0(prefix, names(x))
-  x
-}
-
 #' @rdname coef.galvi
 #' @export
 confint.galvi <- function(object, parm, level = 0.95, ...) {
