@@ -151,6 +151,12 @@ galvi_backend <- function(name = "auto") {
     .Call(`_galvi_galvi_backend`, name)
 }
 
+#' The method that `method` stands for with this model
+#' @noRd
+chosen_method <- function(model, method) {
+    .Call(`_galvi_chosen_method`, model, method)
+}
+
 #' Why each method cannot fit this model; "" where it can
 #' @noRd
 inference_refusals <- function(model) {

@@ -127,7 +127,9 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOption("galvi.progress", interactive())) {
   check_step(model, "galvi_model", "model")
   control <- as_control(model$control)
-  method <- cluster_method(fitc_method(check_method(method), model$design$specs), control$cluster)
+  method <- check_method(method)
+  check_fitc_method(method, model$design$specs)
+  check_cluster_method(method, control$cluster)
   verbose <- check_flag(verbose, "verbose")
   core <- core_model(model, method)
   check_batch_rows(control, all_rows(model))
@@ -191,8 +193,10 @@ core_model <- function(model, method) {
   core <- check_model(unclass(model)[setdiff(names(model), own)])
   check_values(core$hyper, seq_along(core$hyper$value), "model$hyper$value")
   core$hyper <- widen_ranges(core$hyper)
-  by_likelihood <- fact("inference", method, "averaging") == "likelihood"
-  if (is_fitc(model$design$specs) && by_likelihood) core$averaged <- TRUE
+  if (is_fitc(model$design$specs)) {
+    core$fitc <- TRUE
+    if (identical(fact("inference", method, "averaging"), "likelihood")) core$averaged <- TRUE
+  }
   if (needs_thin_centres(core, method)) with_thin_centres(core) else core
 }
 

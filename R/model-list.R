@@ -18,7 +18,8 @@
 #'   prior (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a name.
 #'   `design`: the position of its design. `latents`: the columns of eta with this prior, each with its own posterior.
 #' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in
-#'   the piecewise bound. `averaged`: does the likelihood average over the extra variance of inducing points?
+#'   the piecewise bound. `fitc`: is the likelihood averaged over the extra variance of inducing points, `averaged`: by
+#'   itself?
 #' * `hyper`: the table of hyperparameters (R/base-hyper.R).
 #' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
 #'   source of the rows if the model has none (src/border/r_sources.h).

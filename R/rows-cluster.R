@@ -2,13 +2,10 @@
 # the rows once and then computes their sums in every pass. It returns them as subtrees of the tree over the parts
 # (src/rows/partition.h), so the totals are the same to the last bit however the parts are distributed.
 
-#' The method with a cluster: it must need only sums over all rows
-#' @noRd
-cluster_method <- function(method, cluster) {
-  if (is.null(cluster)) return(method)
-  if (method == "auto") return("fixed_point")
+# With a cluster a method must need only sums over all rows.
+check_cluster_method <- function(method, cluster) {
   facts <- core_facts$inference
-  if (fact(facts, method, "sums")) return(method)
+  if (is.null(cluster) || method == "auto" || fact(facts, method, "sums")) return(invisible())
   stop_galvi("method", sprintf(
     "method = \"%s\" needs all rows in one process: with a `cluster` use \"auto\" or %s.", method,
     paste0("\"", facts$name[facts$sums], "\"", collapse = ", ")
@@ -47,6 +44,7 @@ term_of_user <- function(label) {
 #' @noRd
 fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) {
   check_sums(model, "`cluster`")
+  method <- method_away(model, length(model$y), method)
   one_pass <- control
   one_pass$max_iterations <- 0
   if (!is.null(start)) start <- fit_model(model, method, "fixed", one_pass, start)["global"]
@@ -87,7 +85,14 @@ fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, c
       class = "galvi_unread"
     )
   })
-  fit_away(model, rows, pilot, method, hyper, control, NULL, report)
+  fit_away(model, rows, pilot, method_away(model, stream$rows, method), hyper, control, NULL, report)
+}
+
+# What `method` stands for where workers have the rows.
+method_away <- function(model, number, method) {
+  away <- without_rows(model)
+  away$source <- list(rows = number, ask = identity)
+  chosen_method(away, method)
 }
 
 # rows: list(number; of: function(from, to) -> a block with rows from, .., to, or a description of how to read them).

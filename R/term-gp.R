@@ -175,11 +175,10 @@ gp_approximation <- function(options, inducing, env) {
 # methods can do.
 is_fitc <- function(specs) any(vapply(specs, function(spec) identical(spec$approximation, "fitc"), NA))
 
-fitc_method <- function(method, specs) {
+check_fitc_method <- function(method, specs) {
   facts <- core_facts$inference
   able <- facts$name[facts$averaging != "none"]
-  if (!is_fitc(specs) || method %in% able) return(method)
-  if (method == "auto") return(facts$name[facts$averaging == "itself"][1L])
+  if (!is_fitc(specs) || method %in% c("auto", able)) return(invisible())
   stop_galvi("method", sprintf(paste(
     "`approximation = \"fitc\"` needs method = %s, not \"%s\", which bounds the evidence of the full",
     "Gaussian process: leave approximation = \"variational\"."

@@ -291,6 +291,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// chosen_method
+std::string chosen_method(Rcpp::List model, std::string method);
+RcppExport SEXP _galvi_chosen_method(SEXP modelSEXP, SEXP methodSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< std::string >::type method(methodSEXP);
+    rcpp_result_gen = Rcpp::wrap(chosen_method(model, method));
+    return rcpp_result_gen;
+END_RCPP
+}
 // inference_refusals
 Rcpp::CharacterVector inference_refusals(Rcpp::List model);
 RcppExport SEXP _galvi_inference_refusals(SEXP modelSEXP) {
@@ -531,6 +542,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_composite_design", (DL_FUNC) &_galvi_composite_design, 1},
     {"_galvi_natural_hyper", (DL_FUNC) &_galvi_natural_hyper, 3},
     {"_galvi_galvi_backend", (DL_FUNC) &_galvi_galvi_backend, 1},
+    {"_galvi_chosen_method", (DL_FUNC) &_galvi_chosen_method, 2},
     {"_galvi_inference_refusals", (DL_FUNC) &_galvi_inference_refusals, 1},
     {"_galvi_finite_elements", (DL_FUNC) &_galvi_finite_elements, 2},
     {"_galvi_inside_rings", (DL_FUNC) &_galvi_inside_rings, 3},

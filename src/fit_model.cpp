@@ -31,6 +31,10 @@ Rcpp::List best_so_far_to_r(const BestSoFar& best, const Algorithm& algorithm, c
                             Rcpp::_["method"] = algorithm.name, Rcpp::_["trace"] = trace_to_r(trace));
 }
 
+Method method_from_list(const Rcpp::List& model, const std::string& name) {
+  return {name, has(model, "fitc") && get<bool>(model, "fitc")};
+}
+
 /// Where inference starts, as R gives it; empty where sites belong to other rows.
 std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
   if (has(start, "global")) return start_at(global_from_list(core, start["global"]));
@@ -57,8 +61,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   Plan plan;
   plan.learn = hyper != "fixed" && table.learned() > 0;
   if (hyper == "integrate") plan.integrate = get<std::string>(control, "hyper_design");
-  plan.method = method;
-  plan.algorithm = &choose(method, core, table, plan.learn && has(model, "pilot"));
+  plan.method = method_from_list(model, method);
+  plan.algorithm = plan.learn && has(model, "pilot") ? &choose_to_learn(plan.method, core, table)
+                                                     : &choose(plan.method, core);
   plan.starts = plan.learn ? std::max(1, get<int>(control, "starts")) : 1;
   plan.inference = inference_control(control);
   plan.hyper = hyper_control(control);
@@ -129,6 +134,17 @@ Rcpp::NumericMatrix natural_hyper(Rcpp::List model, Rcpp::NumericVector values, 
 
 // [[Rcpp::export(rng = false)]]
 std::string galvi_backend(std::string name = "auto") { return galvi::backend(name).name(); }
+
+//' The method that `method` stands for with this model
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+std::string chosen_method(Rcpp::List model, std::string method) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor, 1};
+  LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
+  core.update(hyper_from_list(model).values());
+  return choose(method_from_list(model, method), core).name;
+}
 
 //' Why each method cannot fit this model; "" where it can
 //' @noRd

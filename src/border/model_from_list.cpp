@@ -9,7 +9,6 @@
 #include "global/contribution.h"
 #include "likelihood/averaged.h"
 #include "likelihood/mixed.h"
-#include "numeric/dense.h"
 
 namespace galvi {
 
@@ -324,21 +323,8 @@ std::unique_ptr<Expectation> expectation_from_list(const Rcpp::List& model, cons
   return make_expectation(wanted == "auto" ? automatic : wanted, likelihood, control);
 }
 
-/// From the mean and the lower factor of the covariance of coefficients, as a fit keeps them.
 LatentPosterior latent_from_list(Context& context, const Prior& prior, const Rcpp::List& latent) {
-  const Vector mean = get_vector(latent, "mean");
-  const Matrix chol = get_matrix(latent, "chol");
-  const Index L = prior.columns();
-  if (mean.size() != L || chol.rows() != L || chol.cols() != L)
-    throw std::invalid_argument("q has other latent vectors than the model");
-  // coefficients of prior variance zero are whitened ones without effect
-  const auto known = prior.scale().array() == 0;
-  const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
-  Matrix inverse = whitening.asDiagonal() * chol;
-  inverse.diagonal() += known.cast<double>().matrix();
-  invert_lower(context, inverse);
-  auto out = make_latent_posterior(context, prior, whitening.cwiseProduct(mean - prior.coefficient_mean()),
-                                   inverse.transpose() * inverse.triangularView<Eigen::Lower>());
+  auto out = whitened_posterior(context, prior, get_vector(latent, "mean"), get_matrix(latent, "chol"));
   if (!out) throw std::invalid_argument("a covariance in q is not positive definite");
   return std::move(*out);
 }
@@ -348,34 +334,18 @@ namespace {
 /// `remembered`: list(model, hyper, latent, elbo) of a fit whose rows are no longer available.
 std::shared_ptr<const Remembered> remembered_from_list(Context& context, const LatentGaussianModel& model,
                                                        const Rcpp::List& list) {
-  auto out = std::make_shared<Remembered>();
   const Vector hyper = get_vector(list, "hyper");
-  const auto specs = predictors_from_list(context, list["model"]);
   const Rcpp::List latents = get<Rcpp::List>(list, "latent");
-  out->G.resize(model.latents());
-  out->h.resize(model.latents());
-  out->constant = get<double>(list, "elbo");
-  for (const PredictorSpec& spec : specs) {
-    const Prior& old = *spec.prior;
+  GlobalPosterior q(model.latents());
+  std::vector<std::shared_ptr<Prior>> old(model.latents());
+  for (const PredictorSpec& spec : predictors_from_list(context, list["model"])) {
     spec.prior->update(hyper);
     for (const Index k : spec.latents) {
-      const LatentPosterior q = latent_from_list(context, old, Rcpp::List(latents).at(k));
-      Matrix B, left;
-      Vector shift;
-      model.predictor(k).prior->recall(old, B, shift, left);
-      const Matrix G = q.curvature(old);
-      const Vector h = q.precision * q.mean;
-      // E log p of the old rows at the old q, less the quadratic form's value there
-      out->constant += q.kl_of_mean(old) + q.kl_of_covariance(old) - h.dot(q.mean) +
-                       0.5 * (q.mean.dot(G * q.mean) + (q.root * G).cwiseProduct(q.root).sum());
-      out->penalty -= 0.5 * G.cwiseProduct(left).sum();
-      out->constant += h.dot(shift) - 0.5 * shift.dot(G * shift);
-      out->G.at(k) = B.transpose() * G * B;
-      out->h.at(k) = B.transpose() * (h - G * shift);
+      old.at(k) = spec.prior;
+      q.at(k) = latent_from_list(context, *spec.prior, Rcpp::List(latents).at(k));
     }
   }
-  out->constant += out->penalty;
-  return out;
+  return std::make_shared<const Remembered>(remember(model, old, q, get<double>(list, "elbo")));
 }
 
 }  // namespace

@@ -158,10 +158,11 @@ std::optional<Matrix> response_covariance(Context& context, const Rows& rows, co
   constexpr Index points = 100;
   if (!inverse_covariance(context, q.covariance)) return std::nullopt;
   Matrix z(2 * points, rows.latents());
-  z.topRows(points) = even_points(points, rows.latents()).unaryExpr([](double u) { return normal_quantile(u); });
+  z.topRows(points) =
+      even_points(points, rows.latents()).unaryExpr([](double u) { return normal_quantile(u); });
   z.bottomRows(points) = -z.topRows(points);
-  const HigherDerivatives derivatives = softmax_derivatives(context, rows.eta(q.mean), rows.between(q.covariance),
-                                                            rows.copies, rows.classes.reference >= 0, z);
+  const HigherDerivatives derivatives = softmax_derivatives(
+      context, rows.eta(q.mean), rows.between(q.covariance), rows.copies, rows.classes.reference >= 0, z);
   std::optional<Matrix> out = linear_response(context, rows.W, derivatives, q.covariance);
   if (out && !inverse_covariance(context, *out)) out.reset();
   return out;
@@ -188,15 +189,18 @@ void improve(LatentGaussianModel& model, const Posterior& q, const GlobalPosteri
   const Cost cost = model.context().cost;
   const Rows rows(model);
   if (steps)
-    if (auto best = best_coupled(model.context(), rows, q, means_of(factorised), coupled)) coupled = std::move(*best);
+    if (auto best = best_coupled(model.context(), rows, q, means_of(factorised), coupled))
+      coupled = std::move(*best);
   if (responds)
-    if (auto found = response_covariance(model.context(), rows, coupled)) coupled.covariance = std::move(*found);
+    if (auto found = response_covariance(model.context(), rows, coupled))
+      coupled.covariance = std::move(*found);
   model.context().cost = cost;  // what a fit costs is what the search does
 }
 
 }  // namespace
 
-std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState> states) {
+std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q,
+                               std::vector<SolverState> states) {
   constexpr Index most = 2000;  // largest number of coefficients whose joint covariance is kept
   const Index K = model.latents();
   if (K == 1 || model.priors().size() > 1 || !model.sums_suffice() || !model.expectation().exact())

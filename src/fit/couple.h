@@ -19,6 +19,7 @@ struct Coupling {
 /// Where several latent values share the columns of one prior. Empty where the posterior factorises over latent
 /// values or the best coupled one is not available. `states`: those of q. Where rows are not in memory or are many
 /// the first step (global/coupled.h) is enough: the more rows, the less further steps change.
-std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q, std::vector<SolverState> states);
+std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q,
+                               std::vector<SolverState> states);
 
 }  // namespace galvi

@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "fit/choose.h"
+
 namespace galvi {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr double step = 0.01, gap = 1e-9;
 /// The fastest algorithm with the same optimum: all that maximise a bound end at the same place.
 const Algorithm& quickest(const Algorithm& algorithm, const LatentGaussianModel& model) {
   const bool own = algorithm.gradient || algorithm.facts.evidence != Evidence::bound;
-  return own || !model.one_optimum() ? algorithm : choose_algorithm("auto", model);
+  return own || !model.one_optimum() ? algorithm : choose({}, model);
 }
 
 /// Where inference starts on the other side of the mode: sites are extrapolated to second order, which leaves one

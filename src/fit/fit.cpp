@@ -16,7 +16,7 @@ namespace {
 void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
   if (plan.learn && !plan.algorithm->learn) {
     Trace aside(model.context());
-    scan_lengthscales(*plan.pilot, choose_algorithm(plan.method, *plan.pilot), table, std::nullopt, plan.inference,
+    scan_lengthscales(*plan.pilot, choose(plan.method, *plan.pilot), table, std::nullopt, plan.inference,
                       aside);
     if (table.is_place().any()) learn_from_part(*plan.pilot, plan.method, plan.inference, table);
     model.update(table.values());
@@ -39,8 +39,8 @@ void move_start(Context& context, const Vector& first, HyperTable& table) {
 }
 
 /// Searches from all starts; `best` is the fit of the best so far and `which` its number.
-void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Starts& starts, Fit& best, int& which,
-            Trace& trace) {
+void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Starts& starts, Fit& best,
+            int& which, Trace& trace) {
   const Vector first = table.unconstrained();
   for (int s = 0; s < plan.starts; ++s) {
     if (s > 0) move_start(model.context(), first, table);
@@ -57,8 +57,8 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
 }
 
 /// Model and table return to the best of the searches, or to where these were stopped.
-void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which, Fit& best,
-            Trace& trace) {
+void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which,
+            Fit& best, Trace& trace) {
   if (stop.reason == Stop::rows) {
     best = fit_of_rows_so_far(model, table);
   } else if (stop.reason == Stop::time) {
@@ -82,9 +82,12 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
   aside.stage(Stage::silent);
   try {
     model.update(table.values());
-    WeightedState out{0, fit_hyper(model, choose_algorithm(plan.method, model), table, false, mode, plan.inference,
-                                   plan.hyper, aside), {}};
-    if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty()) return std::nullopt;
+    WeightedState out{
+        0,
+        fit_hyper(model, choose(plan.method, model), table, false, mode, plan.inference, plan.hyper, aside),
+        {}};
+    if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty())
+      return std::nullopt;
     out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
     out.fit.inference.posterior.drop_expectations();  // not kept
     return out;
@@ -159,7 +162,8 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
     trace.settle({out.fit.hyper, q.start(), q->elbo});
     const Stop late = until_stopped(model, [&] {
       out.hyper_posterior = normal_posterior(
-          curvature_at(model, *plan.algorithm, table, plan.curvature, q.start(), plan.inference), out.at_bound);
+          curvature_at(model, *plan.algorithm, table, plan.curvature, q.start(), plan.inference),
+          out.at_bound);
       if (out.hyper_posterior && !plan.integrate.empty()) integrate(model, table, plan, out);
     });
     // without intervals a fit is complete, not so without the integration that it was asked for

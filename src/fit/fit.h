@@ -19,8 +19,8 @@ namespace galvi {
 
 /// What is asked of a fit.
 struct Plan {
-  const Algorithm* algorithm = nullptr;  // from choose()
-  std::string method = "auto";           // what it was chosen by
+  const Algorithm* algorithm = nullptr;  // from choose() or choose_to_learn()
+  Method method;                         // what it was chosen by
   bool learn = false;                    // move the hyperparameters that are to be learned
   int starts = 1;                        // searches for hyperparameters
   InferenceControl inference;
@@ -52,13 +52,13 @@ struct FitResult {
   State state;
   std::vector<WeightedState> states;  // of an integration, the mode first
   Stop stop;
-  std::string message;                  // for users; empty if there is nothing to say
+  std::string message;  // for users; empty if there is nothing to say
   Starts starts;
-  std::vector<bool> at_bound;           // of the table
+  std::vector<bool> at_bound;  // of the table
   std::optional<HyperPosterior> hyper_posterior;
   std::optional<double> prediction_error;  // of the checked rows
-  double jitter = 0;                    // the largest that a solver needed
-  Cost cost;                            // of the searches
+  double jitter = 0;                       // the largest that a solver needed
+  Cost cost;                               // of the searches
   bool converged = false;
 };
 

@@ -42,7 +42,8 @@ Matrix HyperPosterior::sides(const Matrix& z) const {
   return out;
 }
 
-std::optional<HyperPosterior> normal_posterior(const Curvature& curvature, const std::vector<bool>& at_bound) {
+std::optional<HyperPosterior> normal_posterior(const Curvature& curvature,
+                                               const std::vector<bool>& at_bound) {
   constexpr double least = 0.01;  // an sd of ten on the log scale is a factor of e^40 between the limits
   if (!curvature.hessian) return std::nullopt;
   std::vector<Index> kept;

@@ -14,8 +14,8 @@ struct HyperPosterior {
   std::vector<Index> at;       // positions of the learned ones in the table
   Vector value, lower, upper;  // their mode and range
   std::vector<Index> free;     // which of these have a posterior.   m
-  Matrix axes;                 // x = mode + axes z, with z standard normal unless the density is interpolated.   m x m
-  std::vector<Index> flat;     // which of the free ones data and priors do not determine
+  Matrix axes;  // x = mode + axes z, with z standard normal unless the density is interpolated.   m x m
+  std::vector<Index> flat;  // which of the free ones data and priors do not determine
 
   std::string design;          // of the points; empty for the normal distribution, as is what follows
   Vector below, above;         // lengths of the sides of each axis.   m
@@ -45,10 +45,10 @@ Vector log_density(const HyperPosterior& posterior, const Matrix& z);
 
 /// Weighted points of the posterior from uniform numbers.
 struct HyperPoints {
-  Matrix x;           // S x learned
-  Matrix z;           // S x m
-  Vector weight;      // S, the largest is one
-  double scale;       // log of what they are divided by
+  Matrix x;       // S x learned
+  Matrix z;       // S x m
+  Vector weight;  // S, the largest is one
+  double scale;   // log of what they are divided by
 };
 HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U);
 

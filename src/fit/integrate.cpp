@@ -128,7 +128,8 @@ Matrix composite_design(Index m) {
 }
 
 Points grid_points(Index m, const Visit& visit) {
-  constexpr double deepest = 7;  // points whose log density is expected that much below the mode's are left out
+  constexpr double deepest =
+      7;  // points whose log density is expected that much below the mode's are left out
   constexpr std::size_t most = 400;
   std::vector<Vector> steps;
   for (Index corner = 0; corner < Index(1) << m; ++corner) {
@@ -166,7 +167,9 @@ void integrate(HyperPosterior& posterior, const std::string& design, double top,
   const SideFalls sides = side_falls(m, fall);
   posterior.below = side_lengths(sides.below);
   posterior.above = side_lengths(sides.above);
-  const Visit visit = [&](const Vector& z) { return fall(posterior.stretch(z.transpose()).row(0).transpose(), true); };
+  const Visit visit = [&](const Vector& z) {
+    return fall(posterior.stretch(z.transpose()).row(0).transpose(), true);
+  };
   const Points points = grid ? grid_points(m, visit) : design_points(m, visit);
 
   posterior.z = points.z;

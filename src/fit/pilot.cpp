@@ -13,7 +13,7 @@ constexpr double rough = 1e-3;  // nats; what part of the rows says is off by mo
 
 }  // namespace
 
-void learn_from_part(LatentGaussianModel& part, const std::string& method, InferenceControl inference,
+void learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
                      HyperTable& table) {
   constexpr double reach = 2;
   const Vector before = table.values(), from = table.unconstrained();
@@ -23,7 +23,7 @@ void learn_from_part(LatentGaussianModel& part, const std::string& method, Infer
   hyper.tol = 3e-6;
   Trace aside(part.context());
   try {
-    fit_hyper(part, choose_algorithm(method, part), table, true, std::nullopt, inference, hyper, aside);
+    fit_hyper(part, choose(method, part), table, true, std::nullopt, inference, hyper, aside);
     Vector x = table.unconstrained();
     for (Index i = 0; i < x.size(); ++i)
       if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);

@@ -1,6 +1,7 @@
 // Starting from part of the rows, which costs little and leaves little to do.
 #pragma once
 
+#include "fit/choose.h"
 #include "hyper/optimise.h"
 
 namespace galvi {
@@ -8,7 +9,7 @@ namespace galvi {
 /// Learns from part of the rows, `part`, where learning from all of them starts. Part of the rows may say that an
 /// input does not matter, and there the bound of all rows is flat too: hyperparameters other than places go no
 /// further than a factor of e^2.
-void learn_from_part(LatentGaussianModel& part, const std::string& method, InferenceControl inference,
+void learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
                      HyperTable& table);
 
 /// Where inference from all rows starts if its bound may have several optima: at the best that `part` of the

@@ -11,7 +11,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
                                        InferenceControl inference, Trace& trace) {
   constexpr double rough = 1;  // nats; starts that matter differ by more, and the true gap is less
   constexpr double factor = 3;
-  constexpr int tries = 3;  // the shortest is a 27th of the start
+  constexpr int tries = 3;         // the shortest is a 27th of the start
   constexpr double hopeless = 10;  // nats: where the bound falls by more, it has not been seen to rise again
   std::vector<std::string> terms;
   for (Index i = 0; i < table.learned(); ++i) {

@@ -23,7 +23,8 @@ std::vector<TermUnits> units_of(LatentGaussianModel& model, const Posterior& q) 
   return out;
 }
 
-std::vector<TermCoefficients> coefficients_of(LatentGaussianModel& model, const std::vector<SolverState>& states) {
+std::vector<TermCoefficients> coefficients_of(LatentGaussianModel& model,
+                                              const std::vector<SolverState>& states) {
   std::vector<TermCoefficients> out;
   for (std::size_t p = 0; p < model.priors().size(); ++p) {
     std::vector<Index> latents;
@@ -34,7 +35,8 @@ std::vector<TermCoefficients> coefficients_of(LatentGaussianModel& model, const 
       columns.push_back(model.solver(k).coefficients(states[k]));
     }
     for (std::size_t t = 0; t < columns[0].size(); ++t) {
-      TermCoefficients term{columns[0][t].label, latents, Matrix(columns[0][t].mean.size(), latents.size()), {}};
+      TermCoefficients term{
+          columns[0][t].label, latents, Matrix(columns[0][t].mean.size(), latents.size()), {}};
       for (std::size_t i = 0; i < latents.size(); ++i) {
         term.mean.col(i) = columns[i][t].mean;
         term.covariance.push_back(columns[i][t].covariance);
@@ -70,20 +72,22 @@ State state_of(LatentGaussianModel& model, const Posterior& q, bool keep_factor)
   return out;
 }
 
-double prediction_error(LatentGaussianModel& model, const Posterior& q, const std::vector<SolverState>& states,
-                        const CheckedRows& checked) {
+double prediction_error(LatentGaussianModel& model, const Posterior& q,
+                        const std::vector<SolverState>& states, const CheckedRows& checked) {
   constexpr double last_digits = 1e-9, unit_without_variance = 1e-6;
   ConditionalRequest means;
   means.variance = false;
   double out = 0;
   for (Index k = 0; k < model.latents(); ++k) {
     Solver& solver = model.solver(k);
-    const Vector mean = solver.conditional(states[k], checked.designs.at(model.predictor(k).design), means).mean;
+    const Vector mean =
+        solver.conditional(states[k], checked.designs.at(model.predictor(k).design), means).mean;
     for (std::size_t i = 0; i < checked.at.size(); ++i) {
       const Index n = checked.at[i];
       const double fitted = q->centred(n, k) + solver.prior_mean()[n];
       const double prior_variance = model.prior_variances()(n, k), variance = q->variance(n, k);
-      const double sd = variance > 0 ? std::sqrt(variance) : unit_without_variance * std::sqrt(prior_variance);
+      const double sd =
+          variance > 0 ? std::sqrt(variance) : unit_without_variance * std::sqrt(prior_variance);
       const double difference = std::abs(mean[i] - fitted);
       if (!(difference <= last_digits * std::abs(fitted))) out = std::max(out, difference / sd);
       if (variance > 0 && solver.predicts_by_subtraction())

@@ -25,8 +25,8 @@ struct TermUnits {
 };
 
 struct State {
-  Matrix variance;  // of eta, with what the likelihood was averaged over.   N x K
-  Matrix extra;     // c of the rows, N x K; empty without
+  Matrix variance;                  // of eta, with what the likelihood was averaged over.   N x K
+  Matrix extra;                     // c of the rows, N x K; empty without
   std::vector<SolverState> states;  // K
   std::optional<Coupling> coupling;
   std::vector<TermCoefficients> coefficients;  // of the coupling if there is one
@@ -45,7 +45,7 @@ struct CheckedRows {
 /// The largest difference between predictions at the rows of `checked` and the fitted values, in posterior
 /// sds: the two agree up to rounding. Last digits of a mean do not count; where a posterior has no variance,
 /// the unit is a millionth of the prior's sd.
-double prediction_error(LatentGaussianModel& model, const Posterior& q, const std::vector<SolverState>& states,
-                        const CheckedRows& checked);
+double prediction_error(LatentGaussianModel& model, const Posterior& q,
+                        const std::vector<SolverState>& states, const CheckedRows& checked);
 
 }  // namespace galvi

@@ -126,6 +126,29 @@ void Remembered::add_sites(Contribution& sums) const {
   }
 }
 
+Remembered remember(const LatentGaussianModel& model, const std::vector<std::shared_ptr<Prior>>& old,
+                    const GlobalPosterior& q, double elbo) {
+  Remembered out;
+  out.constant = elbo;
+  for (Index k = 0; k < model.latents(); ++k) {
+    const Prior& before = *old[k];
+    Matrix B, left;  // u_old given u ~ N(B u + shift, left)
+    Vector shift;
+    model.predictor(k).prior->recall(before, B, shift, left);
+    const Matrix G = q[k].curvature(before);
+    const Vector h = q[k].precision * q[k].mean;
+    // E log p of the old rows at the old q, less the quadratic form's value there
+    out.constant += q[k].kl_of_mean(before) + q[k].kl_of_covariance(before) - h.dot(q[k].mean) +
+                    0.5 * (q[k].mean.dot(G * q[k].mean) + (q[k].root * G).cwiseProduct(q[k].root).sum());
+    out.constant += h.dot(shift) - 0.5 * shift.dot(G * shift);
+    out.penalty -= 0.5 * G.cwiseProduct(left).sum();
+    out.G.push_back(B.transpose() * G * B);
+    out.h.push_back(B.transpose() * (h - G * shift));
+  }
+  out.constant += out.penalty;
+  return out;
+}
+
 void RowValues::resize(Index rows, Index latents) {
   for (Matrix* part : {&mean, &variance, &expectations.d_mean, &expectations.d_variance})
     part->resize(rows, latents);

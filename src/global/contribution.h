@@ -57,6 +57,9 @@ struct Remembered {
   /// W'b = h and W' Lambda W = G.
   void add_sites(Contribution& sums) const;
 };
+/// Of rows whose posterior under the priors `old` was q with this bound, in the coordinates of the model.   K each
+Remembered remember(const LatentGaussianModel& model, const std::vector<std::shared_ptr<Prior>>& old,
+                    const GlobalPosterior& q, double elbo);
 
 // The sums W' b and W' Lambda W of sites (b, lambda), returned as slope and curvature:
 /// for given sites, from row `sites_first` on;

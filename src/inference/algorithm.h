@@ -129,8 +129,7 @@ struct Algorithm {
 const std::vector<Algorithm>& algorithms();
 /// The expectation that "auto" chooses with this method.
 std::string automatic_expectation(const std::string& method);
-/// Resolves "auto" to the fastest safe choice. Throws std::invalid_argument for an unknown name, and
-/// std::domain_error with the reason if the algorithm cannot serve the model.
-const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model);
+/// Throws std::invalid_argument for an unknown name.
+const Algorithm& find_algorithm(const std::string& name);
 
 }  // namespace galvi

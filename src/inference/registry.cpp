@@ -219,30 +219,9 @@ std::string automatic_expectation(const std::string& method) {
   return "auto";
 }
 
-const Algorithm& choose_algorithm(const std::string& name, const LatentGaussianModel& model) {
-  // auto: exact where it applies. With z as long as the data newton or, where the likelihood is not
-  // log-concave and newton's model of the variances is misleading, the natural gradient. Otherwise the fixed
-  // point, which is accurate for coefficients with wide priors; with very many rows incremental sweeps are
-  // faster.
-  if (name == "auto") {
-    constexpr Index many = 100;  // rows per column (bench/incremental.R)
-    const bool sweeps = model.latents() == 1 && model.observations() >= many * model.latent_dimension();
-    const bool concave = model.likelihood().concave_in_each();
-    const bool full = model.full() && model.has_all_rows();
-    const std::string best = full ? concave ? "newton" : "natural_gradient"
-                             : sweeps     ? "incremental"
-                                          : "fixed_point";
-    const std::string first = model.has_all_rows() ? "exact" : best;
-    for (const std::string& candidate : {first, best, std::string("fixed_point")})
-      for (const Algorithm& algorithm : algorithms())
-        if (algorithm.name == candidate && algorithm.refuses(model).empty()) return algorithm;
-  }
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name != name) continue;
-    const std::string reason = algorithm.refuses(model);
-    if (!reason.empty()) throw std::domain_error("method \"" + name + "\" cannot fit this model: " + reason);
-    return algorithm;
-  }
+const Algorithm& find_algorithm(const std::string& name) {
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.name == name) return algorithm;
   throw std::invalid_argument("unknown method \"" + name + "\"");
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "numeric/dense.h"
 
@@ -57,6 +58,21 @@ std::optional<LatentPosterior> posterior_of_sums(Context& context, const Prior& 
   auto out = make_latent_posterior(context, prior, Vector(), std::move(precision));
   if (out) out->mean = out->solve(h);
   return out;
+}
+
+std::optional<LatentPosterior> whitened_posterior(Context& context, const Prior& prior, const Vector& mean,
+                                                  const Matrix& chol) {
+  const Index L = prior.columns();
+  if (mean.size() != L || chol.rows() != L || chol.cols() != L)
+    throw std::invalid_argument("q has other latent vectors than the model");
+  // coefficients of prior variance zero are whitened ones without effect
+  const auto known = prior.scale().array() == 0;
+  const Vector whitening = known.select(Vector::Zero(L), prior.scale().cwiseInverse());
+  Matrix inverse = whitening.asDiagonal() * chol;
+  inverse.diagonal() += known.cast<double>().matrix();
+  invert_lower(context, inverse);
+  return make_latent_posterior(context, prior, whitening.cwiseProduct(mean - prior.coefficient_mean()),
+                               inverse.transpose() * inverse.triangularView<Eigen::Lower>());
 }
 
 }  // namespace galvi

@@ -36,6 +36,11 @@ std::optional<LatentPosterior> make_latent_posterior(Context& context, const Pri
 std::optional<LatentPosterior> posterior_of_sums(Context& context, const Prior& prior, const Vector& h,
                                                  Matrix precision);
 
+/// Of coefficients with this mean and lower factor of their covariance, as a fit keeps them. Throws
+/// std::invalid_argument where the prior has another number of them.
+std::optional<LatentPosterior> whitened_posterior(Context& context, const Prior& prior, const Vector& mean,
+                                                  const Matrix& chol);
+
 /// Of all predictors: K.
 using GlobalPosterior = std::vector<LatentPosterior>;
 

@@ -4,6 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "fit/choose.h"
 #include "numeric/backend.h"
 
 using namespace galvi;
@@ -68,11 +69,11 @@ Rcpp::List probe_bound(Rcpp::List model, Rcpp::List control, std::string method 
   } else {
     Trace trace(context);
     InferenceResult result =
-        choose_algorithm(method, core).run(core, std::nullopt, inference_control(control), trace);
+        choose({method}, core).run(core, std::nullopt, inference_control(control), trace);
     q = std::move(result.posterior);
     stationarity = result.stationarity;
   }
-  const Algorithm& algorithm = choose_algorithm(method, core);
+  const Algorithm& algorithm = choose({method}, core);
   const Vector gradient = sites.isNull() ? algorithm.objective_gradient(core, q, table.size())
                                          : core.gradient(q.of_sites(), table.size(), false);
   return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["log_prior"] = table.log_prior(),
