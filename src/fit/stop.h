@@ -21,7 +21,7 @@ struct Stop {
 /// of the rows. Throws SourceFailure where no pass over the rows was completed.
 Stop until_stopped(LatentGaussianModel& model, const std::function<void()>& phases);
 
-/// What was found before the rows did not come any more.
+/// The best fit of all rows before a pass over them failed.
 Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table);
 
 /// Where a search that began at `start` stood when its time was over: one more iteration says what holds there.

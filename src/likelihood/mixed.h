@@ -31,7 +31,7 @@ class Mixed final : public Likelihood {
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     part(datum).derivatives(datum, eta, out);
   }
-  /// The roughest.
+  /// In every respect that of the roughest part.
   Smoothness smoothness() const override {
     Smoothness out = parts_.front()->smoothness();
     for (const auto& part : parts_) {

@@ -10,7 +10,7 @@ namespace galvi {
 /// Knows its row in the table of hyperparameters, and checks what it reads there.
 class PositiveParameter {
  public:
-  /// None: the likelihood is told its value.
+  /// Not in the table: the likelihood is given its value.
   PositiveParameter() = default;
   PositiveParameter(const LikelihoodSpec& spec, const char* name) : label_(spec.type + ": `" + name + "`") {
     const auto entry = spec.hyper.find(name);

@@ -33,7 +33,7 @@ class Monitor {
   virtual ~Monitor() = default;
   /// Called in every loop that can last 0.2 s. Throws to stop the computation.
   virtual void poll() = 0;
-  /// From with_limit() to without_limit() poll() throws OutOfTime once the time is over.
+  /// Between with_limit() and without_limit() poll() throws OutOfTime after the time limit.
   virtual void with_limit() {}
   virtual void without_limit() {}
   virtual void report(const Progress& progress) = 0;

@@ -8,7 +8,7 @@ namespace galvi {
 class GlobalForm {
  public:
   virtual ~GlobalForm() = default;
-  /// Puts the solver in the state after factorise() and posterior_mean() of sites with this posterior.
+  /// Takes over q, found from sums over rows, as if factorise() and posterior_mean() had found it from sites.
   virtual void adopt(const LatentPosterior& q) = 0;
 };
 

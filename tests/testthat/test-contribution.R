@@ -42,6 +42,24 @@ test_that("parts of rows have all fields that rows have, in the core and in R", 
   expect_named(probe_data_fields(model, 1L), names(model), ignore.order = TRUE)
 })
 
+test_that("a start of either kind serves algorithms of either kind", {
+  d <- sums_case(2)
+  fit <- galvi(count ~ x + z + g, d, poisson())
+  control <- quiet_control(tol = 1e-10)
+  of_sums <- fit_model(fit$model, "fixed_point", "fixed", control)
+  of_sites <- fit_model(fit$model, "coordinate_ascent", "fixed", control)
+  expect_false(is.null(of_sums$global))
+  expect_null(of_sites$global)
+  starts <- list(of_sums["global"], of_sums[c("lambda", "b")], of_sites[c("lambda", "b")])
+  for (method in c("fixed_point", "coordinate_ascent")) for (start in starts) {
+    found <- fit_model(fit$model, method, "fixed", control, start)
+    expect_equal(found$elbo, of_sums$elbo, tolerance = rounding)
+    expect_equal(found$mean, of_sums$mean, tolerance = 1e-6)  # the bound is flat at its optimum
+  }
+  # from the optimum itself there is nothing left to do
+  expect_identical(nrow(fit_model(fit$model, "fixed_point", "fixed", control, of_sums["global"])$trace), 1L)
+})
+
 test_that("contributions of parts add up to that of all rows, and to the bound", {
   for (fit in sums_fits()) {
     q <- fit$posterior
