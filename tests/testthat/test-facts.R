@@ -37,7 +37,8 @@ test_that("a kernel's columns, metric and variances are what its covariances say
     names <- facts$parameters$name
     spec <- list(
       type = type, columns = if (facts$acts_on_columns) seq_len(if (facts$one_input) 1L else 2L) else integer(),
-      hyper = stats::setNames(as.list(seq_along(names)), names), constants = list(degree = 2)[facts$constants]
+      hyper = stats::setNames(as.list(seq_along(names)), names),
+      constants = list(degree = 2, order = 1)[facts$constants]
     )
     value <- function(X, scale = 1) probe_kernel_value(spec, rep(1, length(names)), scale * X, scale * X)
     K <- value(X)
