@@ -230,6 +230,18 @@ nodes_of_classes <- function(mean, between) {
     .Call(`_galvi_nodes_of_classes`, mean, between)
 }
 
+#' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
+#' @noRd
+mixture_quantiles <- function(mixture, probabilities) {
+    .Call(`_galvi_mixture_quantiles`, mixture, probabilities)
+}
+
+#' P(value <= x) for such a mixture
+#' @noRd
+mixture_below <- function(mixture, x) {
+    .Call(`_galvi_mixture_below`, mixture, x)
+}
+
 #' Prior variances of a model's eta at its rows, infinite under flat priors: N x K
 #' @noRd
 prior_variances <- function(model, threads) {

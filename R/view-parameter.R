@@ -122,7 +122,7 @@ quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
         part <- function(what) log(response_moment(view, known, what, size(row, eta), rep(y, length(eta))))
         part("cdf") - part("upper")
       }
-      1 - distribution_over_all(fit, marginals, log_odds, row)$below(stats::qlogis(p))
+      1 - mixture_below(distribution_over_all(fit, marginals, log_odds, row), stats::qlogis(p))
     }
     vapply(tails, function(tail) least_count(function(y) at_most(y) >= tail), 0)
   }, numeric(length(tails))))
@@ -151,16 +151,8 @@ least_count <- function(holds) {
 #' @return N* x length(tails).
 #' @noRd
 limits_over_all <- function(fit, marginals, value, tails) {
-  of_row <- function(n) {
-    known <- distribution_over_all(fit, marginals, value, n)
-    finite <- known$finite
-    vapply(tails, function(p) {
-      if (known$below(finite[2L]) < p) return(Inf)
-      if (known$below(finite[1L]) > p) return(-Inf)
-      stats::uniroot(function(x) known$below(x) - p, finite, tol = 1e-8 * (1 + max(abs(finite))))$root
-    }, 0)
-  }
   rows <- seq_len(nrow(marginals$mean))
+  of_row <- function(n) mixture_quantiles(distribution_over_all(fit, marginals, value, n), tails)
   matrix(as.numeric(vapply(rows, of_row, numeric(length(tails)))), length(rows), length(tails), byrow = TRUE)
 }
 
@@ -169,7 +161,7 @@ limits_over_all <- function(fit, marginals, value, tails) {
 #' It is that for fixed other predictors, averaged over these. The function is interpolated on a grid of the first.
 #' @param value function(fit, row, eta, others), with the fit at a state's hyperparameters, on a scale on which it is
 #'   nearly linear in eta. others: a matrix with a column for each but the first.
-#' @return list(below: the distribution function; finite: range of its finite values)
+#' @return A mixture as mixture_quantiles() and mixture_below() take it.
 #' @noRd
 distribution_over_all <- function(fit, marginals, value, row) {
   z <- seq(-7, 7, by = 0.35)
@@ -179,46 +171,13 @@ distribution_over_all <- function(fit, marginals, value, row) {
   nodes <- as.matrix(expand.grid(rep(list(axis), others)))
   weights <- apply(stats::dnorm(nodes), 1L, prod)
   weights <- weights / sum(weights)
-  parts <- lapply(marginal_states(fit, marginals), function(state) {
+  states <- marginal_states(fit, marginals)
+  values <- lapply(states, function(state) {
     m <- state$mean[row, ]
     sd <- sqrt(state$variance[row, ])
     at <- rep(m[-1L], each = nrow(nodes)) + rep(sd[-1L], each = nrow(nodes)) * nodes
-    V <- matrix(value(at_hyper(fit, state$hyper), row, rep(m[1L] + sd[1L] * z, nrow(nodes)),
+    matrix(value(at_hyper(fit, state$hyper), row, rep(m[1L] + sd[1L] * z, nrow(nodes)),
       at[rep(seq_len(nrow(nodes)), each = length(z)), , drop = FALSE]), length(z))
-    list(
-      below = mixture_below(V, z, weights), finite = range(V[is.finite(V)], 0),
-      weight = rep_len(state$weight, row)[row]
-    )
   })
-  list(
-    below = function(x) sum(vapply(parts, function(part) part$weight * part$below(x), 0)),
-    finite = range(vapply(parts, `[[`, numeric(2L), "finite"))
-  )
-}
-
-#' The distribution function of a mixture of monotone functions of a standard normal variable
-#'
-#' @param V Values of the functions at z, a column for each; z is equidistant and symmetric about 0. Functions are
-#'   interpolated linearly. The distribution of one that is constant, or finite at one point at most, is a step.
-#' @param weights Weights of the columns.
-#' @noRd
-mixture_below <- function(V, z, weights) {
-  columns <- seq_len(ncol(V))
-  # a decreasing function of z is an increasing function of -z
-  falls <- V[1L, ] > V[nrow(V), ]
-  V[, falls] <- V[rev(seq_along(z)), falls]
-  known <- is.finite(V)
-  first <- max.col(t(known), "first")
-  last <- max.col(t(known), "last")
-  ends <- function(at) V[cbind(at, columns)]
-  step <- colSums(known) < 2L | ends(first) == ends(last)
-  at_step <- V[(nrow(V) + 1L) / 2L, ]
-  function(x) {
-    k <- pmax(pmin(colSums(V <= x), last - 1L), first, 1L)
-    low <- ends(k)
-    share <- (x - low) / (ends(pmin(k + 1L, nrow(V))) - low)
-    share[is.nan(share)] <- 0
-    at <- pmin(pmax(z[k] + share * (z[2L] - z[1L]), z[first]), z[last])
-    sum(weights * ifelse(step, at_step <= x, stats::pnorm(at)))
-  }
+  list(values = values, shares = lapply(states, function(state) rep_len(state$weight, row)[row] * weights), z = z)
 }

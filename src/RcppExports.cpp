@@ -443,6 +443,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// mixture_quantiles
+Rcpp::NumericVector mixture_quantiles(Rcpp::List mixture, Rcpp::NumericVector probabilities);
+RcppExport SEXP _galvi_mixture_quantiles(SEXP mixtureSEXP, SEXP probabilitiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type mixture(mixtureSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probabilities(probabilitiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(mixture_quantiles(mixture, probabilities));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mixture_below
+double mixture_below(Rcpp::List mixture, double x);
+RcppExport SEXP _galvi_mixture_below(SEXP mixtureSEXP, SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type mixture(mixtureSEXP);
+    Rcpp::traits::input_parameter< double >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(mixture_below(mixture, x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // prior_variances
 Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads);
 RcppExport SEXP _galvi_prior_variances(SEXP modelSEXP, SEXP threadsSEXP) {
@@ -554,6 +576,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 2},
+    {"_galvi_mixture_quantiles", (DL_FUNC) &_galvi_mixture_quantiles, 2},
+    {"_galvi_mixture_below", (DL_FUNC) &_galvi_mixture_below, 2},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},
     {"_galvi_field_variances", (DL_FUNC) &_galvi_field_variances, 1},
     {"_galvi_kernel_variances", (DL_FUNC) &_galvi_kernel_variances, 3},

@@ -9,6 +9,7 @@
 #include "border/monitor.h"
 #include "likelihood/custom.h"
 #include "numeric/backend.h"
+#include "predictive/monotone_mixture.h"
 #include "predictive/predictive.h"
 #include "quadrature/class_nodes.h"
 
@@ -209,3 +210,36 @@ Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector betwee
   return Rcpp::List::create(Rcpp::_["mean"] = galvi::to_r(node), Rcpp::_["variance"] = galvi::to_r(variance),
                             Rcpp::_["weight"] = galvi::to_r(weight), Rcpp::_["row"] = row);
 }
+
+namespace {
+
+// R's list(values, shares, z): values are matrices of points x functions, shares those of their columns.
+galvi::MonotoneMixture mixture_from_list(const Rcpp::List& mixture) {
+  galvi::MonotoneMixture out(galvi::get_vector(mixture, "z"));
+  const auto values = galvi::get<Rcpp::List>(mixture, "values"), shares = galvi::get<Rcpp::List>(mixture, "shares");
+  for (R_xlen_t s = 0; s < values.size(); ++s) {
+    const galvi::Matrix V = galvi::from_r(Rcpp::as<Rcpp::NumericMatrix>(values[s]));
+    const galvi::Vector share = galvi::from_r(Rcpp::as<Rcpp::NumericVector>(shares[s]));
+    if (V.rows() != Rf_length(galvi::field(mixture, "z")) || V.cols() != share.size())
+      throw std::invalid_argument("a mixture's values, shares and points differ in size");
+    out.add(V, share);
+  }
+  return out;
+}
+
+}  // namespace
+
+//' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector mixture_quantiles(Rcpp::List mixture, Rcpp::NumericVector probabilities) {
+  const galvi::MonotoneMixture distribution = mixture_from_list(mixture);
+  Rcpp::NumericVector out(probabilities.size());
+  for (R_xlen_t i = 0; i < out.size(); ++i) out[i] = distribution.quantile(probabilities[i]);
+  return out;
+}
+
+//' P(value <= x) for such a mixture
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+double mixture_below(Rcpp::List mixture, double x) { return mixture_from_list(mixture).below(x); }

@@ -2,5 +2,6 @@
 #include "predictive/classes.cpp"
 #include "predictive/distributional.cpp"
 #include "predictive/moments.cpp"
+#include "predictive/monotone_mixture.cpp"
 #include "predictive/quantile.cpp"
 #include "predictive/tails.cpp"

@@ -111,3 +111,25 @@ test_that("predictions for no rows have no rows, and those for rows without valu
     expect_identical(dim(do.call(predict, c(list(wide, Y[0, ]), arguments)))[1:2], c(0L, 2L))
   }
 })
+
+test_that("a mixture of monotone functions has its distribution function and quantiles", {
+  z <- seq(-7, 7, by = 0.35)
+  # rising and falling lines: normal variables
+  mean <- c(-1, 0, 3)
+  slope <- c(1, -0.5, 2)
+  share <- c(0.2, 0.5, 0.3)
+  lines <- list(values = list(outer(z, slope[1:2]) + rep(mean[1:2], each = length(z)), cbind(mean[3] + slope[3] * z)),
+    shares = list(share[1:2], share[3]), z = z)
+  below <- function(x) sum(share * stats::pnorm(x, mean, abs(slope)))
+  for (x in c(-3, -1, 0, 0.4, 5)) expect_equal(mixture_below(lines, x), below(x), tolerance = 1e-12)
+  p <- c(0.025, 0.5, 0.975)
+  expect_equal(vapply(mixture_quantiles(lines, p), below, 0), p, tolerance = 1e-8)
+  # a constant is a step; what is beyond every number is infinite
+  steps <- list(values = list(cbind(rep(2, length(z)), rep(Inf, length(z)))), shares = list(c(0.6, 0.4)), z = z)
+  expect_identical(c(mixture_below(steps, 1.9), mixture_below(steps, 2)), c(0, 0.6))
+  expect_equal(mixture_quantiles(steps, c(0.3, 0.9)), c(2, Inf), tolerance = 1e-9)
+  # finite in the right half alone
+  half <- list(values = list(cbind(ifelse(z < 0, -Inf, z))), shares = list(1), z = z)
+  expect_identical(mixture_quantiles(half, 0.2), -Inf)
+  expect_equal(mixture_quantiles(half, 0.9), stats::qnorm(0.9), tolerance = 1e-8)
+})
