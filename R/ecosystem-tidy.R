@@ -20,7 +20,7 @@
 #' @return Tibbles; data frames where package tibble is not installed.
 #'
 #'   `tidy()` has one row per effect or parameter, with those of these columns that the model needs: `effect`, for
-#'   models with random effects; `component`, for two linear predictors (`"cond"`, or the name of the parameter); `group`,
+#'   models with random effects; `component`, for several predictors (`"cond"`, or the name of the parameter); `group`,
 #'   the grouping factor of a random effect or the label of another term; `level`, for `"ran_vals"`; `y.level` or
 #'   `response`, the class, or the column of [responses()]; `term`; `estimate`; `std.error`; `conf.low` and
 #'   `conf.high`, with `conf.int`.

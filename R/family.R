@@ -95,7 +95,7 @@
 #'
 #' @section Several maxima:
 #' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
-#' maxima. The same holds for most models with two linear predictors, see [distributional]. `summary(fit)` says whether
+#' maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
 #' the bound is certified to be at its maximum.
 #'
 #' @section Quantile regression:
@@ -127,8 +127,8 @@
 #'   values; or [fixed()] of these.
 #' @param refcat The reference level, whose linear predictor is 0; NULL for the first level; NA (the default) for none.
 #' @return An object of classes `galvi_family` and `family`: a list with elements `family`, `link`, `linkfun`, `linkinv`
-#'   and `mu.eta` as in [stats::family()], `parameters` (those given), `options` and `dpars`, the names of the parameters
-#'   that may have a linear predictor, see [distributional].
+#'   and `mu.eta` as in [stats::family()], `parameters` (those given), `options` and `dpars`, the names of the
+#'   parameters that may have a linear predictor, see [distributional].
 #' @section Errors:
 #' `galvi_error_family` for an unknown family, link or parameter or an invalid value. [galvi()] signals
 #' `galvi_error_response` where the response does not fit the family.

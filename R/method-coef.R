@@ -40,7 +40,7 @@
 #' * `vcov()`: a square matrix; for several classes its names are `class:column`.
 #' * `confint()`: a matrix with a row per coefficient and two columns of limits.
 #' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
-#'   the term otherwise. If several terms have the same grouping factor, or the term belongs to a second linear
+#'   the term otherwise. If several terms have the same grouping factor, or the term belongs to another linear
 #'   predictor, its name is the term too. Columns are `mean` and `sd` (for several effects or classes, a pair of columns
 #'   for each), rows the levels, regions, times or coefficients, those without observations included; with a factor `by`
 #'   rows are named `level:by`. For [gp()] terms use [predict.galvi()] with `type = "terms"`.

@@ -88,7 +88,8 @@ unit_deviances <- function() {
 #' A parameter of the family: its estimate, or its posterior mean in each row if it has a linear predictor
 #' @noRd
 deviance_parameter <- function(fit, name, mean) {
-  replaced <- vapply(family_type(fit$family)$dpars[names(fit$design$others)], function(dpar) name %in% dpar$replaces, NA)
+  predicted <- family_type(fit$family)$dpars[names(fit$design$others)]
+  replaced <- vapply(predicted, function(dpar) name %in% dpar$replaces, NA)
   if (any(replaced)) mean$others[, which(replaced)] else family_parameter(fit, name)
 }
 

@@ -284,7 +284,7 @@ waic.galvi <- function(x, ...) {
   )
 }
 
-#' Variance of log p(y_n | eta_n) under q(eta_n), with two linear predictors under both: length N
+#' Variance of log p(y_n | eta_n) under q(eta_n), with several linear predictors under all of them: length N
 #'
 #' By the trapezoidal rule, whose error under a Gaussian weight is exp(-2 (pi / step)^2) for smooth functions.
 #' @noRd

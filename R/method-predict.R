@@ -56,7 +56,7 @@
 #' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
 #' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
 #' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
-#' @param dpar For models with two linear predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
+#' @param dpar For models with several predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
 #'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
 #' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
 #'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping

@@ -5,7 +5,7 @@
 #' Methods for [galvi()] of the generics that R users know from [stats::lm()] and [stats::glm()]. `update()` fits again
 #' with a changed formula or other arguments.
 #'
-#' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with two linear
+#' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with several linear
 #' predictors it changes the first. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
 #' stopped ([galvi_last()]) is continued from where it was.
 #'
@@ -18,7 +18,7 @@
 #' @return
 #' \describe{
 #'   \item{`nobs()`}{the number of observations, including earlier ones after [add_data()].}
-#'   \item{`formula()`, `family()`}{the formula, for a model with two linear predictors that of the response; and the
+#'   \item{`formula()`, `family()`}{the formula, for a model with several predictors that of the response; and the
 #'     family.}
 #'   \item{`terms()`}{the terms object of the response, the fixed effects and the offsets, as for [stats::lm()]; other
 #'     terms are not included.}

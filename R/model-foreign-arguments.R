@@ -227,7 +227,9 @@ foreign_arguments <- local({
   predicted <- function(name = NULL, family = NULL) {
     list(
       to = function(call, value) with_parameter_formula(call, value, name, family),
-      say = function(call, value) if (!identical(value, quote(~0))) "Each parameter has a formula of its own, in a list."
+      say = function(call, value) {
+        if (!identical(value, quote(~0))) "Each parameter has a formula of its own, in a list."
+      }
     )
   }
   sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
@@ -259,8 +261,9 @@ foreign_arguments <- local({
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
       ziformula = predicted("zi", quote(zero_inflated())), dispformula = predicted(),
-      sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"), nu.fo = predicted("nu"),
-      phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())), hu = predicted("hu", quote(hurdle())),
+      sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"),
+      nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
+      hu = predicted("hu", quote(hurdle())),
       sigma = predicted("sigma"), scale = predicted(), shape = predicted("shape"), phi = predicted("phi"),
       nominal = drop("The effects are the same at all thresholds (proportional odds)."),
       threshold = drop("Thresholds are free."),

@@ -1,5 +1,5 @@
-# Linear predictors of a response: "mu", that of its mean or location, and those of other parameters of its distribution,
-# each with its own formula. Methods see each as a fit that has no other.
+# Linear predictors of a response: "mu", that of its mean or location, and those of other parameters of its
+# distribution, each with its own formula. Methods see each as a fit that has no other.
 
 # ---- formulas ----
 

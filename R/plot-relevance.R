@@ -1,5 +1,5 @@
 relevance_panels <- function(fit, settings) {
-  # of two linear predictors that of the response
+  # of several linear predictors that of the response
   fit <- predictor_view(fit, 1L)
   data <- relevance_table(fit)
   if (!nrow(data)) stop_galvi("argument", "`which = \"relevance\"` needs a term besides the intercept.")

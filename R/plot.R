@@ -32,7 +32,7 @@
 #'   the response has several classes, there is a panel for each value of the second variable.
 #' * Points are observations or, if other variables matter, partial residuals: each observation as it would be with the
 #'   other variables at the values that they keep.
-#' * With two linear predictors, each parameter has panels of its own.
+#' * With several linear predictors, each parameter has panels of its own.
 #'
 #' `terms = c("wt", "am")` draws these variables, `terms = "wt:am"` both together, whether the formula has their
 #' interaction or not, the first one along the axis; the variables may also be inputs of `gp()`. `"fixed"` stands for

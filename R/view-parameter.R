@@ -1,4 +1,4 @@
-# Predictions of a parameter with a linear predictor, on its own scale, and credible limits where a response has several.
+# Predictions of a parameter with a linear predictor, on its own scale; credible limits of a response with several.
 
 #' Posterior mean, sd and credible limits of the parameter; the inverse link is increasing
 #' @noRd

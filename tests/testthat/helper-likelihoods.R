@@ -69,10 +69,14 @@ of_negbinomial_size <- function(y, a, b, size, h) {
 
 # The same zeros with a predicted parameter of the rest: f(y, a, b, c, size, h), c that of the zeros.
 zero_inflated_of_two <- function(log_f) {
-  function(y, a, b, c, size, h) zero_inflated_reference(function(y, a, size, h) log_f(y, a, b, size, h))(y, a, c, size, h)
+  function(y, a, b, c, size, h) {
+    zero_inflated_reference(function(y, a, size, h) log_f(y, a, b, size, h))(y, a, c, size, h)
+  }
 }
 hurdle_of_two <- function(log_f, discrete = TRUE) {
-  function(y, a, b, c, size, h) hurdle_reference(function(y, a, size, h) log_f(y, a, b, size, h), discrete)(y, a, c, size, h)
+  function(y, a, b, c, size, h) {
+    hurdle_reference(function(y, a, size, h) log_f(y, a, b, size, h), discrete)(y, a, c, size, h)
+  }
 }
 
 # ---- how responses are drawn ----
